@@ -37,16 +37,16 @@ pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
     version,
     max_term_width = 110,
     after_help = "Examples:
-  cerith run                                      the whole corpus, through the reference and the newest Triton
+  cerith run                                      run the whole corpus through the reference and the newest Triton
   cerith run alias layout --engine reference --engine interpret@3.2.0
-  cerith explain layout/split_columns:dtype=f16   what a case is, and what every engine made of it
-  cerith list 'dtype/*:dtype=bf16'                which cases a filter means
+  cerith explain layout/split_columns:dtype=f16   show a case, and what every engine did with it
+  cerith list 'dtype/*:dtype=bf16'                list the cases that a filter selects
   cerith record -- python train.py                make cases of the kernels that a program launches
   cerith toolchain add 3.1.0                      install another Triton
 
-Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
-happens, or an engine of --engine that says nothing, 2 something is wrong with what was given or cannot be
-written, 3 nothing was run, or there was no second engine to compare with, 130 interrupted."
+Exit codes: 0 everything is as expected; 1 there is an unexpected disagreement, an expectation that no longer \
+happens, or an engine named with --engine that says nothing; 2 the input is bad, or the output cannot be \
+written; 3 nothing was run, or there was no second engine to compare with; 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -59,25 +59,25 @@ pub struct Cli {
 pub enum Command {
     /// Run cases through engines and judge what they did.
     Run(RunArgs),
-    /// List the cases that filters mean.
+    /// List the cases that the filters select.
     List(ListArgs),
-    /// Make a first case file for a kernel, to be edited.
+    /// Write a first case file for a kernel, for you to edit.
     Import(ImportArgs),
     /// Run a program and make a case of every Triton kernel that it launches.
     Record(RecordArgs),
-    /// Write what the last run found into case files, as what is expected, and take out what no longer happens.
+    /// Write the differences of the last run into the case files as expectations, and remove those that no longer happen.
     Expect(ExpectArgs),
-    /// Hold two engines to each other: what each did, in which words, and every byte, with nothing accepted.
+    /// Compare two engines exactly: outcomes, messages and every byte.
     Compare(CompareArgs),
     /// Say what a version of Triton fixed and broke, by cause.
     Bump(BumpArgs),
-    /// Find the first version that is wrong in a case, or right.
+    /// Find the first version that gets a case wrong, or right.
     Bisect(BisectArgs),
-    /// Say which versions of Triton are wrong for which causes, since when and until when.
+    /// Show which versions of Triton are wrong, by cause: since when and until when.
     Matrix(MatrixArgs),
-    /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
+    /// Show one case in full: its storages, tensors and IR, every engine's outcome, and the first elements that differ.
     Explain(ExplainArgs),
-    /// Show what of Triton's language the reference knows, and how many cases use it.
+    /// Show which parts of Triton's language the reference knows, and how many cases use them.
     Coverage(CoverageArgs),
     /// Install, list and remove versions of Triton.
     Toolchain(ToolchainArgs),
@@ -87,13 +87,13 @@ pub enum Command {
     Bundle(BundleArgs),
     /// Execute a bundle of compiled cases on this machine's GPUs.
     Exec(ExecArgs),
-    /// Compile and execute every case with other options, layouts and configurations, which must all give the same.
+    /// Compile and execute every case with other options, layouts and configurations. All must give the same result.
     Sweep(SweepArgs),
-    /// Put what a GPU gave on record, for machines that have none.
+    /// Put the results of a GPU on record, for machines without one.
     Accept(AcceptArgs),
-    /// Make kernels and layouts that nobody wrote, and keep what no known bug explains.
+    /// Generate kernels and layouts, and keep the differences that no known bug explains.
     Fuzz(FuzzArgs),
-    /// Make a case that differs as small as it gets.
+    /// Make a case that shows a difference as small as possible.
     Reduce(ReduceArgs),
     /// The process that opens a GPU; started by Cerith itself.
     #[command(name = child::ARGUMENT, hide = true)]

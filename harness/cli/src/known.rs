@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 /// How much is said of differences that are as expected.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct KnownArgs {
-    /// How much is said of differences that are as expected. Of others everything is, always.
+    /// How much is printed about expected differences. Unexpected ones are always printed in full.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = How::Groups)]
     known: How,
 }
@@ -14,7 +14,7 @@ pub struct KnownArgs {
 /// The words for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum How {
-    /// Their number.
+    /// Only their number.
     None,
     /// The most frequent causes, with counts.
     Groups,

@@ -3,12 +3,12 @@
 use cerith_report::bump::Noise;
 use clap::Args;
 
-/// How much figures may differ for nothing.
+/// How much figures may differ by chance.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct NoiseArgs {
-    /// Of `--engine cuda`: by how many percent a kernel's machine code and its compile time may change for nothing. They must also
-    /// change by 256 bytes, or by 100 ms. A kernel's figure is the median of its cases; times are held to the median of all
-    /// kernels' changes.
+    /// With `--engine cuda`: by how many percent the size of a kernel's machine code and its compile time may change by chance. A
+    /// change also counts only from 256 bytes, or from 100 ms. A kernel's figure is the median of its cases. Times are first
+    /// divided by the median change of all kernels.
     #[arg(long, value_name = "PERCENT", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     noise: u32,
 }

@@ -1,4 +1,4 @@
-//! Arguments of the commands that hold versions against each other: `bump`, `matrix`, `bisect`.
+//! Arguments of the commands that compare versions: `bump`, `matrix`, `bisect`.
 
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::str::FromStr;
@@ -17,29 +17,31 @@ use crate::noise::NoiseArgs;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
-  cerith bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
-  cerith bump 3.9.0 pr-1234                            of one that was adopted by that name
-  cerith bump 3.8.0 3.9.0 --engine cuda dot            the compilers: also launches, machine code and compile time
+  cerith bump 3.9.0 ../triton/.venv/bin/python dtype   what a Triton of your own fixed and broke, in one area
+  cerith bump 3.9.0 pr-1234                            what a build fixed and broke that was adopted by that name
+  cerith bump 3.8.0 3.9.0 --engine cuda dot            compare the compilers: also launches, machine code and compile time
   cerith bump 3.8.0 3.9.0 --format markdown            for a pull request
   cerith run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
   cerith bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
-  cerith bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream tells of both
+  cerith bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream has both sides
 
-Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
-newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
-unchanged, which are counted. With `--engine cuda` both compile every case ahead of time, on any machine, and a case may besides be
-signature-changed (other parameters, warps or memory), size-changed (machine code) or time-changed (compiling), the last two beyond
-`--noise`. Without a GPU what it gives is taken from records: of a build, from what a release got whose machine code is the same.
-A case without one that holds is not compared, and that is said.
+Each version is judged by its own language. The changes are broke, newly-rejected, changed (still wrong, with another result), \
+newly-undefined, rule-changed (the language changed), newly-accepted, fixed and newly-defined. Cases that are still-wrong, \
+not-compared or unchanged are only counted.
 
-Exit codes: 0 nothing got worse, 1 a case came to a change of --fail-on, 2 something is wrong with what was given or cannot be
-written, 3 nothing was compared, 130 interrupted.")]
+With `--engine cuda` both sides compile every case ahead of time, on any machine. A case may then also be signature-changed (other \
+parameters, warps or memory), size-changed (of the machine code) or time-changed (of the compilation). The last two count only beyond \
+`--noise`. Without a GPU, results are taken from records. A build takes the record of a release whose machine code is the same. \
+A case without a valid record is not compared, and the report says so.
+
+Exit codes: 0 nothing got worse; 1 a case has a change that --fail-on names; 2 the input is bad, or the output cannot be \
+written; 3 nothing was compared; 130 interrupted.")]
 pub struct BumpArgs {
     /// The old Triton: a version, the Python of an environment that has it, or the name of a build that was adopted.
     #[arg(value_name = "OLD")]
     pub old: Side,
 
-    /// The new one.
+    /// The new Triton, named as the old one.
     #[arg(value_name = "NEW")]
     pub new: Side,
 
@@ -47,16 +49,16 @@ pub struct BumpArgs {
     #[command(flatten)]
     pub selection: Selection,
 
-    /// What of Triton is compared. Again for more. Without it, the interpreters.
+    /// Which part of Triton is compared. Repeat for more. Without it, the interpreters.
     #[arg(long = "engine", value_name = "KIND", value_enum)]
     pub engines: Vec<BumpEngine>,
 
-    /// What is noise in figures of what was compiled.
+    /// How much the figures of compiled kernels may change by chance.
     #[command(flatten)]
     pub noise: NoiseArgs,
 
-    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, which tells of one side or of both: what it tells is
-    /// not run again. Again for more.
+    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, with one side or both. What is in it is not run
+    /// again. Repeat for more.
     #[arg(long, value_name = "FILE")]
     pub against: Vec<PathBuf>,
 
@@ -64,7 +66,7 @@ pub struct BumpArgs {
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
     pub only: Vec<Change>,
 
-    /// Exit with 1 if a case comes to one of these. Without it, `broke,newly-rejected`.
+    /// Exit with 1 if a case has one of these changes. Without it, `broke,newly-rejected`.
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
     pub fail_on: Vec<Change>,
 
@@ -80,7 +82,7 @@ pub struct BumpArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 
@@ -92,19 +94,19 @@ pub struct BumpArgs {
 /// Arguments of `cerith matrix`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cerith matrix                                   all installed versions, the whole corpus
+  cerith matrix                                   run the whole corpus through all installed versions
   cerith matrix 3.2.0 3.9.0 alias dtype -v
   cerith matrix --format markdown > matrix.md
 
-A case counts once for each known bug that it shows, and for one that nothing explains by what was said.
+A case counts once for each known bug that it shows. A difference that no known bug explains is counted by its message.
 
-Exit codes: 0, 2 something is wrong with what was given or cannot be written, 3 nothing was judged, 130 interrupted.")]
+Exit codes: 0 the matrix is printed; 2 the input is bad, or the output cannot be written; 3 nothing was judged; 130 interrupted.")]
 pub struct MatrixArgs {
-    /// Versions, and which cases: filters as in `cerith run`. Without versions, all that are installed.
+    /// Versions, and filters of cases as in `cerith run`. Without versions, all that are installed.
     #[arg(value_name = "VERSION|FILTER")]
     pub words: Vec<String>,
 
-    /// The Python of an environment with Triton, or the name of a build that was adopted. Again for more.
+    /// The Python of an environment with Triton, or the name of a build that was adopted. Repeat for more.
     #[arg(long = "build", value_name = "BUILD")]
     pub builds: Vec<Side>,
 
@@ -112,7 +114,7 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// What of Triton.
+    /// Which part of Triton is tried.
     #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
     pub engine: BumpEngine,
 
@@ -128,11 +130,11 @@ pub struct MatrixArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 
-    /// Show every case that does not stand alike in all versions.
+    /// Show every case that is not the same in all versions.
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -151,47 +153,47 @@ pub enum MatrixFormat {
 /// Arguments of `cerith bisect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cerith bisect alias/same_twice:dtype=f32             between the oldest and the newest release of Triton
-  cerith bisect dtype/bf16_where 3.6.0 3.9.0           between these
-  cerith bisect dot/odd_shapes --engine cuda           of the compiler: on a GPU, or of what is on record
-  cerith bisect scalar/negative --numpy 3.0.0          over releases of NumPy, beside one Triton
+  cerith bisect alias/same_twice:dtype=f32             search from the oldest to the newest release of Triton
+  cerith bisect dtype/bf16_where 3.6.0 3.9.0           search between these two
+  cerith bisect dot/odd_shapes --engine cuda           search the compilers, on a GPU or in the records
+  cerith bisect scalar/negative --numpy 3.0.0          search the releases of NumPy, with one Triton
   cerith bisect alias/x v3.8.0 main --git ../triton --build 'make dev-install' --python ../triton/.venv/bin/python
 
-Releases are installed as they are needed. The ends must not stand alike; then every step halves what lies between.
+Releases are installed as they are needed. The case must be right at one end and wrong at the other. Each step halves the range.
 
-Exit codes: 0 it was found, 1 the ends stand alike, 2 something is wrong with what was given, 3 a version that was needed says
-nothing, 130 interrupted.")]
+Exit codes: 0 the version was found; 1 both ends give the same; 2 the input is bad; 3 a version that was needed says nothing; \
+130 interrupted.")]
 pub struct BisectArgs {
-    /// The case's id, or a filter that means one case.
+    /// The case's id, or a filter that selects one case.
     #[arg(value_name = "CASE")]
     pub case: String,
 
-    /// From which version on; with --git, which commit.
+    /// The first version to try; with --git, the first commit.
     #[arg(value_name = "FROM")]
     pub from: Option<String>,
 
-    /// Up to which.
+    /// The last version to try; with --git, the last commit.
     #[arg(value_name = "TO")]
     pub to: Option<String>,
 
-    /// What of Triton.
+    /// Which part of Triton is tried.
     #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
     pub engine: BumpEngine,
 
-    /// Over releases of NumPy beside this Triton.
+    /// Search the releases of NumPy, with this Triton.
     #[arg(long, value_name = "TRITON", conflicts_with_all = ["git", "from", "to"])]
     pub numpy: Option<ToolchainId>,
 
-    /// A checkout of Triton's source, of which commits are built.
+    /// A checkout of Triton's source, whose commits are built.
     #[arg(long, value_name = "DIR", requires_all = ["build", "python", "from", "to"])]
     pub git: Option<PathBuf>,
 
-    /// What builds and installs the commit that is checked out, in that folder, by a shell. Where it fails, the commit is left
-    /// out.
+    /// The shell command that builds and installs the checked-out commit; it runs in that folder. A commit for which it fails
+    /// is left out.
     #[arg(long, value_name = "COMMAND", requires = "git")]
     pub build: Option<String>,
 
-    /// The Python that has it then.
+    /// The Python into which the command installs Triton.
     #[arg(long, value_name = "PYTHON", requires = "git")]
     pub python: Option<PathBuf>,
 
@@ -199,7 +201,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Do not install toolchains; leave out the releases that are not there.
+    /// Do not install toolchains; leave out the releases that are not installed.
     #[arg(long)]
     pub offline: bool,
 }
@@ -215,12 +217,12 @@ pub enum Side {
     Build(String),
 }
 
-/// What of Triton is compared.
+/// Which part of Triton is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BumpEngine {
     /// Its interpreter.
     Interpret,
-    /// Its compiler, on a GPU or on record.
+    /// Its compiler, on a GPU or from the records.
     Cuda,
 }
 

@@ -27,7 +27,7 @@ pub struct ListArgs {
   cerith explain alias/same_twice:dtype=f32
   cerith explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
 pub struct ExplainArgs {
-    /// The case's id, or a filter that means few cases; before it, a folder that is the corpus, as for `cerith run`.
+    /// The case's id, or a filter that selects few cases. A folder before it is the corpus, as for `cerith run`.
     #[arg(value_name = "CASE", required = true)]
     pub case: Vec<String>,
 
@@ -39,7 +39,7 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub engines: Engines,
 
-    /// What lanes hold that a load masks off, where it has no `other`.
+    /// What a lane holds that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
 }
@@ -50,19 +50,19 @@ pub struct ExplainArgs {
   cerith compare interpret@3.6.0+host interpret@3.6.0+torch+host
   cerith compare cuda@3.6.0 jit@3.6.0 alias layout --format jsonl
 
-Bits are compared as bits, NaNs too. Of messages, folders, temporary files, addresses of objects, the elements of tensors
-and the threads that a GPU lists are left out. Where the two differ, the reference is asked whether the program has a
-defined answer at all, and the case's file whether it expects of one what it does not expect of the other
-(`engine: interpret+torch` beside `engine: interpret`); such differences are shown and counted apart.
+Bits are compared as bits, NaNs too. Messages are compared without folders, temporary files, addresses of objects, elements of \
+tensors and the threads that a GPU lists. Two kinds of difference are shown and counted apart: those of a program that the \
+reference calls undefined, and those that the case file expects of one engine and not of the other (`engine: interpret+torch` \
+beside `engine: interpret`).
 
-Exit codes: 0 no other difference, 1 there are some, 2 something is wrong with what was given, 3 nothing
-was compared, 130 interrupted.")]
+Exit codes: 0 there is no other difference; 1 there are other differences; 2 the input is bad; 3 nothing was compared; \
+130 interrupted.")]
 pub struct CompareArgs {
-    /// An engine.
+    /// The first engine.
     #[arg(value_name = "ENGINE", value_parser = engine_id)]
     pub left: EngineId,
 
-    /// The other.
+    /// The second engine.
     #[arg(value_name = "ENGINE", value_parser = engine_id)]
     pub right: EngineId,
 
@@ -70,7 +70,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub selection: Selection,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 
@@ -87,28 +87,29 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith coverage                                 every public name of the newest Triton, by kinds of dtypes
-  cerith coverage tl.atomic                       the names that begin so
-  cerith coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference has not
-  cerith coverage --campaign reports/fuzz         what the kernels of a campaign have in them, and what none has
+  cerith coverage tl.atomic                       the names that begin with `tl.atomic`
+  cerith coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference lacks
+  cerith coverage --campaign reports/fuzz         what the kernels of a campaign use, and what none of them uses
 
-The names are those of the installed Triton. `yes` is traced, `no` is rejected as the compiler rejects it, `?` is not known to
-the reference, `HOLE` has no place in it at all. The number behind it is that of the cases that use the name on such dtypes.
+The names are those of the installed Triton. `yes`: the reference traces it. `no`: the reference rejects it, as the compiler does. \
+`?`: the reference does not know what it does here. `HOLE`: the reference lacks it. The number after it counts the cases that use \
+the name on such dtypes.
 
-Exit codes: 0, 1 if there are holes, 2 something is wrong with what was given.")]
+Exit codes: 0 there are no holes; 1 there are holes; 2 the input is bad.")]
 pub struct CoverageArgs {
-    /// Names, or beginnings of names: `tl.atomic`, `tensor.__`. None means all.
+    /// Names, or beginnings of names: `tl.atomic`, `tensor.__`. Without any, all.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
-    /// Whose language: an installed Triton.
+    /// The installed Triton whose language is shown.
     #[arg(long, value_name = "VERSION", default_value_t = ToolchainId::of(Version::NEWEST))]
     pub triton: ToolchainId,
 
-    /// Only names that the reference has not, or does not know on some dtype.
+    /// Show only names that the reference lacks, or does not know on some dtype.
     #[arg(long)]
     pub holes: bool,
 
-    /// How it is printed.
+    /// What to print.
     #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
     pub format: CoverageFormat,
 
@@ -116,7 +117,7 @@ pub struct CoverageArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// What the kernels of the fuzzing campaign in this folder have in them, and what none has.
+    /// Show what the kernels of the fuzzing campaign in this folder use, and what none of them uses.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "cases", "triton"])]
     pub campaign: Option<PathBuf>,
 }
@@ -126,6 +127,6 @@ pub struct CoverageArgs {
 pub enum CoverageFormat {
     /// A table.
     Text,
-    /// One JSON object, each dtype by itself, with reasons.
+    /// One JSON object: each dtype on its own, with reasons.
     Json,
 }

@@ -10,19 +10,20 @@ use super::selection::Selection;
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cerith run                                 and then
-  cerith expect                              review, one by one, what that run found that nobody wrote down
-  cerith expect --list                       show it, and what no longer happens
+  cerith run                                 first run the corpus, and then
+  cerith expect                              review the unexpected differences of that run, one by one
+  cerith expect --list                       show them, and the expectations that no longer happen
   cerith expect dtype --accept --why \"bf16 is computed on its pattern\"
-  cerith expect --prune                      take out what no longer happens
-  cerith expect --check                      for CI: fails where there is something to write or to take out
+  cerith expect --prune                      remove the expectations that no longer happen
+  cerith expect --check                      for CI: fail if there is something to write or to remove
 
-An expectation is written for the versions and the cases that the run saw, no others: widen it by hand where you know more. Only lines
-below `expect:` are touched. Nothing is written where Cerith itself failed, where the reference is to blame or does not know the
-language, or where nothing was compared: that is mended, not expected. What is taken out speaks of no version that the run did not ask.
+An expectation is written only for the versions and the cases that the run saw. Widen it by hand where you know more. Only lines \
+below `expect:` are changed. Some differences are mended and not expected, so nothing is written for them: where Cerith itself failed, \
+where the reference is to blame or does not know the language, and where nothing was compared. An expectation is removed only if \
+the run asked every version that it speaks of.
 
-Exit codes: 0, 1 if --check finds something or a case cannot be written down, 2 something is wrong with what was given or cannot be
-written.")]
+Exit codes: 0 nothing failed; 1 --check found something, or a case cannot be written down; 2 the input is bad, or the output cannot \
+be written.")]
 pub struct ExpectArgs {
     /// Which cases.
     #[command(flatten)]
@@ -36,23 +37,23 @@ pub struct ExpectArgs {
     #[arg(long)]
     pub accept: bool,
 
-    /// Take out every expectation that no longer happens and can be taken out.
+    /// Remove every expectation that no longer happens and can be removed.
     #[arg(long)]
     pub prune: bool,
 
-    /// Show what would be done, and do nothing.
+    /// Show what there is to do, and change nothing.
     #[arg(long, conflicts_with_all = ["accept", "prune"])]
     pub list: bool,
 
-    /// The same, and exit with 1 where there is something to do.
+    /// As --list, and exit with 1 if there is something to do.
     #[arg(long, conflicts_with_all = ["accept", "prune", "list"])]
     pub check: bool,
 
-    /// Review even where standard input is no terminal: a line with one of the letters for each.
+    /// Review even if standard input is no terminal: it has one line for each difference, with one of the letters.
     #[arg(long, conflicts_with_all = ["accept", "prune", "list", "check"])]
     pub review: bool,
 
-    /// The reason to write. Without it, what was seen.
+    /// The reason to write. Without it, a description of what the run saw.
     #[arg(long, value_name = "TEXT")]
     pub why: Option<String>,
 }

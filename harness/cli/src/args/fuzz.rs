@@ -14,42 +14,42 @@ use super::selection::Engines;
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  cerith fuzz --count 10000                       against the newest Triton's interpreter
+  cerith fuzz --count 10000                       try cases against the newest Triton's interpreter
   cerith fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
-  cerith fuzz --resume reports/fuzz-3.6           goes on where that ended
-  cerith fuzz --engine reference --count 10000    no other engine: kernels against their twins
-  cerith fuzz --engine cuda@3.9.0 --out DIR       without a GPU: a bundle, for `cerith exec`
-  cerith fuzz --resume DIR --results FILE         what came of it
-  cerith fuzz range reports/fuzz/findings/NAME    which versions have it?
-  cerith fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
+  cerith fuzz --resume reports/fuzz-3.6           go on where that campaign ended
+  cerith fuzz --engine reference --count 10000    compare kernels with their twins, without another engine
+  cerith fuzz --engine cuda@3.9.0 --out DIR       without a GPU: make a bundle for `cerith exec`
+  cerith fuzz --resume DIR --results FILE         judge the results of that bundle
+  cerith fuzz range reports/fuzz/findings/NAME    find the versions that have it
+  cerith fuzz promote reports/fuzz/findings/NAME  make it a case of the corpus, and a row of reports/findings.md
 
-The same seed makes the same cases on every machine. A difference that known bugs explain is counted by them; any other is
-kept in a folder of its own in DIR/findings, the first one of each signature: case.yaml and kernel.py; repro.py, which needs
-torch and triton alone; report.md, in the shape that Triton's maintainers ask for.
-A finding is news, not yet a bug: look who is wrong before you report it.
+The same seed makes the same cases on every machine. A difference that known bugs explain is counted under them. Of the others, the \
+first of each signature is kept as a finding, in a folder of its own in DIR/findings: case.yaml and kernel.py; repro.py, which \
+needs only torch and triton; report.md, in the form that Triton's maintainers ask for. \
+A finding is not yet a bug: find out who is wrong before you report it.
 
-Exit codes: 0 nothing was found, 1 something was, 2 something is wrong with what was given or cannot be written, 3 there is
-no engine to hold the reference to, 130 interrupted."
+Exit codes: 0 nothing was found; 1 something was found; 2 the input is bad, or the output cannot be written; 3 there is no \
+engine to compare the reference with; 130 interrupted."
 )]
 pub struct FuzzArgs {
     /// Which engines.
     #[command(flatten)]
     pub engines: Engines,
 
-    /// How many cases to try. Without it and --time, until Ctrl-C.
+    /// How many cases to try. Without it and --time, the campaign runs until Ctrl-C.
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
 
-    /// For how many seconds.
+    /// How many seconds the campaign runs.
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time: Option<Duration>,
 
-    /// What the cases are made of. Without it 0, or the seed of the campaign that is resumed.
+    /// The seed from which the cases are made. Without it, 0, or the seed of the campaign that is resumed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
 
-    /// Try cases that break one rule on purpose: undefined and illegal programs. The reference must say what is foretold, and no
-    /// engine may die of it. A campaign that is resumed stays what it is.
+    /// Try cases that break one rule on purpose: undefined and illegal programs. The reference must report the rule that was
+    /// broken, and no engine may crash. A campaign that is resumed keeps its kind of cases.
     #[arg(long)]
     pub broken: bool,
 
@@ -69,15 +69,15 @@ pub struct FuzzArgs {
     )]
     pub resume: Option<Option<PathBuf>>,
 
-    /// What `cerith exec` made of the campaign's bundles: it is judged. Again for more.
+    /// Results that `cerith exec` wrote for the campaign's bundles. They are judged. Repeat for more.
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub results: Vec<PathBuf>,
 
-    /// Keep findings as they were made. Without it they are made smaller when the campaign is over, a minute each at most.
+    /// Keep findings as they were found. Without it, each is reduced when the campaign is over, for a minute at most.
     #[arg(long)]
     pub no_reduce: bool,
 
-    /// Take kernels as they come, and not those that have most in them that few others had.
+    /// Take kernels as they come. Without it, the campaign prefers kernels with features that few others had.
     #[arg(long, conflicts_with = "resume")]
     pub unsteered: bool,
 
@@ -91,11 +91,11 @@ pub struct FuzzArgs {
 pub enum FuzzCommand {
     /// Ask every installed version about findings, and write it into their reports.
     Range(RangeArgs),
-    /// Keep a case that somebody has, reduced or written by hand, as a finding.
+    /// Keep a case as a finding, one that you reduced or wrote by hand.
     Keep(KeepArgs),
-    /// Make a finding a case of the corpus, with what is expected of every installed version.
+    /// Make a finding a case of the corpus, with an expectation for every installed version.
     Promote(PromoteArgs),
-    /// Write `reports/findings.md`, the table of what Cerith has found, out of the cases that say `found:`.
+    /// Write `reports/findings.md`, the table of Cerith's findings, from the cases that say `found:`.
     Trophies(TrophiesArgs),
 }
 
@@ -106,7 +106,7 @@ pub struct KeepArgs {
     #[arg(value_name = "CASES")]
     pub cases: PathBuf,
 
-    /// Which case, where there are several.
+    /// Which case, if the folder has several.
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
 
@@ -114,7 +114,7 @@ pub struct KeepArgs {
     #[command(flatten)]
     pub engines: Engines,
 
-    /// Keep a difference that a known bug explains, too: to report it.
+    /// Also keep a difference that a known bug explains, to report it.
     #[arg(long)]
     pub known: bool,
 
@@ -146,11 +146,11 @@ pub struct PromoteArgs {
     #[arg(long, value_name = "TEXT")]
     pub why: Option<String>,
 
-    /// Where upstream has it. Without it, it is new.
+    /// The link of the bug at Triton's. Without it, the bug is new.
     #[arg(long, value_name = "LINK")]
     pub upstream: Option<String>,
 
-    /// What became of it: `unreported`, `reported` or `fixed`.
+    /// The state of the bug at Triton's: `unreported`, `reported` or `fixed`.
     #[arg(long, value_name = "STATE", default_value = "unreported", value_parser = found_state)]
     pub state: FoundState,
 }
@@ -162,7 +162,7 @@ pub struct TrophiesArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Write nothing; exit code 1 if the page is not what the cases say.
+    /// Write nothing, and exit with 1 if the page is not up to date with the cases.
     #[arg(long)]
     pub check: bool,
 }
@@ -181,14 +181,14 @@ pub struct RangeArgs {
   cerith reduce layout/split_columns:dtype=f32 --engine interpret@3.2.0
   cerith reduce --cases reports/fuzz/findings interpret-3.9.0-memory-sum/case --time 30
 
-What stays: the engine that differs, the kind of difference, the known bugs that explain it or that none does, and the words of
-an exception. The reference is asked first whether a candidate is accepted and has an answer; only those go to engines.
-Ctrl-C keeps the smallest case so far.
+A smaller case must keep the engine that differs, the kind of difference, the known bugs that explain it (or that none does), and \
+the message of an exception. The reference sees each candidate first. Only those that it accepts and that have a defined answer \
+go to the engines. Ctrl-C keeps the smallest case so far.
 
-Exit codes: 0 it was made smaller as far as it gets in the time, 2 something is wrong with what was given, nothing differs, or
-nothing can be written, 3 an engine that was asked for cannot run, 130 interrupted.")]
+Exit codes: 0 the case was made as small as the time allowed; 2 the input is bad, nothing differs, or the output cannot be \
+written; 3 an engine that was asked for cannot run; 130 interrupted.")]
 pub struct ReduceArgs {
-    /// The case's id; before it, a folder that is the corpus, as for `cerith run`.
+    /// The case's id. A folder before it is the corpus, as for `cerith run`.
     #[arg(value_name = "CASE", required = true)]
     pub case: Vec<String>,
 
@@ -196,11 +196,11 @@ pub struct ReduceArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Which engines: those of them that differ are held to it.
+    /// Which engines. Those that differ must still differ in the smaller case.
     #[command(flatten)]
     pub engines: Engines,
 
-    /// For how many seconds at most.
+    /// How many seconds it may take.
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "60")]
     pub time: Duration,
 
@@ -208,7 +208,7 @@ pub struct ReduceArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// The folder for the smaller case. Without it `reports/reduce/ID` beside the corpus.
+    /// The folder for the smaller case. Without it, `reports/reduce/ID` beside the corpus.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }

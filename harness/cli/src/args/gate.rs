@@ -7,8 +7,8 @@ use clap::Args;
 /// What fails a run, and when it ends.
 #[derive(Debug, Args)]
 pub struct Gate {
-    /// Let what is in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run. What is new fails the
-    /// run; what is mended is told. Errors in what was given and internal errors are in no baseline.
+    /// Let the failures in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run. New failures
+    /// fail the run; mended ones are reported. Bad input and internal errors are never in a baseline.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
 
@@ -20,7 +20,7 @@ pub struct Gate {
     #[arg(long, conflicts_with = "max_failures")]
     pub fail_fast: bool,
 
-    /// End the run once so many cases are not as expected. The others are not run, and the reports say so.
+    /// End the run once N cases are not as expected. The others are not run, and the reports say so.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_failures: Option<u64>,
 }
@@ -39,21 +39,22 @@ impl Gate {
 /// Arguments of `cerith report baseline`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  cerith report baseline reports/run/events.jsonl -o baseline.jsonl             what is not as expected now
-  cerith run --baseline baseline.jsonl                                          fails for what is new
-  cerith report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   without what is mended
+  cerith report baseline reports/run/events.jsonl -o baseline.jsonl             keep what is not as expected now
+  cerith run --baseline baseline.jsonl                                          fail only for what is new
+  cerith report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   drop what is mended
 
-Exit codes: 0, 2 if the stream or the baseline is damaged or nothing can be written; the old baseline is as it was then.")]
+Exit codes: 0 the baseline is written; 2 the stream or the baseline is damaged, or the output cannot be written. After an error \
+the old baseline is unchanged.")]
 pub struct BaselineArgs {
     /// The stream of a run.
     #[arg(value_name = "STREAM")]
     pub stream: PathBuf,
 
-    /// Take what is mended out of this baseline, and add nothing.
+    /// Remove what is mended from this baseline, and add nothing.
     #[arg(long, value_name = "FILE")]
     pub prune: Option<PathBuf>,
 
-    /// Where the baseline goes. Without it, to standard output.
+    /// Where the baseline goes. Without it, standard output.
     #[arg(long = "output", short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

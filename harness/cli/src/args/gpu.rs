@@ -1,4 +1,4 @@
-//! Arguments of the commands that carry cases to a GPU and records home: `bundle`, `exec`, `accept`.
+//! Arguments of the commands that bring cases to a GPU and records back: `bundle`, `exec`, `accept`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use super::sweep::Along;
   cerith bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.cerith
   cerith bundle --sweep --axis num_warps --engine cuda@3.9.0 -o sweep.cerith
 
-No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `cerith exec`.")]
+No GPU is needed. Copy the bundle and this binary to a machine that has one, and run `cerith exec` there.")]
 pub struct BundleArgs {
     /// Which cases.
     #[command(flatten)]
     pub selection: Selection,
 
-    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest.
+    /// A compiler: `cuda@3.9.0`. Repeat for more. Without it, the newest.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
-    /// Which GPUs execute: `sm_80`, `sm_90`, and what the compiler knows. What they execute is compiled for them, unless the
-    /// engine names another target (`cuda@3.9.0:sm_80`).
+    /// The GPU that executes the bundle: `sm_80`, `sm_90`, or another that the compiler knows. Kernels are compiled for it,
+    /// unless the engine names another target (`cuda@3.9.0:sm_80`).
     #[arg(long, value_name = "SM", default_value = "sm_90")]
     pub target: Target,
 
@@ -36,7 +36,7 @@ pub struct BundleArgs {
     #[arg(long)]
     pub sweep: bool,
 
-    /// Along which axes.
+    /// Which axes.
     #[command(flatten)]
     pub along: Along,
 
@@ -48,7 +48,7 @@ pub struct BundleArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 }
@@ -59,7 +59,7 @@ pub struct BundleArgs {
   cerith exec cases.cerith -o results.cerith
   cerith exec cases.cerith -o results.cerith --repeat 10 --time-limit 60
 
-The machine needs a GPU, its driver and this binary, and nothing else. A case that faults, hangs or kills its process is
+The machine needs a GPU, its driver and this binary, and nothing else. A case that faults, hangs or kills its process is \
 a result like any other.")]
 pub struct ExecArgs {
     /// The bundle that `cerith bundle` wrote.
@@ -70,11 +70,11 @@ pub struct ExecArgs {
     #[arg(long, short, value_name = "RESULTS")]
     pub out: PathBuf,
 
-    /// How often each case is done, always from its first memory; results that differ are reported.
+    /// How often each case is launched, each time with its first memory. Results that differ are reported.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,
 
-    /// Seconds that a case may take, all repetitions together.
+    /// How many seconds a case may take, all repetitions together.
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
     pub time_limit: Duration,
 }
@@ -83,10 +83,10 @@ pub struct ExecArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith accept results.cerith
-  cargo insta review          looks at what is pending
+  cargo insta review          review what is pending
 
-What is on record of the same kernel and layout is not overwritten: where the new outcome is another, it is pending
-until somebody reviews it.")]
+A record of the same kernel and layout is not overwritten. A new outcome that differs from it is pending until somebody \
+reviews it.")]
 pub struct AcceptArgs {
     /// Bundles that `cerith exec` wrote.
     #[arg(required = true, value_name = "RESULTS")]
@@ -96,7 +96,7 @@ pub struct AcceptArgs {
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
-    /// Overwrite what is on record.
+    /// Overwrite records.
     #[arg(long)]
     pub replace: bool,
 }
@@ -108,6 +108,6 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     if (0.001..=86_400.0).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("from 0.001 to 86400 seconds are possible".to_owned())
+        Err("write from 0.001 to 86400 seconds".to_owned())
     }
 }

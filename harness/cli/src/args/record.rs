@@ -1,4 +1,4 @@
-//! Arguments of the commands that make cases of programs: `record`, `import`.
+//! Arguments of the commands that make cases from programs: `record`, `import`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,31 +11,31 @@ use clap::Args;
   cerith record -- python train.py
   cerith record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
   TRITON_INTERPRET=1 cerith record --sample data -- python -m pytest tests
-  cerith run recording                      what was recorded, through the reference, the record itself, and the interpreter
+  cerith run recording                      run the recorded cases, and compare with the recorded results
 
-The program runs as it is, with the Triton that it has (3.0 or later), interpreted or compiled; the exit code is its own.
-A recording holds the text of the kernels and, but for --no-data, the bytes of their arguments: look at it before you pass
-it on. Nothing of it is executed but by `cerith run`, in workers that are contained.")]
+The program runs unchanged, with its own Triton (3.0 or later), interpreted or compiled. The exit code is that of the program. \
+A recording holds the text of the kernels and, without --no-data, the bytes of their arguments: look at it before you pass it on. \
+Only `cerith run` executes what is in it, in contained workers.")]
 pub struct RecordArgs {
-    /// The folder to be made.
+    /// The folder for the recording.
     #[arg(long, short, value_name = "DIR", default_value = "recording")]
     pub out: PathBuf,
 
-    /// Only kernels whose names match this pattern (`attn_*`). Again for more.
+    /// Only kernels whose names match this pattern (`attn_*`). Repeat for more.
     #[arg(long = "filter", value_name = "KERNEL")]
     pub filter: Vec<String>,
 
-    /// The largest storage whose bytes are kept (`64K`, `16M`, `1G`). Of larger ones the layout is kept, and seeded values
-    /// take the place of what they held.
+    /// The largest storage whose bytes are kept (`64K`, `16M`, `1G`). Larger ones keep their layout, and seeded values take the
+    /// place of their bytes.
     #[arg(long, value_name = "N", default_value = "16M", value_parser = byte_count)]
     pub max_bytes: u64,
 
-    /// The most that each process writes, compressed; from there on layouts alone are kept.
+    /// The most that each process writes, compressed. After that, only layouts are kept.
     #[arg(long, value_name = "N", default_value = "1G", value_parser = byte_count)]
     pub max_size: u64,
 
-    /// Which launches of a kernel are kept: `layout` (the first of each grid, layout and set of scalars), `data` (those
-    /// with other bytes too), `every`, or a number (so many of each kernel).
+    /// Which launches of a kernel are kept: `layout` (the first of each grid, layout and set of scalars), `data` (also
+    /// those with other bytes), `every`, or a number (that many of each kernel).
     #[arg(long, value_name = "RULE", default_value = "layout", value_parser = sample)]
     pub sample: String,
 
@@ -43,11 +43,11 @@ pub struct RecordArgs {
     #[arg(long)]
     pub no_data: bool,
 
-    /// Make the recording of part files that an interrupted `cerith record`, or the Python package, left behind.
+    /// Make the recording from part files that an interrupted `cerith record`, or the Python package, left behind.
     #[arg(long, value_name = "PARTS", conflicts_with = "command")]
     pub collect: Option<PathBuf>,
 
-    /// The program and its arguments, behind `--`.
+    /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "collect")]
     pub command: Vec<OsString>,
 }
@@ -58,14 +58,14 @@ pub struct RecordArgs {
   cerith import cases/mine/softmax.py:softmax_kernel
   cerith import softmax.py:softmax_kernel -o rows.yaml
 
-Parameters are read off the kernel's text, layouts and values are guessed and marked. Nothing of the file is executed but
-by the reference, which says how far the guess goes.")]
+Parameters are read from the kernel's text. Layouts and values are guessed, and marked as guesses. Only the reference executes the \
+kernel, and says how far the guesses lead.")]
 pub struct ImportArgs {
     /// The kernel: `file.py:function`.
     #[arg(value_name = "FILE.py:KERNEL")]
     pub kernel: String,
 
-    /// The case file to write; without it, one of the kernel's name beside the kernel's file.
+    /// The case file to write. Without it, a file with the kernel's name beside the kernel's file.
     #[arg(short, long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
 }
@@ -93,6 +93,6 @@ fn sample(text: &str) -> Result<String, String> {
     if known {
         Ok(text.to_owned())
     } else {
-        Err("write `layout`, `data`, `every` or how many of each kernel".to_owned())
+        Err("write `layout`, `data`, `every`, or how many launches of each kernel".to_owned())
     }
 }

@@ -15,11 +15,11 @@ use crate::known::KnownArgs;
     after_help = "Examples:
   cerith report reports/run/events.jsonl
   cerith report reports/run/events.jsonl --format html > report.html
-  cerith report merge shard-*/events.jsonl --out reports/all  the shards of a run as the run
+  cerith report merge shard-*/events.jsonl --out reports/all  merge the shards of a run
   cerith report a.jsonl b.jsonl --format junit     two shards in one report
   cerith report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
 
-A stream without its end, and shards that are missing or there twice, are errors: exit code 2."
+A stream that is cut short is an error, and so are shards that are missing or given twice: exit code 2."
 )]
 pub struct ReportArgs {
     /// What else to do with streams.
@@ -30,7 +30,7 @@ pub struct ReportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// As what.
+    /// What to print.
     #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
     pub format: ReportFormat,
 
@@ -38,12 +38,12 @@ pub struct ReportArgs {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// What is said of what is known (human only).
+    /// How much is printed about known differences (human only).
     #[command(flatten)]
     pub known: KnownArgs,
 }
 
-/// What a stream can be printed as.
+/// The formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// Text for people.
@@ -52,9 +52,9 @@ pub enum ReportFormat {
     Html,
     /// XML for a CI.
     Junit,
-    /// For a pull request: shorter than GitHub's limit of a comment.
+    /// For a pull request: shorter than GitHub's limit for a comment.
     Markdown,
-    /// Commands of a GitHub workflow, which put what is not as expected beside its line.
+    /// Commands of a GitHub workflow, which show each failure beside its line.
     Github,
     /// SARIF 2.1.0, for code scanning.
     Sarif,

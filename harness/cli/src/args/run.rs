@@ -15,12 +15,12 @@ use crate::known::KnownArgs;
   cerith run
   cerith run alias layout scalar --engine reference --engine interpret@3.2.0
   cerith run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
-  cerith run --shard 2/8 --out reports/shard-2      one of eight jobs; `cerith report merge` makes one run of them
-  cerith run --baseline baseline.jsonl              fails only for what is new
-  cerith run --last-failed --fail-fast              what failed in the run before, up to the first that still does
+  cerith run --shard 2/8 --out reports/shard-2      run one of eight jobs; `cerith report merge` merges them
+  cerith run --baseline baseline.jsonl              fail only for what is new
+  cerith run --last-failed --fail-fast              run what failed before, up to the first that still fails
   cerith run --known all                            name every case that differs as expected, by cause
-  cerith run --engine reference --schedules 8       is everything that is called defined the same in other orders?
-  cerith run recording/ softmax_kernel              a recording, and of it one kernel's launches
+  cerith run --engine reference --schedules 8       check that defined cases give the same in other orders
+  cerith run recording/ softmax_kernel              run one kernel's launches of a recording
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
 pub struct RunArgs {
@@ -40,51 +40,52 @@ pub struct RunArgs {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
-    /// How much the reference watches for.
+    /// What the reference checks.
     #[arg(long, value_enum, default_value_t = Checks::Full)]
     pub checks: Checks,
 
-    /// What lanes hold that a load masks off, where it has no `other`.
+    /// What a lane holds that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
 
-    /// Have the reference launch every case N more times with its programs in other orders: the reverse one, and then
-    /// permutations that are the same in every run. A case that is defined must give the same in all of them; one that does
-    /// not is a bug in Cerith, and an internal error of the run.
+    /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in
+    /// permutations that are the same in every run. A defined case must give the same in all orders. If it does not, that is a
+    /// bug in Cerith, and an internal error of the run.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub schedules: u32,
 
-    /// Let engines say nothing. Without it the run fails where an engine of `--engine` has nothing to say (no toolchain, no
-    /// GPU, no record) and the case's file does not foresee that, and where a record is stale or a kernel's file cannot be
-    /// loaded.
+    /// Let engines say nothing. Without it, the run fails where an engine named with `--engine` says nothing (no
+    /// toolchain, no GPU, no record) and the case file does not foresee that. It also fails where a record is stale or a
+    /// kernel's file cannot be loaded.
     #[arg(long)]
     pub allow_unavailable: bool,
 
-    /// What fails it, and when it ends.
+    /// What fails the run, and when it ends.
     #[command(flatten)]
     pub gate: Gate,
 
-    /// Where what came of it goes.
+    /// What is printed, and where reports go.
     #[command(flatten)]
     pub reports: Reports,
 }
 
-/// How much the reference watches for.
+/// What the reference checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Checks {
     /// Everything.
     Full,
-    /// Not for races between programs, conflicting lanes of one store, and false `tl.multiple_of`, `tl.max_contiguous` and
-    /// `tl.max_constancy`: a case with one of them is not called undefined, and its engines may differ for that.
+    /// Everything except races between programs, conflicting lanes of one store, and false `tl.multiple_of`,
+    /// `tl.max_contiguous` and `tl.max_constancy`. A case with one of these is not called undefined, and its engines may
+    /// differ because of it.
     Fast,
 }
 
-/// What lanes hold that a load masks off, where it has no `other`.
+/// What a lane holds that a load masks off without `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Masked {
-    /// Nothing that anybody may count on, as Triton's documentation says: what depends on them is left out.
+    /// An undefined value, as Triton's documentation says. What depends on it is not compared.
     Undefined,
-    /// Zero, as kernels compiled for NVIDIA read them: what depends on them is compared.
+    /// Zero, as in kernels compiled for NVIDIA. What depends on it is compared.
     Zero,
 }
 
@@ -104,8 +105,8 @@ pub struct Reports {
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub format: RunFormat,
 
-    /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus; for a corpus that is
-    /// the first filter, in `cerith-reports/NAME` beside it, which git is told to ignore.
+    /// Where reports go. Without it, a folder with the command's name in `reports`, beside the corpus. If the first filter is
+    /// the corpus, `cerith-reports/NAME` beside it, which git is told to ignore.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -113,7 +114,7 @@ pub struct Reports {
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// What is said of what is known.
+    /// How much is printed about known differences.
     #[command(flatten)]
     pub known: KnownArgs,
 }

@@ -1,4 +1,4 @@
-//! Arguments that several commands take: which cases, and through which engines.
+//! Arguments that several commands take: which cases, and which engines.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::engines;
 #[derive(Debug, Args)]
 pub struct Selection {
     /// Which cases: an area (`alias` or `alias/`), a case file (`alias/same_twice`), an id
-    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several add up; none means all. If the first
-    /// is a folder that is no area of the corpus, it is the corpus: a recording, say.
+    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several filters add up. Without any, all cases. If
+    /// the first is a folder and not an area of the corpus, it is the corpus itself: a recording, for example.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
-    /// The folder of case files. Without it, the first filter if that is one, or else `cases` in this folder or the nearest
-    /// one above that has it.
+    /// The folder of case files. Without it, the first filter if that is such a folder, and otherwise `cases` in this folder or
+    /// in the nearest folder above that has it.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 }
@@ -25,16 +25,16 @@ pub struct Selection {
 /// Which engines.
 #[derive(Debug, Args)]
 pub struct Engines {
-    /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
+    /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, with tensors that behave as CUDA's), `interpret@3.9.0+host`
     /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
-    /// tensors), `cuda@3.9.0`, `cuda@3.9.0:sm_80` (its code for another GPU), `jit@3.6.0` or `jit` (Triton's launcher on
-    /// this machine's GPU, with torch), `inductor@2.11.0` (under torch.compile; brings the reference and Triton's
-    /// interpreter), `recorded` (what came of the run that a case was recorded from). Again for more. Without it: the
+    /// tensors), `cuda@3.9.0` (its compiler), `cuda@3.9.0:sm_80` (its code for another GPU), `jit@3.6.0` or `jit` (Triton's
+    /// launcher on this machine's GPU, with torch), `inductor@2.11.0` (under torch.compile; executed by the reference and by
+    /// Triton's interpreter), `recorded` (the results of the program that was recorded). Repeat for more. Without it, the
     /// reference and the newest Triton's interpreter, if that is installed or can be, and `recorded` for a recording.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 }

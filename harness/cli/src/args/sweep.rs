@@ -17,21 +17,21 @@ use super::selection::{Selection, engine_id};
   cerith exec sweep.cerith -o sweep-results.cerith                  execute there,
   cerith sweep --results sweep-results.cerith                      and judge here
 
-The variants of a case must agree with each other: bit for bit, but where the reference says that rounding may differ.")]
+The variants of a case must agree bit for bit, except where the reference says that rounding may differ.")]
 pub struct SweepArgs {
     /// Which cases.
     #[command(flatten)]
     pub selection: Selection,
 
-    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest; with --results, those that are in them.
+    /// A compiler: `cuda@3.9.0`. Repeat for more. Without it, the newest; with --results, those in the results.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
-    /// Along which axes.
+    /// Which axes.
     #[command(flatten)]
     pub along: Along,
 
-    /// Judge what `cerith exec` wrote of a bundle made with `cerith bundle --sweep`. Again for more, which are judged
+    /// Judge what `cerith exec` wrote for a bundle made with `cerith bundle --sweep`. Repeat for more; they are judged
     /// together.
     #[arg(long, value_name = "RESULTS", conflicts_with = "axes")]
     pub results: Vec<PathBuf>,
@@ -40,11 +40,11 @@ pub struct SweepArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 
-    /// Do not install toolchains; use those that are there.
+    /// Do not install toolchains; use those that are installed.
     #[arg(long)]
     pub offline: bool,
 
-    /// Where what came of it goes.
+    /// What is printed, and where reports go.
     #[command(flatten)]
     pub reports: Reports,
 }
@@ -53,7 +53,7 @@ pub struct SweepArgs {
 #[derive(Debug, Args)]
 pub struct Along {
     /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): `num_warps`, `num_stages`, `num_ctas`,
-    /// `enable_fp_fusion`, `specialize`, `config`, `layout`. Again for more. Without it, all.
+    /// `enable_fp_fusion`, `specialize`, `config`, `layout`. Repeat for more. Without it, all.
     #[arg(long = "axis", value_name = "AXIS")]
     pub axes: Vec<String>,
 }
