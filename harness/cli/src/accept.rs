@@ -90,7 +90,7 @@ pub fn accept(args: &AcceptArgs) -> Exit {
     }
     for (engine, [new, same, pending]) in &counts {
         terminal.print(&format!(
-            "{engine}: {} put on record, {} as they were, {} that differ from what is on record\n",
+            "{engine}: {} put on record, {} unchanged, {} that differ from the record\n",
             new.len(),
             same.len(),
             pending.len()
@@ -105,7 +105,7 @@ pub fn accept(args: &AcceptArgs) -> Exit {
         }
     }
     if counts.is_empty() && exit == Exit::AsExpected {
-        terminal.note("nothing was put on record: there are no results in it");
+        terminal.note("nothing was put on record: there are no results");
         return Exit::Nothing;
     }
     terminal.print(&format!("records: {}\n", folder.display()));
@@ -167,7 +167,7 @@ impl Pile {
                     let by = provenance(reader.opening(), release.triton, true);
                     self.put(&result.label, release, record, by);
                 }
-                Ok(Ok(None)) => self.refuse("it says nothing", &result.label.case),
+                Ok(Ok(None)) => self.refuse("its outcome says nothing", &result.label.case),
                 Ok(Err(failure)) => self.refuse(&failure.to_string(), &result.label.case),
                 Err(panic) => self.refuse(&panic, &result.label.case),
             }
@@ -180,7 +180,7 @@ impl Pile {
             if let Some((case, release)) = self.case(&decided.label, entries) {
                 // A record has a name of its own, by which it would be put down, wherever that leads.
                 if decided.record.case != case.id || decided.record.stale(&case).is_some() {
-                    self.refuse("the record in it is of something else than its label", &case.id);
+                    self.refuse("its record does not belong to its label", &case.id);
                     continue;
                 }
                 let by = provenance(reader.opening(), release.triton, false);
@@ -195,16 +195,20 @@ impl Pile {
     /// The case that an entry is about, if it is of this corpus as it is now.
     fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Release)> {
         if label.variant.is_some() {
-            let why = "it is of a sweep, whose variants are no records; `cerith sweep --results` judges it";
+            let why = "it belongs to a sweep, whose variants are not put on record; `cerith sweep --results` \
+                judges it";
             self.refuse(why, &label.case);
             return None;
         }
         let EngineId::Cuda { toolchain, target } = &label.engine else {
-            self.refuse(&format!("{} is recorded by nobody", label.engine), &label.case);
+            self.refuse(
+                &format!("outcomes of {} are not put on record", label.engine),
+                &label.case,
+            );
             return None;
         };
         if toolchain.build().is_some() {
-            let why = format!("{} is a build, and records are of releases", label.engine);
+            let why = format!("{} is a build, and only releases are put on record", label.engine);
             self.refuse(&why, &label.case);
             return None;
         }

@@ -55,14 +55,17 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
         }
         (Some(first), Some(_)) => {
             return Err(format!(
-                "error: `{}` means several cases\n  = help: name one: `{}`; `cerith list '{}'` shows all",
+                "error: `{}` selects several cases\n  = help: name one: `{}`; `cerith list '{}'` shows all",
                 args.case, first.id, args.case
             ));
         }
     };
-    let case = entry
-        .resolve()
-        .map_err(|_| format!("error: `{}` is no good case; `cerith run` says why", entry.id))?;
+    let case = entry.resolve().map_err(|_| {
+        format!(
+            "error: the case file of `{}` has errors; `cerith run` shows them",
+            entry.id
+        )
+    })?;
     drop(entries);
     let asked = Asked {
         case: &case,
@@ -129,7 +132,8 @@ fn releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
         .collect();
     if between.len() < 2 {
         return Err(format!(
-            "error: there are no two releases from {from} to {to}\n  = help: name the older one first: `cerith bisect CASE 3.2.0 {}`",
+            "error: there are fewer than two releases from {from} to {to}\n  = help: name the older one \
+             first: `cerith bisect CASE 3.2.0 {}`",
             Version::NEWEST
         ));
     }
@@ -283,9 +287,9 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
     let (text, exit) = match found {
         Found::First { before, at, old, new } => {
             let what = match (&new, &old) {
-                (Stand::Wrong(how), _) => format!("the first that is wrong in {case}: {how}"),
+                (Stand::Wrong(how), _) => format!("the first that gets {case} wrong: {how}"),
                 (_, Stand::Wrong(how)) => {
-                    format!("the first that is right in {case}; up to {}: {how}", name(before))
+                    format!("the first that gets {case} right; up to {}: {how}", name(before))
                 }
                 _ => String::new(),
             };
@@ -297,14 +301,14 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
         }
         Found::Alike(stand) => (
             format!(
-                "{} and {} stand alike in {case}: {stand}; there is nothing to look for between them\n",
+                "{} and {} give the same in {case}: {stand}; there is nothing to find between them\n",
                 name(0),
                 name(names.len().saturating_sub(1))
             ),
             Exit::Unexpected,
         ),
         Found::Silent(place, why) => (
-            format!("{} says nothing of {case}: {why}\n", name(place)),
+            format!("{} says nothing about {case}: {why}\n", name(place)),
             Exit::Nothing,
         ),
     };

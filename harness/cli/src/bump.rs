@@ -124,7 +124,7 @@ fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
         };
         if let Err(why) = engines::find_or_add_compiler(toolchain, offline, stop) {
             Terminal::new().note(&format!(
-                "warning: {id} compiles nothing, so that launches, sizes and times are not compared: {why}"
+                "warning: {id} cannot compile, so launches, sizes and times are not compared: {why}"
             ));
         }
     }
@@ -145,7 +145,8 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
             let mut named = all.into_iter().filter(|one| one.id.build() == Some(name));
             named.next().map(|one| one.id).ok_or_else(|| {
                 format!(
-                    "error: `{name}` is no version, no Python and no build that was adopted\n  = help: write a version \
+                    "error: `{name}` is neither a version, nor a Python, nor a build that was adopted\n  = \
+                     help: write a version \
                      ({}), the path of a Python, or register one: `cerith toolchain adopt --name {name} PYTHON`",
                     Version::NEWEST
                 )
@@ -184,7 +185,8 @@ fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, Strin
             let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
             let one = sides.first().copied().unwrap_or_default();
             return Err(format!(
-                "error: {} tells nothing of {}\n  = help: it tells of {}; `cerith run --engine reference --engine {one}` writes \
+                "error: {} has no verdicts about {}\n  = help: it has verdicts about {}; `cerith run --engine \
+                 reference --engine {one}` writes \
                  such a stream",
                 path.display(),
                 sides.join(" or "),

@@ -102,7 +102,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     }
     let cases = selected.entries(Shard::ALL).count() as u64;
     if cases == 0 {
-        terminal.note("nothing was bundled: no case is meant");
+        terminal.note("nothing was bundled: no case is selected");
         return Ok(if exit == Exit::AsExpected {
             Exit::Nothing
         } else {
@@ -374,7 +374,7 @@ fn decided(
             case.id,
             outcome
                 .complaint()
-                .map_or("nothing was said", |complaint| &complaint.message)
+                .map_or("no message", |complaint| &complaint.message)
         )),
     }
 }
@@ -406,7 +406,7 @@ impl Counts {
             (self.not_applicable, "not applicable"),
             (
                 self.unswept,
-                "cases not swept, without a defined answer or a launch",
+                "cases not swept, because they have no defined answer or no launch",
             ),
         ] {
             if count > 0 {

@@ -71,7 +71,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
         }
     };
     if args.left == args.right {
-        terminal.note("error: an engine is the same as itself; name two");
+        terminal.note("error: both engines are the same; name two different ones");
         return Exit::Wrong;
     }
     let jobs = pipeline::jobs(args.jobs);
@@ -155,7 +155,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
         Ok(Ok(case)) => case,
         Ok(Err(_)) => {
             return Some(Err(format!(
-                "error: `{}` is no good case; `cerith run` says why",
+                "error: the case file of `{}` has errors; `cerith run` shows them",
                 entry.id
             )));
         }
@@ -219,20 +219,20 @@ fn foreseen(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
     told.map(|one| one.why.clone())
 }
 
-/// Why the reference says that a program has no defined answer: at all, because the order of programs decides, or in the
-/// bytes that differ.
+/// Why the reference says that a program has no defined answer: for the whole program, because the result depends on the order
+/// of programs, or for the bytes that differ.
 fn undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Option<String> {
     let reference = guarded(|| Reference::default().run(case, rules)).ok()?.ok()?;
     match &reference.outcome {
         Outcome::Trapped(Trap::Undefined, complaint) => Some(complaint.message.clone()),
         Outcome::Finished(finished) => {
             if finished.tracked?.order_dependent {
-                return Some("the order of programs decides".to_owned());
+                return Some("the result depends on the order of programs".to_owned());
             }
             let [left, right] = outcomes.map(|outcome| outcome.finished().map(|finished| &finished.memory));
             let (left, right) = left.zip(right)?;
             only_poison(left, right, &finished.memory)
-                .then(|| "only bytes differ whose value is undefined".to_owned())
+                .then(|| "only bytes with undefined values differ".to_owned())
         }
         _ => None,
     }
@@ -331,7 +331,7 @@ fn bytes(left: &Memory, right: &Memory) -> Option<String> {
         ];
         for (zone, left_bytes, right_bytes) in zones {
             if left_bytes.len() != right_bytes.len() {
-                return Some(format!("`{}` is of another size", left.name(id)));
+                return Some(format!("`{}` has another size", left.name(id)));
             }
             let differing = left_bytes
                 .iter()
@@ -380,7 +380,7 @@ fn shown(compared: &Compared, engines: &[EngineId; 2], terminal: &Terminal) -> S
     if let Some(why) = &compared.undefined {
         let _ = writeln!(text, "  the program has no defined answer: {why}");
     } else if let Some(why) = &compared.foreseen {
-        let _ = writeln!(text, "  as written down: {why}");
+        let _ = writeln!(text, "  expected by the case file: {why}");
     }
     text
 }
@@ -401,8 +401,8 @@ impl Counts {
     fn told(&self) -> String {
         let [left, right] = &self.engines;
         format!(
-            "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ as written down, {} differ and \
-             have no defined answer, {:.1} s\n",
+            "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ as the case file \
+             expects, {} differ and have no defined answer, {:.1} s\n",
             self.cases, self.same, self.finished, self.differ, self.foreseen, self.undefined, self.seconds
         )
     }

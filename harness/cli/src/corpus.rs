@@ -195,7 +195,7 @@ fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     Err(format!(
-        "error: {filter} is a file, and a corpus is a folder of them\n  = help: name the folder: `{}`",
+        "error: {filter} is a file, and a corpus is a folder\n  = help: name the folder: `{}`",
         folder.unwrap_or(Path::new(".")).display()
     ))
 }

@@ -91,7 +91,8 @@ fn rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
     let toolchain = home.resolve(&args.triton).ok_or_else(|| {
         format!(
-            "error: Triton {id} is not installed, and the names are its own\n  = help: `cerith toolchain add {id}`",
+            "error: Triton {id} is not installed, and the names are read from it\n  = help: `cerith \
+             toolchain add {id}`",
             id = args.triton
         )
     })?;

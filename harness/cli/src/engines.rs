@@ -240,7 +240,8 @@ pub fn uncontained() -> Option<Problem> {
         "workers are not contained in full: {}",
         containment.missing.join("; ")
     );
-    let help = "run kernels of others where they can do no harm; docs/CONTAINMENT.md says what is contained"
+    let help = "run kernels that you do not trust where they can do no harm; docs/CONTAINMENT.md says what \
+        is contained"
         .to_owned();
     (!containment.is_whole()).then(|| Problem {
         severity: Severity::Warning,
@@ -426,7 +427,9 @@ pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result
         ));
     }
     if offline {
-        return Err(format!("Triton {id} is not installed, and --offline keeps it so"));
+        return Err(format!(
+            "Triton {id} is not installed, and --offline forbids to install it"
+        ));
     }
     add(&home, id, stop).map_err(|error| format!("failed to {error}"))
 }

@@ -64,8 +64,8 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
         _ if args.review || io::stdin().is_terminal() && io::stdout().is_terminal() => Mode::Ask,
         _ => {
             return Err(
-                "error: a review needs a terminal\n  = help: `--list` shows what there is, `--accept` writes it, `--prune` \
-                 takes out what no longer happens, `--check` is for CI"
+                "error: a review needs a terminal\n  = help: `--list` shows what there is, `--accept` writes \
+                 it, `--prune` removes what no longer happens, `--check` is for CI"
                     .to_owned(),
             );
         }
@@ -129,7 +129,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
 fn summed(count: &Count, pending: usize, mode: Mode) -> String {
     let mut parts = vec![match mode {
         Mode::Show => format!("{pending} to review"),
-        _ => format!("{} written, {} taken out", count.written, count.removed),
+        _ => format!("{} written, {} removed", count.written, count.removed),
     }];
     for (number, word) in [
         (count.rejected, "rejected"),
@@ -141,7 +141,7 @@ fn summed(count: &Count, pending: usize, mode: Mode) -> String {
         }
     }
     let next = if count.written + count.removed > 0 {
-        "\nnext: say why where it says `seen`, and see that all is as expected: cerith run"
+        "\nnext: replace each `seen` with the reason, and check that all is as expected: cerith run"
     } else {
         ""
     };
@@ -178,21 +178,22 @@ impl Run {
         .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
         let start = start.filter(|_| ended && !cut).ok_or_else(|| {
             format!(
-                "error: {} is not whole: its run was killed or still goes on\n{help}",
+                "error: {} has no end: its run was killed or is still running\n{help}",
                 path.display()
             )
         })?;
         if start.corpus_hash != selected.corpus.hash() {
             return Err(format!(
-                "error: the corpus is not the one of the run in {}: case files or kernels were changed since\n  = help: run \
+                "error: the corpus is not that of the run in {}: case files or kernels have changed since\n  \
+                 = help: run \
                  again (`cerith run`), and then review what that run found",
                 path.display()
             ));
         }
         if start.checks.is_some() || start.masked.is_some() {
             return Err(format!(
-                "error: the run in {} was made with `--checks fast` or `--masked zero`, and expectations are of a run without\n  = \
-                 help: run again without them",
+                "error: the run in {} was made with `--checks fast` or `--masked zero`, and expectations \
+                 need a run without them\n  = help: run again without these options",
                 path.display()
             ));
         }
@@ -279,7 +280,7 @@ impl OneFile<'_> {
         }
         if proposal.example.unconfirmed {
             self.terminal
-                .print("  only the reference's word stands behind this: look who is wrong\n");
+                .print("  only the reference says so: find out who is wrong\n");
         }
         let mut shown = format!(
             "{}\n",
@@ -337,7 +338,7 @@ impl OneFile<'_> {
             Ok(now) if now == before => {}
             _ => {
                 return self.fail(&format!(
-                    "write {}: it was changed meanwhile",
+                    "write {}: it has changed meanwhile",
                     self.path.display()
                 ));
             }
@@ -371,7 +372,7 @@ impl OneFile<'_> {
     fn fail(&mut self, error: &str) {
         self.count.failed = true;
         self.terminal.note(&format!(
-            "error: failed to {error}\n  = help: the file is as it was"
+            "error: failed to {error}\n  = help: the file is unchanged"
         ));
     }
 }

@@ -46,7 +46,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     }
     if entries.len() > MOST {
         terminal.note(&format!(
-            "`{}` means many cases; explaining the first {MOST}",
+            "`{}` selects many cases; explaining the first {MOST}",
             args.case.join(" ")
         ));
     }
@@ -62,7 +62,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         stop,
     );
     for id in &setup.recorded {
-        terminal.note(&format!("on record {id}: no GPU is asked"));
+        terminal.note(&format!("on record {id}: no GPU is used"));
     }
     for left_out in &setup.left_out {
         terminal.note(&format!("left out {}: {}", left_out.engine, left_out.why));
@@ -239,7 +239,7 @@ fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Termina
             ),
         ));
         if let Some(same) = seen.iter().position(|other| *other == shown) {
-            let _ = writeln!(text, "    as that of launch {}", same + 1);
+            let _ = writeln!(text, "    the same as that of launch {}", same + 1);
         } else {
             for line in shown.lines() {
                 let _ = writeln!(text, "    {line}");

@@ -117,7 +117,8 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     if !compilers.is_empty() && !campaign.broken && !has_gpu() {
         if compilers.len() + 1 < wanted.len() {
             terminal.note(
-                "error: without a GPU, compilers are fuzzed by themselves\n  = help: name the other engines in another campaign",
+                "error: without a GPU, compilers need a campaign of their own\n  = help: name the other \
+                 engines in another campaign",
             );
             return Exit::Wrong;
         }
@@ -141,13 +142,14 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     }
     for (engine, why) in guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default() {
         terminal.note(&format!(
-            "error: {engine} is left out: what it gives is known beforehand and comes out otherwise: {why}"
+            "error: {engine} is left out: it is wrong about cases with known results: {why}"
         ));
     }
     let alone = wanted == [EngineId::Reference];
     if panel.others().is_empty() && !alone || !failed.is_empty() {
         terminal.note(
-            "error: there is no engine to hold the reference to\n  = help: `--engine interpret@3.9.0` names one",
+            "error: there is no engine to compare the reference with\n  = help: `--engine interpret@3.9.0` \
+             names one",
         );
         // What was made for a campaign that does not begin goes again, if nothing is in it.
         let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));
@@ -158,7 +160,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
         .first()
     {
         terminal.note(&format!(
-            "internal error: Cerith is wrong about a trial whose end is known: {mistrial}"
+            "internal error: Cerith is wrong about a trial with a known verdict: {mistrial}"
         ));
         return Exit::Unexpected;
     }
@@ -266,7 +268,7 @@ fn judge(
     }
     if others.is_empty() {
         Terminal::new().note(
-            "error: this campaign has no compiler, whose results could be judged\n  = help: leave `--results` out",
+            "error: this campaign has no compiler, so it has no results to judge\n  = help: leave `--results` out",
         );
         return Exit::Wrong;
     }
@@ -280,8 +282,10 @@ fn judge(
         let offline = args.engines.offline;
         let asked = set_up(Reference::default(), wanted, offline, jobs, selected, stop);
         for silent in asked.left_out.iter().chain(&asked.failed) {
-            hunt.terminal
-                .note(&format!("not asked to reduce: {}: {}", silent.engine, silent.why));
+            hunt.terminal.note(&format!(
+                "{} cannot help to reduce: {}",
+                silent.engine, silent.why
+            ));
         }
         hunt.smaller = Some(asked.panel);
     }
@@ -417,7 +421,8 @@ impl Hunt {
             } => {
                 if verdict == UNREPEATED {
                     self.terminal.note(&format!(
-                        "not again: case {number} of seed {} differed, and did not when it was tried once more",
+                        "not reproduced: case {number} of seed {} differed once, and did not differ when it \
+                         was tried again",
                         self.campaign.seed
                     ));
                 }
@@ -485,7 +490,8 @@ impl Hunt {
         self.save();
         if let Some(error) = &self.unwritten {
             self.terminal.note(&format!(
-                "error: {}: {error}\n  = help: what was kept before is there; `--resume` goes on from case {}",
+                "error: {}: {error}\n  = help: what was kept before is still there; `--resume` goes on from \
+                 case {}",
                 self.out.display(),
                 self.campaign.done
             ));

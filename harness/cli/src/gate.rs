@@ -47,8 +47,9 @@ impl Held {
                 let own = folder.join(STREAM).canonicalize();
                 if own.is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own)) {
                     return Err(format!(
-                        "error: the baseline {0} is the stream that this run writes, so that it would be lost\n  = help: \
-                         keep what it says (`cerith report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
+                        "error: the baseline {0} is the stream that this run writes, so it would be \
+                         overwritten\n  \
+                         = help: keep what it says (`cerith report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
                         path.display()
                     ));
                 }
@@ -79,8 +80,15 @@ impl Held {
             Problem::new(
                 Severity::Warning,
                 "baseline",
-                format!("{} {} of the baseline {name} {} not in the corpus: {}", gone.len(), cases(gone.len()), are(gone.len()), few(&gone)),
-                "take them out of the file, and their number in its first line; or write it anew: `cerith report baseline`",
+                format!(
+                    "{} {} of the baseline {name} {} not in the corpus: {}",
+                    gone.len(),
+                    cases(gone.len()),
+                    are(gone.len()),
+                    few(&gone)
+                ),
+                "remove them from the file and correct the number in its first line, or write the baseline \
+                 again: `cerith report baseline`",
             )
         })
     }
@@ -108,9 +116,15 @@ impl Held {
             Problem::new(
                 Severity::Warning,
                 "mended",
-                format!("{count} {} of the baseline {name} {} mended, or some of it: {}", cases(count), are(count), few(&self.mended)),
+                format!(
+                    "{count} {} of the baseline {name} {} mended, at least in part: {}",
+                    cases(count),
+                    are(count),
+                    few(&self.mended)
+                ),
                 &format!(
-                    "take it out, so that it does not come back unseen: `cerith report baseline {} --prune {name} -o {name}`",
+                    "remove it from the baseline, so that it cannot come back unseen: `cerith report \
+                     baseline {} --prune {name} -o {name}`",
                     stream.display()
                 ),
             )
@@ -178,7 +192,8 @@ pub fn before(folder: &Path) -> Result<Before, String> {
             Severity::Warning,
             "last-failed",
             format!(
-                "the run before {why}: {} of its {} cases were not judged, and nobody knows whether they are as expected",
+                "the run before {why}: {} of its {} cases were not judged, so it is not known whether they \
+                 are as expected",
                 start.cases - judged,
                 start.cases
             ),

@@ -45,13 +45,14 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     });
     if !matches!(out.extension().and_then(|e| e.to_str()), Some("yaml" | "yml")) {
         return Err(format!(
-            "error: {} is no name of a case file\n  = help: it ends in `.yaml`",
+            "error: {} is not the name of a case file\n  = help: it ends in `.yaml`",
             out.display()
         ));
     }
     let path = below(&folder_of(&out), &file).ok_or_else(|| {
         format!(
-            "error: {} is not in the folder of {} nor below it\n  = help: a case file names its kernel by a path that does \
+            "error: {} is neither in the folder of {} nor below it\n  = help: a case file names its kernel \
+             by a path that does \
              not leave the corpus: copy the kernel's file there",
             file.display(),
             out.display()
@@ -77,7 +78,7 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
         })
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!(
-                "error: {} is there already\n  = help: name another file with `-o`",
+                "error: {} already exists\n  = help: name another file with `-o`",
                 out.display()
             ),
             _ => format!("error: failed to write {}: {error}", out.display()),

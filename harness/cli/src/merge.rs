@@ -23,7 +23,8 @@ pub fn merge(args: &MergeArgs) -> Exit {
     let mut terminal = Terminal::new();
     if let Some(lost) = lost(args) {
         terminal.note(&format!(
-            "error: {} is one of the streams, and would be lost\n  = help: name another place for what comes out",
+            "error: {} is one of the streams, and would be overwritten\n  = help: name another file for the \
+             merged stream",
             lost.display()
         ));
         return Exit::Wrong;
@@ -38,7 +39,7 @@ pub fn merge(args: &MergeArgs) -> Exit {
             for fault in &nothing.faults {
                 terminal.note(&safe::lines(&fault.rendered));
             }
-            terminal.note(&format!("error: {nothing}, so that there is nothing to merge"));
+            terminal.note(&format!("error: {nothing}, so there is nothing to merge"));
             return Exit::Wrong;
         }
     };

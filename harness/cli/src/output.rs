@@ -241,7 +241,7 @@ impl Output {
     fn give_up(&mut self, error: &io::Error) {
         let Some(store) = self.store.take() else { return };
         self.terminal.note(&format!(
-            "error: write {}: {error}; the run goes on, its results are printed here only",
+            "error: write {}: {error}; the run goes on, and its results are only printed here",
             store.folder.join(STREAM).display()
         ));
         self.summary.unwritten += 1;

@@ -75,7 +75,8 @@ fn prepare(out: &Path) -> Result<PathBuf, String> {
     let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
     if parts.exists() {
         return Err(format!(
-            "error: {} is there: an earlier recording was interrupted, or goes on\n  = help: save what it has with `cerith \
+            "error: {} exists: an earlier recording was interrupted, or is still running\n  = help: save \
+             what it has with `cerith \
              record --collect {} --out DIR`, or remove it",
             parts.display(),
             parts.display()
@@ -114,7 +115,7 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
         .spawn()
         .map_err(|error| {
             let help = if error.kind() == io::ErrorKind::NotFound {
-                "\n  = help: write it as a shell would find it: `cerith record -- python train.py`"
+                "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
             } else {
                 ""
             };
@@ -172,7 +173,7 @@ fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
 
 fn refused(error: &CollectError) -> String {
     let help = match error {
-        CollectError::Occupied(_) => "\n  = help: name a folder that is not there yet with `--out`",
+        CollectError::Occupied(_) => "\n  = help: name a new folder with `--out`",
         CollectError::Io { .. } => "",
     };
     format!("error: failed to make a recording: {error}{help}")
@@ -218,7 +219,7 @@ fn summary(collected: &Collected, out: &Path) -> String {
     let left: u64 = skipped.iter().map(|one| one.count).sum();
     let mut others = Vec::new();
     for (count, what) in [
-        (*repeated, "like one that is there"),
+        (*repeated, "like one that is kept"),
         (*filtered, "of kernels not asked for"),
         (left, "left out"),
     ] {
@@ -241,7 +242,7 @@ fn summary(collected: &Collected, out: &Path) -> String {
     }
     if *without_data > 0 {
         lines.push(format!(
-            "  {without_data} storages without their contents: seeded values take their place"
+            "  {without_data} storages without their bytes: seeded values take their place"
         ));
     }
     lines.extend(notes.iter().map(|note| format!("  note: {note}")));

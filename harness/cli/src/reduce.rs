@@ -71,7 +71,8 @@ pub enum Unreduced {
     NoDifference(String),
     /// What differs is on record, and cannot be asked.
     #[error(
-        "{0} differs by what is on record of it, and nothing is on record of a smaller case\n  = help: reduce it on a machine where {0} runs"
+        "the outcome of {0} comes from its record, and a smaller case has no record\n  = help: reduce it on \
+         a machine where {0} runs"
     )]
     OnRecord(String),
     /// There is no kernel to make smaller.
@@ -81,7 +82,8 @@ pub enum Unreduced {
     NoKernel,
     /// The plain form of the case does not differ as the case does.
     #[error(
-        "the difference is not there once the case is written with its values in place of its expressions\n  = help: this is a bug in Cerith, or the engine does not give the same twice"
+        "the difference is gone once the case is written with values in place of expressions\n  = help: this \
+         is a bug in Cerith, or the engine does not give the same twice"
     )]
     Unsteady,
     /// Cerith failed at the case.
@@ -174,7 +176,7 @@ impl Smaller {
         let candidate = &self.reduced.candidate;
         let yaml = candidate
             .case_file()
-            .ok_or_else(|| io::Error::other("there is no way to write the case"))?;
+            .ok_or_else(|| io::Error::other("the case cannot be written as a case file"))?;
         fs::write(folder.join(KERNEL), candidate.kernel())?;
         for (path, text) in candidate.beside() {
             let path = folder.join(path);
@@ -215,7 +217,7 @@ impl Smaller {
             if self.reduced.complete {
                 ""
             } else {
-                ", not at its end"
+                ", out of time"
             },
             tally.filtered,
             tally.filtered as f64 / seconds,
@@ -241,7 +243,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
         ([entry], unmatched) if unmatched.is_empty() => (entry, unmatched),
         ([_, _], _) => {
             terminal.note(&format!(
-                "error: `{}` means more than one case\n  = help: name one of them by its id: {}, {}, …",
+                "error: `{}` selects more than one case\n  = help: name one of them by its id: {}, {}, …",
                 args.case.join(" "),
                 entries.first().map_or("", |entry| entry.id.as_str()),
                 entries.get(1).map_or("", |entry| entry.id.as_str()),

@@ -27,8 +27,8 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     let terminal = Terminal::new();
     if args.schedules > 0 && args.checks == Checks::Fast {
         terminal.note(
-            "error: `--schedules` is of no use with `--checks fast`, which does not see what another order changes\n  \
-             = help: leave `--checks` out",
+            "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
+             changes\n  = help: leave `--checks` out",
         );
         return Exit::Wrong;
     }
@@ -70,7 +70,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             terminal.note(&problem.rendered);
         }
         terminal.note(&format!(
-            "nothing was run: no case that is meant was not as expected in the run before ({})\n  = help: run all: leave \
+            "nothing was run: every selected case was as expected in the run before ({})\n  = help: run all: leave \
              `--last-failed` out",
             into.display()
         ));
@@ -158,9 +158,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         output.event(&Event::Internal(Internal {
             case: None,
             engine: Some(engine.to_string()),
-            message: format!(
-                "what it gives is known beforehand and comes out otherwise, so it is left out: {why}"
-            ),
+            message: format!("it is wrong about cases with known results, so it is left out: {why}"),
         }));
     }
     // Verdicts of a judge who errs where the end is known are worth nothing.
@@ -170,7 +168,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             case: None,
             engine: None,
             message: format!(
-                "Cerith is wrong about a trial whose end is known, so nothing is judged: {mistrial}"
+                "Cerith is wrong about a trial with a known verdict, so nothing is judged: {mistrial}"
             ),
         }));
     }

@@ -108,8 +108,9 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
                     terminal.print(&format!("{newest}\n"));
                     if *newest > Version::NEWEST {
                         terminal.note(&format!(
-                            "warning: Triton {newest} is newer than {0}, the newest whose language Cerith knows: it is \
-                             judged by the rules of {0}, and a rule that changed looks like a bug",
+                            "warning: Triton {newest} is newer than {0}, the newest whose language Cerith \
+                             knows: it is judged by the rules of {0}, and a rule that has changed looks like \
+                             a bug",
                             Version::NEWEST
                         ));
                     }

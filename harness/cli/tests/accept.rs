@@ -136,7 +136,7 @@ fn a_record_of_something_else_than_its_label_is_refused_and_written_nowhere() {
         )
         .expect("a file");
     };
-    let another = "the record in it is of something else than its label: area/c";
+    let another = "its record does not belong to its label: area/c";
     for name in ["../../../outside/c", "/tmp/outside/c", "area/d"] {
         let mut record = good.clone();
         record.case = name.to_owned();
@@ -202,7 +202,7 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
         folder,
         &[],
         2,
-        "refused, interpret@3.9.0 is recorded by nobody: area/c",
+        "refused, outcomes of interpret@3.9.0 are not put on record: area/c",
     );
     assert_eq!(record(folder), None);
 
@@ -221,10 +221,10 @@ fn what_is_on_record_waits_for_a_review() {
         folder,
         &[],
         0,
-        "cuda@3.9.0 sm_90: 1 put on record, 0 as they were, 0 that differ",
+        "cuda@3.9.0 sm_90: 1 put on record, 0 unchanged, 0 that differ",
     );
     let first = record(folder);
-    check(folder, &[], 0, "0 put on record, 1 as they were");
+    check(folder, &[], 0, "0 put on record, 1 unchanged");
 
     results(folder, &labels, 2);
     check(folder, &[], 1, "not overwritten: area/c");

@@ -106,7 +106,7 @@ fn what_is_mended_is_told_and_can_be_pruned() {
     place.run(&["--baseline", BASE, "--out", "again"]).ends(
         0,
         &[
-            "warning[mended]: 1 case of the baseline base.jsonl is mended, or some of it: area/bad:n=5",
+            "warning[mended]: 1 case of the baseline base.jsonl is mended, at least in part: area/bad:n=5",
             "`cerith report baseline again/events.jsonl --prune base.jsonl -o base.jsonl`",
         ],
         &[],
@@ -200,7 +200,7 @@ fn a_damaged_baseline_is_an_error_that_loses_nothing() {
     place.run(&["--baseline", "r/events.jsonl", "--out", "r"]).ends(
         2,
         &[],
-        &["is the stream that this run writes, so that it would be lost"],
+        &["is the stream that this run writes, so it would be overwritten"],
     );
     assert_eq!(place.read("r/events.jsonl"), stream);
 }
@@ -300,7 +300,7 @@ fn the_last_failures_are_run_again_and_nothing_else() {
     place.run(&["--last-failed", "--out", "r"]).ends(
         3,
         &[],
-        &["nothing was run: no case that is meant was not as expected in the run before"],
+        &["nothing was run: every selected case was as expected in the run before"],
     );
     assert_eq!(place.read("r/events.jsonl"), before);
     // A folder of its own beside the corpus, as without `--out`.
@@ -317,7 +317,7 @@ fn the_last_failures_of_a_run_that_did_not_end_are_honest() {
     place.run(&["--last-failed", "--out", "r"]).ends(
         1,
         &[
-            "warning[last-failed]: the run before ended early: 9 of its 11 cases were not judged, and nobody knows",
+            "warning[last-failed]: the run before ended early: 9 of its 11 cases were not judged, so it is not known",
             "2 cases: ",
         ],
         &[],

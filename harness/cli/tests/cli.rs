@@ -229,7 +229,7 @@ fn other_orders_of_programs_are_tried_where_the_checks_would_find_what_they_chan
             "--checks",
             "fast",
         ])
-        .ends(2, &[], &["`--schedules` is of no use with `--checks fast`"]);
+        .ends(2, &[], &["`--schedules` needs `--checks full`"]);
 }
 
 #[test]
@@ -808,7 +808,7 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
     place
         .run(&["run", "area/add_one", "--engine", "reference"])
         .ends(0, &["1 case: "], &[]);
-    import(&["cases/area/k.py:add_one"], 2, "is there already");
+    import(&["cases/area/k.py:add_one"], 2, "already exists");
     import(
         &["cases/area/k.py:past_the_end", "-o", "cases/wild.yaml"],
         0,

@@ -64,7 +64,7 @@ fn it_says_what_differs_and_how_it_ended() {
     check(
         &absent,
         1,
-        "reference and cuda@3.9.0: 1 cases, 0 the same (0 finished), 1 differ, 0 differ as written down, 0 differ and have no \
+        "reference and cuda@3.9.0: 1 cases, 0 the same (0 finished), 1 differ, 0 differ as the case file expects, 0 differ and have no \
          defined answer",
         "",
     );

@@ -81,7 +81,7 @@ fn what_is_accepted_is_written_for_the_cases_that_it_is_of_and_nothing_else_chan
             "UNDEFINED area/bad:n=3",
             "and 1 more cases of the file",
             "+   13 expect:",
-            "1 written, 0 taken out",
+            "1 written, 0 removed",
         ],
         &[],
     );
@@ -145,7 +145,7 @@ fn a_review_takes_a_letter_for_each() {
     check(
         "a\nr\ns\n",
         [true, false, false],
-        "1 written, 0 taken out, 1 rejected, 1 skipped",
+        "1 written, 0 removed, 1 rejected, 1 skipped",
     );
     check("a\nq\n", [true, false, false], "1 written");
     check(
@@ -153,7 +153,7 @@ fn a_review_takes_a_letter_for_each() {
         [true, true, true],
         "r: it is a bug and stays a failure",
     );
-    check("r\n", [false, false, false], "0 written, 0 taken out, 1 rejected");
+    check("r\n", [false, false, false], "0 written, 0 removed, 1 rejected");
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn what_no_longer_happens_is_taken_out() {
         .ends(1, &["2 with an expectation that no longer happens"], &[]);
     expect(&place, &["--check"]).ends(1, &["-   13 expect:", "1 to review"], &[]);
     // Accepting takes nothing out.
-    expect(&place, &["--accept"]).ends(0, &["0 written, 0 taken out"], &[]);
-    expect(&place, &["--prune"]).ends(0, &["0 written, 1 taken out"], &[]);
+    expect(&place, &["--accept"]).ends(0, &["0 written, 0 removed"], &[]);
+    expect(&place, &["--prune"]).ends(0, &["0 written, 1 removed"], &[]);
     assert_eq!(
         place.read(BAD),
         COMMENTED.replace("shape: [\"{n}\"]", "shape: [16]")
@@ -184,7 +184,7 @@ fn what_still_happens_somewhere_stays() {
         edit(&place);
         let before = place.read(BAD);
         place.run(run).ends(1, &["that no longer happens"], &[]);
-        expect(&place, &["--prune"]).ends(0, &["0 written, 0 taken out", wanted], &[]);
+        expect(&place, &["--prune"]).ends(0, &["0 written, 0 removed", wanted], &[]);
         assert_eq!(place.read(BAD), before);
     };
     let replace = |from: &'static str, to: &'static str| {
@@ -193,12 +193,12 @@ fn what_still_happens_somewhere_stays() {
     check(
         &replace("shape: [\"{n}\"]", "shape: [\"{16 if n == 5 else n}\"]"),
         &[],
-        "cases/area/bad.yaml:14: no longer happens in 1 cases, and does in 1; narrow its `when`",
+        "cases/area/bad.yaml:14: no longer happens in 1 cases, and still happens in 1; narrow its `when`",
     );
     check(
         &replace("shape: [\"{n}\"]", "shape: [16]"),
         &["area/bad:n=3"],
-        "no longer happens, and 1 of the file's 3 cases were run; run all of them",
+        "no longer happens, but only 1 of the file's 3 cases were run; run all of them",
     );
     let versions = |place: &Place| {
         let text = place.read(BAD).replace("shape: [\"{n}\"]", "shape: [16]");
@@ -210,7 +210,7 @@ fn what_still_happens_somewhere_stays() {
     check(
         &versions,
         &[],
-        "speaks of versions that were not asked (3.8); ask them, or narrow its `versions`",
+        "also covers versions that were not asked (3.8); ask them, or narrow its `versions`",
     );
 }
 
@@ -285,7 +285,7 @@ fn what_cerith_did_wrong_is_never_written_down() {
     };
     check(
         &|verdict| verdict["blame"] = json!(["reference"]),
-        "the reference is to blame: a bug of Cerith",
+        "the reference is to blame: that is a bug in Cerith",
     );
     check(
         &|verdict| verdict["suspected"] = json!("two agree"),
@@ -335,11 +335,11 @@ fn a_run_that_is_not_of_these_files_is_refused() {
     };
     let stream = place.read(STREAM);
     place.write(BAD, &format!("{COMMENTED}# more\n"));
-    check("case files or kernels were changed since");
+    check("case files or kernels have changed since");
     place.write(BAD, COMMENTED);
     let lines: Vec<&str> = stream.lines().collect();
     place.write(STREAM, &format!("{}\n", lines[..lines.len() - 1].join("\n")));
-    check("is not whole: its run was killed or still goes on");
+    check("has no end: its run was killed or is still running");
     place.write(
         STREAM,
         &stream.replacen("{\"event\":\"verdict\"", "{\"event\":\"vXrdict\"", 1),
@@ -385,7 +385,7 @@ fn a_disk_without_room_loses_nothing() {
         &[
             "error: failed to write ",
             "File too large",
-            "the file is as it was",
+            "the file is unchanged",
         ],
     );
     assert_eq!(place.read(BAD), COMMENTED);

@@ -31,7 +31,7 @@ fn other_bits_have_their_interval_and_the_operation_that_widened_it() {
     check(
         "math/transcendental:f=rsqrt",
         &[
-            "cuda@3.9.0: out[1]: 1.4142134 here, 1.4142135 of the reference",
+            "cuda@3.9.0: out[1]: 1.4142134 here, 1.4142135 by the reference",
             "conforming implementations give 1.4142133 to 1.4142139: it is accepted",
             "the operation that widens it most is `rsqrt`, by 4.2e-7 of its magnitude, in launch 1, at cases/math/functions.py:26:13",
             "r = tl.rsqrt(v)",

@@ -57,7 +57,7 @@ fn kept() -> (TempDir, PathBuf) {
             &[&["fuzz", "keep", "mine"], &engine[..], more].concat(),
         )
     };
-    keep(&[]).ends(0, &["nothing in it is news"], &[]);
+    keep(&[]).ends(0, &["nothing new was found"], &[]);
     keep(&["--known"]).ends(1, &["findings/interpret-3.9.0-memory-mul-bf16"], &[]);
     let finding = folder.path().join("findings/interpret-3.9.0-memory-mul-bf16");
     (folder, finding)
@@ -106,7 +106,7 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     promote(&["--as", "squares"]).ends(2, &[], &["names no case"]);
     let named = ["--as", "dtype/squares", "--why", "bits are multiplied"];
     promote(&named).ends(0, &["cases/dtype/squares.yaml", "reports/findings.md"], &[]);
-    promote(&named).ends(2, &[], &["is there already"]);
+    promote(&named).ends(2, &[], &["already exists"]);
     let case = text(&folder.path().join("cases/dtype/squares.yaml"));
     for part in [
         "found: { by: fuzz, upstream: new, state: unreported }",
@@ -147,7 +147,11 @@ fn what_is_no_finding_is_refused() {
         );
     }
     fs::write(folder.path().join("finding.json"), "{}").expect("it is written");
-    cerith(folder.path(), &["fuzz", "range", "."]).ends(2, &[], &["is not what this Cerith writes"]);
+    cerith(folder.path(), &["fuzz", "range", "."]).ends(
+        2,
+        &[],
+        &["is not a finding as this Cerith writes it"],
+    );
 }
 
 fn the_table_is_what_the_cases_say() {

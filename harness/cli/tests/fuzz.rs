@@ -117,7 +117,7 @@ fn findings_are_cases_that_explain_reads() {
 
 fn a_folder_that_is_no_campaigns_is_refused() {
     let out = folder();
-    fuzz(out.path(), &["--resume"]).ends(2, &[], &["no campaign is in", "leave `--resume` out"]);
+    fuzz(out.path(), &["--resume"]).ends(2, &[], &["has no campaign", "leave `--resume` out"]);
     fs::write(out.path().join("notes.txt"), "mine").expect("it is written");
     fuzz(out.path(), &["--count", "1"]).ends(2, &[], &["holds something else"]);
     assert_eq!(
@@ -125,7 +125,7 @@ fn a_folder_that_is_no_campaigns_is_refused() {
         "mine"
     );
     fs::write(out.path().join("campaign.json"), "{").expect("it is written");
-    fuzz(out.path(), &["--count", "1"]).ends(2, &[], &["a campaign is in", "`--resume` goes on"]);
+    fuzz(out.path(), &["--count", "1"]).ends(2, &[], &["already has a campaign", "`--resume` goes on"]);
     fuzz(out.path(), &["--resume"]).ends(2, &[], &["cannot be read"]);
 }
 
@@ -153,12 +153,12 @@ fn bad_words_are_told() {
         .args(["coverage", "--campaign"])
         .arg(&empty)
         .output();
-    Done::of(&covered.expect("cerith runs")).ends(2, &[], &["no campaign is in"]);
+    Done::of(&covered.expect("cerith runs")).ends(2, &[], &["has no campaign"]);
     fuzz(
         &campaign,
         &["--offline", "--engine", "interpret@3.3.0", "--count", "1"],
     )
-    .ends(3, &[], &["no engine to hold the reference to"]);
+    .ends(3, &[], &["no engine to compare the reference with"]);
 }
 
 fn broken_cases_are_noticed_by_the_reference_alone() {

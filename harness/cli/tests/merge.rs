@@ -348,7 +348,7 @@ fn older_streams_are_merged_with_a_warning() {
 fn no_stream_is_written_over() {
     let place = sharded();
     let before = place.read(SHARDS[0]);
-    let wanted = "error: 1/events.jsonl is one of the streams, and would be lost";
+    let wanted = "error: 1/events.jsonl is one of the streams, and would be overwritten";
     for into in [["-o", SHARDS[0]], ["--out", "1"]] {
         place
             .cerith(&[&["report", "merge"], &SHARDS[..], &into].concat())

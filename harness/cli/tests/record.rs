@@ -109,7 +109,7 @@ fn a_program_is_recorded_and_the_recording_runs() {
     assert_eq!((code, out.as_str()), (Some(7), "done\n"), "{err}");
     assert!(
         err.contains("recorded 4 launches: 3 cases of 1 kernels in recording")
-            && err.contains("1 like one that is there"),
+            && err.contains("1 like one that is kept"),
         "{err}"
     );
     assert_eq!(
@@ -155,7 +155,7 @@ fn what_is_private_stays_away() {
     let place = Place::new("");
     let (code, _, err) = place.record(&["--no-data", "--out", "layouts"]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(err.contains("storages without their contents"), "{err}");
+    assert!(err.contains("storages without their bytes"), "{err}");
     let files = place.files("layouts");
     assert!(files.iter().all(|file| !file.contains(".zip")), "{files:?}");
     for file in files {
@@ -201,7 +201,7 @@ fn what_cannot_be_recorded_is_told() {
     check(
         &["--sample", "some"],
         2,
-        "write `layout`, `data`, `every` or how many of each kernel",
+        "write `layout`, `data`, `every`, or how many launches of each kernel",
     );
     check(&["--max-bytes", "1T"], 2, "write a number of bytes");
     let done = place.cerith(&["record", "--", "no-such-program"]);

@@ -68,7 +68,7 @@ fn a_search_that_runs_out_of_time_keeps_what_it_has() {
         &args,
     );
     assert_eq!(done.code, Some(0), "{}", done.err);
-    assert!(done.out.contains("not at its end"), "{}", done.out);
+    assert!(done.out.contains("out of time"), "{}", done.out);
     assert!(folder.path().join("case.yaml").exists());
 }
 
@@ -88,7 +88,12 @@ fn what_cannot_be_reduced_is_said() {
         2,
         "nothing differs",
     );
-    check("layout/split_columns", &reference, 2, "means more than one case");
+    check(
+        "layout/split_columns",
+        &reference,
+        2,
+        "selects more than one case",
+    );
     let missing = ["--offline", "--engine", "interpret@2.9.9"];
     let done = reduce(
         "layout/split_columns:dtype=f16,block=4x4",

@@ -117,7 +117,7 @@ impl Human {
         if !start.recorded.is_empty() {
             let _ = writeln!(
                 text,
-                "{} {}: no GPU is asked",
+                "{} {}: no GPU is used",
                 self.paint(Tone::Dim, "on record"),
                 start.recorded.join(", ")
             );

@@ -29,7 +29,8 @@ impl Commits {
         let git = |words: &[&str]| git(folder, words);
         if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             return Err(format!(
-                "error: {} holds changes, which checking out other commits would lose\n  = help: commit or stash them",
+                "error: {} has uncommitted changes, which checking out other commits would lose\n  \
+                 = help: commit or stash them",
                 folder.display()
             ));
         }
@@ -47,7 +48,7 @@ impl Commits {
             .collect();
         if commits.len() < 2 {
             return Err(format!(
-                "error: no commit of {} lies behind {from} on the way to {to}\n  = help: name the older one first",
+                "error: {} has no commits after {from} that lead to {to}\n  = help: name the older one first",
                 folder.display()
             ));
         }
@@ -79,7 +80,7 @@ impl Commits {
             .status()
             .map_err(|error| format!("start `sh`: {error}"))?;
         if !status.success() {
-            return Err(format!("building it failed: {status}"));
+            return Err(format!("the build failed: {status}"));
         }
         let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
         let name = format!("bisect-{}", short(commit));

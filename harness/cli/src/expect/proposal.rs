@@ -129,11 +129,11 @@ fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
         return Some("Cerith itself failed here; report the internal error".to_owned());
     }
     if verdict.vacuous {
-        return Some("nothing that the program computed was compared; give it something to write".to_owned());
+        return Some("nothing that the program computed was compared; let it store something".to_owned());
     }
     if verdict.blame.iter().any(|id| id == "reference") || verdict.suspected.is_some() {
         return Some(
-            "the reference is to blame: a bug of Cerith, which is mended and not expected".to_owned(),
+            "the reference is to blame: that is a bug in Cerith, to be mended and not expected".to_owned(),
         );
     }
     if verdict.differences.iter().any(|one| one.kind == Kind::Given) {
@@ -165,8 +165,7 @@ fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
 
 /// What an engine does that nobody wrote down, and its version.
 fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), String> {
-    let pattern = EnginePattern::parse(engine)
-        .ok_or_else(|| format!("{engine} is no engine that a case file can name"))?;
+    let pattern = EnginePattern::parse(engine).ok_or_else(|| format!("a case file cannot name {engine}"))?;
     let version = pattern.version;
     let outcome = verdict.outcomes.get(engine);
     let word = outcome
@@ -182,7 +181,7 @@ fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), St
         other => Some(other),
     };
     if standing.is_none() && word.is_none() {
-        return Err(format!("nothing that {engine} does can be written down"));
+        return Err(format!("what {engine} does cannot be written down"));
     }
     let mut quirks: Vec<String> = Vec::new();
     let differences: Vec<_> = verdict
@@ -265,24 +264,25 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
         );
         let refused = if all.len() > stale {
             Some(format!(
-                "no longer happens in {stale} cases, and does in {}; narrow its `when`",
+                "no longer happens in {stale} cases, and still happens in {}; narrow its `when`",
                 all.len() - stale
             ))
         } else if all.iter().any(|(verdict, one)| happens(verdict, one)) {
             Some(
-                "no longer happens with some of the engines, and does with others; narrow its `versions`"
+                "no longer happens with some of the engines, and still happens with others; narrow its `versions`"
                     .to_owned(),
             )
         } else if verdicts.len() < points {
             Some(format!(
-                "no longer happens, and {} of the file's {points} cases were run; run all of them",
+                "no longer happens, but only {} of the file's {points} cases were run; run all of them",
                 verdicts.len()
             ))
         } else {
             let others = untried(expectation, &example.engines);
             (!others.is_empty()).then(|| {
                 format!(
-                    "no longer happens, and speaks of versions that were not asked ({}); ask them, or narrow its `versions`",
+                    "no longer happens, but also covers versions that were not asked ({}); ask them, or \
+                     narrow its `versions`",
                     others.join(", ")
                 )
             })

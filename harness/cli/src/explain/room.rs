@@ -32,7 +32,7 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
         let bits = compare(left, right, Some(left), &BitForBit);
         let Some(first) = bits.first.first() else { continue };
         if text.is_empty() {
-            text += &heading(terminal, "what may be there");
+            text += &heading(terminal, "what conforming implementations may give");
         }
         let explained = guarded(|| reference.explain(case, own.rules, first.id, first.byte));
         let told = match explained {
@@ -42,7 +42,7 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
         };
         let _ = write!(
             text,
-            "    {}: {}: {} here, {} of the reference\n{told}",
+            "    {}: {}: {} here, {} by the reference\n{told}",
             terminal.palette.paint(Tone::Strong, &other.id.to_string()),
             place(first),
             first.shown[1],
@@ -78,15 +78,27 @@ fn told(element: &Element, explanation: &Explanation) -> String {
     };
     let mut text = match accepted {
         Accepted::Exact => {
-            "      every conforming implementation gives the reference's value: no operation on the way to it leaves room\n"
+            "      every conforming implementation gives the reference's value: no operation that leads to \
+             it leaves room\n"
                 .to_owned()
         }
         Accepted::Unknown => undecided(widest.is_some()).to_owned(),
-        Accepted::Within { dtype, low, high, infinities, nan } => {
-            let shown = |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
+        Accepted::Within {
+            dtype,
+            low,
+            high,
+            infinities,
+            nan,
+        } => {
+            let shown =
+                |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
             let [below, above] = infinities.map(|infinite| infinite.then_some(f64::INFINITY));
             let values = (low <= high).then(|| format!("{} to {}", shown(low), shown(high)));
-            let apart = [below.map(|value| shown(-value)), above.map(shown), nan.then(|| "a NaN".to_owned())];
+            let apart = [
+                below.map(|value| shown(-value)),
+                above.map(shown),
+                nan.then(|| "a NaN".to_owned()),
+            ];
             let all: Vec<String> = values.into_iter().chain(apart.into_iter().flatten()).collect();
             format!(
                 "      conforming implementations give {}: it is {}\n",
@@ -94,7 +106,7 @@ fn told(element: &Element, explanation: &Explanation) -> String {
                 if accepted.admits(element.bits[1]) == Some(true) {
                     "accepted"
                 } else {
-                    "outside of that"
+                    "outside that"
                 }
             )
         }
@@ -108,7 +120,7 @@ fn told(element: &Element, explanation: &Explanation) -> String {
 /// Why an element is undecided: its interval holds every number, or there is none.
 const fn undecided(interval: bool) -> &'static str {
     if interval {
-        "      undecided: nothing bounds it\n"
+        "      undecided: the value has no bound\n"
     } else {
         "      undecided: it depends on what a conforming implementation may decide either way (a comparison, a cast to \
          integers, an order of programs), or on an operation that has no bound\n"

@@ -59,14 +59,16 @@ pub struct Campaign {
 pub enum BadFolder {
     /// A campaign is there already.
     #[error(
-        "a campaign is in {0} already\n  = help: `--resume` goes on with it; `--out DIR` names another folder"
+        "{0} already has a campaign\n  = help: `--resume` goes on with it; `--out DIR` names another folder"
     )]
     Taken(String),
     /// Something else is there.
-    #[error("{0} holds something else\n  = help: `--out DIR` names a folder that is empty or not there yet")]
+    #[error(
+        "{0} holds something else than a campaign\n  = help: `--out DIR` names a folder that is empty or new"
+    )]
     Foreign(String),
     /// There is none to go on with.
-    #[error("no campaign is in {0}\n  = help: leave `--resume` out to begin one")]
+    #[error("{0} has no campaign\n  = help: leave `--resume` out to begin one")]
     Missing(String),
     /// What is there cannot be read.
     #[error("the campaign in {0} cannot be read: {1}")]
@@ -133,7 +135,10 @@ impl Campaign {
         let campaign: Self = serde_json::from_str(&text)
             .map_err(|error| BadFolder::Unreadable(shown.clone(), error.to_string()))?;
         if campaign.format != FORMAT {
-            let form = format!("its form is {}, and this Cerith knows {FORMAT}", campaign.format);
+            let form = format!(
+                "its format is {}, and this Cerith reads {FORMAT}",
+                campaign.format
+            );
             return Err(BadFolder::Unreadable(shown, form));
         }
         if let Some(seed) = seed.filter(|&seed| seed != campaign.seed) {

@@ -162,7 +162,7 @@ impl Executed {
             of_file(id, path, &mut found).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         if found.is_empty() {
-            return Err(format!("there is nothing of {id} in the results"));
+            return Err(format!("the results have nothing of {id}"));
         }
         let capabilities = Capabilities {
             dtypes: Vec::new(),
@@ -212,7 +212,7 @@ impl Engine for Executed {
         let outcome = match self.found.get(&case.id) {
             Some(Found::Ran(ran)) => outcome(case, ran)?,
             Some(Found::Decided(record)) => record.outcome(case).unwrap_or_else(unknown),
-            None => unknown("no result of it was given".to_owned()),
+            None => unknown("the results do not have it".to_owned()),
         };
         Ok(Preparation::Ended(outcome))
     }

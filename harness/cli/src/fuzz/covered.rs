@@ -42,7 +42,8 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
     };
     let Some(seen) = &campaign.seen else {
         terminal.note(&format!(
-            "error: the campaign in {} did not note what its kernels had in them\n  = help: leave `--unsteered` out of a new one",
+            "error: the campaign in {} did not record what its kernels use\n  = help: begin a new one \
+             without `--unsteered`",
             folder.display()
         ));
         return Exit::Wrong;
@@ -76,8 +77,8 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
         CoverageFormat::Text => terminal.print(&table(&rows)),
     }
     terminal.note(&format!(
-        "{} features in {} cases: {} operations; {} pairs of an operation with a dtype, shape, context or layout have no kernel, and may \
-         have none",
+        "{} features in {} cases: {} operations; {} pairs of an operation with a dtype, shape, context or \
+         layout have no kernel (some of them are impossible)",
         coverage.counts().len(),
         campaign.done,
         rows.len(),

@@ -55,7 +55,7 @@ pub enum NoFinding {
         source: io::Error,
     },
     /// It is not what Cerith writes.
-    #[error("{} is not what this Cerith writes: {why}", path.display())]
+    #[error("{} is not a finding as this Cerith writes it: {why}", path.display())]
     Strange {
         /// The file.
         path: PathBuf,
@@ -208,7 +208,7 @@ impl Finding {
         };
         let facts: Facts = serde_json::from_str(&text(FACTS)?).map_err(|error| strange(error.to_string()))?;
         if facts.format != FORMAT {
-            return Err(strange(format!("its form is {}, not {FORMAT}", facts.format)));
+            return Err(strange(format!("its format is {}, not {FORMAT}", facts.format)));
         }
         Ok(Self {
             facts,

@@ -29,7 +29,7 @@ pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> Exit {
             Exit::Unexpected
         }
         Ok(None) => {
-            terminal.print("nothing in it is news\n");
+            terminal.print("nothing new was found\n");
             Exit::AsExpected
         }
         Err(message) => {
@@ -83,7 +83,7 @@ fn as_made(case: &Case, selected: &Selected) -> Result<Made, String> {
         .iter()
         .all(|launch| launch.kernel.module.path == case.module.path);
     if !alone || !case.module.imports.is_empty() {
-        return Err("error: its kernels are in several files, and a finding has one".to_owned());
+        return Err("error: its kernels are in several files, and a finding has only one".to_owned());
     }
     let entry = selected.entries(Shard::ALL).next();
     let own_text = entry
@@ -91,7 +91,7 @@ fn as_made(case: &Case, selected: &Selected) -> Result<Made, String> {
         .and_then(|entry| fs::read_to_string(selected.root().join(&entry.file().path)).ok());
     let text = own_text
         .or_else(|| case.to_case_file())
-        .ok_or("error: there is no way to write the case as a file of its own")?;
+        .ok_or("error: the case cannot be written as a file of its own")?;
     let own = case.module.path.rsplit('/').next().unwrap_or_default();
     let yaml = text.lines().fold(String::new(), |mut yaml, line| {
         yaml += &match line.strip_prefix("kernel:") {

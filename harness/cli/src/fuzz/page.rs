@@ -19,11 +19,11 @@ pub fn title(signature: &Signature) -> String {
         "memory" => "leaves other values in memory",
         "guard" => "writes outside of its tensors",
         "acceptance" => "refuses, or runs, what it should not",
-        "trap" => "raises, or does not, where it should not",
+        "trap" => "raises where it should not, or does not raise where it should",
         "crash" => "ends its process",
-        "nondeterminism" => "gives one thing and then another",
-        "time" => "does not come to its end",
-        "taken" => "takes an illegal program",
+        "nondeterminism" => "gives different results for the same launch",
+        "time" => "does not end",
+        "taken" => "accepts an illegal program",
         "unnoticed" => "does not notice a broken rule",
         other => other,
     };
@@ -64,7 +64,7 @@ pub fn contrast(trial: &Trial, news: &Difference) -> (String, String) {
                         .to_owned()
                 },
             ),
-            None => "Nothing is known.".to_owned(),
+            None => "The outcome is not known.".to_owned(),
         };
         return (said(&news.baseline), said(&news.engine));
     };
@@ -125,7 +125,7 @@ fn link(signature: &Signature) -> String {
     if is_name && !operation.is_empty() && !OPERATORS.contains(&operation) && operation != "somewhere" {
         format!("`tl.{operation}`: {DOCS}/generated/triton.language.{operation}.html")
     } else {
-        format!("what operators mean, and how dtypes are promoted: {DOCS}/triton-semantics.html")
+        format!("operators and the promotion of dtypes: {DOCS}/triton-semantics.html")
     }
 }
 
@@ -200,7 +200,7 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
             "Not asked yet: `cerith fuzz range` with this folder asks every installed version.\n\n",
         );
     } else {
-        page.push_str("| engine | does the same | verdict | it |\n|---|---|---|---|\n");
+        page.push_str("| engine | same difference | verdict | outcome |\n|---|---|---|---|\n");
         for asked in &facts.range {
             let same = if asked.same { "yes" } else { "no" };
             let _ = writeln!(

@@ -63,7 +63,7 @@ fn promoted(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, Str
     let files = [root.join(format!("{id}.yaml")), root.join(format!("{id}.py"))];
     if let Some(taken) = files.iter().find(|file| file.exists()) {
         return Err(format!(
-            "error: {} is there already\n  = help: `--as AREA/NAME` names another case",
+            "error: {} already exists\n  = help: `--as AREA/NAME` names another case",
             taken.display()
         ));
     }
@@ -78,7 +78,8 @@ fn promoted(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, Str
     }
     let page = trophies::write(&Selected::open(Some(&root), &[])?)?;
     Ok(format!(
-        "{}\n{}\n  as expected with every installed version; {} has its row\n  next: look who is wrong, write `why`, \
+        "{}\n{}\n  as expected with every installed version; {} has its row\n  next: find out who is wrong, \
+         write `why`, \
          and review the snapshots (`cargo insta review`)\n",
         files[0].display(),
         files[1].display(),
@@ -281,7 +282,8 @@ fn check(root: &Path, id: &str, finding: &Finding, stop: &'static AtomicBool) ->
         let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
         if !trial.assessment.expected {
             return Err(format!(
-                "error: with {engine} the case is not as its range says; `cerith fuzz range {}` asks again",
+                "error: with {engine} the case does not give what its range says; `cerith fuzz range {}` \
+                 asks again",
                 finding.name()
             ));
         }

@@ -28,7 +28,7 @@ pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> Exit {
             Ok(finding) => {
                 let mut lines = vec![finding.name()];
                 lines.extend(finding.facts.range.iter().map(|one| {
-                    let same = if one.same { "the same" } else { "not so" };
+                    let same = if one.same { "the same" } else { "not the same" };
                     format!("  {:<20} {same}: {}, {}", one.engine, one.verdict, one.outcome)
                 }));
                 lines.push(String::new());
@@ -94,9 +94,7 @@ pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
             })
             .collect(),
         other => {
-            return Err(format!(
-                "error: {other} has no versions that are asked one by one"
-            ));
+            return Err(format!("error: {other} has no versions to ask one by one"));
         }
     };
     Ok(found)

@@ -65,11 +65,14 @@ impl Hunt {
                 )),
                 Ok(Done::Before) => {}
                 Ok(Done::Unseen(engine)) if judged => self.terminal.note(&format!(
-                    "not reduced: {name}: its compiler says nothing of it; where a GPU is: cerith reduce --cases {} {name}/case \
+                    "not reduced: {name}: its compiler says nothing about it; on a machine with a GPU: \
+                     cerith reduce --cases {} {name}/case \
                      --engine {engine}",
                     self.findings.display()
                 )),
-                Ok(Done::Unseen(_)) => self.terminal.note(&format!("not reduced: {name}: it is not there any more")),
+                Ok(Done::Unseen(_)) => self
+                    .terminal
+                    .note(&format!("not reduced: {name}: its folder is gone")),
                 Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
                 Ok(Done::Stopped) => return,
                 Err(error) => {
@@ -141,7 +144,9 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
         .clone()
         .about(made.case.about.clone(), made.case.origin.clone());
     let Some(yaml) = candidate.case_file() else {
-        return Ok(Done::Kept("there is no way to write the smaller case".to_owned()));
+        return Ok(Done::Kept(
+            "the smaller case cannot be written as a case file".to_owned(),
+        ));
     };
     let made = match Made::read(&name, candidate.kernel(), &yaml, around) {
         Ok(made) => made,

@@ -85,7 +85,8 @@ impl Unlike {
             fs::write(folder.join(CASE), &made.yaml)?;
         }
         let page = format!(
-            "# The reference is not at one with itself\n\nThe kernel and its twin (`twin/`, twisted: {}) must store the same. {}\n",
+            "# The reference disagrees with itself\n\nThe kernel and its twin (`twin/`, twisted: {}) must \
+             store the same. {}\n",
             self.twist.name(),
             self.how
         );

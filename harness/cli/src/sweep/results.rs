@@ -160,7 +160,7 @@ impl Pile {
             ids.insert(label.case.clone());
         };
         let Some(variant) = label.variant else {
-            refuse("results of no sweep, which `cerith accept` puts on record");
+            refuse("these results are not of a sweep; `cerith accept` puts them on record");
             return None;
         };
         if !known.contains(&label.case) {
