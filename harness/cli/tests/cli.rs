@@ -306,7 +306,7 @@ fn all_problems_are_shown_and_good_cases_still_run() {
         ],
         &[],
     );
-    assert!(done.out.contains("in what was given"), "{}", done.out);
+    assert!(done.out.contains("in the input"), "{}", done.out);
     let stream = place.stream("reports/run/events.jsonl");
     assert!(events(&stream, "problem").len() >= 4);
     assert_eq!(events(&stream, "verdict").len(), 2);

@@ -228,7 +228,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
             "1  global scratch memory is a parameter",
             "1  profile scratch memory is a parameter",
             "machine code: ",
-            "1 were compiled too seldom to say",
+            "1 were compiled too seldom to compare",
             "not compared: 1 case: cuda@3.2.0 says nothing, no-recording",
             "help: `cerith bundle`",
         ],

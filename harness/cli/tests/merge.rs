@@ -95,7 +95,7 @@ fn a_shard_that_is_there_twice_counts_once() {
         2,
         &["8 cases: "],
         &[
-            "error[shards]: shard 2/3 is there twice: 2/events.jsonl is taken, and again/events.jsonl left out",
+            "error[shards]: shard 2/3 is given twice: 2/events.jsonl is used, and again/events.jsonl is left out",
             "--> again/events.jsonl:1",
         ],
     );
@@ -112,7 +112,7 @@ fn streams_of_another_run_are_left_out_and_said() {
             2,
             &[],
             &[
-                "error[foreign-stream]: other/events.jsonl is of another run than 1/events.jsonl, and left out: ",
+                "error[foreign-stream]: other/events.jsonl belongs to another run than 1/events.jsonl, and is left out: ",
                 wanted,
                 "--> other/events.jsonl:1",
                 "shard 2/3 is missing",
@@ -248,7 +248,7 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
     check(
         &|text| format!("{text}{}", lines(text, &[1])),
         8,
-        &["goes on behind its summary, which is left out"],
+        &["goes on after its summary; that part is left out"],
     );
     // One that was interrupted makes one that was.
     let place = sharded();
@@ -273,11 +273,7 @@ fn a_stream_without_a_beginning_is_left_out() {
     let check = |text: &dyn Fn(&str) -> String, wanted: &str| {
         let place = sharded();
         place.write(SHARDS[1], &text(&place.read(SHARDS[1])));
-        merge(&place, &SHARDS).ends(
-            2,
-            &[],
-            &[wanted, "nobody knows of which run it is", "shard 2/3 is missing"],
-        );
+        merge(&place, &SHARDS).ends(2, &[], &[wanted, "its run is not known", "shard 2/3 is missing"]);
         assert_eq!(verdicts(&place), 5, "{wanted}");
     };
     check(
@@ -290,7 +286,7 @@ fn a_stream_without_a_beginning_is_left_out() {
     );
     check(
         &|text| text[1..].to_owned(),
-        "begins with a line that is no event",
+        "begins with a line that is not an event",
     );
     check(
         &|text| text.split_once('\n').expect("lines").1.to_owned(),
@@ -318,7 +314,7 @@ fn cases_that_two_shards_have_count_once() {
         2,
         &[],
         &[
-            "error[overlap]: 3 cases are in more than one shard, and taken from the first only: area/good:",
+            "error[overlap]: 3 cases are in more than one shard, and used from the first only: area/good:",
             "--> 2/events.jsonl:2",
         ],
     );
@@ -339,7 +335,7 @@ fn older_streams_are_merged_with_a_warning() {
     merge(&place, &SHARDS).ends(
         0,
         &["8 cases: ", "as expected"],
-        &["warning[older-stream]: 1/events.jsonl does not say of which corpus it is"],
+        &["warning[older-stream]: 1/events.jsonl does not name its corpus"],
     );
     assert_eq!(place.events("all.jsonl")[0]["cases"], 8);
 }

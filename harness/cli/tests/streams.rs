@@ -128,7 +128,7 @@ fn a_killed_runs_stream_is_an_error_in_every_format() {
     let place = Place::long();
     kill(place.under_way("r"));
     let stream = "r/events.jsonl";
-    let wanted = "ends without its summary: its run was killed or still goes on, with ";
+    let wanted = "ends without its summary: its run was killed or is still running, with ";
     let of = " of 90000 cases judged";
     place.cerith(&["report", stream]).ends(
         2,
@@ -177,7 +177,7 @@ fn a_stream_that_lacks_any_part_is_an_error() {
             .cerith(&["report", "s.jsonl", "--format", "junit"])
             .ends(2, &["<error ", wanted], &[wanted]);
     };
-    let in_a_line = "ends in the middle of a line, without its summary: its run was killed or still goes on, with 4 of 4 cases";
+    let in_a_line = "ends in the middle of a line, without its summary: its run was killed or is still running, with 4 of 4 cases";
     check(&text[..text.len() - 30], in_a_line);
     check(
         &format!("{}\n", lines[..3].join("\n")),
@@ -231,7 +231,7 @@ fn shards_that_are_missing_or_doubled_are_said() {
         &[],
     );
     report(&["1", "3"], "junit").ends(2, &["<error ", missing], &[missing]);
-    report(&["1", "3"], "html").ends(2, &["errors in what was given", "is missing"], &[missing]);
+    report(&["1", "3"], "html").ends(2, &["errors in the input", "is missing"], &[missing]);
     let doubled = "shard 1/3 is there 2 times, and its cases count as often: 1/events.jsonl, 1/events.jsonl";
     report(&["1", "2", "3", "1"], "human").ends(2, &[doubled], &[]);
     report(&["1", "1"], "human").ends(2, &[doubled, "shards 2/3, 3/3 are missing"], &[]);
@@ -292,7 +292,7 @@ fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
                 wanted[0],
                 wanted[1],
                 "4 cases: ",
-                "NOT as expected: 1 error in what was given",
+                "NOT as expected: 1 error in the input",
             ],
             &[],
         );

@@ -140,7 +140,7 @@ impl Baseline {
         })?;
         if cut || !ended {
             return Err(BaselineError::Cut(
-                "the stream ends without its summary: its run was killed or still goes on".to_owned(),
+                "the stream ends without its summary: its run was killed or is still running".to_owned(),
             ));
         }
         Ok(baseline)

@@ -129,7 +129,7 @@ pub(crate) fn gate(cut: bool, summary: &Summary) -> &'static str {
         (true, _) => "cut short",
         (_, 0) => "as expected",
         (_, 1) => "not as expected",
-        (_, 2) => "errors in what was given",
+        (_, 2) => "errors in the input",
         (_, 3) if summary.has_no_second_engine() => "nothing to compare with",
         (_, 3) => "nothing was run",
         _ => "interrupted",

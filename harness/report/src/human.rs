@@ -132,14 +132,15 @@ impl Human {
         if let Some(masked) = &start.masked {
             let _ = writeln!(
                 text,
-                "{} {masked}: lanes that a load masks off without `other` hold that, which the language does not say",
+                "{} {masked}: lanes that a load masks off without `other` hold that; the language leaves \
+                 them undefined",
                 self.paint(Tone::Warn, "masked"),
             );
         }
         if start.schedules > 0 {
             let _ = writeln!(
                 text,
-                "{} {}: the reference launches each case so many times more, with its programs in other orders",
+                "{} {}: the reference launches each case that many more times, with its programs in other orders",
                 self.paint(Tone::Dim, "schedules"),
                 start.schedules
             );
@@ -318,7 +319,10 @@ impl Human {
                 .iter()
                 .map(|difference| format!("{} and {}", difference.baseline, difference.engine))
                 .collect();
-            return format!("{} disagree and nobody says who is wrong", parties.join(", "));
+            return format!(
+                "{} disagree, and it is not known who is wrong",
+                parties.join(", ")
+            );
         }
         let names: Vec<String> = verdict
             .blame
@@ -527,7 +531,7 @@ impl Human {
             ),
             Kind::Trap => "one stopped where the other did not, or for another reason".to_owned(),
             Kind::Padding => "bytes between the elements of a tensor were written".to_owned(),
-            Kind::Time => "one did not come to its end in time".to_owned(),
+            Kind::Time => "one did not end in time".to_owned(),
             Kind::Given if first.is_empty() => "it has no answer where the case file gives one".to_owned(),
             Kind::Given => format!(
                 "{elements} {} of memory are not what the case file gives",

@@ -128,7 +128,7 @@ impl Joined {
     pub fn end(&mut self, cut: bool) -> Vec<Event> {
         let mut out: Vec<Event> = self.unfinished(cut).into_iter().collect();
         let name = &self.stream.name;
-        let mended = "give the stream that `cerith run` wrote, whole; or run it again";
+        let mended = "give the whole stream that `cerith run` wrote, or run it again";
         let wrong = if self.stream.runs == 0 {
             Some(format!(
                 "{name} holds no run: the run that was to write it ended before its first event"
@@ -159,9 +159,9 @@ impl Joined {
         };
         Some(self.cut(
             format!(
-                "{name} {place}: its run was killed or still goes on, with {judged} of {cases} cases judged"
+                "{name} {place}: its run was killed or is still running, with {judged} of {cases} cases judged"
             ),
-            "what is there was judged, the rest was not; run it again",
+            "the cases in the stream were judged, the others were not; run it again",
         ))
     }
 

@@ -220,7 +220,7 @@ pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
     if cases {
         let _ = writeln!(
             text,
-            "\n{} of {} cases do not stand alike:",
+            "\n{} of {} cases are not the same in all versions:",
             matrix.rows.len(),
             matrix.cases
         );
@@ -235,7 +235,7 @@ pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
     } else if !matrix.rows.is_empty() {
         let _ = writeln!(
             text,
-            "{} cases do not stand alike in all versions; -v has each",
+            "{} cases are not the same in all versions; -v shows each",
             matrix.rows.len()
         );
     }

@@ -92,7 +92,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                     &source.name,
                     source.line,
                     format!(
-                        "{} is of another run than {model_name}, and left out: {}",
+                        "{} belongs to another run than {model_name}, and is left out: {}",
                         source.name,
                         other.join("; ")
                     ),
@@ -105,7 +105,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                     &source.name,
                     source.line,
                     format!(
-                        "shard {index}/{count} is there twice: {} is taken, and {} left out",
+                        "shard {index}/{count} is given twice: {} is used, and {} is left out",
                         before.name, source.name
                     ),
                     "give each shard once",
@@ -116,7 +116,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                         &source.name,
                         source.line,
                         format!(
-                            "{} does not say of which corpus it is: it is of an older cerith",
+                            "{} does not name its corpus: an older cerith wrote it",
                             source.name
                         ),
                         "make sure that all shards ran on the same files",
@@ -238,7 +238,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
             &source.name,
             *line,
             format!(
-                "{} {noun} {verb} in more than one shard, and taken from the first only: {}",
+                "{} {noun} {verb} in more than one shard, and used from the first only: {}",
                 twice.len(),
                 few(&named)
             ),

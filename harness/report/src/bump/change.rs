@@ -82,18 +82,16 @@ impl Change {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Broke => "right before, wrong now",
-            Self::NewlyRejected => {
-                "ran or compiled before, rejected now, which the language does not ask for"
-            }
-            Self::Changed => "wrong before and now, in another way",
-            Self::NewlyUndefined => "has no defined answer any more",
+            Self::NewlyRejected => "ran or compiled before, wrongly rejected now",
+            Self::Changed => "wrong before, and wrong in another way now",
+            Self::NewlyUndefined => "no longer has a defined answer",
             Self::RuleChanged => "means something else: a rule of the language changed",
-            Self::NewlyAccepted => "wrongly rejected before, right now, or compiled if nothing executed it",
+            Self::NewlyAccepted => "wrongly rejected before; right now, or compiled and not executed",
             Self::Fixed => "wrong before, right now",
             Self::NewlyDefined => "has a defined answer now",
-            Self::SignatureChanged => "is launched otherwise: parameters, warps, memory",
-            Self::SizeChanged => "machine code of another size, beyond noise",
-            Self::TimeChanged => "compiled in another time, beyond noise",
+            Self::SignatureChanged => "is launched with other parameters, warps or memory",
+            Self::SizeChanged => "the size of the machine code changed, beyond noise",
+            Self::TimeChanged => "the compile time changed, beyond noise",
             Self::StillWrong => "as wrong as before",
             Self::NotCompared => "one of the two says nothing",
             Self::Unchanged => "right before and now",

@@ -276,7 +276,7 @@ fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]
         ] {
             match (old, new) {
                 (None, Some(_)) => add(format!("{name} is a parameter"), None),
-                (Some(_), None) => add(format!("{name} is no parameter any more"), None),
+                (Some(_), None) => add(format!("{name} is no longer a parameter"), None),
                 _ => {}
             }
             let size = |scratch: Option<Scratch>| scratch.map_or(0, |scratch| scratch.size);

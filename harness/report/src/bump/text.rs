@@ -269,7 +269,7 @@ fn measured(changes: &Changes) -> Vec<String> {
         };
         let few = match measure.few {
             0 => String::new(),
-            few => format!("; {few} were compiled too seldom to say"),
+            few => format!("; {few} were compiled too seldom to compare"),
         };
         format!(
             "{what}: {} of {} kernels changed by more than {:.0}% and {least}{few}; the median over all is ×{:.2}",

@@ -92,10 +92,10 @@ impl Human {
         if summary.unexpected > 0
             && let Some(command) = expect("")
         {
-            line(command, "what is right to expect, into the case files");
+            line(command, "write what is right to expect into the case files");
         }
         if let Some(at) = &next.stale {
-            line(at.clone(), "take out the expectation if it is mended");
+            line(at.clone(), "remove the expectation if the bug is mended");
             if let Some(command) = expect(" --prune") {
                 line(command, "or all that no longer happen");
             }

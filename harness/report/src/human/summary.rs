@@ -98,7 +98,7 @@ impl Human {
         }
         if summary.problems > 0 {
             reasons.push(format!(
-                "{} {} in what was given",
+                "{} {} in the input",
                 summary.problems,
                 plural(summary.problems, "error")
             ));

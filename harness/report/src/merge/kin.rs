@@ -33,13 +33,13 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
     }
     if model.total > 0 && other.total > 0 {
         held(
-            "a run of so many cases:",
+            "another number of cases:",
             model.total.to_string(),
             other.total.to_string(),
         );
     }
     let count = |start: &Start| shard_of(start).1.to_string();
-    held("a run of so many shards:", count(model), count(other));
+    held("another number of shards:", count(model), count(other));
     held("engines", engines(model), engines(other));
     held("filters", words(&model.filters), words(&other.filters));
     held("axes", words(&model.axes), words(&other.axes));

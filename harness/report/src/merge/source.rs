@@ -53,16 +53,16 @@ impl<R: BufRead> Source<R> {
                 code,
                 &name,
                 line,
-                format!("{name} {words}, so that nobody knows of which run it is, and it is left out"),
-                "give the stream that `cerith run` wrote, whole; or run its shard again, and merge all streams again",
+                format!("{name} {words}, so its run is not known, and it is left out"),
+                "give the whole stream that `cerith run` wrote, or run its shard again; then merge all \
+                 streams again",
             ))
         };
         let mut lines = match input {
             Ok(input) => Lines::of(input),
             Err(error) => {
                 let message = format!("{name} cannot be read: {error}");
-                let help =
-                    "give the streams that are there: `events.jsonl` in the folders of the shards' reports";
+                let help = "give streams that exist: `events.jsonl` in the folders of the shards' reports";
                 return Err(Box::new(fault("unreadable-stream", &name, 0, message, help)));
             }
         };
@@ -80,7 +80,7 @@ impl<R: BufRead> Source<R> {
                 _ => return Err(wrong("damaged-stream", line, "has no beginning".to_owned())),
             },
             Read::Damaged(reason) => {
-                let words = format!("begins with a line that is no event ({reason})");
+                let words = format!("begins with a line that is not an event ({reason})");
                 return Err(wrong("damaged-stream", line, words));
             }
             Read::Cut => {
@@ -149,7 +149,7 @@ impl<R: BufRead> Source<R> {
                     return self.end(if second {
                         "has a second run in it, which is left out"
                     } else {
-                        "goes on behind its summary, which is left out"
+                        "goes on after its summary; that part is left out"
                     });
                 }
                 Read::Event(event, line) => match *event {
@@ -215,7 +215,8 @@ impl<R: BufRead> Source<R> {
             }
             (None, None) => {
                 let message = format!(
-                    "{name} ends without its summary: its run was killed or still goes on, with {judged} of {cases} \
+                    "{name} ends without its summary: its run was killed or is still running, with {judged} \
+                     of {cases} \
                      cases judged"
                 );
                 faults.push(fault("cut-stream", name, self.line, message, &again));

@@ -125,7 +125,7 @@ class Page {
   }
 }
 
-// What ran, and what is wrong with what was given.
+// What ran, and what is wrong with the input.
 class Run {
   constructor(page) {
     this.data = page.data;
@@ -145,7 +145,7 @@ class Run {
     }
     const more = (all, shown) => (all > shown ? h("p.warn", `${count(all - shown)} more are in the stream.`) : "");
     put(this.element, [
-      problems.length ? [h("h2", "What is wrong with what was given"), problems.map((one) => h("pre", { class: one.severity === "error" ? "bad" : "warn" }, one.rendered)), more(summary.problems, problems.length)] : "",
+      problems.length ? [h("h2", "Problems in the input"), problems.map((one) => h("pre", { class: one.severity === "error" ? "bad" : "warn" }, one.rendered)), more(summary.problems, problems.length)] : "",
       internal.length ? [h("h2", "Cerith itself failed"), internal.map((one) => [h("p", h("code", one.case ?? "the run"), " ", one.engine ?? ""), h("pre.bad", one.message)]), more(summary.internal, internal.length)] : "",
       h("h2", "Engines"),
       h("div.scroll", h("table", h("thead", h("tr", h("th", "engine"), h("th", "outcomes"), h("th.n", "wrong in"), h("th.n", "time"))),
