@@ -132,7 +132,11 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     assert!(text(&table).contains("[`dtype/squares`](../cases/dtype/squares.yaml)"));
     cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
     fs::write(&table, "nothing was found").expect("it is written");
-    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(1, &[], &["is not what the cases say"]);
+    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(
+        1,
+        &[],
+        &["is not up to date with the case files"],
+    );
     cerith(folder.path(), &["fuzz", "trophies"]).ends(0, &["findings.md"], &[]);
     cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
 }

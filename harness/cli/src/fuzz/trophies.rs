@@ -32,7 +32,7 @@ pub fn trophies(args: &TrophiesArgs) -> Exit {
             return Exit::AsExpected;
         }
         terminal.note(&format!(
-            "error: {} is not what the cases say\n  = help: `cerith fuzz trophies` writes it",
+            "error: {} is not up to date with the case files\n  = help: `cerith fuzz trophies` writes it",
             path.display()
         ));
         return Exit::Unexpected;
@@ -73,9 +73,10 @@ fn table(corpus: &Corpus) -> String {
     let new = found.iter().filter(|(found, _)| found.upstream.is_none()).count();
     let fuzzed = found.iter().filter(|(found, _)| found.by == Finder::Fuzz).count();
     let mut text = format!(
-        "# What Cerith has found\n\nBugs of Triton: {}. By random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as is \
-         known: {new}.\n\nThis page is made of the case files that say `found:`. `cerith fuzz trophies` writes it; \
-         do not edit it. An engine without versions has it in all. A bug that is `unreported` was not sent to anybody.\n\n\
+        "# What Cerith has found\n\nBugs of Triton: {}. Found by random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as \
+         we know: {new}.\n\nThis page is made from the case files that say `found:`. `cerith fuzz trophies` writes it; \
+         do not edit it. An engine without versions has the bug in all versions. A bug that is `unreported` was not \
+         sent to anybody.\n\n\
          | shown by | engines, versions and how | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
         found.len(),
         found.len() - fuzzed,
