@@ -1,9 +1,8 @@
 //! Data archives: zip files beside case files, which hold the bytes of recorded storages.
 //!
 //! An archive is opened when the first case needs an entry of it, and is not kept open: an index of its entries stays, the
-//! file is opened again for each entry. What it says of itself is not believed. Sizes are held against what the case
-//! declares, and no more than that is ever unpacked; how much is read to make the index is bounded, and so is what is read
-//! of an entry.
+//! file is opened again for each entry. An archive's own figures are not trusted. Sizes are compared with those that the case
+//! declares, and no more than that is ever unpacked. The bytes that are read for the index, and for an entry, are bounded.
 //!
 //! Left out: which storage gets which bytes (`fill`), and writing archives.
 

@@ -37,7 +37,7 @@ pub enum ArgValue {
         /// The view.
         tensor: Tensor,
     },
-    /// A tensor descriptor that the host makes.
+    /// A tensor descriptor that Python makes before the launch.
     Descriptor(Box<Descriptor>),
     /// A tuple (a list counts as one).
     Tuple(Vec<ArgValue>),

@@ -41,14 +41,14 @@ pub struct Case {
     pub tensors: Vec<NamedTensor>,
     /// What runs, one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
-    /// How it is compiled under `torch.compile`, where the case says it itself.
+    /// How it is compiled under `torch.compile`, if the case file says so.
     pub compile: Option<Compile>,
-    /// How long an engine may take, where the case says it itself.
+    /// How long an engine may take, if the case file says so.
     pub timeout: Option<Duration>,
     /// Whether Triton's interpreter can see the text of the kernels' file. It cannot see that of a kernel
     /// made with `exec`, and then does not rewrite the kernel's syntax tree.
     pub inspectable: bool,
-    /// What is on record of it.
+    /// The result of the run that it was recorded from.
     pub recorded: Option<RecordedRun>,
     /// What the file says that storages hold after the last launch.
     pub given: Vec<Given>,
@@ -151,7 +151,7 @@ pub struct Launch {
     /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by name.
     /// None for a plain `kernel[grid](…)`. What comes out is the plain launch's either way.
     pub host: Option<Kernel>,
-    /// Whether arguments and options were deliberately not held against the kernel's signature.
+    /// Whether arguments and options were deliberately not checked against the kernel's signature.
     pub unchecked: bool,
     /// Where the launch is.
     pub span: Span,

@@ -3,11 +3,11 @@
 
 use crate::argument::ArgValue;
 
-/// What a case says under `compile`. Arguments are named as the kernels' parameters are; every launch that gives a
-/// parameter of that name is meant.
+/// What a case says under `compile`. An argument is named by its parameter, and stands for the argument of that name in every
+/// launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compile {
-    /// `torch.compile(dynamic=…)`; none is torch's own way: static first, and dynamic where a call brings another size.
+    /// `torch.compile(dynamic=…)`. None is torch's default: static first, and dynamic when a call brings another size.
     pub dynamic: Option<bool>,
     /// Arguments, and which of their dimensions `torch._dynamo.mark_dynamic` is told of.
     pub mark_dynamic: Vec<(String, Vec<usize>)>,

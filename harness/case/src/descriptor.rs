@@ -1,4 +1,4 @@
-//! Tensor descriptors as arguments: `triton.tools.tensor_descriptor.TensorDescriptor`, made on the host.
+//! Tensor descriptors as arguments: `triton.tools.tensor_descriptor.TensorDescriptor`, made in Python before the launch.
 //!
 //! [`Descriptor::fault`] is what that class itself refuses, by version. Left out: what a kernel may do with one
 //! (`cerith-frontend`), and descriptors that a kernel makes.

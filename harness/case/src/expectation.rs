@@ -24,8 +24,8 @@ pub struct Expectation {
     pub outcome: Option<OutcomeKind>,
     /// A part of the engine's message.
     pub message: Option<String>,
-    /// The known bugs that explain what the engine left: all of what explains it is among them. With none, the bytes are not
-    /// asked what made them.
+    /// The known bugs that explain what the engine left. All bugs that explain it are among them. With none, the cause is not
+    /// checked.
     pub quirks: Quirks,
     /// The reason, in words.
     pub why: String,
@@ -43,15 +43,15 @@ impl Expectation {
             .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
 
-    /// Whether it was written of this engine, so that it has to happen. What is said of a compiler without a target was seen
-    /// in the code for the GPU that executes; other code may do so too.
+    /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a target was seen
+    /// with the code for the GPU that executes; code for other targets may do the same.
     pub fn binds(&self, engine: &str) -> bool {
         let target = EnginePattern::parse(engine).and_then(|engine| engine.target);
         target.is_none() || self.engines.iter().any(|pattern| pattern.target == target)
     }
 
-    /// Whether it speaks of this engine as one of a case's expectations: what is said of an engine by its own name goes
-    /// before what is said of those it shares its code with ([`EnginePattern::names`]).
+    /// Whether it applies to this engine among a case's expectations: an expectation that names the engine itself goes before
+    /// one that names an engine with the same code ([`EnginePattern::names`]).
     pub fn applies_among(&self, all: &[Self], engine: &str, rules: Version) -> bool {
         let names = |one: &Self| {
             one.engines
@@ -173,14 +173,14 @@ words! {
 /// `inductor@2.11.0+interpret`.
 ///
 /// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
-/// has one: what Inductor does, it does whoever executes its launches; `inductor+reference` is the one that has neither. A
+/// has one, because Inductor does the same whichever engine executes its launches; `inductor+reference` is the one with neither. A
 /// version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`) and the GPU that a compiler
 /// compiles for (`cuda:sm_80`). A `+numpy…` must begin the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine
 /// whose id says nothing of NumPy.
 ///
-/// What is said of a compiler or an interpreter holds for it wherever it runs: `cuda` is `jit` too, and `interpret` is
-/// `interpret+torch` too. Not the other way round; and a case that speaks of `jit` or `interpret+torch` itself means
-/// what it says there.
+/// A pattern for a compiler or an interpreter holds wherever that runs: `cuda` is `jit` too, and `interpret` is
+/// `interpret+torch` too, but not the other way round. If a case names `jit` or `interpret+torch` itself, that expectation
+/// applies to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.

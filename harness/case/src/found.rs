@@ -15,11 +15,11 @@ words! {
 words! {
     /// What became of it.
     FoundState {
-        /// Nobody told Triton's maintainers.
+        /// Nobody has told Triton's maintainers.
         Unreported = "unreported",
-        /// They know.
+        /// Triton's maintainers know.
         Reported = "reported",
-        /// The newest Triton does not have it any more.
+        /// The newest Triton no longer has it.
         Fixed = "fixed",
     }
 }
@@ -31,7 +31,7 @@ pub struct Found {
     pub by: Finder,
     /// Whose bug it is, as its expectations name engines; with none, all that they name.
     pub engines: Vec<EnginePattern>,
-    /// Where upstream has it, a link; nothing where it is new as far as is known.
+    /// The link of the bug at Triton's; nothing if it is new as far as we know.
     pub upstream: Option<String>,
     /// What became of it.
     pub state: FoundState,

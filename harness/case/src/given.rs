@@ -1,4 +1,4 @@
-//! What a case file says that storages hold at the end. Left out: holding an outcome to it (`cerith-verdict`).
+//! What a case file says that storages hold at the end. Left out: comparing an outcome with it (`cerith-verdict`).
 
 use cerith_memory::{Storage, StorageId};
 
@@ -7,6 +7,6 @@ use cerith_memory::{Storage, StorageId};
 pub struct Given {
     /// The storage.
     pub storage: StorageId,
-    /// Its bytes; those that nothing is said of are uninitialised.
+    /// Its bytes. Bytes that the file does not give are uninitialised.
     pub content: Storage,
 }

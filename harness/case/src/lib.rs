@@ -1,5 +1,5 @@
-//! Case files: the format in which Cerith's corpus is written, and the way from such a file to cases that an engine
-//! can run. **This page is the specification of the format.**
+//! Case files: the format of Cerith's corpus, and how such a file becomes cases that an engine can run. **This page is the
+//! specification of the format.**
 //!
 //! A case is one kernel, its storages and tensors, one or more launches, and what is expected. A case file expands to
 //! many cases through its `matrix`.
@@ -43,17 +43,17 @@
 //! with a dot, and links to folders, are ignored; a link to a file must stay in the corpus.
 //!
 //! A **recording** is a corpus that `cerith record` wrote of somebody's program. Its storages' bytes are in **data
-//! archives**, `.zip` files beside the case files. Reading a corpus opens none of them; making a case does, and takes what
-//! it needs.
+//! archives**, `.zip` files beside the case files. Reading a corpus opens none of them; making a case opens those that it
+//! needs.
 //!
-//! Of a kernel's file that is loaded which its launches need: the kernel, the functions and globals that it takes, theirs,
-//! and the imports of those ([`Module::text_for`]). So a library's own file serves as it is, with what it imports for its
-//! host code, its tests and its `__main__`. Statements that bind no name count where they may change a value that is
-//! needed. An import that is needed and is not there is nobody's bug: the engine is `unavailable`, and says what to do. Files
-//! that are imported from beside the kernel's, and the file of an `import` case, are loaded whole.
+//! Only the part of a kernel's file that its launches need is loaded: the kernel, the functions and globals that it uses,
+//! those that these use, and their imports ([`Module::text_for`]). So a library's own file can be used unchanged, with its
+//! imports for Python code around kernels, for tests and for `__main__`. Statements that bind no name are loaded if they may
+//! change a value that is needed. A needed import that is missing is nobody's bug: the engine is `unavailable`, and says what
+//! to do. Files that are imported from the kernel's folder, and the file of an `import` case, are loaded whole.
 //!
 //! The text is YAML with the usual scalars (`1`, `0x10`, `1.5`, `.inf`, `.nan`, `true`, `null`, text). Anchors,
-//! aliases, tags and several documents in one file are errors: what repeats is a matrix variable or a tensor.
+//! aliases, tags and several documents in one file are errors: use a matrix variable or a tensor for what repeats.
 //!
 //! | key | holds |
 //! |---|---|
@@ -68,14 +68,14 @@
 //! | `inspectable` | `false` where Triton's interpreter could not see the kernel's text, as with kernels made with `exec`: it then does not rewrite the kernel's syntax tree. Left out, it is `true` |
 //! | `launches` | what runs, in order, over the same memory. Required with `kernel` |
 //! | `compile` | how the launches are compiled under `torch.compile`, for the engine `inductor` |
-//! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
-//! | `recorded` | what came of the run that the case was recorded from |
-//! | `gives` | what storages hold at the end, as somebody worked it out who did not run Cerith |
+//! | `timeout` | seconds that an engine may take, in place of its own limit: for cases that are known to hang. The reference has fuel instead |
+//! | `recorded` | the result of the run that the case was recorded from |
+//! | `gives` | what storages hold at the end, worked out without Cerith |
 //! | `expect` | written-down exceptions |
 //!
 //! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.
-//! Variables, storages and tensors share one set of names; what expressions know by themselves ([`expr::is_reserved`])
-//! and Python's keywords are none.
+//! Variables, storages and tensors share one set of names. Names that expressions know by themselves ([`expr::is_reserved`])
+//! and Python's keywords cannot be used.
 //!
 //! # Expressions and placeholders
 //!
@@ -130,10 +130,10 @@
 //! is rounded to nearest even. Random numbers are those of `SplitMix64`, the same on every machine.
 //!
 //! An archive is named by its path from the case file and must be in the corpus. It is a zip archive with entries that are
-//! deflated or stored as they are, none of a name that another one has, and none encrypted. An entry that does not hold
+//! deflated or stored as they are. No two entries have the same name, and none is encrypted. An entry that does not hold
 //! exactly the storage's bytes is an error, and so is an archive that is damaged, has more than 4 GiB or more than
-//! 262,144 entries, or in which entries overlap. Bytes of an archive are not laid out in another way: views of them, and the
-//! strides among the arguments, are of the layout that they were recorded in.
+//! 262,144 entries, or in which entries overlap. Bytes of an archive keep the layout in which they were recorded, and so do
+//! views of them and the strides among the arguments.
 //!
 //! # `tensors`
 //!
@@ -147,11 +147,11 @@
 //! | `grid` | programs along x, y and z: `[4]`, `[2, "cdiv(n, 4)", 1]`. Required |
 //! | `args` | `{ parameter: value }` by name, `[value, …]` by position, `[value, { parameter: value }]` both |
 //! | `options` | launch options: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `debug`, … |
-//! | `kernel` | another kernel than the file's: `function` of the same module, or `file.py:function` |
+//! | `kernel` | a kernel in place of the file's: `function` of the same module, or `file.py:function` |
 //! | `host` | the Python function that makes the launch: `function` of the file's module, or `file.py:function` |
-//! | `unchecked` | `true` to pass on purpose what the checks below refuse |
+//! | `unchecked` | `true` to pass arguments and options that the checks below refuse |
 //!
-//! Arguments are held against the function's signature: too many, unknown, given twice or missing is an error. Left-out
+//! Arguments are checked against the function's signature: too many, unknown, repeated or missing ones are errors. Left-out
 //! parameters take the kernel's defaults, and those that `@triton.autotune` or `@triton.heuristics` give are not
 //! missing. A launch that tests what Triton does with wrong arguments or options says `unchecked: true`, and a comment
 //! says why. A function inside of a function is `outer.inner`; where the module says `kernel = outer()`, and `outer`
@@ -159,8 +159,8 @@
 //!
 //! ## Host functions
 //!
-//! A launch is `kernel[grid](**args, **options)`. A program may launch in other ways: with a list as its grid, with a
-//! function as its grid, with a hook, in a process of its own. Such a way is a **host function**:
+//! A launch is `kernel[grid](**args, **options)`. A program may launch a kernel otherwise: with a list as its grid, with a
+//! function as its grid, with a hook, in a process of its own. A case does so with a **host function**:
 //!
 //! ```yaml
 //! launches:
@@ -173,14 +173,14 @@
 //! and a dict of arguments and options by name. (So arguments are given by name.) Tensors in it are stand-ins that know
 //! what Triton asks of a tensor: dtype, shape, strides, sizes, addresses, copies; there is no torch.
 //!
-//! Whatever it does besides, the memory must come out as the plain launch's does. An exception that it raises is a trap,
-//! so what must hold is asserted: that a hook was called, or that a launch returns something. An engine that runs no
-//! Python makes the plain launch, which is what the reference does: the way of launching is not the kernel's business.
+//! Whatever else it does, the memory must be as after the plain launch. An exception that it raises is a trap, so it can
+//! assert what must hold: that a hook was called, or that a launch returns something. An engine that runs no Python makes
+//! the plain launch, and so does the reference: how a kernel is launched does not change what it computes.
 //! A host function is a plain function at its module's level, and its module is executed anew for every run.
 //!
 //! ## Tensor descriptors
 //!
-//! An argument that is a mapping is a `TensorDescriptor` that the host makes (Triton 3.4 and later):
+//! An argument that is a mapping is a `TensorDescriptor` that Python makes before the launch (Triton 3.4 and later):
 //!
 //! ```yaml
 //!   - grid: [1]
@@ -191,11 +191,11 @@
 //! |---|---|
 //! | `descriptor` | the tensor. Required |
 //! | `block_shape` | elements of a block. Required |
-//! | `shape`, `strides` | others than the tensor's own |
+//! | `shape`, `strides` | in place of the tensor's own |
 //! | `padding` | what lanes outside of the shape hold: `zero`, or `nan` (3.5 and later) |
 //! | `round_f32_to_tf32` | whether loads round to tf32 (3.7 and later) |
 //!
-//! By position it is the same mapping in the list. What the class refuses ([`Descriptor::fault`]: a base or strides that
+//! By position, it is the same mapping in the list. What the class refuses ([`Descriptor::fault`]: a base or strides that
 //! are not multiples of 16 bytes, extents of a block that are no powers of 2, a last stride that is not 1, more than 5
 //! dimensions, …) is an error of the case file, unless the launch is `unchecked`.
 //!
@@ -203,12 +203,12 @@
 //!
 //! An argument that is a function of the kernel's module (or anything else that it defines) is `{ global: relu }`, by its
 //! dotted name. Such parameters are usually constexprs. `{ constexpr: 4 }` is `tl.constexpr(4)`: known at compile time
-//! wherever it is passed, in a tuple say.
+//! wherever it is passed, for example in a tuple.
 //!
 //! # `compile`
 //!
 //! The engine `inductor@V` puts a case's launches into one Python function, compiles it with `torch.compile`, and calls
-//! it. A case of its own says how; no other engine looks at it.
+//! it. `compile` says how; other engines ignore it.
 //!
 //! ```yaml
 //! compile:
@@ -218,12 +218,12 @@
 //!   before: [{ n: 5 }, { n: 7 }]      # calls before the one that counts, with these arguments changed
 //! ```
 //!
-//! Arguments are named as the kernels' parameters are; every launch that gives an argument of the name is meant. Values
-//! are expressions, and so are placeholders (`dynamic: "{dynamic}"`). What the calls of `before` launch is not executed:
-//! they are there for what torch learns from them. A value that is given to a `tl.constexpr` parameter is a literal of
+//! An argument is named by its parameter, and stands for the argument of that name in every launch. Values are expressions,
+//! and so are placeholders (`dynamic: "{dynamic}"`). The launches of the calls in `before` are not executed: these calls only
+//! show values to torch. A value that is given to a `tl.constexpr` parameter is a literal of
 //! the compiled function, unless `before` changes it: then it is an argument of the function, as are all others.
 //!
-//! A case without `compile` is compiled with `dynamic=False` and then with `dynamic=True`, and both must come out alike.
+//! A case without `compile` is compiled with `dynamic=False` and then with `dynamic=True`, and both must give the same.
 //!
 //! # `recorded`
 //!
@@ -233,8 +233,9 @@
 //!   after: { out: data.zip/88bb01 }   # what is in the storages that it changed; all others are as before
 //! ```
 //!
-//! Or, of a launch that raised, `raised: { kind: ValueError, message: "…" }` in place of `after`, with `compiling: true` where
-//! the exception came out of Triton's compiler. With neither, nothing is on record. It is the outcome of the engine `recorded`, which executes nothing.
+//! A launch that raised has `raised: { kind: ValueError, message: "…" }` in place of `after`, with `compiling: true` if the
+//! exception came from Triton's compiler. With neither, there is no record. This is the outcome of the engine `recorded`, which
+//! executes nothing.
 //!
 //! Bytes are written as in a `fill`: `data.zip/88bb01`, or `{ bytes: data.zip/88bb01, addresses: { 0: x.data_ptr() } }`. An
 //! element that holds an address before, and whose recorded bytes are the same before and after, holds that address after.
@@ -251,10 +252,10 @@
 //! ```
 //!
 //! What storages hold after the last launch: values as in a `fill`, of the whole storage and in the order of its memory. An
-//! element that is `null` is not looked at. The reference is held to it, and is wrong where it leaves something else, whoever
-//! agrees with it. Views are laid out by the same code for every engine: where that is what a case tries, only a value
-//! from elsewhere can show a mistake in it. So the values are worked out by hand or with torch, not by running Cerith.
-//! Results that rounding may change belong to no `gives`. With another layout ([`Layout`]) it is not looked at.
+//! element that is `null` is not compared. If the reference leaves something else, it is wrong, whoever agrees with it. Views
+//! are laid out by the same code for every engine, and only a value from elsewhere can show a mistake in that code. So the
+//! values are worked out by hand or with torch, not by running Cerith. Results that rounding may change do not belong in
+//! `gives`. With another layout ([`Layout`]), `gives` is ignored.
 //!
 //! # `expect`
 //!
@@ -265,21 +266,21 @@
 //! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `cuda:sm_80`, `jit`, `inductor`, `recorded`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by, and `recorded` of the version that was recorded. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
-//! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `cerith sweep`, and of that alone: the variants of the case along such an axis do not agree |
+//! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then only for `cerith sweep`: the variants of the case along such an axis do not agree |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
-//! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This, `verdict` or `quirk` is required. A process that died is foreseen by `crashed` only |
+//! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This, `verdict` or `quirk` is required. Only `crashed` foresees a process that died |
 //! | `message` | a part of the engine's message |
 //! | `quirk` | the known bug that explains the difference, or a list of those that do together ([`Quirk`](cerith_tile::quirk::Quirk)): `bf16-is-bits`. Met where the reference, asked again with the quirks that the engine has, leaves the engine's bytes, and needs none but these for it. It says `verdict: differ` by itself |
-//! | `why` | the reason, in words. Required, but beside `quirk` |
+//! | `why` | the reason, in words. Required, except beside `quirk` |
 //! | `link` | where to read about it |
 //!
-//! So that a program is undefined is said as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An
+//! An undefined program is written down as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An
 //! expectation that no longer happens is an error of the run.
 //!
-//! A case that is about a rejection, an assertion that fails or an exception says so of the reference, which stands for all
-//! engines that agree with it: `{ engine: reference, outcome: rejected, why: … }`. A kernel that needs a newer language says
-//! of which versions: `{ engine: reference, versions: "<3.4", outcome: rejected, why: tl.topk came in 3.4 }`. What is
-//! written under `recorded` needs no other word.
+//! A case about a rejection, a failing assertion or an exception says so for the reference, which stands for all engines that
+//! agree with it: `{ engine: reference, outcome: rejected, why: … }`. A kernel that needs a newer language names the versions
+//! that lack it: `{ engine: reference, versions: "<3.4", outcome: rejected, why: tl.topk came in 3.4 }`. What is written under
+//! `recorded` needs no expectation.
 //!
 //! # `found`
 //!
@@ -296,7 +297,7 @@
 //! # Variants
 //!
 //! A case can be swept: the same case with another number of warps, another layout, … must give the same. See
-//! [`variant`] for what is changed, and [`relayout`] for how the memory of another layout is held against the case's.
+//! [`variant`] for what is changed, and [`relayout`] for how the memory of another layout is compared with the case's.
 //!
 //! # The crate
 //!
@@ -350,8 +351,8 @@
 //!
 //! Invariants: no text of a case file or kernel, and no data archive, makes it panic or takes more than a bounded time and
 //! memory. Files are opened in two places: [`Corpus::read`] reads texts and notes where archives are, and
-//! [`Entry::resolve`] reads, of those that were noted, the entries that the case names. Of an expanded case nothing stays
-//! behind once it is dropped; of an archive, where its entries are.
+//! [`Entry::resolve`] reads the entries of these archives that the case names. Once an expanded case is dropped, nothing of it
+//! stays in memory; of an archive, the places of its entries stay.
 #![warn(missing_docs)]
 
 mod archive;

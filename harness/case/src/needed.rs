@@ -1,11 +1,11 @@
-//! A module as far as somebody needs it: the statements that some names lead to, and nothing else.
+//! The needed part of a module: the statements that some names lead to, and nothing else.
 //!
-//! A library's own file imports what no kernel of it needs (torch, its neighbours), has tests and a program at its end. Of
-//! such a file that is loaded which the kernel needs: its definition, the functions and globals that it takes, and theirs.
-//! Of statements that bind no name, and of loops and branches, those count that may change one of these values, or that
-//! take nothing else. All others are blank lines, so that every line keeps its number.
+//! A library's own file has imports that its kernels do not need (torch, other files), tests, and a program at its end. Only
+//! the part that the kernel needs is loaded: its definition, the functions and globals that it uses, and those that these use.
+//! Statements that bind no name, loops and branches are loaded if they may change one of these values, or use nothing else.
+//! All others become blank lines, so that every line keeps its number.
 //!
-//! Left out: how much a change of the file says about a kernel, which is decided with more caution (see [`crate::piece`]).
+//! Left out: which kernels a change of the file concerns, which is decided with more caution (see [`crate::piece`]).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use crate::kernel::Module;
 use crate::piece::{Piece, Role};
 
-/// After so many rounds of looking for statements that change what is kept, all that are left are kept.
+/// After this many rounds of looking for statements that change what is kept, all statements are kept.
 const ROUNDS: usize = 64;
 
-/// Who takes these may take anything.
+/// Code that uses one of these may use any name.
 const ANYTHING: [&str; 6] = ["__import__", "eval", "exec", "globals", "locals", "vars"];
 
 impl Module {
@@ -215,7 +215,7 @@ impl<'p> Needed<'p> {
     }
 }
 
-/// Whether something is done that is no definition.
+/// Whether the statement does something else than define a name.
 const fn is_code(piece: &Piece) -> bool {
     matches!(piece.role, Role::Statement | Role::Block)
 }

@@ -1,4 +1,4 @@
-//! The top-level statements of a module and what they have to do with each other: which of them a kernel depends on.
+//! The top-level statements of a module, and which of them a kernel depends on.
 //!
 //! A file holds many kernels, and a change to one of them says nothing about the others. What a kernel means is decided
 //! by the statements that its name leads to, through every name that they mention, however deep inside. Too many is safe

@@ -257,7 +257,7 @@ fn marked(record: Record, stood: Option<Remembered>) -> Record {
     }
 }
 
-/// How an outcome stands to the reference, which the record is to remember; nothing where Cerith fails to say.
+/// Whether the reference agrees with an outcome, for the record to remember; nothing if Cerith fails.
 fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
     let given = Given {
         id: id.clone(),
@@ -285,7 +285,7 @@ fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
     })
 }
 
-/// An engine that gives what it was given.
+/// An engine that answers with the outcome that it holds.
 struct Given {
     id: EngineId,
     capabilities: Capabilities,

@@ -1,4 +1,4 @@
-//! `cerith bisect`: the first version that is wrong in a case, or right, in log steps. Left out: several cases at once
+//! `cerith bisect`: finds the first version that gets a case wrong, or right, by halving the range. Left out: several cases at once
 //! (`cerith matrix`), and other changes between versions (`cerith bump`).
 
 mod commits;
@@ -25,7 +25,7 @@ use crate::terminal::Terminal;
 /// Releases of NumPy that Triton's interpreter was run with: the last patch of each minor. Source: `pip index versions numpy`.
 const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"];
 
-/// Looks for it, and answers with the exit code.
+/// Searches, and answers with the exit code.
 pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match found(args, stop, &mut terminal) {
@@ -140,12 +140,12 @@ fn releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
     Ok(between)
 }
 
-/// How a version stands in the case.
+/// What a version does with the case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stand {
     /// Right.
     Right,
-    /// Wrong, in these words.
+    /// Wrong, with the difference in words.
     Wrong(String),
     /// It says nothing, for this reason.
     Silent(String),
@@ -176,7 +176,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// How an engine stands in the case.
+    /// What an engine does with the case.
     fn of(&self, engine: &EngineId) -> Result<Stand, String> {
         let wanted = [EngineId::Reference, engine.clone()];
         let setup = set_up(
@@ -211,26 +211,26 @@ impl Asked<'_> {
 /// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The first that stands otherwise than all before it, how those stand, and how it does. Between the last that was asked
-    /// before it and it lie those that say nothing.
+    /// The first version that does otherwise than all before it, with what it and they do. Versions between it and the last one
+    /// that was asked before it say nothing.
     First {
         /// The place of the last one before.
         before: usize,
         /// Its place.
         at: usize,
-        /// How the ones before stand.
+        /// What the versions before it do.
         old: Stand,
-        /// How it stands.
+        /// What it does.
         new: Stand,
     },
-    /// The ends stand alike.
+    /// Both ends do the same.
     Alike(Stand),
     /// An end says nothing.
     Silent(usize, String),
 }
 
-/// Looks for the place where versions begin to stand otherwise: both ends, and then the middle of what is left. One that says
-/// nothing is passed over for its neighbours.
+/// Finds the place where versions begin to do otherwise: asks both ends, and then the middle of what is left. A version that
+/// says nothing is replaced by its neighbours.
 fn search(
     names: &[String],
     stop: &AtomicBool,

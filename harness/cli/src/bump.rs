@@ -1,5 +1,5 @@
 //! `cerith bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`cerith run`), and how changes
-//! are told and grouped (`cerith_report::bump`).
+//! are grouped and printed (`cerith_report::bump`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -116,7 +116,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     })
 }
 
-/// Installs the toolchains of compilers. What is on record needs none, so that one which cannot be had is no error, but said.
+/// Installs the toolchains of compilers. Records need none, so a toolchain that cannot be installed is a warning and no error.
 fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
     for id in wanted {
         let EngineId::Cuda { toolchain, .. } = id else {
@@ -155,7 +155,7 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
     }
 }
 
-/// The engines that are held against each other.
+/// The engines that are compared.
 fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(EngineId, EngineId)> {
     let kinds = if kinds.is_empty() {
         &[BumpEngine::Interpret]
@@ -165,14 +165,14 @@ fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(Eng
     kinds.iter().map(|kind| (kind.of(old), kind.of(new))).collect()
 }
 
-/// What stored runs tell.
+/// The verdicts of stored runs, and the engines that they asked.
 #[derive(Default)]
 struct Told {
     verdicts: Vec<Verdict>,
     engines: BTreeSet<String>,
 }
 
-/// The verdicts of stored runs, each of which must tell of an engine that is asked for.
+/// The verdicts of stored runs. Each run must have asked one of the wanted engines.
 fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, String> {
     let sides: BTreeSet<String> = pairs
         .iter()

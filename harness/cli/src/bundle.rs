@@ -43,7 +43,7 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> Exit {
 pub enum Done {
     /// It can be executed.
     Ready(Box<CaseEntry>),
-    /// It has come to its end, with what was said.
+    /// It ended when it was compiled, with the compiler's message.
     Decided(Box<Decided>, Said),
     /// A variant that need not be executed.
     Note(Box<Note>),
@@ -55,7 +55,7 @@ pub enum Done {
     Failed(String),
 }
 
-/// Why a case ended when it was compiled, in the words of the compiler or of `ptxas`.
+/// Why a case ended when it was compiled, with the message of the compiler or of `ptxas`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Said {
     outcome: &'static str,
@@ -79,7 +79,7 @@ impl Display for Said {
 struct Counts {
     compiled: u64,
     decided: BTreeMap<&'static str, u64>,
-    /// The cases and variants of which the same was said.
+    /// The cases and variants with the same message.
     said: BTreeMap<Said, Vec<String>>,
     same: u64,
     not_applicable: u64,
@@ -187,7 +187,7 @@ struct Round<'a> {
     selected: &'a Selected,
     compiler: &'a Compiler,
     id: &'a EngineId,
-    /// Along which axes, if the variants are meant.
+    /// The axes, if variants are compiled.
     sweep: Option<(&'a Axes, &'a Reference)>,
     stop: &'a AtomicBool,
     jobs: usize,

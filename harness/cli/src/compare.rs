@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::pipeline::{self, in_order};
 use crate::terminal::Terminal;
 
-/// What came of one case; a line of `--format jsonl`.
+/// The result of one case; a line of `--format jsonl`.
 #[derive(Serialize)]
 struct Compared {
     case: String,
@@ -30,7 +30,7 @@ struct Compared {
     outcomes: [&'static str; 2],
     /// Seconds that each took.
     seconds: [f64; 2],
-    /// In what they differ.
+    /// The difference, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<String>,
     /// Why the program has no defined answer; only asked where they differ.
@@ -41,7 +41,7 @@ struct Compared {
     foreseen: Option<String>,
 }
 
-/// How many came to what; the last line of `--format jsonl`.
+/// How many cases had each result; the last line of `--format jsonl`.
 #[derive(Default, Serialize)]
 struct Counts {
     engines: [String; 2],
@@ -238,7 +238,7 @@ fn undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Option<Strin
     }
 }
 
-/// Whether two memories differ in nothing but bytes that the reference gives no value.
+/// Whether two memories differ only in bytes that have no defined value by the reference.
 fn only_poison(left: &Memory, right: &Memory, reference: &Memory) -> bool {
     left.ids().all(|id| {
         let states = reference.states(id);
@@ -251,7 +251,7 @@ fn only_poison(left: &Memory, right: &Memory, reference: &Memory) -> bool {
     })
 }
 
-/// In what two outcomes differ, if they do.
+/// The difference of two outcomes, if there is one.
 fn difference([left, right]: [&Outcome; 2]) -> Option<String> {
     if let (Outcome::Finished(left), Outcome::Finished(right)) = (left, right) {
         return bytes(&left.memory, &right.memory);
@@ -263,7 +263,7 @@ fn difference([left, right]: [&Outcome; 2]) -> Option<String> {
     (left != right).then(|| format!("{left}\n{right}"))
 }
 
-/// An outcome in words, without what no two processes have in common.
+/// An outcome in words, without what differs from process to process.
 fn told(outcome: &Outcome, placed: bool) -> String {
     let kind = match outcome {
         Outcome::Trapped(trap, _) => format!("trapped ({trap:?})").to_lowercase(),
@@ -277,8 +277,8 @@ fn told(outcome: &Outcome, placed: bool) -> String {
     }
 }
 
-/// What was said, and, if both know it, where. Of what a GPU was stopped by, CUDA's sentence: the threads that it then lists come in any
-/// order.
+/// The message, and the place if both know it. If a GPU was stopped, only CUDA's sentence, because the threads that it then lists come
+/// in any order.
 fn words(complaint: &Complaint, placed: bool) -> String {
     let message = if complaint.kind.starts_with("CUDA_ERROR_") {
         complaint.message.lines().next().unwrap_or_default()
@@ -295,7 +295,7 @@ fn words(complaint: &Complaint, placed: bool) -> String {
     words
 }
 
-/// A message without what no two processes have in common, and without the elements of tensors, which stand-ins do not
+/// A message without what differs from process to process, and without the elements of tensors, which stand-ins do not
 /// show.
 fn impersonal(message: &str) -> String {
     let mut out = String::with_capacity(message.len());

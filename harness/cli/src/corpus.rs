@@ -7,7 +7,7 @@ use cerith_case::{Corpus, Entry, Filter, Shard};
 use cerith_report::describe;
 use cerith_report::event::{Problem, Severity};
 
-/// A corpus and which of its cases are meant.
+/// A corpus, and which of its cases are selected.
 pub struct Selected {
     /// The corpus.
     pub corpus: Corpus,
@@ -18,7 +18,7 @@ pub struct Selected {
     named: bool,
     /// Whether it was named at all.
     asked: bool,
-    /// The only cases that are meant, where not all are that the patterns mean.
+    /// The selected cases, if they are fewer than those that match the patterns.
     only: Option<HashSet<String>>,
 }
 
@@ -91,7 +91,7 @@ impl Selected {
         &self.root
     }
 
-    /// The corpus's folder, where the user named it and it was not found.
+    /// The corpus's folder, if the user named it.
     pub fn named(&self) -> String {
         if self.asked {
             self.root.display().to_string()
@@ -100,7 +100,7 @@ impl Selected {
         }
     }
 
-    /// The cases that are meant, in the order of the corpus.
+    /// The selected cases, in the order of the corpus.
     pub fn entries(&self, shard: Shard) -> impl Iterator<Item = Entry> + '_ {
         let only = self.only.as_ref();
         let meant = move |entry: &Entry| only.is_none_or(|only| only.contains(&entry.id));
@@ -122,8 +122,8 @@ impl Selected {
             .collect()
     }
 
-    /// The patterns that mean no case at all, each an error with what may have been meant: whoever gates by them would
-    /// gate by nothing.
+    /// The patterns that match no case, each an error with a suggestion. Without the error, a gate with such a pattern would let
+    /// everything pass.
     pub fn unmatched(&self) -> Vec<Problem> {
         let root = self.root.to_string_lossy();
         self.patterns
@@ -177,7 +177,7 @@ impl Selected {
     }
 }
 
-/// Whether a filter is a folder that is a corpus of its own: one that exists, and is nothing of the corpus that is nearest.
+/// Whether a filter is a folder that is a corpus of its own: it exists, and is not a part of the nearest corpus.
 fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
     let path = Path::new(filter);
     let Ok(real) = path.canonicalize() else {

@@ -33,7 +33,7 @@ const KINDS: [(&str, &[DType]); 7] = [
 /// A public name and what is known of it.
 struct Row {
     name: String,
-    /// By dtype; of a name that has nothing to do with dtypes, one answer for none.
+    /// By dtype. A name that does not depend on dtypes has one answer without a dtype.
     answers: Vec<(Option<DType>, Support)>,
     /// Cases that use it.
     cases: usize,
@@ -41,7 +41,7 @@ struct Row {
     by_dtype: BTreeMap<DType, usize>,
 }
 
-/// How many cases use what.
+/// How many cases use each name.
 #[derive(Default)]
 struct Counts {
     names: HashMap<String, usize>,

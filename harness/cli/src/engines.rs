@@ -33,11 +33,11 @@ pub struct Setup {
     pub panel: Panel,
     /// Engines that would have run by default but cannot.
     pub left_out: Vec<LeftOut>,
-    /// Of those that can run, the ones that answer with what is on record, and with what their compiler rejects.
+    /// The engines among these that answer from records, or with what their compiler rejects.
     pub recorded: Vec<String>,
     /// Engines that were asked for but cannot run, with why.
     pub failed: Vec<LeftOut>,
-    /// What to tell besides.
+    /// Further messages for the user.
     pub warnings: Vec<Problem>,
 }
 
@@ -54,7 +54,7 @@ impl Setup {
         }
     }
 
-    /// What to tell of the engines that were asked for and cannot run.
+    /// Errors for the engines that were asked for and cannot run.
     pub fn problems(&self) -> Vec<Problem> {
         self.failed.iter().map(problem).collect()
     }
@@ -116,17 +116,17 @@ pub fn set_up(
     setup
 }
 
-/// What an id stands for.
+/// What opening an id gave.
 enum Opened {
     /// The reference.
     Reference(Arc<Reference>),
     /// Engines that run here: one, or those that an Inductor brings.
     Engines(Vec<Arc<dyn Engine>>),
-    /// A compiler without a GPU, which answers with what is on record.
+    /// A compiler without a GPU, which answers from records.
     OnRecord {
-        /// It.
+        /// The engine.
         engine: Arc<dyn Engine>,
-        /// Whether its compiler is there.
+        /// Whether its compiler is installed.
         compiles: bool,
     },
 }
@@ -141,7 +141,7 @@ struct Opener<'a> {
     corpus: &'a Path,
     stop: &'a AtomicBool,
     shelf: Arc<Shelf>,
-    /// Asked for once, by the first engine that wants a GPU.
+    /// Looked up once, by the first engine that needs a GPU.
     gpus: OnceCell<Option<Arc<Executor>>>,
 }
 
@@ -185,7 +185,7 @@ impl Opener<'_> {
         Ok(Opened::Engines(vec![engine]))
     }
 
-    /// An Inductor, with everyone who executes its launches.
+    /// An Inductor engine, with the engines that execute its launches.
     fn inductors(&self, torch: Version, by: By) -> Result<Opened, String> {
         let means = Means {
             reference: &self.reference,
@@ -201,7 +201,7 @@ impl Opener<'_> {
         Ok(Opened::Engines(engines.collect()))
     }
 
-    /// A compiler with a GPU, or with what is on record.
+    /// A compiler with a GPU, or with records.
     fn cuda(&self, id: &EngineId, toolchain: &ToolchainId, target: Option<Target>) -> Result<Opened, String> {
         if let Some(executor) = self.gpus()
             && let Some(gpu) = executor.gpus().first()
@@ -233,7 +233,7 @@ impl Opener<'_> {
     }
 }
 
-/// What to tell where workers cannot be contained in full.
+/// The warning if workers cannot be contained in full.
 pub fn uncontained() -> Option<Problem> {
     let containment = Containment::of_this_system();
     let message = format!(
@@ -295,7 +295,7 @@ fn cannot(id: &EngineId, why: String) -> LeftOut {
     }
 }
 
-/// Sees that workers may read the corpus, all of it.
+/// Checks that workers may read all of the corpus.
 pub fn readable(corpus: &Path) -> Result<(), String> {
     Containment::of_this_system().refuses(corpus).map_or(Ok(()), Err)
 }

@@ -46,7 +46,7 @@ pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> Exit {
 
 /// Why there are no results.
 enum End {
-    /// Something is wrong with what was given.
+    /// The input is bad.
     Wrong(String),
     /// There is nothing to do, or no GPU to do it.
     Nothing(String),
@@ -98,7 +98,7 @@ fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
     Reader::cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
 }
 
-/// What of a bundle no GPU is needed for.
+/// The part of a bundle that needs no GPU.
 struct Rest {
     decided: Vec<Decided>,
     notes: Vec<Note>,
@@ -137,7 +137,7 @@ fn count(path: &Path) -> Result<(u64, Rest), BundleError> {
     Ok((count, Rest::of(&mut reader)))
 }
 
-/// The results of a bundle of which nothing is left to execute: what was decided when it was compiled. It takes no GPU.
+/// The results of a bundle with nothing left to execute: the outcomes that were decided when it was compiled. This needs no GPU.
 fn pass_on(args: &ExecArgs, rest: &Rest) -> Result<String, End> {
     let part = Part::create(&args.out).map_err(End::Wrong)?;
     let written = Writer::unexecuted(BufWriter::new(&part.file)).and_then(|mut writer| {
@@ -212,7 +212,7 @@ fn stream(
     }
 }
 
-/// How many cases came to what.
+/// How many cases had each outcome.
 #[derive(Default)]
 struct Counts {
     cases: u64,
@@ -222,7 +222,7 @@ struct Counts {
     timed_out: u64,
     died: u64,
     refused: u64,
-    /// Not executed: they came to their end when they were compiled.
+    /// Not executed: they ended when they were compiled.
     decided: u64,
 }
 

@@ -7,13 +7,13 @@ pub enum Exit {
     AsExpected,
     /// 1: a disagreement that nobody expected, or whatever a command was asked to fail for.
     Unexpected,
-    /// 2: something is wrong with what was given, or cannot be written.
+    /// 2: the input is bad, or the output cannot be written.
     Wrong,
     /// 3: nothing was done, or nothing was compared.
     Nothing,
     /// 130: somebody pressed Ctrl-C.
     Interrupted,
-    /// What a program ended with that was run.
+    /// The exit code of a program that was run.
     Program(u8),
 }
 

@@ -1,5 +1,5 @@
-//! `cerith expect`: reviews what the last run found and nobody wrote down, writes it into case files, and removes what no longer
-//! happens. Left out: what can be written (`expect::proposal`), and the text of a file (`cerith_case::edit`).
+//! `cerith expect`: reviews the unexpected differences of the last run, writes them into case files, and removes expectations that no
+//! longer happen. Left out: what can be written (`expect::proposal`), and the text of a file (`cerith_case::edit`).
 
 mod proposal;
 

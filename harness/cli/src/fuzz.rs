@@ -59,7 +59,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How many cases are under way for each job where a GPU is waited for.
 const WAITING: usize = 8;
 
-/// The word for a difference that was there once.
+/// The word for a difference that a second try did not show again.
 const UNREPEATED: &str = "unrepeated";
 
 /// Fuzzes, and answers with the exit code.
@@ -242,7 +242,7 @@ fn send(
     }
 }
 
-/// Judges what came of bundles elsewhere.
+/// Judges the results of bundles that were executed on another machine.
 fn judge(
     args: &FuzzArgs,
     out: PathBuf,
@@ -310,9 +310,9 @@ struct Hunt {
     unwritten: Option<std::io::Error>,
     /// What chooses among kernels.
     steer: Option<Arc<Steer>>,
-    /// How many numbers have one kernel.
+    /// How many case numbers share one kernel.
     together: u64,
-    /// Who is asked of smaller cases, where it is somebody else.
+    /// The panel that judges smaller cases, if it is another one.
     smaller: Option<Panel>,
 }
 
@@ -394,7 +394,7 @@ impl Hunt {
         self.finish(stop.load(Ordering::Relaxed))
     }
 
-    /// Counts what came of a case, and keeps what is news.
+    /// Counts the result of a case, and keeps a difference that is news.
     fn note(&mut self, number: u64, tried: Tried) {
         if self.unwritten.is_some() {
             return;
@@ -545,7 +545,7 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
     judged.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
 }
 
-/// Holds the reference to itself: a kernel and its twins.
+/// Compares the reference with itself: a kernel and its twins.
 fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> Tried {
     match guarded(|| twins::compare(reference, recipe, number, folder)) {
         Ok(Ok(compared)) => Tried::Judged {

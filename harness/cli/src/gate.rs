@@ -33,7 +33,7 @@ pub struct Held {
 pub struct Before {
     /// The cases that were not as expected.
     pub failed: HashSet<String>,
-    /// What there is to say of that run.
+    /// Messages about that run.
     pub problems: Vec<Problem>,
 }
 
@@ -93,7 +93,7 @@ impl Held {
         })
     }
 
-    /// Holds a verdict to the baseline.
+    /// Compares a verdict with the baseline.
     pub fn hold(&mut self, event: &mut Event) {
         let (Some((_, baseline)), Event::Verdict(verdict)) = (&self.baseline, event) else {
             return;
@@ -108,7 +108,7 @@ impl Held {
         }
     }
 
-    /// What is mended, once all was judged; `stream` is the run's.
+    /// The message about mended cases, after the last verdict; `stream` is the run's.
     pub fn mended(&self, stream: &Path) -> Option<Problem> {
         let (name, _) = self.baseline.as_ref()?;
         let count = self.mended.len();
@@ -131,7 +131,7 @@ impl Held {
         })
     }
 
-    /// That the run ended early.
+    /// The message that the run ended early.
     pub fn stopped(&self, not_run: u64, total: u64) -> Option<Problem> {
         let enough = self.enough?;
         (not_run > 0).then(|| {

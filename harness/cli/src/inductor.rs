@@ -1,4 +1,4 @@
-//! The engines of a torch: those that execute the launches of its Inductor's code. Left out: the other engines
+//! The engines of one torch, which execute the launches that its Inductor generates. Left out: the other engines
 //! ([`crate::engines`]).
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, Toolc
 
 use crate::engines::{find_or_add, readable};
 
-/// What the engines of a torch are made with.
+/// What is needed to make the engines of a torch.
 pub struct Means<'a> {
     /// The reference of the run.
     pub reference: &'a Arc<Reference>,

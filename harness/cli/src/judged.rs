@@ -29,8 +29,8 @@ pub struct Judged {
     pub uses: Arc<[String]>,
 }
 
-/// Runs the engines over the cases; if `compiling`, those that compile ahead of time also say what they made. The verdicts, in the order of the corpus, and how many errors there were in what was
-/// given.
+/// Runs the engines over the cases; if `compiling`, those that compile ahead of time also say what they made. Answers with the verdicts
+/// in the order of the corpus, and the number of errors in the input.
 pub fn run(
     selected: &Selected,
     wanted: &[EngineId],
@@ -85,7 +85,7 @@ pub fn run(
     (judged, 0)
 }
 
-/// What else is executed where these are: operations on a class of dtypes, and what Triton makes some of.
+/// What else these operations stand for: operations on a class of dtypes, and the operations that Triton turns some into.
 fn more(used: &[String]) -> BTreeSet<String> {
     /// The reference has an operation of its own where Triton's Python makes an `xor`.
     const MADE_OF: [(&str, &str); 3] = [

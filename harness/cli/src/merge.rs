@@ -1,4 +1,4 @@
-//! `cerith report merge`: makes one stream of those of a run's shards. Left out: what makes streams belong together
+//! `cerith report merge`: merges the streams of a run's shards. Left out: what makes streams belong together
 //! (`cerith_report::Merge`).
 
 use std::fs::File;
@@ -67,7 +67,7 @@ pub fn merge(args: &MergeArgs) -> Exit {
     if terminal.failed() { Exit::Wrong } else { exit }
 }
 
-/// A stream that what comes out would be written over.
+/// An input stream that the result would overwrite.
 fn lost(args: &MergeArgs) -> Option<PathBuf> {
     let into = match (&args.out, &args.output) {
         (Some(folder), _) => folder.join(STREAM),
@@ -116,7 +116,7 @@ fn write(out: &mut impl Write, event: &Event, line: Option<&[u8]>) -> io::Result
     }
 }
 
-/// The stream and the reports made of it, told as those of a run.
+/// Writes the stream and the reports made from it, with the messages of a run.
 fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, terminal: Terminal) -> Exit {
     let reports = Reports {
         format: RunFormat::Human,

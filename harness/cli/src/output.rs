@@ -66,8 +66,8 @@ pub enum Done {
 }
 
 impl Output {
-    /// Does `work` on every task, of so many, with so many jobs, and shows and keeps what comes of it, in order; what is wrong with case
-    /// files comes last, each thing once. `work` answers `None` where the run was stopped.
+    /// Does `work` on every task, of so many, with so many jobs. Shows and keeps the results in order. Errors of case files come
+    /// last, each once. `work` answers `None` where the run was stopped.
     pub fn follow<T: Send>(
         &mut self,
         (tasks, total): (impl Iterator<Item = T> + Send, u64),
@@ -131,7 +131,7 @@ impl Output {
         }
     }
 
-    /// Output into the folder that the arguments name, or else into another one. What a run before left there is gone then.
+    /// Output into the folder that the arguments name, or else into the given one. Removes what an earlier run left there.
     ///
     /// # Errors
     /// Another run writes there.
@@ -237,7 +237,7 @@ impl Output {
         self.terminal.print(&text);
     }
 
-    /// The disk is full, or gone. What is not told yet is told on the terminal.
+    /// The disk is full, or gone. Events that are not shown yet are shown on the terminal.
     fn give_up(&mut self, error: &io::Error) {
         let Some(store) = self.store.take() else { return };
         self.terminal.note(&format!(
@@ -250,7 +250,7 @@ impl Output {
         let _ = file.set_len(whole);
     }
 
-    /// Ends the stream, writes the reports, and answers with the exit code. The end is told last, when all is written.
+    /// Ends the stream, writes the reports, and answers with the exit code. The summary is shown last, when all is written.
     pub fn finish(self, began: Instant, interrupted: bool) -> Exit {
         self.finish_after(began.elapsed().as_secs_f64(), interrupted)
     }

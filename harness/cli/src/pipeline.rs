@@ -50,12 +50,12 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
     }
 }
 
-/// How many jobs are meant: so many as asked for, or as there are cores.
+/// The number of jobs: as many as asked for, or as there are cores.
 pub fn jobs(asked: Option<u16>) -> usize {
     asked.map_or_else(cores, usize::from)
 }
 
-/// How many threads a launch may have: cores that so many jobs leave alone, when there are no more items than this.
+/// How many threads a launch may have: the cores that so many jobs leave free, if there are no more items than this.
 pub fn threads(jobs: usize, items: u64) -> usize {
     let busy = usize::try_from(items).unwrap_or(jobs).min(jobs).max(1);
     (cores() / busy).max(1)

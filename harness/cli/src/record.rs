@@ -21,7 +21,7 @@ use crate::terminal::Terminal;
 /// that it is no part of a corpus.
 const PARTS: &str = ".parts";
 
-/// How many reasons for launches that are no cases are told; all are in the manifest.
+/// How many reasons for left-out launches are printed; all are in the manifest.
 const REASONS_TOLD: usize = 8;
 
 /// Records, and answers with the exit code: the program's own, if it is not 0.
@@ -124,8 +124,8 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
     wait(&mut child, stop).map_err(|error| format!("error: failed to wait for the program: {error}"))
 }
 
-/// Waits for the program. On a terminal Ctrl-C reaches it as it reaches us, and it decides what becomes of it; what else
-/// would end us is passed on.
+/// Waits for the program. On a terminal, Ctrl-C reaches both it and Cerith, and the program decides what to do. Other signals that
+/// would end Cerith are passed on to it.
 fn wait(child: &mut Child, stop: &AtomicBool) -> io::Result<ExitStatus> {
     let mut passed_on = io::stdin().is_terminal();
     // A short program is not kept waiting, a long one not asked often.

@@ -43,7 +43,7 @@ pub struct Bounds<'a> {
     pub jobs: usize,
     /// Set to end it.
     pub stop: &'a AtomicBool,
-    /// A function that smaller kernels still call, where it is known what goes wrong.
+    /// A function that smaller kernels must still call, if it is known what goes wrong.
     pub keeps: Option<&'a str>,
 }
 
@@ -53,7 +53,7 @@ pub struct Smaller {
     pub reduced: Reduced,
     /// How large the case was.
     pub before: Size,
-    /// What stayed, a line for each engine.
+    /// What stayed the same, a line for each engine.
     pub kept: Vec<String>,
     /// What was done for it.
     pub tally: Tally,
@@ -69,7 +69,7 @@ pub enum Unreduced {
         "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `cerith explain` shows what each gives"
     )]
     NoDifference(String),
-    /// What differs is on record, and cannot be asked.
+    /// The engine that differs answers from records, and cannot run a smaller case.
     #[error(
         "the outcome of {0} comes from its record, and a smaller case has no record\n  = help: reduce it on \
          a machine where {0} runs"
@@ -94,7 +94,7 @@ pub enum Unreduced {
     Stopped,
 }
 
-/// Makes a case smaller, for as long as its differences stay as they are: the engine, the kind, what explains it, what is said.
+/// Makes a case smaller while its differences stay the same: the engine, the kind, what explains it, the message.
 pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller, Unreduced> {
     let began = Instant::now();
     let trial = match guarded(|| try_case(case, panel)) {

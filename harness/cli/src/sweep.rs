@@ -181,7 +181,7 @@ impl Source {
         }
     }
 
-    /// The engines, by number, that have something to say of a case.
+    /// The engines, by number, with results of a case.
     fn engines_of(&self, case: &str) -> Vec<usize> {
         match self {
             Self::Live { compilers, .. } => (0..compilers.len()).collect(),
@@ -245,7 +245,7 @@ pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Res
 
 /// Why the variants of a case cannot be judged.
 enum Trouble {
-    /// What was given does not fit.
+    /// The input does not fit.
     Given(Box<Problem>),
     /// Cerith failed.
     Failed(Failure),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cerith_report::{Palette, safe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often a log without a bar hears how far the run is.
+/// How often progress is written to a log without a bar.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Where text goes.
@@ -74,7 +74,7 @@ impl Terminal {
         self.bar = ProgressBar::hidden();
     }
 
-    /// Prints to standard output. When that is gone the run goes on; [`Self::broken`] says so in the end.
+    /// Prints to standard output. If that is closed, the run goes on, and [`Self::broken`] says so at the end.
     pub fn print(&mut self, text: &str) {
         if text.is_empty() || self.broken.is_some() {
             return;

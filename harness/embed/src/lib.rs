@@ -1,8 +1,8 @@
 //! Cerith in a program of your own: case files in, verdicts out.
 //!
-//! A [`Corpus`] is read from texts or from a folder, and a [`Panel`] is made of the [`reference`](fn@reference) and of
-//! whatever else is to be asked ([`interpreter`]). [`judge`] runs every case through the panel and tells [`Event`]s, which
-//! [`Human`] prints as `cerith run` does.
+//! A [`Corpus`] is read from texts or from a folder. A [`Panel`] is made of the [`reference`](fn@reference) and of other engines
+//! ([`interpreter`]). [`judge`] runs every case through the panel and hands out [`Event`]s, which [`Human`] prints as
+//! `cerith run` does.
 //!
 //! ```
 //! use cerith_embed::{Corpus, Event, Input, Panel, judge, reference};
@@ -33,7 +33,7 @@
 //! # Ok::<(), cerith_embed::Stopped>(())
 //! ```
 //!
-//! Left out: compilers and GPUs, fuzzing, sweeps and reports of versions. Their crates are there for whoever needs them.
+//! Left out: compilers and GPUs, fuzzing, sweeps and reports of versions. If you need them, use their crates.
 #![warn(missing_docs)]
 
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub use cerith_verdict::{Panel, Stopped};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoInterpreter {
-    /// The version is none that is known.
+    /// The version is not known.
     #[error("read `{version}` as a version of Triton: {problem}")]
     Version {
         /// What was given.
@@ -60,13 +60,13 @@ pub enum NoInterpreter {
         /// What is wrong with it.
         problem: String,
     },
-    /// Toolchains cannot be looked up.
+    /// The toolchains cannot be listed.
     #[error(transparent)]
     Home(#[from] HomeError),
     /// That version is not installed.
     #[error("find Triton {0}: it is not installed; `cerith toolchain add {0}` installs it")]
     Missing(ToolchainId),
-    /// Its workers have no place for their files.
+    /// Its workers have no folder for their files.
     #[error("start workers: {0}")]
     Workers(#[from] std::io::Error),
 }
@@ -92,8 +92,8 @@ pub fn interpreter(version: &str, processes: usize) -> Result<Arc<dyn Engine>, N
     Ok(Arc::new(Interpret::new(pool, false, Limits::default())))
 }
 
-/// Runs every case of a corpus through a panel and tells what comes of it: what is wrong with the corpus, a verdict for each
-/// case. The summary has the exit code that `cerith run` would end with.
+/// Runs every case of a corpus through a panel, and hands out the events: the errors of the corpus, and a verdict for each case. The
+/// summary has the exit code that `cerith run` would end with.
 ///
 /// # Errors
 /// Somebody stopped the panel.

@@ -15,16 +15,16 @@
 //! | `expr` | elementwise expressions |
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |
-//! | `features`, `coverage` | nothing: they list the features of a kernel, and of all kernels of a campaign |
+//! | `features`, `coverage` | lists of the features of a kernel, and of all kernels of a campaign |
 //! | `data` | inputs with their views, outputs, atomics |
-//! | `cells` | atomics on elements of one's own, whose results have one value |
+//! | `cells` | atomics in which each lane has its own element, so that their results have one value |
 //! | `corners` | reductions, scans and the like with all their parameters, on blocks of special numbers |
 //! | `narrow` | 8-bit floats |
 //! | `products` | matrix products of every shape, dtype and precision; scaled ones |
 //! | `edges` | tiles that cross the edges of a matrix, atomics and gathers through descriptors |
 //! | `library` | CUDA's library, functions as methods, functions of scalars |
-//! | `idiom` | the ways in which Python and Triton let one write the same thing |
-//! | `host` | the ways in which a kernel is made and launched |
+//! | `idiom` | different ways to write the same thing in Python and Triton |
+//! | `host` | different ways to declare and launch a kernel |
 //! | `chain` | operations on whole blocks one after the other, each on the last one's result |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
 //! | `form` | the purpose of a case |

@@ -12,7 +12,7 @@ use cerith_case::{Corpus, Input, Problems};
 pub use self::mutation::{fragment, mutate};
 use crate::{Ended, Fault, Tried, ensure};
 
-/// Case files that have no fault, for a start.
+/// Valid case files, to begin with.
 pub const SEEDS: [&str; 2] = [
     include_str!("case_file/whole.yaml"),
     include_str!("case_file/views.yaml"),
@@ -25,7 +25,7 @@ pub const ARCHIVE: &[u8] = include_bytes!("case_file/data.zip");
 /// Cases of a file that are resolved.
 const CASES: usize = 64;
 
-/// What became of a case file.
+/// What reading a case file gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Its cases without a problem, of the first 64.
@@ -34,7 +34,7 @@ pub struct Read {
     pub problems: Vec<String>,
 }
 
-/// Holds the case format to the laws on the case file that some bytes are.
+/// Checks the laws of the case format on these bytes as a case file.
 pub fn check(bytes: &[u8]) -> Tried {
     let read = read(bytes, KERNEL.as_bytes(), ARCHIVE)?;
     Ok(match read.good {

@@ -3,8 +3,8 @@
 //! | module | makes | and checks with |
 //! |---|---|---|
 //! | [`text`] | Python files with a kernel | [`text::check`]: refused with a place in the file, or traced to IR that verifies and runs the same twice |
-//! | [`program`] | typed IR | [`program::check`]: both executions agree, and checks change nothing but what is found |
-//! | [`view`] | tensors and chains of torch's operations on them | [`view::check`]: elements are where a model by enumeration has them |
+//! | [`program`] | typed IR | [`program::check`]: both executions agree, and checks change only what is reported |
+//! | [`view`] | tensors and chains of torch's operations on them | [`view::check`]: elements are where a model that enumerates them has them |
 //! | [`case_file`] | case files | [`case_file::check`]: problems have a place, and a case that is printed reads back the same |
 //!
 //! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, wherever the bytes
@@ -45,7 +45,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// Every way.
+    /// All ends.
     pub const ALL: [Self; 3] = [Self::Refused, Self::Stopped, Self::Finished];
 }
 
@@ -61,10 +61,10 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What became of one input: how it ended, or the law that it broke.
+/// The result of a trial of one input.
 pub type Tried = Result<Ended, Fault>;
 
-/// A fault, unless what a law says is so.
+/// A fault, unless the law holds.
 fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(Fault(law())) }
 }

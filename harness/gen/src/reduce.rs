@@ -41,9 +41,9 @@ const ROUNDS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// Who says of candidates whether they still show it.
+/// Decides which candidates still show what the case shows.
 pub trait Oracle {
-    /// The first candidate that still shows it, by its place in the batch; none where none does.
+    /// The first candidate that still shows it, by its place in the batch; `None` if there is none.
     ///
     /// # Errors
     /// Where the search is to end.
@@ -59,7 +59,7 @@ pub struct Reduced {
     pub steps: usize,
     /// How many candidates the oracle was asked about.
     pub asked: usize,
-    /// Whether the search came to its own end.
+    /// Whether the search ended by itself.
     pub complete: bool,
 }
 

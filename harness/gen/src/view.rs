@@ -234,8 +234,8 @@ impl Chain {
     }
 }
 
-/// Holds each operation of a chain to the laws: what it gives lies inside of its storage, at the places where the model
-/// has the elements; what the model says cannot be is an error with a message.
+/// Checks the laws of each operation of a chain: the result lies inside its storage, with elements at the places where the model
+/// has them; an operation that the model calls impossible is an error with a message.
 pub fn check(bytes: &[u8]) -> Tried {
     let chain = Chain::of(bytes);
     let (mut storages, mut x) = chain.base();
@@ -287,7 +287,7 @@ fn is_long(op: &Op, x: &Tensor) -> bool {
     (MOST..1 << 32).contains(&elements)
 }
 
-/// What [`overlap`] says of two tensors, held to a comparison byte by byte.
+/// Compares what [`overlap`] says of two tensors with a comparison byte by byte.
 fn shared(x: &Tensor, y: &Tensor) -> Result<(), Fault> {
     let bytes = |t: &Tensor| -> BTreeSet<usize> {
         t.element_starts()

@@ -1,4 +1,4 @@
-//! Cases that break a rule on purpose, and what the reference must say of each: what is foretold, always. Left out: other engines,
+//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Left out: other engines,
 //! which need only not crash (`cerith fuzz --broken`).
 
 use arbitrary::Unstructured;
@@ -12,8 +12,8 @@ use cerith_tile::rules::{Rules, Version};
 use crate::case::{placed, read, reference, run};
 use crate::ensure;
 
-/// Holds the reference to what is foretold of the case that some bytes are. Where the kernel has no answer without the lines that
-/// break a rule either, nothing is foretold.
+/// Makes a case from bytes, and checks that the reference answers as foretold. If the kernel has no answer even without the lines that
+/// break a rule, nothing is foretold.
 pub fn check(bytes: &[u8]) -> Tried {
     let broken = Broken::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;

@@ -23,7 +23,7 @@ const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 /// The version whose sections are packed.
 const VERSION: u32 = 2;
 
-/// Holds the reader of bundles to the laws on some bytes.
+/// Checks the laws of the reader of bundles on these bytes.
 pub fn check(bytes: &[u8]) -> Tried {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);
@@ -99,7 +99,7 @@ fn beside<T>(writer: &mut Writer<Vec<u8>>, (_, decided, notes): &Held<T>) -> Res
     notes.iter().try_for_each(|one| writer.note(one))
 }
 
-/// What was read; nothing where it is refused, in words.
+/// What was read; nothing if the input is refused, with an error.
 fn told<T>(read: Result<T, BundleError>) -> Result<Option<T>, Fault> {
     match read {
         Ok(held) => Ok(Some(held)),
@@ -171,7 +171,7 @@ pub fn plain(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A bundle as an input that is to be packed: what [`packed`] makes it of. None for what is no bundle.
+/// The input from which [`packed`] makes this bundle. None for a file that is not a bundle.
 pub fn unpacked(file: &[u8]) -> Option<Vec<u8>> {
     let mut rest = file.strip_prefix(&MAGIC)?.get(4..)?;
     let (kind, behind) = rest.split_first_chunk::<4>()?;

@@ -14,10 +14,10 @@ use crate::ensure;
 /// The name of a kernel's file.
 const KERNEL: &str = "kernel.py";
 
-/// What a launch may do here: far more than a generated case takes.
+/// The limits of a launch here: far more than a generated case needs.
 const FUEL: u64 = 1 << 26;
 
-/// The reference, which is quick to give up.
+/// The reference, with low limits.
 pub fn reference() -> Reference {
     Reference::new(config())
 }
@@ -31,7 +31,7 @@ fn config() -> Config<'static> {
     }
 }
 
-/// Holds the reference to the laws on the case that some bytes are.
+/// Makes a case from bytes, and checks the laws of the reference on it.
 pub fn check(bytes: &[u8]) -> Tried {
     let generated = Generated::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
@@ -58,7 +58,7 @@ pub fn check(bytes: &[u8]) -> Tried {
     ended(&first).map_err(|fault| Fault(format!("{fault}\n{}", shown())))
 }
 
-/// That every twin stores what the case stores.
+/// Checks that every twin stores what the case stores.
 fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Result<(), Fault> {
     for twist in Twist::ALL {
         let form = Form {
@@ -103,7 +103,7 @@ pub fn read(generated: &Generated) -> Result<Case, Fault> {
 /// What the reference makes of a case.
 ///
 /// # Errors
-/// It failed, which it never may.
+/// It failed, which it must never do.
 pub fn run(reference: &Reference, case: &Case, rules: Rules) -> Result<Outcome, Fault> {
     reference
         .run(case, rules)
@@ -111,7 +111,7 @@ pub fn run(reference: &Reference, case: &Case, rules: Rules) -> Result<Outcome, 
         .map_err(|failure| Fault(format!("the reference failed: {failure}")))
 }
 
-/// How a trial ended that came to this outcome. What did not finish has words and a place in the kernel.
+/// How a trial with this outcome ended. A launch that did not finish must have a message and a place in the kernel.
 fn ended(outcome: &Outcome) -> Tried {
     let (how, complaint) = match outcome {
         Outcome::Finished(..) => return Ok(Ended::Finished),
@@ -127,7 +127,7 @@ fn ended(outcome: &Outcome) -> Tried {
     Ok(how)
 }
 
-/// That a complaint has words and a place.
+/// Checks that a complaint has a message and a place.
 pub(crate) fn placed(complaint: &Complaint) -> Result<(), Fault> {
     crate::words(&complaint.message)?;
     // What a library function does is told where that is written, and the call beside it.

@@ -9,7 +9,7 @@ use cerith_report::{
 
 use crate::ensure;
 
-/// Holds the reader of streams and the printers to the laws on some bytes.
+/// Checks the laws of the stream reader and the printers on these bytes.
 pub fn check(bytes: &[u8]) -> Tried {
     let mut events = Vec::new();
     let cut = match read(bytes, |event| events.push(event)) {
@@ -46,7 +46,7 @@ pub fn check(bytes: &[u8]) -> Tried {
     Ok(if cut { Ended::Stopped } else { Ended::Finished })
 }
 
-/// What comes of merging the stream with nothing is a stream, of which nothing is wrong but what is said of the first.
+/// Checks that merging the stream alone gives a stream with no faults but those of the first.
 fn merged(bytes: &[u8]) -> Result<(), Fault> {
     if let Err(error) = Baseline::read(bytes) {
         crate::words(&error)?;

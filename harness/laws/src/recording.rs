@@ -5,7 +5,7 @@
 //! | byte | the rest |
 //! |---|---|
 //! | `z` | a data archive, beside a case file that takes bytes from it |
-//! | any other | a part file, but that the lengths in front of a frame are two `u16`, little endian, as no input has more bytes; the last frame may be cut short |
+//! | any other | a part file in which the lengths before a frame are two `u16`, little endian, because no input is longer; the last frame may be cut short |
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use cerith_recording::{Options, collect};
 
 use crate::ensure;
 
-/// Holds the reader of part files, what is collected of them, and the reader of archives to the laws on some bytes.
+/// Checks the laws of the reader of part files, of the collector and of the reader of archives on these bytes.
 pub fn check(bytes: &[u8]) -> Tried {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);

@@ -71,7 +71,7 @@ pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
     })
 }
 
-/// The files of the corpus with this ending, but those that are too large.
+/// The files of the corpus with this ending, except those that are too large.
 fn files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
     let fits = |(name, bytes): &&Seed| {
         name.rsplit_once('.').is_some_and(|(_, last)| last == ending) && bytes.len() <= most

@@ -1,4 +1,4 @@
-//! Elementwise operations as NumPy does them on what the interpreter keeps values in.
+//! Elementwise operations as NumPy does them on the arrays in which the interpreter keeps values.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -77,7 +77,7 @@ impl Model {
         }
     }
 
-    /// Operands that were signed before they were taken for unsigned widen with their sign.
+    /// Operands that were signed before the interpreter treated them as unsigned widen with their sign.
     fn high_product(&self, op: Operation, dtype: DType) -> Rewritten {
         let before = |value: ValueId| match self.made_by(value) {
             Some((
@@ -115,7 +115,8 @@ fn value(op: BinaryOp, dtype: DType, x: u64, y: u64) -> u64 {
     numeric::binary(op, dtype, x, y).bits().unwrap_or(0)
 }
 
-/// What an operation on floats does where their bits are unsigned integers; `None` where it is no such operation.
+/// The operation on unsigned integers that takes the place of one on floats, if the floats' bits are kept as unsigned integers; `None`
+/// if it is no such operation.
 fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
     let binary = |op: BinaryOp| {
         Foreign::new(&format!("{} of the bits as {bits}", op.name()), move |x| {

@@ -1,5 +1,5 @@
-//! Casts and constants as Triton's interpreter has them: which go through [`convert`], and which take a number for bits. The
-//! front (`semantic.cast`) decides what the builder is asked for: from `f16` and `bf16` to anything but `f32`, it goes
+//! Casts and constants as Triton's interpreter has them: which go through [`convert`], and which treat a number as bits. The
+//! front end (`semantic.cast`) decides what the builder is asked for: from `f16` and `bf16` to anything but `f32`, it goes
 //! through `f32`; 8-bit floats go their own way.
 
 use cerith_tile::DType;
@@ -21,7 +21,7 @@ pub(crate) fn unsigned(number: f64, bits: u32) -> u64 {
     (whole as i64 as u64) & ((1 << bits) - 1)
 }
 
-/// A cast that is right, with what it makes of what nothing defines left at zero.
+/// A correct cast, whose undefined results are zero.
 pub(crate) fn plain(from: DType, to: DType, bits: u64) -> u64 {
     numeric::cast(from, to, Rounding::NearestEven, bits)
         .bits()
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// The signed numbers that unsigned ones were shifted right as: the interpreter keeps those.
+    /// The signed numbers as which unsigned ones were shifted right. The interpreter keeps the signed ones.
     fn shifted_as_signed(&self, value: ValueId) -> Option<ValueId> {
         if !self.has(Quirk::ShiftedStaysSigned) {
             return None;
@@ -197,7 +197,7 @@ impl Model {
 }
 
 impl Model {
-    /// A scalar access whose mask is not looked at: what is false is taken for no mask.
+    /// A scalar access whose mask is ignored: a false mask is treated as no mask.
     pub(crate) fn unmasked(&self, mut op: Operation) -> Rewritten {
         let scalar = op
             .operands

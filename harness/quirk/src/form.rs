@@ -1,4 +1,4 @@
-//! What a kernel does, where a bug is known by no more than that ([`Form`]). Left out: how a compiler lays out its lanes.
+//! What a kernel does, for bugs that are known only by that ([`Form`]). Left out: how a compiler lays out its lanes.
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ fn any(block: &Block, test: &mut impl FnMut(&OpKind, &[ValueId]) -> bool) -> boo
         .any(|op| test(&op.kind, &op.operands) || op.kind.regions().any(|region| any(region, test)))
 }
 
-/// Values that were given another shape, and what is moved or computed lane by lane from such ones.
+/// Values that were given another shape, and values that are moved or computed lane by lane from them.
 fn shapes(block: &Block, reshaped: &mut HashSet<ValueId>) {
     for op in &block.ops {
         let carries = matches!(

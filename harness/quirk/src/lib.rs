@@ -1,18 +1,18 @@
-//! Models of known bugs ([`cerith_tile::quirk`]) that are in what a kernel's operations do: its IR is rewritten to do what an engine
-//! gets wrong.
+//! Models of known bugs ([`cerith_tile::quirk`]) in a kernel's operations. A model rewrites the kernel's IR so that it does what an
+//! engine gets wrong.
 //!
-//! A model replaces operations where they stand, and leaves every value its type. So models do not know of each other, and any
-//! set of them is followed at once. [`follow`] says nothing where none of a set has anything to change: then the quirks
-//! cannot be what makes an engine differ.
+//! A model replaces operations in place, and keeps every value's type. So models do not depend on each other, and any set of them can
+//! be followed at once. If no quirk of a set changes anything, [`follow`] answers with nothing: these quirks cannot be the reason why
+//! an engine differs.
 //!
 //! - `cast`, `arithmetic`, `reduction`: casts, elementwise operations, and reductions with `dot`.
 //! - `loads`: loads of a loop that pass stores.
 //! - `passed`, `wide`: arguments that are held in another width, and integers that become 64 bits wide and stay so. They come last, as
 //!   they follow values from operation to operation.
 //!
-//! Left out: bugs in what is passed to a kernel (`cerith-engine`) and in how its Python is read (`cerith-frontend`).
+//! Left out: bugs in how arguments are passed (`cerith-engine`) and in how Python is read (`cerith-frontend`).
 //!
-//! Invariants: does no IO, knows no engine and never panics on any IR that verifies. What it makes verifies again.
+//! Invariants: does no IO, knows no engine and never panics on any IR that verifies. The rewritten IR verifies too.
 #![warn(missing_docs)]
 
 mod arithmetic;

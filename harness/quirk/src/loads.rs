@@ -9,7 +9,7 @@ use cerith_tile::quirk::Quirk;
 use crate::model::{Model, Rewritten};
 
 impl Model {
-    /// The loop with its loads, and what they need, before everything else.
+    /// The loop, with its loads and the operations that they need moved to the front.
     pub(crate) fn loads_first(&self, mut op: Operation) -> Rewritten {
         if !self.has(Quirk::LoadsPassStores) {
             return Rewritten::Same(op);
@@ -30,8 +30,8 @@ impl Model {
     }
 }
 
-/// The places of the loads behind a store, and of what they need; `None` where there is none, or one needs more than pure
-/// operations.
+/// The places of the loads after a store, and of the operations that they need; `None` if there is no such load, or one needs an
+/// operation that is not pure.
 fn early(body: &Block) -> Option<HashSet<usize>> {
     let store = body
         .ops

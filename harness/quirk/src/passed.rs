@@ -1,7 +1,7 @@
 //! Number arguments that are held in another width than their dtype has: ints that need 33 bits, in 32
-//! ([`Quirk::WideArgumentsAreShort`]), and bools, as ints ([`Quirk::BoolArgumentsAreInts`]). The front makes them parameters of the dtype that
-//! holds them, cast at once. What is computed from such ones alone is held so too, and a store writes what is held. Left out: blocks, which
-//! are made in the dtype's own width.
+//! ([`Quirk::WideArgumentsAreShort`]), and bools, as ints ([`Quirk::BoolArgumentsAreInts`]). The front end makes them parameters of the
+//! dtype that holds them, and casts them at once. A value that is computed only from such arguments is held in that width too, and a
+//! store writes what is held. Left out: blocks, which are made in the dtype's own width.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use cerith_tile::quirk::{Quirk, Quirks};
 
 use crate::wide::cast;
 
-/// The kernel with such arguments, if it does anything with them that shows.
+/// The kernel with such arguments, if that changes what it does.
 pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
     let pairs = [
         (Quirk::WideArgumentsAreShort, DType::U32, DType::I64),

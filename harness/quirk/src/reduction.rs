@@ -205,7 +205,7 @@ impl Model {
         Rewritten::By(vec![constant, op, sum])
     }
 
-    /// `np.matmul` of what the operands are kept in: the bits of `bf16`, and 8-bit floats by way of `f16`.
+    /// `np.matmul` of the arrays in which the operands are kept: the bits of `bf16`, and 8-bit floats by way of `f16`.
     pub(crate) fn dot(&mut self, mut op: Operation) -> Rewritten {
         let (Some(left), Some(right)) = (self.dtype(op.operands[0]), self.dtype(op.operands[1])) else {
             return Rewritten::Same(op);
@@ -250,7 +250,7 @@ impl Model {
     }
 }
 
-/// The sum of two `i32`, or the end that it is beyond.
+/// The sum of two `i32`, or the end of the range if it is beyond that.
 pub(crate) fn saturating_sum() -> Foreign {
     Foreign::new("sum that stops at the ends of i32", |x| {
         let (x, y) = (x[0] as u32 as i32, x[1] as u32 as i32);

@@ -1,6 +1,6 @@
-//! Integers that are wider than their dtype says: up to 3.2 the interpreter keeps what `np.sum`, `np.cumsum` and `np.argmax` give,
-//! and up to 3.5 what `np.histogram` does, which has 64 bits. What is computed from it has them too, and a store writes eight bytes for each
-//! lane, over what lies behind. Left out: values that a loop or a branch carries.
+//! Integers that are wider than their dtype says. The interpreter keeps the 64-bit results of `np.sum`, `np.cumsum` and `np.argmax` up
+//! to 3.2, and of `np.histogram` up to 3.5. Values that are computed from them have 64 bits too, and a store writes eight bytes for each
+//! lane, over the bytes after it. Left out: values that a loop or a branch carries.
 
 use std::collections::{HashMap, HashSet};
 
@@ -220,7 +220,7 @@ impl Widening {
         self.wide.get(&value).copied().unwrap_or(value)
     }
 
-    /// A value in another dtype: what holds its bits already, or a cast.
+    /// A value in another dtype: the value that already holds its bits, or a cast.
     fn extended(&mut self, value: ValueId, to: DType, at: &Operation, ops: &mut Vec<Operation>) -> ValueId {
         let value = self.held(value);
         if self.function.ty(value).elem == Elem::Num(to) {
@@ -233,13 +233,13 @@ impl Widening {
         result
     }
 
-    /// Says that a value is wide: what does not know of that takes it cut off.
+    /// Marks a value as wide. Operations that do not know this use it cut off.
     fn keep(&mut self, value: ValueId, wide: ValueId, at: &Operation, ops: &mut Vec<Operation>) {
         ops.push(cast(CastKind::Value, wide, value, at.loc));
         self.wide.insert(value, wide);
     }
 
-    /// What is computed from something wide is wide.
+    /// A value that is computed from a wide value is wide.
     fn spread(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         let Some(&first) = op.operands.iter().find_map(|operand| self.wide.get(operand)) else {
             ops.push(op);

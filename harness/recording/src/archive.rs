@@ -37,7 +37,7 @@ pub enum Content {
     Zeros,
     /// It is in an archive: `data.zip/0123…`.
     Entry(String),
-    /// It cannot be had, for this reason.
+    /// It is not available, for this reason.
     Lost(String),
 }
 
@@ -114,7 +114,7 @@ impl<'c> Archive<'c> {
         }
     }
 
-    /// Sees to it that the contents of a hash are in the archive. With `zeros`, those that are zeros need not be.
+    /// Makes sure that the contents of a hash are in the archive. With `zeros`, contents that are all zeros need no entry.
     pub fn put(&mut self, hash: &str, zeros: bool) -> io::Result<Content> {
         if let Some(content) = self.done.get(hash)
             && (zeros || *content != Content::Zeros)

@@ -29,7 +29,7 @@ pub struct Text<'a> {
     pub args: &'a [(String, Value)],
     /// Launch options.
     pub options: &'a [(String, Value)],
-    /// Whether the checks of a case file are passed over.
+    /// Whether the launch is `unchecked`.
     pub unchecked: bool,
     /// Its outcome.
     pub recorded: Option<RecordedOutcome<'a>>,
@@ -68,7 +68,7 @@ pub enum FillText {
     Zeros,
     /// `data.zip/…`, and the elements that are addresses: element, storage, byte of it.
     Bytes(String, Vec<(u64, usize, i64)>),
-    /// What was there is not kept.
+    /// The contents were not kept.
     Seeded(u32),
 }
 

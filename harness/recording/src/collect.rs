@@ -26,13 +26,13 @@ const FORMAT: u32 = 1;
 pub struct Options {
     /// The folder with part files.
     pub parts: PathBuf,
-    /// The folder to be made: absent or empty, but for names that begin with a dot.
+    /// The folder to make: absent or empty, except for names that begin with a dot.
     pub out: PathBuf,
-    /// The command that was recorded, for the words of case files; none where it is private, and then the command lines of
-    /// processes are not kept either.
+    /// The command that was recorded, for the text of case files. `None` if it is private; then the command lines of processes are
+    /// not kept either.
     pub command: Option<Vec<String>>,
-    /// The rule by which launches were kept, as [`crate::recorder::Rules::sample`]: launches of several processes are held
-    /// against each other by it.
+    /// The rule by which launches were kept, as [`crate::recorder::Rules::sample`]: launches of several processes are compared
+    /// by it.
     pub sample: String,
 }
 

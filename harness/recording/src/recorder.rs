@@ -16,7 +16,7 @@ pub const RULES: &str = "CERITH_RECORD_OPTIONS";
 /// The package's name.
 pub const PACKAGE: &str = "cerith_triton";
 
-/// The files of the package that record: name and text. What is for those who have the package installed is not among them.
+/// The files of the package that record: name and text. Files that only the installed package needs are not among them.
 pub const FILES: &[(&str, &str)] = &[
     (
         "definition.py",

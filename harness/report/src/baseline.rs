@@ -34,7 +34,7 @@ pub enum BaselineError {
     /// A line is wrong.
     #[error("read line {line} of the baseline: {reason}")]
     Line {
-        /// Which, from 1.
+        /// Which line, from 1.
         line: usize,
         /// Why.
         reason: String,
@@ -146,7 +146,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Takes in what is wrong with a case, if anything is.
+    /// Adds what is wrong with a case, if anything is.
     pub fn add(&mut self, verdict: &Verdict) {
         let wrong = wrongs(verdict);
         if !wrong.is_empty() {

@@ -1,5 +1,5 @@
 //! What changed from one version of an engine to another: every case is classified by how the two stand, and the changes are
-//! grouped by cause. A cause is a known bug, the words of an error, a rule of the language, or the operation that all cases of a
+//! grouped by cause. A cause is a known bug, an error message, a rule of the language, or the operation that all cases of a
 //! group execute and no right case does.
 //!
 //! | module | holds |
@@ -42,7 +42,7 @@ struct Side {
     standing: Standing,
     /// What its compiler made, where that is told.
     compiled: Option<Compiled>,
-    /// What it calls its silence, where it says nothing.
+    /// Why it is silent, if it says nothing.
     said: String,
 }
 

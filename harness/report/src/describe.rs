@@ -1,4 +1,4 @@
-//! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
+//! Makes an event of a verdict: the only place where the types of engines and verdicts become the public stream.
 
 mod compiled;
 mod exhibit;

@@ -136,7 +136,7 @@ pub(crate) fn gate(cut: bool, summary: &Summary) -> &'static str {
     }
 }
 
-/// A verdict as a page of numbers and words needs it: what a report shows besides is much.
+/// A verdict as a page of numbers and words needs it: without its exhibit, which is large.
 fn bare(verdict: &Verdict) -> Verdict {
     Verdict {
         exhibit: None,

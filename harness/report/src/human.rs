@@ -1,4 +1,4 @@
-//! Events for a reader at a terminal or in a log: in full what needs a look, the rest in numbers. Left out: the progress bar (the
+//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers. Left out: the progress bar (the
 //! command line's) and where the text goes.
 
 mod elements;

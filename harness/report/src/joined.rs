@@ -56,7 +56,7 @@ struct Open {
     judged: u64,
 }
 
-/// What shards are of: all that their runs were asked for, and the number of shards.
+/// What identifies the run of a shard: all its options, and the number of shards.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Whole {
     filters: Vec<String>,
@@ -249,7 +249,7 @@ impl Joined {
 }
 
 impl Whole {
-    /// What a run is a shard of, and which; nothing if it is none.
+    /// The run of which a stream is a shard, and which shard it is; nothing if it is none.
     fn of(start: &Start) -> Option<(Self, u64)> {
         let (index, count) = start.shard.as_ref()?.split_once('/')?;
         let (index, count): (u64, u64) = (index.parse().ok()?, count.parse().ok()?);

@@ -23,10 +23,10 @@
 //! assert_eq!(code, 1);
 //! ```
 //!
-//! For a program that brings its own cases and wants verdicts, see `examples/embed.rs` of this crate: all of Cerith in one page
-//! (`cargo run -p cerith-report --example embed`).
+//! A program that brings its own cases and wants verdicts begins with the crate `cerith-embed`, whose example is on one page
+//! (`cargo run -p cerith-embed --example embed`).
 //!
-//! Left out: standard output, files and the progress bar (`cerith-cli`).
+//! Left out: standard output, files and the progress bar (the `cerith` command).
 //!
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]

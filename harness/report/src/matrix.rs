@@ -12,7 +12,7 @@ use crate::safe;
 use crate::standing::{Standing, Wrong, known};
 use crate::style::{Palette, Tone};
 
-/// How an engine stands in one case, as a table has it.
+/// How an engine stands in one case, as a cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
@@ -168,7 +168,7 @@ impl Tally {
 /// The most characters of a cause in a table.
 const CAUSE: usize = 48;
 
-/// The table for a terminal: causes; with `cases` also the cases that do not stand alike in all versions.
+/// The table for a terminal: causes; with `cases` also the cases that are not the same in all versions.
 pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
     let mut text = String::new();
     let versions: Vec<&str> = matrix.engines.iter().map(|id| version(id)).collect();
@@ -286,7 +286,7 @@ pub fn markdown(matrix: &Matrix) -> String {
     page
 }
 
-/// Since when until when: `3.2.0 to 3.5.1`, `since 3.3.1`, `all`.
+/// The range of versions in words: `3.2.0 to 3.5.1`, `since 3.3.1`, `all`.
 fn lifetime(row: &Row, versions: &[&str]) -> String {
     let Some((first, last)) = row.range() else {
         return String::new();

@@ -22,7 +22,7 @@ use crate::stream;
 /// The most cases and shards that a message names.
 const NAMED: usize = 8;
 
-/// Of so many streams each is read by a thread.
+/// Up to this many streams, each is read by a thread of its own.
 const THREADS: usize = 64;
 
 /// Streams that are opened and not merged yet.

@@ -9,10 +9,10 @@ use crate::event::{Event, Position, Severity, Verdict};
 use crate::junit;
 use crate::safe;
 
-/// GitHub shows ten of a step's errors, and of a job's fifty; a log with more serves nobody.
+/// GitHub shows ten errors of a step, and fifty of a job. More would only fill the log.
 const ANNOTATED: usize = 50;
 
-/// What code scanning takes of one run.
+/// How many results code scanning takes from one run.
 const SCANNED: usize = 25_000;
 
 /// One remark.

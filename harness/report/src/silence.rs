@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING, Verdict};
 
-/// Of so many cases a reader sees the words.
+/// For how many cases the message is printed.
 const SHOWN: u64 = 5;
 
 /// Who was silent, why, how often.

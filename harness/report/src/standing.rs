@@ -6,7 +6,7 @@ use cerith_tile::quirk::{Quirk, told};
 use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Verdict, VerdictKind};
 use crate::safe;
 
-/// How an engine stands to the language, by the rules of its own version.
+/// How an engine does in a case, by the language rules of its own version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
     /// It did what the language says.

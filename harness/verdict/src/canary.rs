@@ -1,5 +1,5 @@
-//! Launches with known results, which an engine makes before any that count, so that a mistake of ours on the way to it (a grid,
-//! a number, an address) is not taken for one of its own.
+//! Launches with known results, which an engine makes before any that count. They show mistakes of ours on the way to the engine (a
+//! grid, a number, an address), so that these are not taken for mistakes of the engine.
 //!
 //! Every version of Triton's interpreter gets these launches right. Left out: engines that answer with outcomes on record, which
 //! execute nothing.
@@ -115,7 +115,7 @@ fn trial(engine: &dyn Engine) -> Option<String> {
     wrong.or_else(|| unguarded(engine))
 }
 
-/// What is missing of the stores beside a storage that an engine makes, in words.
+/// Which stores beside a storage an engine did not make, in words.
 fn unguarded(engine: &dyn Engine) -> Option<String> {
     let case = match case(OUTSIDE) {
         Ok(case) => case,
@@ -129,7 +129,7 @@ fn unguarded(engine: &dyn Engine) -> Option<String> {
     (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.about))
 }
 
-/// What an engine makes wrong of a case, in words. One that cannot run it says nothing.
+/// What an engine gets wrong in a case, in words. Nothing if it cannot run the case.
 fn wrong(engine: &dyn Engine, file: &str) -> Option<String> {
     let case = match case(file) {
         Ok(case) => case,

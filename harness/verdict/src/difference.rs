@@ -23,7 +23,7 @@ pub trait Tolerance {
     /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
-    /// Why it is [`Accepted::Unknown`], where there is more to say than that.
+    /// Why it is [`Accepted::Unknown`], if more is known.
     fn why(&self) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Compares a verdict with what was written down: expected, unexpected, or an expectation that no longer happens.
+//! Compares a verdict with the expectations of its case: expected, unexpected, or an expectation that no longer happens.
 //!
 //! Without an expectation every engine is expected to agree. A difference is expected if every engine that differs has an
 //! expectation of it. An undefined program is expected only if an expectation says so, because a case without a fair trial tests
@@ -30,9 +30,9 @@ pub enum Met {
 /// A verdict compared with its case's expectations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
-    /// Whether all is as written down: nothing unexpected and nothing stale.
+    /// Whether all is as expected: nothing unexpected and nothing stale.
     pub expected: bool,
-    /// The engines that did what nobody wrote down.
+    /// The engines that did something unexpected.
     pub unexpected: Vec<EngineId>,
     /// Engines that had to answer and did not ([`crate::Demands`]).
     pub silent: Vec<EngineId>,

@@ -1,5 +1,5 @@
 //! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves
-//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their words. Left out: the
+//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Left out: the
 //! models (`cerith-quirk`).
 
 use cerith_case::Case;
@@ -21,7 +21,7 @@ impl Tolerance for ByQuirks<'_> {
     }
 }
 
-/// Whose bugs an engine has, where its are known.
+/// The family whose known bugs an engine has, if it is known.
 const fn family(engine: &EngineId) -> Option<Family> {
     match engine {
         EngineId::Interpret { .. } => Some(Family::Interpreter),

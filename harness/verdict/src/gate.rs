@@ -15,12 +15,12 @@ use crate::verdict::{Standing, Verdict};
 pub struct Demands {
     /// Engines that were asked for by name.
     pub named: Vec<EngineId>,
-    /// Whether silence fails nothing.
+    /// Whether silent engines are let through.
     pub silence_allowed: bool,
 }
 
 impl Demands {
-    /// Whether this engine may not be silent in this way. What Cerith failed at is told as its own error.
+    /// Whether this engine must not be silent in this way. Failures of Cerith are reported as errors of their own.
     fn forbids(&self, id: &EngineId, outcome: &Outcome) -> bool {
         let Outcome::Unavailable(complaint) = outcome else {
             return false;
@@ -100,7 +100,7 @@ const fn did_not_finish(outcome: &Outcome) -> bool {
     )
 }
 
-/// Whether it is written down by its outcome's word that an engine does what it does.
+/// Whether an expectation names the outcome that an engine had.
 fn is_foreseen(testimony: &Testimony<'_>, standing: Standing, expectations: &[Expectation]) -> bool {
     expectations.iter().any(|one| {
         one.outcome.is_some()
@@ -109,7 +109,7 @@ fn is_foreseen(testimony: &Testimony<'_>, standing: Standing, expectations: &[Ex
     })
 }
 
-/// Whether it is written down that the reference stops under an engine's rules: what it does, all have to do.
+/// Whether an expectation says that the reference stops under an engine's rules. Then every engine has to stop.
 fn is_foreseen_of_all(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
     let reference = EngineId::Reference.to_string();
     expectations.iter().any(|one| {

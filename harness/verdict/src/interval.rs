@@ -1,4 +1,4 @@
-//! Checks the reference against its own intervals: it must accept what it left itself.
+//! Checks the reference against its own intervals: it must accept its own bytes.
 //!
 //! Left out: where intervals come from (`cerith-interp`).
 
@@ -49,10 +49,10 @@ pub(crate) fn either(one: (usize, Accepted), other: (usize, Accepted)) -> (usize
     }
 }
 
-/// Whether the reference's own bytes lie inside of what it accepts, in every element that it says something of.
+/// Checks that the reference's own bytes lie inside the intervals that it accepts, in every element with an interval.
 ///
 /// # Errors
-/// They do not, which is a fault of ours: storage, element, value and interval in words.
+/// They do not, which is a bug of ours: storage, element, value and interval in words.
 pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
     let mut outside = map.iter().filter_map(|(storage, byte, size, accepted)| {
         let Accepted::Within { dtype, low, high, .. } = accepted else {

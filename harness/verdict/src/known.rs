@@ -15,7 +15,7 @@ use crate::given::departure;
 const KERNELS: &str = include_str!("known/kernels.py");
 const CASES: &str = include_str!("known/known.yaml");
 
-/// What the reference gets wrong in it, a sentence for each case.
+/// What the reference gets wrong in this arithmetic, a sentence for each case.
 pub(crate) fn wrong(reference: &Reference) -> Vec<String> {
     let files = CASES.split("---\n").enumerate().map(|(at, text)| {
         let name = format!("known_{at}.yaml");

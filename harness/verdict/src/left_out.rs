@@ -58,7 +58,7 @@ pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
         .collect()
 }
 
-/// The same of several references: of each storage the one that leaves out most.
+/// The same for several references: for each storage, the one that leaves out most.
 pub(crate) fn merged<'m>(memories: impl Iterator<Item = &'m Memory>) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = Vec::new();
     for one in memories.flat_map(left_out) {

@@ -66,7 +66,7 @@ launches:
   - { grid: [1], args: { x: x, out: out } }
 ";
 
-/// What an engine makes of the reference's outcome.
+/// How an engine changes the reference's outcome.
 #[derive(Clone, Copy, Debug)]
 enum Told {
     /// Nothing.
@@ -85,11 +85,11 @@ enum Told {
     Raises(&'static str),
     /// It raises an exception of this kind, out of its own code.
     RaisesOwn(&'static str),
-    /// It is not there.
+    /// It is unavailable.
     Silent,
 }
 
-/// What is known of a trial's end.
+/// The known end of a trial.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is one thing that a verdict says"
@@ -320,7 +320,7 @@ const TRIALS: &[Known] = &[
     },
 ];
 
-/// Judges every trial with a known end, and has the reference do the known arithmetic. Answers with what is wrong.
+/// Judges every trial with a known verdict, and has the reference do the known arithmetic. Answers with what is wrong.
 pub fn selfcheck() -> Vec<String> {
     let record = cerith_engine::cuda::record::selfcheck().err();
     let arithmetic = known::wrong(&Reference::default());
@@ -408,7 +408,7 @@ fn told((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> Strin
     text
 }
 
-/// An engine that says of the reference's outcome what it is told to.
+/// An engine that changes the reference's outcome as it is told to.
 struct Teller {
     id: EngineId,
     told: Told,

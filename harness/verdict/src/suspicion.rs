@@ -1,4 +1,5 @@
-//! When the reference is suspected: who overrules it, who would if they were two witnesses, and what makes its own word doubtful.
+//! When the reference is suspected: which engines overrule it, which would if they were two witnesses, and what makes its own answer
+//! doubtful.
 //!
 //! Left out: the rest of a trial (see [`crate::trial`]).
 
@@ -127,7 +128,7 @@ impl<'a> Hearing<'a, '_> {
         })
     }
 
-    /// Blames the reference, and otherwise only engines that were foreseen to differ.
+    /// Blames the reference, and of the others only engines that were expected to differ.
     pub(crate) fn suspect(
         &mut self,
         reference: Witness<'_>,
@@ -171,7 +172,7 @@ impl<'a> Hearing<'a, '_> {
         VerdictKind::Differ
     }
 
-    /// Camps of those who differ from the reference and of whom nobody foresaw it, as far as they can speak against it.
+    /// The camps of engines that differ from the reference unexpectedly, if they can speak against it.
     fn against<'w>(&mut self, rest: &Rest<'w>) -> Vec<Vec<Witness<'w>>> {
         let foreseen = &self.bench.known.foreseen;
         let others = rest
@@ -181,7 +182,7 @@ impl<'a> Hearing<'a, '_> {
         self.camps(others)
     }
 
-    /// Among those who differ from a lone reference, a camp of two that are independent of it and of each other.
+    /// Among the engines that differ from a lone reference, a camp of two that are independent of it and of each other.
     pub(crate) fn overruling(&mut self, rest: &Rest<'_>) -> Vec<EngineId> {
         self.against(rest)
             .iter()

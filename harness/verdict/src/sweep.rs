@@ -30,7 +30,7 @@ use crate::verdict::Kind;
 pub struct Sample {
     /// Which.
     pub variant: Variant,
-    /// What was done; memory is in the layout of the case as it is.
+    /// The outcome; its memory has the layout of the unchanged case.
     pub outcome: Outcome,
     /// Bytes between the elements of the variant's layout that were touched.
     pub touched: u64,

@@ -106,7 +106,7 @@ pub(crate) struct Hearing<'a, 'b> {
     pub(crate) bench: &'a Bench<'a>,
     facts: Facts,
     pub(crate) verdict: &'b mut Verdict,
-    /// Engines that nothing but the reference's word convicts, and of which nobody foresaw it.
+    /// Engines that differ unexpectedly, and that only the reference's word convicts.
     by_word: &'b mut Vec<EngineId>,
     /// Whether bytes count: those of a pair that is looked at again do not.
     pub(crate) counting: bool,
@@ -118,7 +118,7 @@ pub(crate) type Rest<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 /// What comparing two outcomes gave.
 pub(crate) enum Pair {
     Same,
-    /// Nothing certain differs, something may; why.
+    /// No byte certainly differs, but some may; why.
     Unknown(String),
     Different(Kind, Option<Comparison>),
 }
@@ -140,7 +140,7 @@ impl Pair {
         Self::Same
     }
 
-    /// What an engine's own launches say: those of `finished` that left something else, held to the first of them. They may
+    /// Compares an engine's own launches: those of `finished` that left something else, with the first of them. They may
     /// leave whatever conforming implementations may. `known` is what the reference left.
     pub(crate) fn of_launches(
         finished: &Finished,
@@ -163,7 +163,7 @@ impl Pair {
     }
 }
 
-/// Why nothing can be said of elements that differ.
+/// Why elements that differ cannot be decided.
 fn undecided(tolerance: &dyn Tolerance) -> String {
     tolerance.why().unwrap_or_else(|| {
         "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
@@ -356,7 +356,7 @@ impl Hearing<'_, '_> {
         camps
     }
 
-    /// The trial without the reference: the camp with most independent families is held to be right.
+    /// The trial without the reference: the camp with the most independent families is judged right.
     fn by_majority(&mut self) -> VerdictKind {
         let others = &self.bench.others;
         let camps = self.camps(others.iter().filter(|other| other.outcome.speaks()).copied());
@@ -471,7 +471,7 @@ impl Hearing<'_, '_> {
         self.stand(|_| standing);
     }
 
-    /// Notes each engine's standing; one that already stands (the reference, on an earlier bench) keeps the worse.
+    /// Notes each engine's standing. An engine that already has one (the reference, from an earlier bench) keeps the worse.
     pub(crate) fn stand(&mut self, standing: impl Fn(&EngineId) -> Standing) {
         let severity = |standing: Standing| match standing {
             Standing::Silent => 0,

@@ -13,9 +13,9 @@ use cerith_tile::rules::Rules;
 pub enum Twins {
     /// They store the same.
     Same,
-    /// There is nothing to compare: the first of them does not come to its end.
+    /// There is nothing to compare: the first of them does not finish.
     Silent(String),
-    /// They do not store the same, with what is otherwise.
+    /// They do not store the same, with the difference in words.
     Differ(String),
 }
 
@@ -50,8 +50,8 @@ fn said(outcome: &Outcome) -> String {
     )
 }
 
-/// The first byte in which two memories differ, over the storages of the one that the other has too. Addresses are not looked at:
-/// what lies in memory is not the same storages.
+/// The first byte in which two memories differ, in the storages that both have. Addresses are not compared, because the two have
+/// different storages.
 fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
     let named = |name: &str| other.ids().find(|&id| other.name(id) == name);
     let has_addresses = |id| {

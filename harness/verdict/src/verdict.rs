@@ -14,7 +14,7 @@ use crate::difference::{Bytes, Comparison};
 /// How one engine stands after the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// In the camp that is held to be right.
+    /// In the camp that is judged right.
     Agrees,
     /// In another one.
     Differs,
@@ -26,7 +26,7 @@ pub enum Standing {
     Silent,
 }
 
-/// In what way two engines differ.
+/// How two engines differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -45,7 +45,7 @@ pub enum Kind {
     Nondeterminism,
     /// In a sweep: bytes between the elements of a layout were written.
     Padding,
-    /// In a sweep: one did not come to its end in time.
+    /// In a sweep: one did not end in time.
     Time,
     /// The reference left something else than what the case file gives.
     Given,

@@ -1,4 +1,4 @@
-//! Witnesses: which engine gave which outcome, from which code, and what it is worth.
+//! Witnesses: which engine gave which outcome, from which code, and what it can confirm.
 //!
 //! Engines whose outcomes came from the same code are one witness. An engine that is expected to differ is no witness for the
 //! reference: if it agrees now, one of the two has changed. A record that agreed with the reference when it was accepted cannot
@@ -35,7 +35,7 @@ impl Witness<'_> {
 pub struct Known {
     /// Engines that are expected to differ here in this way. Somebody has looked into it, so they do not convict the reference.
     pub foreseen: Vec<EngineId>,
-    /// Engines that are expected to differ here, in whatever way: they do not confirm the reference.
+    /// Engines that are expected to differ here in any way: they do not confirm the reference.
     pub offenders: Vec<EngineId>,
     /// Engines whose outcome is a record that agreed with the reference when it was accepted.
     pub agreed: Vec<EngineId>,
@@ -52,14 +52,14 @@ pub struct Known {
 /// Whether the reference is expected to have an answer to a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undefined {
-    /// Nothing that holds for the reference as it was asked.
+    /// Nothing is expected of the reference with the options that it was asked with.
     #[default]
     Anything,
-    /// That it has one: nobody wrote down that it has none.
+    /// That it has one: no expectation says otherwise.
     Unforeseen,
-    /// That it has none, in the words that it says now or in none.
+    /// That it has none, with the message that it gives now or without a message.
     Foreseen,
-    /// That it has none; of what it says now, nothing.
+    /// That it has none, but with another message than now.
     Otherwise,
 }
 

@@ -16,7 +16,7 @@ const LONGEST: usize = 120;
 /// Something to do with a case file.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// What.
+    /// The change.
     pub change: Change,
     /// One of the cases that it is about.
     pub example: Verdict,
@@ -38,7 +38,7 @@ pub enum Change {
 pub struct Found {
     /// What can be done.
     pub proposals: Vec<Proposal>,
-    /// What cannot, and why: a case or an expectation's place, and the words.
+    /// What cannot be done, and why: a case or an expectation's place, and the reason.
     pub refused: Vec<(String, String)>,
 }
 
@@ -55,7 +55,7 @@ pub fn of_file(
     found
 }
 
-/// What is written of one engine's doing, but for versions and cases.
+/// What is written about one engine, without versions and cases.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Doing {
     engine: String,
@@ -123,7 +123,7 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
     }
 }
 
-/// Why nothing is written down of a case, if it is so.
+/// Why nothing can be written down for a case, if nothing can.
 fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
     if failed.contains(&verdict.case) {
         return Some("Cerith itself failed here; report the internal error".to_owned());
@@ -298,7 +298,7 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
     }
 }
 
-/// Whether one of the engines that an expectation speaks of does what it says, though another does not.
+/// Whether the expectation still happens with one of its engines, though not with another.
 fn happens(verdict: &Verdict, expectation: &Expectation) -> bool {
     let Ok(versions) = expectation.versions.parse::<VersionRange>() else {
         return true;

@@ -1,4 +1,4 @@
-//! Cases that break one rule on purpose: the reference must say what is foretold, and no engine may crash. Left out: the rules
+//! Cases that break one rule on purpose: the reference must report the breach, and no engine may crash. Left out: the rules
 //! (`cerith_gen::case::breach`), and the check of what the reference says (`cerith_laws::broken`).
 //!
 //! An interpreter that crashes on a program without a defined answer is no finding, because that program may reach any memory. An

@@ -101,7 +101,7 @@ pub enum Done {
     Before,
     /// It stays as it is, for this reason.
     Kept(String),
-    /// The engine does not differ when it is asked here.
+    /// The engine does not differ on this machine.
     Unseen(String),
     /// The run was stopped.
     Stopped,

@@ -25,13 +25,13 @@ pub struct Unlike {
 pub struct Compared {
     /// How many twins there were to compare.
     pub twins: u64,
-    /// Whether the kernel says nothing: it does not come to its end, or depends on an order.
+    /// Whether the kernel says nothing: it does not finish, or depends on an order.
     pub silent: bool,
     /// The first twin that stores something else.
     pub unlike: Option<Unlike>,
 }
 
-/// Holds a kernel to its twins.
+/// Compares a kernel with its twins.
 ///
 /// # Errors
 /// Cerith's own failure, in words.

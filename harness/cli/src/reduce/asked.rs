@@ -20,10 +20,10 @@ use super::mark::{Mark, words};
 /// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
 const STACK: usize = 64 << 20;
 
-/// Work of a candidate, in the reference's units: the first of these that the case itself gets along with.
+/// The fuel for a candidate: the first of these that is enough for the case itself.
 const FUEL: [u64; 3] = [1 << 22, 1 << 26, 1 << 30];
 
-/// At once, where an engine takes many together.
+/// How many candidates are asked about at once, if an engine takes many together.
 const TOGETHER: usize = 16;
 
 /// What was done, and how long it took.
@@ -147,7 +147,8 @@ fn written(candidate: &Candidate, case: &Case) -> bool {
     matches!(read, Ok(Ok(read)) if read.content_hash() == case.content_hash())
 }
 
-/// The reference that filters candidates, with what it must say by which rules. None where it says nothing of the case itself.
+/// The reference that filters candidates, with the answer that it must give by which rules. `None` if it says nothing about the case
+/// itself.
 fn filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
     if trial.references.is_empty() {
         return None;

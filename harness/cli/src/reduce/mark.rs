@@ -140,7 +140,7 @@ impl Seen {
             })
     }
 
-    /// Whether it looks the same. What a known bug explains may look as it does.
+    /// Whether it looks the same. A difference that a known bug explains may look different.
     fn stays(&self, now: &Self, known: Known) -> bool {
         match (self, now) {
             (Self::Elements { .. }, Self::Elements { .. }) if !matches!(known, Known::News) => true,

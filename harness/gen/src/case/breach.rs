@@ -1,12 +1,11 @@
 //! Cases that break one rule on purpose: a kernel as [`Generated::new`] makes it, with a few lines that have no defined answer or
-//! that no compiler accepts. What the reference must say about them is known beforehand ([`Foretold`]), and so is the kernel
-//! without them ([`Broken::whole`]).
+//! that no compiler accepts. The answer that the reference must give is known ([`Foretold`]), and so is the kernel without these
+//! lines ([`Broken::whole`]).
 //!
 //! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they use
 //! values and numbers of the kernel. For the illegal lines, what is foretold was checked with Triton 3.9.0's compiler.
 //!
-//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not check and whose breach has an answer all
-//! the same.
+//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not check, if breaking them still has an answer.
 
 mod illegal;
 mod snippet;
@@ -33,11 +32,11 @@ pub enum Foretold {
     Remarked(&'static str),
     /// It finishes, and its result depends on the order of programs.
     AnyOrder,
-    /// It does not come to its end.
+    /// It does not end.
     Endless,
 }
 
-/// How the names of storages begin that get what has no defined value.
+/// The first part of the names of storages that get bytes without a defined value.
 pub const BAD: &str = "bad";
 
 /// A rule of the language, and lines that break it.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::features::key;
 
-/// What has been seen so often is common: more of it is worth nothing.
+/// A feature that was seen this often is common: more of it is worth nothing.
 const COMMON: u64 = 12;
 
-/// What a feature is worth that nobody has seen.
+/// The worth of a feature that no kernel had.
 const WORTH: u64 = 1_000_000;
 
 /// How many kernels have each feature.

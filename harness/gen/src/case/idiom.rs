@@ -1,8 +1,8 @@
-//! Idioms: ways in which kernels are written, as a few lines with words in braces. What they compute is simple; the way they are
-//! written is not: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
+//! Idioms: special forms of writing a kernel, as a few lines with words in braces. They compute something simple with unusual
+//! forms: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
 //!
-//! An idiom says since when and until when compilers accept it. Kernels for other versions have it seldom, and so do kernels with
-//! an idiom that no version compiles ([`NEVER`]): an engine that runs them all the same is wrong.
+//! An idiom names the versions whose compilers accept it. A few kernels for other versions have it all the same, and a few have an
+//! idiom that no version compiles ([`NEVER`]): an engine that runs such a kernel is wrong.
 //!
 //! | word | stands for |
 //! |---|---|

@@ -48,7 +48,7 @@ pub(super) fn tl(dtype: DType) -> String {
     format!("tl.{}", dtype.triton_name())
 }
 
-/// What `+` and its like make of two tensors' dtypes, where both are numbers. None where they make nothing.
+/// The dtype of `+` and similar operators on tensors of two dtypes. `None` if there is none.
 pub(super) fn promote(a: DType, b: DType) -> DType {
     if a == b {
         return a;

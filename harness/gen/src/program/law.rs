@@ -1,4 +1,4 @@
-//! The laws of every kernel: it runs the same twice, checks change only what is found, and the execution with intervals accepts
+//! The laws of every kernel: it runs the same twice, checks change only what is reported, and the execution with intervals accepts
 //! what the fast one computes (the two share only the arithmetic of single lanes).
 
 use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome};
@@ -8,7 +8,7 @@ use cerith_tile::numeric;
 use super::{DTYPES, Program};
 use crate::{Ended, Fault, Tried, ensure};
 
-/// Holds the program of some bytes to the laws, within small limits.
+/// Checks the laws on the program that these bytes make, within small limits.
 pub fn check(bytes: &[u8]) -> Tried {
     let limits = Config {
         fuel: 1 << 20,
@@ -19,7 +19,7 @@ pub fn check(bytes: &[u8]) -> Tried {
     check_within(&Program::of(bytes), &limits)
 }
 
-/// Holds a program to the laws, within these limits.
+/// Checks the laws on a program, within these limits.
 pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
     let function = of.function();
     function

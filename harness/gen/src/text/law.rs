@@ -14,12 +14,12 @@ use crate::{Ended, Fault, Tried, ensure};
 /// Elements of each tensor that a kernel is given.
 const ELEMENTS: usize = 256;
 
-/// Holds the frontend to the laws on the text that some bytes are.
+/// Checks the laws of the frontend on these bytes as a text.
 pub fn check(bytes: &[u8]) -> Tried {
     check_request(&request(&String::from_utf8_lossy(bytes)))
 }
 
-/// Holds the frontend to the laws on a request, and the interpreter on what comes out.
+/// Checks the laws of the frontend on a request, and those of the interpreter on the IR that it makes.
 pub fn check_request(request: &Request) -> Tried {
     let traced = match trace(request) {
         Ok(traced) => traced,

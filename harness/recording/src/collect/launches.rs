@@ -15,7 +15,7 @@ use crate::archive::{Archive, Content, Contents};
 use crate::case_text::{self, FillText, RecordedOutcome, StorageText, Text};
 use crate::part::{self, Frame, KernelFrame, LaunchFrame, Part, Process};
 
-/// A kernel's text, of whatever processes.
+/// A kernel's text, from any number of processes.
 #[derive(Debug)]
 pub struct Kernel {
     /// The folder of its cases.
@@ -448,7 +448,7 @@ impl Found {
         Ok(Ok(storages))
     }
 
-    /// Whether what came of the launch is known: of made-up contents nothing is.
+    /// Whether the result of the launch is known. It is not if contents were made up.
     fn is_on_record(&self) -> bool {
         let known = |storage: &part::StorageFrame| {
             storage.size == 0

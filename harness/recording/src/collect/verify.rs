@@ -9,8 +9,8 @@ use cerith_tile::diagnostic::Diagnostic;
 
 use super::{CaseFile, CollectError, write as write_file};
 
-/// Writes the case files of a folder whose kernels and archives are there: as they are, without the checks of a case file
-/// where those refuse them, or not at all. How many are there in the end, and why the others are not.
+/// Writes the case files of a folder that already has its kernels and archives. A file that the checks of case files refuse is
+/// written as `unchecked`, or left out. Answers with the number of files, and why the others were left out.
 pub fn write(folder: &Path, cases: &mut [CaseFile<'_>]) -> Result<(u64, Vec<String>), CollectError> {
     for case in &*cases {
         write_file(&folder.join(&case.name), &case.text.print())?;

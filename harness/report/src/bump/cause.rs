@@ -9,10 +9,10 @@ use super::change::Change;
 use super::group::{Cause, Group, Seen};
 use crate::standing::{Standing, Wrong};
 
-/// How sure an operation must be to be called the cause: of the cases that use it, this share changed.
+/// The share of an operation's cases that must have changed for it to be called the cause.
 const SURE: f64 = 0.5;
 
-/// The fewest cases that make an operation the cause, where there are more that nothing explains.
+/// The fewest cases that make an operation the cause, if more cases are unexplained.
 const FEWEST: usize = 2;
 
 /// The changes, grouped by cause: the worst change first, and of one change the cause with most cases.

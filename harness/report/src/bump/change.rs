@@ -25,15 +25,15 @@ pub enum Change {
     Fixed,
     /// It had no defined answer and has one.
     NewlyDefined,
-    /// Besides any other: its launches are made otherwise.
+    /// Besides any other change: it is launched with other parameters, warps or memory.
     SignatureChanged,
     /// Besides any other: its kernel's machine code is smaller or larger, beyond noise.
     SizeChanged,
     /// Besides any other: compiling its kernel takes less or more time, beyond noise.
     TimeChanged,
-    /// It is as wrong as it was.
+    /// It was wrong and is wrong in the same way.
     StillWrong,
-    /// It cannot be held against what was: one of the two says nothing.
+    /// It cannot be compared: one of the two says nothing.
     NotCompared,
     /// Nothing changed, and nothing is wrong.
     Unchanged,

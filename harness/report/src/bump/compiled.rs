@@ -55,7 +55,7 @@ fn kernel(pair: &Pair) -> String {
     format!("{}:{}", pair.new.file, names.join("+"))
 }
 
-/// How many compilations a kernel's cases are of: cases that differ in what no compiler sees have one together.
+/// How many compilations a kernel's cases took: cases that look the same to a compiler share one.
 fn compilations(kernels: &BTreeMap<String, Vec<&Pair>>, kernel: &str) -> usize {
     let pairs = kernels.get(kernel).map_or(&[][..], Vec::as_slice);
     let times: BTreeSet<[u64; 2]> = pairs
@@ -173,7 +173,7 @@ impl Shift {
 }
 
 impl Group {
-    /// What stands before what of one change: more cases, and of figures the greater change.
+    /// The order of groups of one change: those with more cases first, and of figures the greater change first.
     fn weight(&self) -> u64 {
         match &self.cause {
             Cause::Measured { kernels, .. } => kernels
@@ -231,7 +231,7 @@ fn signatures(changes: &mut Changes, pairs: &[Pair]) {
     }
 }
 
-/// In what ways a case's launches are made otherwise, each once, with the greatest amounts.
+/// What changed in a case's launches, each change once, with the greatest amounts.
 fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
     let mut ways = BTreeMap::new();
     let counts = [old, new].map(|one| one.kernels.len());

@@ -259,7 +259,7 @@ fn shift(of: &str, shift: &Shift) -> String {
     text
 }
 
-/// What all kernels' figures came to, a line each, with what was taken for noise.
+/// The figures of all kernels, a line each, with the bounds of noise.
 fn measured(changes: &Changes) -> Vec<String> {
     let noise = changes.noise;
     let line = |measure: &Measure| {
@@ -282,7 +282,7 @@ fn measured(changes: &Changes) -> Vec<String> {
     changes.measures.iter().map(line).collect()
 }
 
-/// Whether cases were not compared because nothing that holds is on record of them.
+/// Whether cases were not compared because they have no valid record.
 fn lacks_records(changes: &Changes) -> bool {
     let kinds = [STALE_RECORDING, NO_RECORDING, OTHER_CODE];
     let mut reasons = changes.silent.keys();

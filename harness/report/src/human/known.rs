@@ -29,7 +29,7 @@ const LINES: usize = 5;
 /// The width that a line of a group is cut to.
 const WIDTH: usize = 80;
 
-/// What cases stand under that no model and no message of a known bug explains.
+/// The heading of cases that no model and no message of a known bug explains.
 const UNNAMED: &str = "no known bug";
 
 /// The cases by cause.

@@ -115,7 +115,7 @@ impl Human {
     }
 }
 
-/// What makes two verdicts say the same: the kernels, the lines and the kind. None where nothing tells the kernel.
+/// What two verdicts must have in common to say the same: kernels, lines and kind. `None` if the kernel is not known.
 pub(super) fn key(verdict: &Verdict) -> Option<String> {
     let mut key = kernel(verdict)?;
     for part in [verdict.verdict.name(), &verdict.blame.join(",")] {

@@ -64,7 +64,7 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
     found
 }
 
-/// The engines that were meant: one that a machine has not is left out of its shard, which is a shard of the same run.
+/// The engines that were asked for. A shard on a machine that lacks one of them is still a shard of the same run.
 fn engines(start: &Start) -> String {
     let left_out = start.left_out.iter().map(|left_out| &left_out.engine);
     let mut all: Vec<&str> = start.engines.iter().chain(left_out).map(String::as_str).collect();
