@@ -33,8 +33,8 @@ class _Program(ctypes.Structure):
 
 
 def close_inherited() -> None:
-    """Closes every file that this process was started with but its pipes: whoever started Cerith may have
-    left some open, and what is open Landlock does not close."""
+    """Closes every file that this process was started with, except its pipes. Whoever started Cerith may have
+    left files open, and Landlock does not close open files."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(_CLOSE_RANGE, 3, ctypes.c_uint(_LAST), 0):
         os.closerange(3, _OPEN_MOST)
@@ -46,8 +46,8 @@ def file_in_memory(name: str) -> int:
 
 
 def keep_writes() -> None:
-    """Of what this process may write, keeps the places that it is told and the names of its own threads.
-    Where those lie was not known before it ran, so that it was started with more."""
+    """Gives up all write access, except to the places that `CERITH_WRITES` names and to the names of its own
+    threads. The process starts with more access, because the path of its threads was not known before."""
     places = os.environ.pop("CERITH_WRITES", "")
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION) if places else 0
@@ -72,8 +72,8 @@ def keep_writes() -> None:
 
 
 def give_up() -> None:
-    """Applies the program, if there is one, to this thread and all that it starts. Of processes whose parent
-    is gone this one is the parent then, so that they are seen."""
+    """Applies the program, if there is one, to this thread and all that it starts. This process then becomes
+    the parent of processes whose parent has ended, so that they are seen."""
     text = os.environ.pop("CERITH_AFTERWARDS", "")
     if not text:
         return

@@ -92,8 +92,8 @@ def _compiling(error: BaseException) -> bool:
 
 def _origin(error: BaseException, is_users: Callable[[str], bool]) -> str:
     """The file of Triton's that raised it, from the folder that holds the package: whose code it came out of.
-    Empty where the innermost frame that is Triton's or the user's is not Triton's. Frames of other packages,
-    NumPy's, say, are whose who called them."""
+    Empty where the innermost frame that is Triton's or the user's is not Triton's. A frame of another
+    package, such as NumPy, counts for its caller."""
     # What is raised `from None` still knows what it was raised for.
     link: BaseException | None = error
     seen: list[BaseException] = []

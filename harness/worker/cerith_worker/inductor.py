@@ -55,7 +55,7 @@ class Unsupported(Exception):  # noqa: N818 (the name of the outcome)
 
 
 class FalseMetadata(Exception):  # noqa: N818 (what it is, not that it is one)
-    """A module's launch metadata says of a value what is not so."""
+    """A module's launch metadata says something false about a value."""
 
 
 class DroppedLaunch(Exception):  # noqa: N818 (what it is, not that it is one)
@@ -63,7 +63,7 @@ class DroppedLaunch(Exception):  # noqa: N818 (what it is, not that it is one)
 
 
 class Abandoned(BaseException):
-    """A launch did not finish, so the run is not gone on with."""
+    """A launch did not finish, so the run ends."""
 
 
 class CaseLaunch(NamedTuple):
@@ -519,7 +519,7 @@ class _Program:
         return f"kernel_{index}[{grid}]({', '.join(places)})"
 
     def _constant(self, name: str, value: Any) -> str:
-        """A word for what is no input: its text where that says it all, or else a global's name."""
+        """The text of a value that is no input: its literal if it has one, or else a global's name."""
         if _is_literal(value):
             return repr(value)
         self._globals[name] = value

@@ -1,7 +1,7 @@
 """Storages and their addresses.
 
 A storage on the fake CUDA device has an address that is never mapped in this process, and keeps its bytes
-elsewhere: following a device address is a segmentation fault, as it is on a host with a real GPU. A storage
+elsewhere: following a device address is a segmentation fault, as it is on a machine with a GPU. A storage
 on the CPU has the address of its bytes. Around every storage lie guard zones; a host copy of a storage gets
 copies of its guard zones, and `Session.settle` copies writes into those back to the storage, so
 that no stray write goes unseen.

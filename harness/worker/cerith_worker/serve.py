@@ -159,8 +159,8 @@ class Worker:
         return originals, self._settled(session, self._run(session, header, fake, None))
 
     def _proven(self, found: _Found, header: dict[str, Any], blobs: memoryview) -> _Found:
-        """Those that are addresses: with the storages elsewhere they come out elsewhere too, where a number
-        comes out as it was. What this second run prints is nobody's."""
+        """The words that are addresses. They move when the launches are made again with the storages at
+        another place, and a number does not. The output of this second run is dropped."""
         self.printed = self.stdout.take()
         session = real.Session(TORCH) if TORCH else Session(1)
         _, ended = self._launched(session, header, blobs)
@@ -217,8 +217,8 @@ class Worker:
     def _settled(
         self, session: Session, ended: tuple[str, int, BaseException] | None
     ) -> tuple[str, int, BaseException] | None:
-        """Brings the memory home. What a GPU stopped at was heard of late, if at all: it goes before what
-        Python then raised."""
+        """Copies the memory back. A fault of the GPU is reported late, if at all, so it takes precedence over
+        what Python raised after it."""
         try:
             session.settle()
         except errors.Fault as fault:
@@ -228,9 +228,9 @@ class Worker:
         return ended
 
     def _forget_compiled(self, *file: str) -> None:
-        """Empties Triton's cache, which no other process has, between the kernels of one file and another.
-        Some versions take the kernels of two files that read alike for the same. What Triton's launchers
-        were compiled into is no kernel's, and stays."""
+        """Empties Triton's cache, which no other process uses, between the kernels of one file and another.
+        Some versions take kernels with the same text in two files for one kernel. Triton's compiled
+        launchers belong to no kernel, and stay."""
         if file == self.compiled_file:
             return
         cache = os.environ["TRITON_CACHE_DIR"]
