@@ -128,7 +128,7 @@ fn numbers_are_checked_before_anything_is_read() {
     for (flag, value, wanted) in [
         ("--repeat", "0", "0 is not in 1..=10000"),
         ("--time-limit", "soon", "write a number of seconds"),
-        ("--time-limit", "0", "from 0.001 to 86400 seconds are possible"),
+        ("--time-limit", "0", "write from 0.001 to 86400 seconds"),
     ] {
         let output = exec(
             folder.path(),

@@ -208,7 +208,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     let output = place.cerith(&["accept", "results.cerith"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(
-        text(&output).contains("whose variants are no records"),
+        text(&output).contains("whose variants are not put on record"),
         "{}",
         text(&output)
     );
