@@ -55,7 +55,7 @@ pub enum NoInterpreter {
     /// The version is not known.
     #[error("read `{version}` as a version of Triton: {problem}")]
     Version {
-        /// What was given.
+        /// The version as given.
         version: String,
         /// What is wrong with it.
         problem: String,

@@ -119,7 +119,7 @@ pub fn reduce(start: Candidate, oracle: &mut dyn Oracle) -> Reduced {
 
 struct Search<'o> {
     now: Candidate,
-    /// What was asked about already.
+    /// Candidates that were asked about already.
     seen: HashSet<u64>,
     steps: usize,
     asked: usize,

@@ -122,7 +122,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     }
 }
 
-/// A bundle of sections that are not packed yet: what comes after the first byte of an input.
+/// Packs the sections of an input, after its first byte, into a bundle.
 pub fn packed(plain: &[u8]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     let (kind, mut rest) = plain

@@ -62,7 +62,7 @@ pub enum ReadError {
     Format {
         /// The stream's.
         found: u32,
-        /// Ours.
+        /// The newest version that this Cerith knows.
         known: u32,
     },
 }

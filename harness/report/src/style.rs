@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// How words of a kind look.
+/// The kinds of words that have a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Something is wrong.

@@ -84,7 +84,7 @@ pub struct Bytes {
     pub compared: u64,
     /// Bytes with other bits that a conforming implementation may give.
     pub accepted: u64,
-    /// Bytes with other bits, where nobody can say whether a conforming implementation may give them.
+    /// Bytes with other bits, if it cannot be decided whether a conforming implementation may give them.
     pub undecided: u64,
     /// Left out, because they have no defined value.
     pub undefined: u64,

@@ -81,7 +81,7 @@ pub struct Difference {
     pub baseline: EngineId,
     /// Who differs from it.
     pub engine: EngineId,
-    /// In what way.
+    /// How it differs.
     pub kind: Kind,
     /// The bytes, where both finished.
     pub comparison: Option<Comparison>,

@@ -130,8 +130,8 @@ impl Finding {
         }
     }
 
-    /// A finding in a case that breaks a rule on purpose: what should have been said, and what was. There is no script: what is
-    /// wrong is no difference of results.
+    /// A finding in a case that breaks a rule on purpose: the expected answer, and the one that came. There is no
+    /// script, because the results do not differ.
     pub fn of_breach(
         made: &Made,
         trial: &Trial,

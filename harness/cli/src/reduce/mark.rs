@@ -27,7 +27,7 @@ enum Known {
     Told(&'static Told),
 }
 
-/// How a difference looks, without what a smaller case may have otherwise.
+/// How a difference looks, without the parts that may change in a smaller case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     /// Words of an exception or a rejection, and the file that it came out of.
@@ -149,7 +149,7 @@ impl Seen {
     }
 }
 
-/// Why an outcome is no end of a run.
+/// Why the launches of an outcome did not finish.
 fn complaint(outcome: &Outcome) -> Option<&Complaint> {
     outcome.complaint().filter(|_| outcome.finished().is_none())
 }

@@ -66,7 +66,7 @@ impl Coverage {
         features.iter().map(worth).sum()
     }
 
-    /// Which of some kernels is worth most; of equals the first.
+    /// The kernel that is worth most; the first among equals.
     pub fn best(&self, kernels: &[Vec<u64>]) -> usize {
         let mut best = (0, 0);
         for (at, features) in kernels.iter().enumerate() {

@@ -77,7 +77,7 @@ impl Generated {
         found
     }
 
-    /// Tells what it has in it, a thing as often as it has it.
+    /// Reports each feature, as often as the kernel has it.
     fn tell(&self, found: &mut dyn FnMut(&[&str])) {
         let mut operations = BTreeSet::new();
         // What made each value.
@@ -169,8 +169,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What an expression does: the functions of the language in it, its methods and operators. Of a load and a store, nothing that is
-/// done to the address.
+/// What an expression does: the functions of the language in it, its methods and operators. Operations on the address of a load or a
+/// store are left out.
 fn operations_of(expression: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (at, _) in expression.match_indices('(') {

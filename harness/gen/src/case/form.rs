@@ -71,7 +71,7 @@ pub struct Limits {
     pub oldest: Version,
     /// The newest one.
     pub newest: Version,
-    /// Whether they have what the GPUs here have not: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of a descriptor.
+    /// Whether they have features that the GPUs here lack: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of a descriptor.
     pub emulated: bool,
     /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
     /// costs as much as ten small ones, and shows less.

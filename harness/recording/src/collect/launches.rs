@@ -129,7 +129,7 @@ struct Reader<'a> {
     counts: HashMap<String, u64>,
     /// How many launches of a kernel there are.
     numbers: HashMap<usize, u64>,
-    /// Launches as the rule tells them apart.
+    /// The launches so far, by the hash of what the sampling rule looks at.
     seen: HashSet<[u8; 32]>,
 }
 

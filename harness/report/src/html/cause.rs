@@ -45,7 +45,7 @@ impl Cause {
         vec![cause]
     }
 
-    /// The cause of an outcome that is no difference, where there is one.
+    /// The cause of an outcome that is not a difference, if it has one.
     pub(super) fn of_outcome(verdict: &Verdict, outcome: &EngineOutcome) -> Option<Self> {
         match outcome.outcome {
             OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted => {
