@@ -66,43 +66,13 @@ const UNREPEATED: &str = "unrepeated";
 pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let terminal = Terminal::new();
     let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
-    let named = if args.engines.engines.is_empty() {
-        Vec::new()
-    } else {
-        shown(&with_reference(&args.engines.engines))
-    };
-    let resumed = args
-        .resume
-        .is_some()
-        .then(|| Campaign::resume(&out, args.seed, &named))
-        .transpose();
-    let resumed = match resumed {
-        Ok(resumed) => resumed,
-        Err(error) => {
-            terminal.note(&format!("error: {error}"));
-            return Exit::Wrong;
-        }
-    };
-    let wanted = match &resumed {
-        Some(campaign) => campaign.engines.iter().filter_map(|id| id.parse().ok()).collect(),
-        None => with_reference(&args.engines.engines),
-    };
     let findings = out.join("findings");
-    let campaign = match resumed {
-        Some(campaign) => campaign,
-        None => match Campaign::begin(&out, args.seed.unwrap_or(0), shown(&wanted)) {
-            Ok(campaign) => campaign.breaking(args.broken).steered(!args.unsteered),
-            Err(error) => {
-                terminal.note(&format!("error: {error}"));
-                return Exit::Wrong;
-            }
-        },
-    };
-    let selected = fs::create_dir_all(&findings)
-        .map_err(|error| format!("error: {}: {error}", findings.display()))
-        .and_then(|()| Selected::open(Some(&findings), &[]));
-    let selected = match selected {
-        Ok(selected) => selected,
+    let opened = opened(args, &out).and_then(|(wanted, campaign)| {
+        fs::create_dir_all(&findings).map_err(|error| format!("error: {}: {error}", findings.display()))?;
+        Ok((wanted, campaign, Selected::open(Some(&findings), &[])?))
+    });
+    let (wanted, campaign, selected) = match opened {
+        Ok(opened) => opened,
         Err(message) => {
             terminal.note(&message);
             return Exit::Wrong;
@@ -174,6 +144,24 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
         .count
         .map_or(u64::MAX, |count| campaign.done.saturating_add(count));
     Hunt::new(out, findings, campaign).run(args, end, &panel, jobs, stop)
+}
+
+/// The campaign that goes on or begins, and its engines.
+fn opened(args: &FuzzArgs, out: &Path) -> Result<(Vec<EngineId>, Campaign), String> {
+    let failed = |error| format!("error: {error}");
+    if args.resume.is_some() {
+        let named = if args.engines.engines.is_empty() {
+            Vec::new()
+        } else {
+            shown(&with_reference(&args.engines.engines))
+        };
+        let campaign = Campaign::resume(out, args.seed, &named).map_err(failed)?;
+        let wanted = campaign.engines.iter().filter_map(|id| id.parse().ok()).collect();
+        return Ok((wanted, campaign));
+    }
+    let wanted = with_reference(&args.engines.engines);
+    let campaign = Campaign::begin(out, args.seed.unwrap_or(0), shown(&wanted)).map_err(failed)?;
+    Ok((wanted, campaign.breaking(args.broken).steered(!args.unsteered)))
 }
 
 fn is_compiler(id: &EngineId) -> bool {

@@ -238,62 +238,15 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
-    let (entry, unmatched) = match (entries.as_slice(), selected.unmatched()) {
-        ([entry], unmatched) if unmatched.is_empty() => (entry, unmatched),
-        ([_, _], _) => {
-            terminal.note(&format!(
-                "error: `{}` selects more than one case\n  = help: name one of them by its id: {}, {}, …",
-                args.case.join(" "),
-                entries.first().map_or("", |entry| entry.id.as_str()),
-                entries.get(1).map_or("", |entry| entry.id.as_str()),
-            ));
-            return Exit::Wrong;
-        }
-        (_, unmatched) => {
-            for problem in selected.problems().into_iter().chain(unmatched) {
-                terminal.note(&problem.rendered);
-            }
-            return Exit::Wrong;
-        }
-    };
-    drop(unmatched);
-    let case = match entry.resolve() {
+    let case = match only(args, &selected, &terminal) {
         Ok(case) => case,
-        Err(problems) => {
-            let mut wrong = cerith_case::Problems::default();
-            wrong.add(&entry.id, problems);
-            for problem in wrong.finish() {
-                let shown = cerith_report::describe::problem(&problem, selected.corpus.sources());
-                terminal.note(&shown.rendered);
-            }
-            return Exit::Wrong;
-        }
+        Err(exit) => return exit,
     };
     let jobs = pipeline::jobs(args.jobs);
-    let mut wanted = args.engines.engines.clone();
-    // It says what candidates are worth, whoever else was asked for.
-    if !wanted.is_empty() && !wanted.contains(&EngineId::Reference) {
-        wanted.insert(0, EngineId::Reference);
-    }
-    let setup = set_up(
-        Reference::default(),
-        &wanted,
-        args.engines.offline,
-        jobs,
-        &selected,
-        stop,
-    );
-    for silent in &setup.left_out {
-        terminal.note(&format!("left out {}: {}", silent.engine, silent.why));
-    }
-    for problem in setup.warnings.iter().chain(&setup.problems()) {
-        terminal.note(&problem.rendered);
-    }
-    if !setup.failed.is_empty() {
-        return Exit::Nothing;
-    }
-    let panel = Arc::new(setup.panel);
+    let panel = match panel(args, &selected, jobs, stop, &terminal) {
+        Ok(panel) => Arc::new(panel),
+        Err(exit) => return exit,
+    };
     interrupt::on_interrupt(&panel);
     let bounds = Bounds {
         time: args.time,
@@ -309,7 +262,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Unexpected;
         }
         Err(why) => {
-            terminal.note(&format!("error: {}: {why}", entry.id));
+            terminal.note(&format!("error: {}: {why}", case.id));
             return Exit::Wrong;
         }
     };
@@ -339,7 +292,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
     }
     terminal.print(&format!(
         "{}\n{}\n{}\nwritten to {}\n",
-        entry.id,
+        case.id,
         smaller.shown(),
         smaller.reduced.candidate.kernel().trim_end(),
         out.display()
@@ -349,6 +302,71 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
     } else {
         Exit::AsExpected
     }
+}
+
+/// The one case that is selected, or how the command ends without it.
+fn only(args: &ReduceArgs, selected: &Selected, terminal: &Terminal) -> Result<Case, Exit> {
+    let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
+    let entry = match (entries.as_slice(), selected.unmatched()) {
+        ([entry], unmatched) if unmatched.is_empty() => entry,
+        ([_, _], _) => {
+            terminal.note(&format!(
+                "error: `{}` selects more than one case\n  = help: name one of them by its id: {}, {}, …",
+                args.case.join(" "),
+                entries.first().map_or("", |entry| entry.id.as_str()),
+                entries.get(1).map_or("", |entry| entry.id.as_str()),
+            ));
+            return Err(Exit::Wrong);
+        }
+        (_, unmatched) => {
+            for problem in selected.problems().into_iter().chain(unmatched) {
+                terminal.note(&problem.rendered);
+            }
+            return Err(Exit::Wrong);
+        }
+    };
+    entry.resolve().map_err(|problems| {
+        let mut wrong = cerith_case::Problems::default();
+        wrong.add(&entry.id, problems);
+        for problem in wrong.finish() {
+            let shown = cerith_report::describe::problem(&problem, selected.corpus.sources());
+            terminal.note(&shown.rendered);
+        }
+        Exit::Wrong
+    })
+}
+
+/// The engines that are asked of every candidate, or how the command ends without one of them.
+fn panel(
+    args: &ReduceArgs,
+    selected: &Selected,
+    jobs: usize,
+    stop: &'static AtomicBool,
+    terminal: &Terminal,
+) -> Result<Panel, Exit> {
+    let mut wanted = args.engines.engines.clone();
+    // It says what candidates are worth, whoever else was asked for.
+    if !wanted.is_empty() && !wanted.contains(&EngineId::Reference) {
+        wanted.insert(0, EngineId::Reference);
+    }
+    let setup = set_up(
+        Reference::default(),
+        &wanted,
+        args.engines.offline,
+        jobs,
+        selected,
+        stop,
+    );
+    for silent in &setup.left_out {
+        terminal.note(&format!("left out {}: {}", silent.engine, silent.why));
+    }
+    for problem in setup.warnings.iter().chain(&setup.problems()) {
+        terminal.note(&problem.rendered);
+    }
+    if !setup.failed.is_empty() {
+        return Err(Exit::Nothing);
+    }
+    Ok(setup.panel)
 }
 
 /// `reports/reduce/ID`, beside the corpus.

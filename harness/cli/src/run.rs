@@ -1,5 +1,6 @@
 //! `cerith run`: runs cases, and writes events and reports.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -7,12 +8,12 @@ use std::time::Instant;
 use cerith_case::{Entry, Shard};
 use cerith_engine::{Reference, guarded};
 use cerith_report::FORMAT;
-use cerith_report::event::{Event, Internal, Start};
+use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_tile::source::Sources;
 use cerith_verdict::{Demands, Panel};
 
 use crate::args::{Checks, Masked, RunArgs};
-use crate::corpus::Selected;
+use crate::corpus::{ReportFolder, Selected};
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::gate::{self, Held};
@@ -25,46 +26,16 @@ use crate::terminal::Terminal;
 pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     let began = Instant::now();
     let terminal = Terminal::new();
-    if args.schedules > 0 && args.checks == Checks::Fast {
-        terminal.note(
-            "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
-             changes\n  = help: leave `--checks` out",
-        );
-        return Exit::Wrong;
-    }
-    let jobs = pipeline::jobs(args.jobs);
-    let mut selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
-        Ok(selected) => selected,
+    let asked = match Asked::read(args) {
+        Ok(asked) => asked,
         Err(message) => {
             terminal.note(&message);
             return Exit::Wrong;
         }
     };
-    let folder = selected.report_folder("run");
-    let into = args.reports.out.as_deref().unwrap_or(&folder.path);
-    let mut held = match Held::read(&args.gate, into) {
-        Ok(held) => held,
-        Err(message) => {
-            terminal.note(&message);
-            return Exit::Wrong;
-        }
-    };
-    let mut before = None;
-    if args.gate.last_failed {
-        match gate::before(into) {
-            Ok(run) => {
-                selected.keep_only(run.failed);
-                before = Some(run.problems);
-            }
-            Err(message) => {
-                terminal.note(&message);
-                return Exit::Wrong;
-            }
-        }
-    }
     let shard = args.shard.unwrap_or_default();
-    let total = selected.entries(shard).count() as u64;
-    if let Some(problems) = before.as_ref().filter(|_| total == 0) {
+    let total = asked.selected.entries(shard).count() as u64;
+    if let Some(problems) = asked.before.as_ref().filter(|_| total == 0) {
         // What is known of the run before stays.
         for problem in problems {
             terminal.note(&problem.rendered);
@@ -72,21 +43,94 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         terminal.note(&format!(
             "nothing was run: every selected case was as expected in the run before ({})\n  = help: run all: leave \
              `--last-failed` out",
-            into.display()
+            asked.into.display()
         ));
         return Exit::Nothing;
     }
     // Reports of a run before this one are gone before anything that may take its time.
-    let mut output = match Output::new(&args.reports, &folder, terminal) {
+    let mut output = match Output::new(&args.reports, &asked.folder, terminal) {
         Ok(output) => output,
         Err(taken) => {
             Terminal::new().note(&format!("error: {taken}"));
             return Exit::Wrong;
         }
     };
-    let whole = selected.entries(Shard::ALL).count() as u64;
+    let jobs = pipeline::jobs(args.jobs);
+    let mut setup = seated(args, &asked.selected, jobs, total, stop);
+    let strays = guarded(|| cerith_verdict::canaries(&mut setup.panel)).unwrap_or_default();
+    let panel = begin(
+        args,
+        &mut output,
+        setup,
+        asked.held,
+        asked.before,
+        &asked.selected,
+    );
+    crate::interrupt::on_interrupt(&panel);
+    output.terminal.begin(total);
+    for (engine, why) in strays {
+        output.event(&Event::Internal(Internal {
+            case: None,
+            engine: Some(engine.to_string()),
+            message: format!("it is wrong about cases with known results, so it is left out: {why}"),
+        }));
+    }
+    if !panel.order().is_empty() && is_trusted(&mut output) {
+        let selected = &asked.selected;
+        let sources = selected.corpus.sources();
+        output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
+            work(entry, &panel, sources)
+        });
+    }
+    output.terminal.end();
+    output.finish(began, stop.load(Ordering::Relaxed))
+}
+
+/// What is asked for, as far as files say it: which cases, where reports go, and what is known of runs before.
+struct Asked {
+    selected: Selected,
+    /// Where reports go if nobody names another folder.
+    folder: ReportFolder,
+    /// Where they go.
+    into: PathBuf,
+    held: Held,
+    /// With `--last-failed`: the problems of the run before.
+    before: Option<Vec<Problem>>,
+}
+
+impl Asked {
+    fn read(args: &RunArgs) -> Result<Self, String> {
+        if args.schedules > 0 && args.checks == Checks::Fast {
+            return Err(
+                "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
+                 changes\n  = help: leave `--checks` out"
+                    .to_owned(),
+            );
+        }
+        let mut selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
+        let folder = selected.report_folder("run");
+        let into = args.reports.out.clone().unwrap_or_else(|| folder.path.clone());
+        let held = Held::read(&args.gate, &into)?;
+        let mut before = None;
+        if args.gate.last_failed {
+            let run = gate::before(&into)?;
+            selected.keep_only(run.failed);
+            before = Some(run.problems);
+        }
+        Ok(Self {
+            selected,
+            folder,
+            into,
+            held,
+            before,
+        })
+    }
+}
+
+/// The engines, with what they must do. Without a case there is none.
+fn seated(args: &RunArgs, selected: &Selected, jobs: usize, total: u64, stop: &'static AtomicBool) -> Setup {
     let engines = &args.engines;
-    let setup = if total == 0 {
+    let mut setup = if total == 0 {
         Setup::nothing()
     } else {
         let reference = Reference::default()
@@ -94,18 +138,27 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             .with_masked_zero(args.masked == Masked::Zero)
             .with_schedules(args.schedules)
             .with_threads(pipeline::threads(jobs, total));
-        set_up(
-            reference,
-            &engines.engines,
-            engines.offline,
-            jobs,
-            &selected,
-            stop,
-        )
+        set_up(reference, &engines.engines, engines.offline, jobs, selected, stop)
     };
+    setup.panel.demands = Demands {
+        named: engines.engines.clone(),
+        silence_allowed: args.allow_unavailable,
+    };
+    setup
+}
+
+/// Writes the first events: the start, and every problem that is known before a case is run.
+fn begin(
+    args: &RunArgs,
+    output: &mut Output,
+    setup: Setup,
+    mut held: Held,
+    before: Option<Vec<Problem>>,
+    selected: &Selected,
+) -> Arc<Panel> {
     let mut problems = setup.problems();
     let Setup {
-        mut panel,
+        panel,
         mut left_out,
         recorded,
         failed,
@@ -115,13 +168,6 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         problems.clear();
         left_out.extend(failed);
     }
-    panel.demands = Demands {
-        named: engines.engines.clone(),
-        silence_allowed: args.allow_unavailable,
-    };
-    let strays = guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default();
-    let panel = Arc::new(panel);
-    crate::interrupt::on_interrupt(&panel);
     let order: Vec<String> = panel.order().iter().map(ToString::to_string).collect();
     let baseline = held.begin(&order);
     let gone = args.gate.baseline.as_ref().and_then(|_| {
@@ -129,39 +175,31 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         held.gone(ids.iter().map(String::as_str))
     });
     output.held = held;
+    let cases = selected.entries(args.shard.unwrap_or_default()).count() as u64;
     output.event(&Event::Start(Start {
         left_out,
         recorded,
         corpus: selected.named(),
         corpus_hash: selected.corpus.hash().to_owned(),
-        total: whole,
+        total: selected.entries(Shard::ALL).count() as u64,
         baseline,
         last_failed: args.gate.last_failed,
-        ..start(args, panel.order(), total)
+        ..start(args, panel.order(), cases)
     }));
-    for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
+    let problems = warnings.into_iter().chain(problems).chain(selected.problems());
+    for problem in problems
+        .chain(before.into_iter().flatten())
+        .chain(gone)
+        .chain(selected.unmatched())
+    {
         output.event(&Event::Problem(problem));
     }
-    for problem in before.into_iter().flatten().chain(gone) {
-        output.event(&Event::Problem(problem));
-    }
-    for unmatched in selected.unmatched() {
-        output.event(&Event::Problem(unmatched));
-    }
-    output.terminal.begin(total);
-    let mistrials = if panel.order().is_empty() {
-        Vec::new()
-    } else {
-        guarded(cerith_verdict::selfcheck).unwrap_or_else(|panic| vec![panic])
-    };
-    for (engine, why) in strays {
-        output.event(&Event::Internal(Internal {
-            case: None,
-            engine: Some(engine.to_string()),
-            message: format!("it is wrong about cases with known results, so it is left out: {why}"),
-        }));
-    }
-    // Verdicts of a judge who errs where the end is known are worth nothing.
+    Arc::new(panel)
+}
+
+/// Whether the judge is right about trials with known verdicts. If not, no verdict of it is worth anything.
+fn is_trusted(output: &mut Output) -> bool {
+    let mistrials = guarded(cerith_verdict::selfcheck).unwrap_or_else(|panic| vec![panic]);
     let trusted = mistrials.is_empty();
     for mistrial in mistrials {
         output.event(&Event::Internal(Internal {
@@ -172,14 +210,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             ),
         }));
     }
-    if !panel.order().is_empty() && trusted {
-        let sources = selected.corpus.sources();
-        output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
-            work(entry, &panel, sources)
-        });
-    }
-    output.terminal.end();
-    output.finish(began, stop.load(Ordering::Relaxed))
+    trusted
 }
 
 fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {

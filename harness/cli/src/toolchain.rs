@@ -1,11 +1,11 @@
 //! `cerith toolchain add`, `adopt`, `list`, `newest`, `remove`, `cache`.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_report::Tone;
 use cerith_tile::rules::Version;
-use cerith_toolchain::Contents;
-use cerith_toolchain::{AddError, Cache, Containment, Home, published};
+use cerith_toolchain::{AddError, Cache, Containment, Contents, Home, Toolchain, ToolchainId, published};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -22,136 +22,156 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let mut exit = Exit::AsExpected;
     match &args.command {
-        ToolchainCommand::Add { ids } => {
-            for id in ids {
-                let there = home.find(id).is_some();
-                match engines::add(&home, id, stop) {
-                    Ok(toolchain) => {
-                        let contents = &toolchain.contents;
-                        let what = format!(
-                            "{} {}\n",
-                            if there { "already installed:" } else { "installed:" },
-                            words(contents)
-                        );
-                        terminal.print(&what);
-                    }
-                    Err(AddError::Cancelled { .. }) => {
-                        terminal.note("cancelled; nothing was left behind");
-                        return Exit::Interrupted;
-                    }
-                    Err(error) => {
-                        terminal.note(&format!("error: failed to {error}"));
-                        exit = Exit::Wrong;
-                    }
-                }
-                if stop.load(Ordering::Relaxed) {
-                    return Exit::Interrupted;
-                }
-            }
-        }
+        ToolchainCommand::Add { ids } => add(&mut terminal, &home, ids, stop),
         ToolchainCommand::Adopt { python, name } => {
-            match engines::adopt(&home, python, name.as_deref(), stop) {
-                Ok(toolchain) => {
-                    let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
-                    terminal.print(&what);
-                }
-                Err(error) => {
-                    terminal.note(&format!("error: failed to {error}"));
-                    exit = Exit::Wrong;
-                }
-            }
+            let adopted = engines::adopt(&home, python, name.as_deref(), stop);
+            done(&mut terminal, adopted, |terminal, toolchain| {
+                let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
+                terminal.print(&what);
+            })
         }
-        ToolchainCommand::List => match (home.list(), home.broken()) {
-            (Ok(list), broken) if list.is_empty() && broken.is_empty() => {
-                terminal.print("nothing is installed; `cerith toolchain add 3.9.0` installs Triton 3.9.0\n");
-            }
-            (Ok(list), broken) => {
-                let width = list.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
-                for toolchain in list.iter().filter(|one| one.gone().is_none()) {
-                    let contents = &toolchain.contents;
-                    let name = format!("{:width$}", toolchain.id.to_string());
-                    let size = match &contents.adopted {
-                        None => format!(", {} MB", toolchain.size() / 1_000_000),
-                        Some(_) => String::new(),
-                    };
-                    let line = format!(
-                        "{}  {}{size}\n",
-                        terminal.palette.paint(Tone::Name, &name),
-                        words(contents),
-                    );
-                    terminal.print(&line);
-                }
-                for (id, why) in broken {
-                    let name = terminal.palette.paint(Tone::Bad, &id.to_string());
-                    terminal.print(&format!("{name}  cannot be used: {why}\n"));
-                }
-                terminal.print(&format!("in {}\n", home.root().display()));
-                let containment = Containment::of_this_system();
-                if containment.is_whole() {
-                    terminal.print("workers are contained: docs/CONTAINMENT.md says how far\n");
-                } else {
-                    let missing = containment.missing.join("; ");
-                    terminal.print(&format!("workers are not contained in full: {missing}\n"));
-                }
-            }
-            (Err(error), _) => {
-                terminal.note(&format!("error: failed to {error}"));
-                exit = Exit::Wrong;
-            }
-        },
-        ToolchainCommand::Newest { known: true } => terminal.print(&format!("{}\n", Version::NEWEST)),
-        ToolchainCommand::Newest { known: false } => match published::releases() {
-            Ok(releases) => {
-                if let Some(newest) = releases.last() {
-                    terminal.print(&format!("{newest}\n"));
-                    if *newest > Version::NEWEST {
-                        terminal.note(&format!(
-                            "warning: Triton {newest} is newer than {0}, the newest whose language Cerith \
-                             knows: it is judged by the rules of {0}, and a rule that has changed looks like \
-                             a bug",
-                            Version::NEWEST
-                        ));
-                    }
-                }
-            }
-            Err(error) => {
-                terminal.note(&format!("error: failed to {error}"));
-                exit = Exit::Wrong;
-            }
-        },
+        ToolchainCommand::List => {
+            let all = home.list();
+            done(&mut terminal, all, |terminal, all| list(terminal, &home, &all))
+        }
+        ToolchainCommand::Newest { known: true } => {
+            terminal.print(&format!("{}\n", Version::NEWEST));
+            Exit::AsExpected
+        }
+        ToolchainCommand::Newest { known: false } => {
+            done(&mut terminal, published::releases(), |terminal, releases| {
+                newest(terminal, &releases);
+            })
+        }
         ToolchainCommand::Remove { ids } => {
+            let mut exit = Exit::AsExpected;
             for id in ids {
-                match home.remove(id) {
-                    Ok(()) => terminal.print(&format!("removed {id}\n")),
-                    Err(error) => {
-                        terminal.note(&format!("error: failed to {error}"));
-                        exit = Exit::Wrong;
-                    }
+                let removed = done(&mut terminal, home.remove(id), |terminal, ()| {
+                    terminal.print(&format!("removed {id}\n"));
+                });
+                if removed != Exit::AsExpected {
+                    exit = removed;
                 }
             }
+            exit
         }
-        ToolchainCommand::Cache { clear } => match Cache::open(&home) {
-            Ok(cache) => {
-                if *clear {
-                    cache.shrink(0);
-                }
-                let held = cache.held();
-                terminal.print(&format!(
-                    "{} files of compiled kernels, {} MB of at most {} MB\n",
-                    held.files,
-                    held.bytes / 1_000_000,
-                    Cache::MOST / 1_000_000
-                ));
+        ToolchainCommand::Cache { clear } => cache(&mut terminal, &home, *clear),
+    }
+}
+
+/// Prints what came of something, or why it failed.
+fn done<T, E: Display>(
+    terminal: &mut Terminal,
+    result: Result<T, E>,
+    print: impl FnOnce(&mut Terminal, T),
+) -> Exit {
+    match result {
+        Ok(value) => {
+            print(terminal, value);
+            Exit::AsExpected
+        }
+        Err(error) => {
+            terminal.note(&format!("error: failed to {error}"));
+            Exit::Wrong
+        }
+    }
+}
+
+fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
+    let mut exit = Exit::AsExpected;
+    for id in ids {
+        let there = home.find(id).is_some();
+        match engines::add(home, id, stop) {
+            Ok(toolchain) => {
+                let what = if there { "already installed:" } else { "installed:" };
+                terminal.print(&format!("{what} {}\n", words(&toolchain.contents)));
+            }
+            Err(AddError::Cancelled { .. }) => {
+                terminal.note("cancelled; nothing was left behind");
+                return Exit::Interrupted;
             }
             Err(error) => {
-                terminal.note(&format!("error: failed to open the compiled kernels: {error}"));
+                terminal.note(&format!("error: failed to {error}"));
                 exit = Exit::Wrong;
             }
-        },
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Exit::Interrupted;
+        }
     }
     exit
+}
+
+/// Lists what is installed and adopted, what is broken, and how far workers are contained.
+fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
+    let broken = home.broken();
+    if all.is_empty() && broken.is_empty() {
+        terminal.print("nothing is installed; `cerith toolchain add 3.9.0` installs Triton 3.9.0\n");
+        return;
+    }
+    let width = all.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
+    for toolchain in all.iter().filter(|one| one.gone().is_none()) {
+        let contents = &toolchain.contents;
+        let name = format!("{:width$}", toolchain.id.to_string());
+        let size = match &contents.adopted {
+            None => format!(", {} MB", toolchain.size() / 1_000_000),
+            Some(_) => String::new(),
+        };
+        let line = format!(
+            "{}  {}{size}\n",
+            terminal.palette.paint(Tone::Name, &name),
+            words(contents),
+        );
+        terminal.print(&line);
+    }
+    for (id, why) in broken {
+        let name = terminal.palette.paint(Tone::Bad, &id.to_string());
+        terminal.print(&format!("{name}  cannot be used: {why}\n"));
+    }
+    terminal.print(&format!("in {}\n", home.root().display()));
+    let containment = Containment::of_this_system();
+    if containment.is_whole() {
+        terminal.print("workers are contained: docs/CONTAINMENT.md says how far\n");
+    } else {
+        let missing = containment.missing.join("; ");
+        terminal.print(&format!("workers are not contained in full: {missing}\n"));
+    }
+}
+
+/// Prints the newest release, and warns about one whose language is not known yet.
+fn newest(terminal: &mut Terminal, releases: &[Version]) {
+    let Some(newest) = releases.last() else { return };
+    terminal.print(&format!("{newest}\n"));
+    if *newest > Version::NEWEST {
+        terminal.note(&format!(
+            "warning: Triton {newest} is newer than {0}, the newest whose language Cerith \
+             knows: it is judged by the rules of {0}, and a rule that has changed looks like \
+             a bug",
+            Version::NEWEST
+        ));
+    }
+}
+
+fn cache(terminal: &mut Terminal, home: &Home, clear: bool) -> Exit {
+    let cache = match Cache::open(home) {
+        Ok(cache) => cache,
+        Err(error) => {
+            terminal.note(&format!("error: failed to open the compiled kernels: {error}"));
+            return Exit::Wrong;
+        }
+    };
+    if clear {
+        cache.shrink(0);
+    }
+    let held = cache.held();
+    terminal.print(&format!(
+        "{} files of compiled kernels, {} MB of at most {} MB\n",
+        held.files,
+        held.bytes / 1_000_000,
+        Cache::MOST / 1_000_000
+    ));
+    Exit::AsExpected
 }
 
 /// What a toolchain holds.
