@@ -17,7 +17,7 @@ use cerith_toolchain::request::{self, Device, Driver, Relocation, Request};
 use cerith_toolchain::response::{Memory as After, Response};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
-use crate::{Complaint, EngineId, Finished, Outcome, words};
+use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// `interpret@V`, and `interpret@V+torch` where the pool's workers pass torch's own tensors.
 #[derive(Debug)]
@@ -133,14 +133,14 @@ impl Prepared for Ready {
         };
         match self.shared.pool.request(&request, limits) {
             Ok(response) => answered(case, memory, response),
-            Err(failure) => words::unanswered(case, failure),
+            Err(failure) => translation::unanswered(case, failure),
         }
     }
 }
 
 /// The case in the worker's words.
 fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
-    let holding = words::may_hold_addresses(case, memory);
+    let holding = translation::may_hold_addresses(case, memory);
     let storages = memory
         .ids()
         .map(|id| {
@@ -163,9 +163,9 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         })
         .collect();
     Request {
-        module: words::module(case, &case.module),
+        module: translation::module(case, &case.module),
         storages,
-        launches: words::launches(case),
+        launches: translation::launches(case),
         device,
         driver: Driver::Absent,
         inspectable: case.inspectable,
@@ -247,7 +247,7 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
 
 fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
     if let Err(raised) = response.result {
-        return Ok(words::stopped(case, &raised, &response.stderr));
+        return Ok(translation::stopped(case, &raised, &response.stderr));
     }
     if case.is_import_only() {
         return Ok(imported(memory));
@@ -275,7 +275,7 @@ mod tests {
 
     use super::*;
     use crate::Trap;
-    use crate::words::{position, stopped, unanswered};
+    use crate::translation::{position, stopped, unanswered};
 
     const CASE: &str = "\
 about: A table of addresses.

@@ -66,7 +66,7 @@ mod recorded;
 mod reference;
 mod schedules;
 mod target;
-mod words;
+mod translation;
 
 pub use code::{Families, families, is_triton_code, through};
 pub use cuda::Cuda;

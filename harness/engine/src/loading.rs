@@ -6,7 +6,7 @@
 use cerith_case::Case;
 use cerith_toolchain::response::{Phase, Raised};
 
-use crate::{Complaint, MODULE_NOT_FOUND, words};
+use crate::{Complaint, MODULE_NOT_FOUND, translation};
 
 /// Why the case's files cannot be loaded, with the mend, if that is what was raised.
 pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
@@ -17,7 +17,7 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
     let root = raised.root();
     let file = raised.location.as_ref().map_or_else(
         || case.module.file.name.clone(),
-        |location| words::position(case, location).file,
+        |location| translation::position(case, location).file,
     );
     let message = match root.kind.as_str() {
         "ModuleNotFoundError" => {
@@ -43,7 +43,7 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
         position: raised
             .location
             .as_ref()
-            .map(|location| words::position(case, location)),
+            .map(|location| translation::position(case, location)),
         detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
         ..Complaint::new(MODULE_NOT_FOUND, message)
     })

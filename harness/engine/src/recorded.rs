@@ -9,7 +9,7 @@ use cerith_tile::rules::Rules;
 use cerith_toolchain::response::{Phase, PythonError, Raised};
 
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
-use crate::{Complaint, EngineId, Finished, Outcome, words};
+use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// The language of a case if no engine decides it: that of the Triton that made the recording, or else the newest.
 pub fn language(case: &Case) -> Rules {
@@ -105,7 +105,7 @@ impl Prepared for OnRecord {
                     origin: None,
                     traceback: String::new(),
                 };
-                return Ok(words::stopped(case, &raised, ""));
+                return Ok(translation::stopped(case, &raised, ""));
             }
             Ending::Finished(left) => left,
         };

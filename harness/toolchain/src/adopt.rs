@@ -11,11 +11,12 @@ use serde::Deserialize;
 use crate::home::{Home, HomeError};
 use crate::id::ToolchainId;
 use crate::id::is_build;
-use crate::install::{self, Event, Observer};
+use crate::install::{Event, Observer};
 use crate::installed::{Adopted, Contents, MARKER, SCHEMA, Toolchain, release};
+use crate::mode;
 use crate::pool::Pool;
+use crate::probe::{ProbeError, probe};
 use crate::request::Device;
-use crate::worker;
 
 /// A Python cannot be adopted. Fits behind "failed to ".
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +156,7 @@ fn adopt(
         }
     }
     let toolchain = Toolchain::at(id.clone(), contents, root.clone());
-    try_it(&toolchain, observer).map_err(unfit)?;
+    try_it(&toolchain, observer).map_err(|error| unfit(error.to_string()))?;
     // Beside its place and then renamed into it, as everything here.
     let partial = folder.join(format!(".partial-{id}"));
     for old in [&partial, &root] {
@@ -180,7 +181,7 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
     let output = Command::new(python)
         .args(["-s", "-c", ASK])
         .env_clear()
-        .envs(worker::passed(true))
+        .envs(mode::passed(true))
         .stdin(Stdio::null())
         .output()
         .map_err(|source| AdoptError::NoPython {
@@ -201,13 +202,12 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
 }
 
 /// Has workers of it run a kernel: one with stand-ins, and one with torch's own tensors where it has torch.
-fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), String> {
+fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), ProbeError> {
     observer.event(Event::Step("trying it".to_owned()));
-    let made = |pool: io::Result<Pool>| pool.map_err(|error| error.to_string());
-    install::probe(&made(Pool::new(toolchain.clone(), 1))?)?;
+    probe(&Pool::new(toolchain.clone(), 1)?)?;
     if toolchain.contents.torch.is_some() {
         observer.event(Event::Step("trying its torch".to_owned()));
-        install::probe(&made(Pool::with_torch(toolchain.clone(), 1, Device::Host))?)?;
+        probe(&Pool::with_torch(toolchain.clone(), 1, Device::Host)?)?;
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ use tempfile::NamedTempFile;
 use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata};
 use crate::response::Raised;
-use crate::{Home, Toolchain, wire};
+use crate::wire::{self, BadRequest};
+use crate::{Home, Toolchain};
 
 /// Compilations on disk. Shared between threads and processes.
 #[derive(Clone, Debug)]
@@ -258,7 +259,7 @@ pub(crate) fn key(
     toolchain: &Toolchain,
     stamp: Option<&Hash>,
     request: &CompileRequest,
-) -> Result<Hash, String> {
+) -> Result<Hash, BadRequest> {
     let contents = &toolchain.contents;
     let mut hasher = Hasher::new();
     let mut add = |part: &[u8]| {

@@ -13,10 +13,11 @@ use crate::cache::{self, Cache};
 pub use crate::compilation::{Compilation, CompileRequest, Tuning};
 use crate::installed::Toolchain;
 use crate::limits::Limits;
+use crate::mode::Mode;
 use crate::pool::Pool;
 use crate::response::Raised;
 use crate::stamp::stamp;
-use crate::worker::{Answer, Mode};
+use crate::worker::Answer;
 use crate::{WorkerFailure, wire};
 
 impl Answer for Compilation {
@@ -140,8 +141,7 @@ impl Compilers {
         let Some(cache) = &self.cache else {
             return self.compile_now(request, limits);
         };
-        let key =
-            cache::key(self.toolchain(), self.stamp.as_ref(), request).map_err(WorkerFailure::Protocol)?;
+        let key = cache::key(self.toolchain(), self.stamp.as_ref(), request)?;
         if let Some(compilation) = cache.get(&key, request) {
             return Ok(compilation);
         }
@@ -157,7 +157,7 @@ impl Compilers {
     }
 
     fn compile_now(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
-        let frame = wire::compile_frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        let frame = wire::compile_frame(request, limits)?;
         self.pool.exchange(
             &frame,
             &request.module,

@@ -149,12 +149,22 @@ fn probe() -> Containment {
     }
 }
 
+/// A thread that cannot give up what it should.
 #[cfg(target_os = "linux")]
-fn confine(reach: &Reach, containment: &Containment) -> Result<(), String> {
+#[derive(Debug, thiserror::Error)]
+enum Unconfined {
+    #[error("contain its files: {0}")]
+    Files(landlock::RulesetError),
+    #[error("contain its system calls: {0}")]
+    Calls(seccompiler::Error),
+}
+
+#[cfg(target_os = "linux")]
+fn confine(reach: &Reach, containment: &Containment) -> Result<(), Unconfined> {
     linux::drop_capabilities();
-    linux::confine_files(reach).map_err(|error| format!("contain its files: {error}"))?;
+    linux::confine_files(reach).map_err(Unconfined::Files)?;
     if containment.calls {
-        calls::confine(reach.gpu).map_err(|error| format!("contain its system calls: {error}"))?;
+        calls::confine(reach.gpu).map_err(Unconfined::Calls)?;
     }
     Ok(())
 }
@@ -169,7 +179,7 @@ fn probe() -> Containment {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine(_: &Reach, _: &Containment) -> Result<(), String> {
+fn confine(_: &Reach, _: &Containment) -> io::Result<()> {
     Ok(())
 }
 

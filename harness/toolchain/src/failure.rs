@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::response::Location;
+use crate::wire::BadRequest;
 
 /// A request that got no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +66,12 @@ pub enum WorkerFailure {
     /// The pool was told to stop ([`crate::Pool::stop`]) while the request ran or waited.
     #[error("finish the request: stopped")]
     Stopped,
+}
+
+impl From<BadRequest> for WorkerFailure {
+    fn from(why: BadRequest) -> Self {
+        Self::Protocol(why.to_string())
+    }
 }
 
 /// How a process ended.

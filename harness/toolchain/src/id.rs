@@ -195,7 +195,7 @@ impl FromStr for ToolchainId {
             }
             return Ok(Self {
                 numpy,
-                ..known_torch(torch).map_err(bad)?
+                ..known_torch(torch).map_err(|error| bad(error.to_string()))?
             });
         }
         let version: Version = triton.parse().map_err(|_| {
@@ -235,11 +235,23 @@ pub fn is_build(word: &str) -> bool {
         && !word.starts_with(TORCH)
 }
 
+/// A torch that no toolchain can be made of.
+#[derive(Debug, thiserror::Error)]
+enum BadTorch {
+    #[error("`{0}` is not a torch version; write one like `{TORCH}{NEWEST_TORCH}`")]
+    NoVersion(String),
+    #[error("of torch {0} it is not known which Triton it brings; there are {known}", known = known_torches())]
+    Unknown(String),
+}
+
+fn known_torches() -> String {
+    let all: Vec<String> = TORCHES.iter().map(|(torch, _)| torch.to_string()).collect();
+    all.join(", ")
+}
+
 /// The toolchain of a torch by its version, `2.11.0` or `2.11` (its newest known patch), or what is wrong.
-fn known_torch(text: &str) -> Result<ToolchainId, String> {
-    let version: Version = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a torch version; write one like `{TORCH}{NEWEST_TORCH}`"))?;
+fn known_torch(text: &str) -> Result<ToolchainId, BadTorch> {
+    let version: Version = text.parse().map_err(|_| BadTorch::NoVersion(text.to_owned()))?;
     let parts = text.split('.').count();
     let meant = |known: Version| {
         known.major == version.major
@@ -250,13 +262,7 @@ fn known_torch(text: &str) -> Result<ToolchainId, String> {
     all.find(|&known| meant(known))
         .filter(|_| parts > 1)
         .and_then(ToolchainId::of_torch)
-        .ok_or_else(|| {
-            let all: Vec<String> = TORCHES.iter().map(|(torch, _)| torch.to_string()).collect();
-            format!(
-                "of torch {text} it is not known which Triton it brings; there are {}",
-                all.join(", ")
-            )
-        })
+        .ok_or_else(|| BadTorch::Unknown(text.to_owned()))
 }
 
 #[cfg(test)]

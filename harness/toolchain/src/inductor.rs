@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::mode::Mode;
 use crate::pool::{Limits, Pool};
 use crate::request::Value;
 use crate::response::{Memory, Raised};
-use crate::worker::{Answer, Mode};
+use crate::worker::Answer;
 use crate::{Request, Toolchain, WorkerFailure, wire};
 
 /// One way to compile.
@@ -155,7 +156,7 @@ impl Inductors {
         limits: Limits,
         execute: &mut dyn FnMut(Emitted) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Induction, WorkerFailure> {
-        let frame = wire::inductor::frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        let frame = wire::inductor::frame(request, limits)?;
         self.pool.exchange(
             &frame,
             &request.request.module,

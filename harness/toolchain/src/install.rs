@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cerith_tile::DType;
 use cerith_tile::rules::Version;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -16,10 +15,9 @@ use crate::explain::{self, AddError, about_size};
 use crate::home::Home;
 use crate::id::ToolchainId;
 use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
-use crate::limits::Limits;
 use crate::pool::Pool;
+use crate::probe::probe;
 use crate::python;
-use crate::request::{Grid, Launch, Module, Request, Storage, Tensor, Value};
 
 /// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
 const OLDEST: Version = Version::new(3, 0, 0);
@@ -55,17 +53,6 @@ pub trait Observer {
 impl Observer for () {
     fn event(&self, _event: Event) {}
 }
-
-/// A kernel that every interpreter runs, for a last look at a new toolchain.
-const PROBE: &str = "import triton
-import triton.language as tl
-
-
-@triton.jit
-def add_one(x, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    tl.store(x + at, tl.load(x + at) + 1)
-";
 
 impl Home {
     /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.
@@ -442,51 +429,12 @@ impl Attempt<'_> {
         };
         let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
         let pool = Pool::new(toolchain, 1).map_err(|error| broken(error.to_string()))?;
-        probe(&pool).map_err(broken)?;
+        probe(&pool).map_err(|error| broken(error.to_string()))?;
         let marker = self.partial.join(MARKER);
         let text = serde_json::to_vec_pretty(&contents).map_err(|error| broken(error.to_string()))?;
         fs::write(&marker, text).map_err(|source| unwritable(&marker, source))?;
         Ok(contents)
     }
-}
-
-/// Has a worker run a kernel.
-pub(crate) fn probe(pool: &Pool) -> Result<(), String> {
-    let module = Module {
-        // There is no such file, and nobody looks for it.
-        path: pool.toolchain().root().join("probe.py"),
-        text: PROBE.into(),
-    };
-    let mut request = Request::import(module);
-    request.device = pool.torch().unwrap_or_default();
-    request.storages.push(Storage {
-        bytes: [0; 16].into(),
-        ..Storage::default()
-    });
-    let x = Tensor {
-        storage: 0,
-        dtype: DType::I32,
-        shape: vec![4],
-        strides: vec![1],
-        offset: 0,
-    };
-    request.launches.push(Launch {
-        kernel: "add_one".to_owned(),
-        grid: Grid::Fixed(vec![1]),
-        args: vec![Value::Tensor(x), Value::Int(4)],
-        kwargs: Vec::new(),
-        options: Vec::new(),
-        host: None,
-    });
-    let limits = Limits {
-        time: Duration::from_mins(1),
-        ..Limits::default()
-    };
-    let response = pool
-        .request(&request, limits)
-        .map_err(|failure| failure.to_string())?;
-    // What it computes is not asked here: some pairs are installed because they get it wrong.
-    response.result.map_err(|raised| raised.traceback)
 }
 
 /// A program that ends, with everything it started, when it is no longer waited for.

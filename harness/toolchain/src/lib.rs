@@ -48,6 +48,7 @@ mod compilation;
 pub mod compiled;
 pub mod compiler;
 pub mod containment;
+pub mod conversation;
 mod explain;
 pub mod failure;
 pub mod home;
@@ -58,8 +59,10 @@ mod installed;
 #[cfg(feature = "planted-faults")]
 pub mod kept;
 mod limits;
+mod mode;
 pub mod names;
 pub mod pool;
+mod probe;
 pub mod published;
 mod python;
 mod reach;

@@ -13,11 +13,13 @@ use tempfile::TempDir;
 use crate::containment::Containment;
 use crate::installed::Toolchain;
 pub use crate::limits::Limits;
+use crate::mode::Mode;
 use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::scratch::{self, Scratch};
-use crate::worker::{Answer, Between, Mode, Place, Worker};
-use crate::{Request, Response, WorkerFailure, reach, wire};
+use crate::wire::{self, BadAnswer};
+use crate::worker::{Answer, Between, Place, Worker};
+use crate::{Request, Response, WorkerFailure, reach};
 
 /// Up to so many workers of one toolchain, started when they are first needed. Shared between threads by reference;
 /// dropping it ends the workers.
@@ -133,7 +135,7 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
-        let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        let frame = wire::frame(request, limits)?;
         #[cfg(feature = "planted-faults")]
         let place = crate::kept::place(&self.toolchain.id.to_string(), &frame);
         #[cfg(feature = "planted-faults")]
@@ -165,7 +167,7 @@ impl Pool {
         limits: Limits,
         between: Between<'_>,
         source: Option<Hash>,
-        read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
+        read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
         let mut worker = self.take()?;
         // Whatever it does between requests, it is no answer.
@@ -272,7 +274,7 @@ impl Pool {
         let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
         if needed.is_none() {
             let found = reach::of(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
-            *needed = Some(found.map_err(failed)?);
+            *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
         }
         let read = needed.iter().flatten().chain(&self.folders).cloned().collect();
         drop(needed);

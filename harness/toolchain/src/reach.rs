@@ -2,11 +2,12 @@
 //! system reads, and enforcing it ([`crate::containment`]).
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::containment::{self, is_too_much};
-use crate::worker::{Mode, passed};
+use crate::mode::{Mode, passed};
 
 /// Prints where Python looks for modules, its own included, and where the packages lie that matter (one that is installed
 /// for editing is in no folder of those). Makes bytecode of our package, in which contained workers cannot write.
@@ -28,11 +29,22 @@ print(json.dumps(sorted({os.path.realpath(path) for path in found if os.path.exi
 /// C compilers, by the names that Triton and torch look for.
 const COMPILERS: &[&str] = &["cc", "gcc", "clang", "c++", "g++"];
 
+/// A Python that does not say what it reads.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    /// It does not start.
+    #[error("{}: {error}", python.display())]
+    NotStarted { python: PathBuf, error: io::Error },
+    /// It ended without an answer.
+    #[error("{status}\n{said}")]
+    Ended { status: ExitStatus, said: String },
+}
+
 /// The folders and files that a Python's workers read. `package` is the folder that our own Python package is in.
 ///
 /// # Errors
 /// The Python does not start, or does not answer; why.
-pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, Unanswered> {
     let output = Command::new(python)
         .args(["-s", "-c", ASK])
         .arg(package)
@@ -40,13 +52,19 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
         .envs(passed(false))
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("{}: {error}", python.display()))?;
+        .map_err(|error| Unanswered::NotStarted {
+            python: python.to_owned(),
+            error,
+        })?;
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.
     let last = told.lines().last().unwrap_or_default();
     let Ok(found) = serde_json::from_str::<Vec<PathBuf>>(last) else {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{}\n{said}", output.status).trim_end().to_owned());
+        return Err(Unanswered::Ended {
+            status: output.status,
+            said: said.trim_end().to_owned(),
+        });
     };
     let mut read: Vec<PathBuf> = found.into_iter().filter(|folder| !is_too_much(folder)).collect();
     read.push(package.to_owned());

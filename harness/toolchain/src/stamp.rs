@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use blake3::{Hash, Hasher};
 
-use crate::{Toolchain, worker};
+use crate::{Toolchain, mode};
 
 const ASK: &str = "
 import importlib.util, os
@@ -28,7 +28,7 @@ pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Hash> {
     let output = Command::new(toolchain.python())
         .args(["-s", "-c", ASK])
         .env_clear()
-        .envs(worker::passed(true))
+        .envs(mode::passed(true))
         .stdin(Stdio::null())
         .output()?;
     let told = String::from_utf8_lossy(&output.stdout);

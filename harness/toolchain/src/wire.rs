@@ -1,6 +1,7 @@
 //! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. Left out:
 //! moving bytes ([`crate::worker`]).
 
+mod error;
 pub(crate) mod inductor;
 pub(crate) mod value;
 
@@ -10,18 +11,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+pub(crate) use self::error::{BadAnswer, BadRequest};
 use self::value::{Wired, check_value};
 use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
+use crate::conversation::frame::{self, NoFrame};
 use crate::pool::Limits;
 use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
-
-/// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
-pub(crate) const LENGTHS: usize = 12;
-
-/// More than any answer has; a longer header means that something else writes to the pipe.
-const HEADER_MOST: usize = 64 << 20;
 
 /// A worker's first words.
 #[derive(Debug, Deserialize)]
@@ -96,14 +93,17 @@ enum GridHeader<'a> {
 }
 
 /// The frame that asks for a request, or what is wrong with the request.
-pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String> {
+pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check(request)?;
     let header = header_of(request, limits)?;
-    framed(&header, request.storages.iter().map(|storage| &*storage.bytes))
+    Ok(frame::frame(
+        &header,
+        request.storages.iter().map(|storage| &*storage.bytes),
+    )?)
 }
 
 /// What a request's header says where nothing else is asked than to interpret.
-fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
+fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest> {
     Ok(Header {
         path: absolute(&request.module.path)?,
         text: &request.module.text,
@@ -124,27 +124,27 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
 }
 
 /// The frame that asks for a compilation, or what is wrong with what is asked.
-pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, String> {
+pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check_launches(&request.launches, &request.storages)?;
-    framed(&compile_header(request, limits, absolute)?, [])
+    Ok(frame::frame(&compile_header(request, limits, absolute)?, [])?)
 }
 
 /// What decides the answer to a compilation, but for the toolchain and sibling modules: the same bytes for the same
 /// request.
-pub(crate) fn compile_words(request: &CompileRequest) -> Result<Vec<u8>, String> {
+pub(crate) fn compile_words(request: &CompileRequest) -> Result<Vec<u8>, BadRequest> {
     let limits = Limits {
         time: Duration::ZERO,
         memory: 0,
     };
     let header = compile_header(request, limits, |path| Ok(path.to_string_lossy().into_owned()))?;
-    serde_json::to_vec(&header).map_err(|error| error.to_string())
+    serde_json::to_vec(&header).map_err(|error| NoFrame::Json(error).into())
 }
 
 fn compile_header(
     request: &CompileRequest,
     limits: Limits,
-    named: impl Fn(&Path) -> Result<String, String>,
-) -> Result<Header<'_>, String> {
+    named: impl Fn(&Path) -> Result<String, BadRequest>,
+) -> Result<Header<'_>, BadRequest> {
     Ok(Header {
         path: named(&request.module.path)?,
         text: &request.module.text,
@@ -161,24 +161,6 @@ fn compile_header(
     })
 }
 
-fn framed<'a>(
-    header: &impl Serialize,
-    blobs: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
-) -> Result<Vec<u8>, String> {
-    let blobs = blobs.into_iter();
-    let size: usize = blobs.clone().map(<[u8]>::len).sum();
-    let mut frame = Vec::with_capacity(LENGTHS + 4096 + size);
-    frame.resize(LENGTHS, 0);
-    serde_json::to_writer(&mut frame, header).map_err(|error| error.to_string())?;
-    let length = u32::try_from(frame.len() - LENGTHS).map_err(|_| "a header of 4 GiB".to_owned())?;
-    frame[..4].copy_from_slice(&length.to_le_bytes());
-    frame[4..LENGTHS].copy_from_slice(&(size as u64).to_le_bytes());
-    for blob in blobs {
-        frame.extend_from_slice(blob);
-    }
-    Ok(frame)
-}
-
 fn storage_header(storage: &Storage) -> StorageHeader<'_> {
     let look = storage.holds_addresses || !storage.relocations.is_empty();
     StorageHeader(
@@ -190,17 +172,20 @@ fn storage_header(storage: &Storage) -> StorageHeader<'_> {
     )
 }
 
-fn absolute(path: &Path) -> Result<String, String> {
+fn absolute(path: &Path) -> Result<String, BadRequest> {
     std::path::absolute(path)
         .map(|path| path.to_string_lossy().into_owned())
-        .map_err(|error| format!("the module's path {}: {error}", path.display()))
+        .map_err(|error| BadRequest::Path {
+            path: path.to_owned(),
+            error,
+        })
 }
 
 /// The launches, with the paths of host functions' files as `named` has them.
 fn launch_headers(
     launches: &[Launch],
-    named: impl Fn(&Path) -> Result<String, String>,
-) -> Result<Vec<LaunchHeader<'_>>, String> {
+    named: impl Fn(&Path) -> Result<String, BadRequest>,
+) -> Result<Vec<LaunchHeader<'_>>, BadRequest> {
     launches
         .iter()
         .map(|launch| launch_header(launch, &named))
@@ -209,10 +194,10 @@ fn launch_headers(
 
 fn launch_header<'a>(
     launch: &'a Launch,
-    named: &impl Fn(&Path) -> Result<String, String>,
-) -> Result<LaunchHeader<'a>, String> {
+    named: &impl Fn(&Path) -> Result<String, BadRequest>,
+) -> Result<LaunchHeader<'a>, BadRequest> {
     let host = launch.host.as_ref().map(|host| {
-        Ok::<_, String>(HostHeader {
+        Ok::<_, BadRequest>(HostHeader {
             path: named(&host.module.path)?,
             text: &host.module.text,
             function: &host.function,
@@ -236,14 +221,14 @@ fn launch_header<'a>(
 }
 
 /// Whether the indices in a request hold, so that a mistake of the caller's is not taken for one of the kernel's.
-fn check(request: &Request) -> Result<(), String> {
+fn check(request: &Request) -> Result<(), BadRequest> {
     for (index, storage) in request.storages.iter().enumerate() {
         if storage
             .front
             .checked_add(storage.back)
             .is_none_or(|guards| guards > storage.bytes.len())
         {
-            return Err(format!("storage {index} is smaller than its guard zones"));
+            return Err(BadRequest::Small(index));
         }
         for relocation in &storage.relocations {
             let inside = relocation
@@ -251,7 +236,10 @@ fn check(request: &Request) -> Result<(), String> {
                 .checked_add(8)
                 .is_some_and(|end| end <= storage.len());
             if !inside || relocation.at % 8 != 0 || relocation.storage >= request.storages.len() {
-                return Err(format!("storage {index} has an impossible {relocation:?}"));
+                return Err(BadRequest::Relocation {
+                    storage: index,
+                    relocation: *relocation,
+                });
             }
         }
     }
@@ -260,10 +248,10 @@ fn check(request: &Request) -> Result<(), String> {
 }
 
 /// `sizes` are those of the storages.
-fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), String> {
+fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), BadRequest> {
     for launch in launches {
         if launch.host.is_some() && !launch.args.is_empty() {
-            return Err("positional arguments for a host function".to_owned());
+            return Err(BadRequest::Positional);
         }
         let named = launch
             .kwargs
@@ -277,24 +265,6 @@ fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), String> {
             .try_for_each(|value| check_value(value, sizes))?;
     }
     Ok(())
-}
-
-/// Lengths of a frame's header and blobs from its first bytes, once they are there.
-pub(crate) fn lengths(frame: &[u8]) -> Result<Option<(usize, usize)>, String> {
-    let Some((head, blobs)) = frame
-        .first_chunk::<4>()
-        .zip(frame.get(4..).and_then(|rest| rest.first_chunk::<8>()))
-    else {
-        return Ok(None);
-    };
-    let head = u32::from_le_bytes(*head) as usize;
-    let blobs = u64::from_le_bytes(*blobs);
-    match usize::try_from(blobs) {
-        Ok(blobs) if head <= HEADER_MOST && blobs < 1 << 46 => Ok(Some((head, blobs))),
-        _ => Err(format!(
-            "a frame with a header of {head} bytes and {blobs} bytes more"
-        )),
-    }
 }
 
 #[derive(Deserialize)]
@@ -335,8 +305,8 @@ pub(crate) fn response(
     blobs: &[u8],
     stderr: &str,
     request: &Request,
-) -> Result<(Response, bool), String> {
-    let answer: Answer = serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
+) -> Result<(Response, bool), BadAnswer> {
+    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let mut rest = blobs;
     let storages = memories(answer.memory, &mut rest, request)?;
     let result = match answer.raised {
@@ -355,28 +325,31 @@ pub(crate) fn response(
 }
 
 /// The storages of an answer, their bytes taken from the front of `rest`.
-fn memories(memory: Vec<MemoryHeader>, rest: &mut &[u8], request: &Request) -> Result<Vec<Memory>, String> {
+fn memories(
+    memory: Vec<MemoryHeader>,
+    rest: &mut &[u8],
+    request: &Request,
+) -> Result<Vec<Memory>, BadAnswer> {
     if memory.len() != request.storages.len() {
-        return Err(format!(
-            "{} storages for {}",
-            memory.len(),
-            request.storages.len()
-        ));
+        return Err(BadAnswer::Storages {
+            found: memory.len(),
+            sent: request.storages.len(),
+        });
     }
     let mut storages = Vec::with_capacity(memory.len());
     for (MemoryHeader(size, found), sent) in memory.into_iter().zip(&request.storages) {
         let bytes = match size {
             None => Arc::clone(&sent.bytes),
             Some(size) if size == sent.bytes.len() => {
-                let (these, others) = rest.split_at_checked(size).ok_or("an answer cut short")?;
+                let (these, others) = rest.split_at_checked(size).ok_or(BadAnswer::Short)?;
                 *rest = others;
                 Arc::from(these)
             }
             Some(size) => {
-                return Err(format!(
-                    "a storage of {size} bytes for one of {}",
-                    sent.bytes.len()
-                ));
+                return Err(BadAnswer::Size {
+                    found: size,
+                    sent: sent.bytes.len(),
+                });
             }
         };
         let relocations = found
@@ -395,13 +368,13 @@ fn host_of<'a>(file: &str, launches: &'a [Launch]) -> Option<&'a Path> {
     paths.find(|path| std::path::absolute(path).is_ok_and(|path| path == Path::new(file)))
 }
 
-fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Result<Raised, String> {
+fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Result<Raised, BadAnswer> {
     Ok(Raised {
         phase: match raised.phase.as_str() {
             "import" => Phase::Import,
             "arguments" => Phase::Arguments(raised.launch),
             "launch" => Phase::Launch(raised.launch),
-            other => return Err(format!("a phase `{other}`")),
+            other => return Err(BadAnswer::Phase(other.to_owned())),
         },
         chain: raised
             .chain
@@ -454,9 +427,8 @@ pub(crate) fn compilation(
     blobs: &[u8],
     stderr: &str,
     request: &CompileRequest,
-) -> Result<(Compilation, bool), String> {
-    let answer: CompileAnswer =
-        serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
+) -> Result<(Compilation, bool), BadAnswer> {
+    let answer: CompileAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let result = match answer.raised {
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
         None => Ok(Compiled {
@@ -477,13 +449,13 @@ pub(crate) fn compilation(
     Ok((compilation, answer.worn))
 }
 
-fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, String> {
+fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {
     let mut rest = blobs;
     headers
         .into_iter()
         .map(|header| {
-            let mut next = |size| -> Result<&[u8], String> {
-                let (these, others) = rest.split_at_checked(size).ok_or("an answer cut short")?;
+            let mut next = |size| -> Result<&[u8], BadAnswer> {
+                let (these, others) = rest.split_at_checked(size).ok_or(BadAnswer::Short)?;
                 rest = others;
                 Ok(these)
             };
@@ -511,7 +483,7 @@ fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>,
 }
 
 /// Whether the indices in what was compiled hold.
-pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -> Result<(), String> {
+pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -> Result<(), BadAnswer> {
     for invocation in &compiled.invocations {
         let storages = invocation.params.iter().filter_map(|param| match param {
             Param::Address { storage, .. } => Some(*storage),
@@ -524,7 +496,7 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
                 .into_iter()
                 .any(|storage| storage >= request.storages.len())
         {
-            return Err(format!("an impossible {invocation:?}"));
+            return Err(BadAnswer::Invocation(Box::new(invocation.clone())));
         }
     }
     Ok(())

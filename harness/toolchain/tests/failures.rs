@@ -173,7 +173,7 @@ fn stray_writes_do_not_reach_other_requests(toolchain: &Toolchain) {
     }
 }
 
-fn impossible_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) {
+fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let check = |break_it: &dyn Fn(&mut Request), part: &str| {
         let mut request = simple("nothing");
@@ -194,7 +194,7 @@ fn impossible_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain)
     );
     check(
         &|r| r.launches[0].args = vec![tensor(0, &[4], &[-1], 4)],
-        "impossible",
+        "malformed",
     );
     check(
         &|r| r.launches[0].args = vec![tensor(0, &[i64::MAX, 9], &[i64::MAX, 1], 0)],
@@ -208,7 +208,7 @@ fn impossible_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain)
     };
     check(
         &|r| r.storages[0].relocations = vec![relocation],
-        "impossible Relocation",
+        "malformed Relocation",
     );
 }
 
@@ -321,7 +321,7 @@ fn main() -> ExitCode {
         .with_each(
             &[NEWEST],
             &named![
-                impossible_requests_are_our_mistake_and_cost_no_worker,
+                malformed_requests_are_our_mistake_and_cost_no_worker,
                 many_threads_share_a_pool,
                 stopping_a_pool_ends_what_runs,
                 killing_this_process_leaves_no_worker

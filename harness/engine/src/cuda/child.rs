@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use cerith_toolchain::compiled::Kernel;
+use cerith_toolchain::conversation::frame::{self, BadFrame, NoFrame};
+use rustix::io::Errno;
 
 use super::device::{Code, Device, Work};
 use super::driver::{self, Error, Gpu};
-use super::job::Ran;
+use super::job::{BadJob, Ran};
 use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
 
 /// The argument that makes this binary a child; the index of a GPU follows.
@@ -30,6 +32,27 @@ struct Order {
     header: Batch,
     kernels: Vec<Arc<Kernel>>,
     works: Vec<Work>,
+}
+
+/// Why a child cannot serve. Fits behind "failed to ".
+#[derive(Debug, thiserror::Error)]
+enum ChildError {
+    #[error("set up its pipes: {0}")]
+    Pipes(io::Error),
+    #[error("read an order: {0}")]
+    Order(io::Error),
+    #[error("read an order: {0}")]
+    Frame(#[from] BadFrame),
+    #[error("understand an order: {0}")]
+    Header(serde_json::Error),
+    #[error("read an order, which is cut short")]
+    Short,
+    #[error("understand a job: {0}")]
+    Job(#[from] BadJob),
+    #[error("answer: {0}")]
+    Answer(io::Error),
+    #[error("answer: {0}")]
+    NoFrame(#[from] NoFrame),
 }
 
 /// Serves until standard input ends.
@@ -46,18 +69,18 @@ pub fn serve(gpu: usize) -> ExitCode {
 }
 
 /// Standard output for answers alone: what kernels print goes nowhere.
-fn answers() -> Result<std::fs::File, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("set up its pipes: {error}");
-    let kept: OwnedFd = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).map_err(|error| failed(&error))?;
+fn answers() -> Result<std::fs::File, ChildError> {
+    let failed = |error: Errno| ChildError::Pipes(error.into());
+    let kept: OwnedFd = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).map_err(failed)?;
     let nowhere = std::fs::File::options()
         .write(true)
         .open("/dev/null")
-        .map_err(|error| failed(&error))?;
-    rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(&error))?;
+        .map_err(ChildError::Pipes)?;
+    rustix::stdio::dup2_stdout(&nowhere).map_err(failed)?;
     Ok(kept.into())
 }
 
-fn served(index: usize, out: &mut std::fs::File) -> Result<(), String> {
+fn served(index: usize, out: &mut std::fs::File) -> Result<(), ChildError> {
     let opened = Gpu::open(index).and_then(|gpu| {
         let description = gpu.description.clone();
         let device = Device::new(gpu).map_err(|error| format!("{}: {}", error.name, error.message))?;
@@ -82,9 +105,9 @@ fn served(index: usize, out: &mut std::fs::File) -> Result<(), String> {
 
 fn work(
     device: &mut Device,
-    orders: &Receiver<Result<Order, String>>,
+    orders: &Receiver<Result<Order, ChildError>>,
     out: &mut std::fs::File,
-) -> Result<(), String> {
+) -> Result<(), ChildError> {
     while let Ok(order) = orders.recv() {
         let order = order?;
         if order.header.forget {
@@ -120,7 +143,7 @@ fn done(device: &mut Device, order: &Order) -> Result<(Vec<Ran>, bool), Error> {
 }
 
 /// Reads orders until there are no more; then the process ends, whatever the GPU is at.
-fn listen(orders: &SyncSender<Result<Order, String>>) {
+fn listen(orders: &SyncSender<Result<Order, ChildError>>) {
     let mut known: Vec<Arc<Kernel>> = Vec::new();
     let mut input = io::stdin().lock();
     while let Some(order) = read(&mut input, &mut known).transpose() {
@@ -138,29 +161,28 @@ fn end() -> ! {
     std::process::abort()
 }
 
-fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Order>, String> {
-    let cut = |error: io::Error| format!("read an order: {error}");
-    let mut lengths = [0; wire::LENGTHS];
+fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Order>, ChildError> {
+    let mut lengths = [0; frame::LENGTHS];
     if let Err(error) = input.read_exact(&mut lengths) {
         return match error.kind() {
             io::ErrorKind::UnexpectedEof => Ok(None),
-            _ => Err(cut(error)),
+            _ => Err(ChildError::Order(error)),
         };
     }
-    let (head, blobs) = wire::lengths(&lengths)?.unwrap_or_default();
+    let (head, blobs) = frame::lengths(&lengths, wire::MOST)?.unwrap_or_default();
     let mut bytes = vec![0; head + blobs];
-    input.read_exact(&mut bytes).map_err(cut)?;
+    input.read_exact(&mut bytes).map_err(ChildError::Order)?;
     let (head, mut blobs) = bytes.split_at(head);
-    let mut header: Batch =
-        serde_json::from_slice(head).map_err(|error| format!("understand an order: {error}"))?;
-    let short = || "read an order, which is cut short".to_owned();
+    let mut header: Batch = serde_json::from_slice(head).map_err(ChildError::Header)?;
     if header.forget {
         known.clear();
     }
     let mut kernels = Vec::with_capacity(header.kernels.len());
     for kernel in header.kernels.drain(..) {
         kernels.push(Arc::new(Kernel {
-            cubin: wire::take(&mut blobs, kernel.cubin).ok_or_else(short)?.into(),
+            cubin: wire::take(&mut blobs, kernel.cubin)
+                .ok_or(ChildError::Short)?
+                .into(),
             ptx: String::new(),
             ttir: String::new(),
             metadata: kernel.metadata,
@@ -169,12 +191,12 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
     known.extend(kernels.iter().cloned());
     let mut works = Vec::with_capacity(header.jobs.len());
     for job in header.jobs.drain(..) {
-        let arena = wire::take(&mut blobs, job.arena).ok_or_else(short)?.to_vec();
+        let arena = wire::take(&mut blobs, job.arena)
+            .ok_or(ChildError::Short)?
+            .to_vec();
         let numbers = job.kernels.clone();
         works.push(Work {
-            job: job
-                .job(arena, known)
-                .map_err(|error| format!("understand a job: {error}"))?,
+            job: job.job(arena, known)?,
             kernels: numbers,
         });
     }
@@ -185,9 +207,9 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
     }))
 }
 
-fn answer(out: &mut std::fs::File, answer: &Answer, blobs: &[&[u8]]) -> Result<(), String> {
-    let frame = wire::frame(answer, blobs)?;
-    out.write_all(&frame).map_err(|error| format!("answer: {error}"))
+fn answer(out: &mut std::fs::File, answer: &Answer, blobs: &[&[u8]]) -> Result<(), ChildError> {
+    let frame = frame::frame(answer, blobs.iter().copied())?;
+    out.write_all(&frame).map_err(ChildError::Answer)
 }
 
 /// The version of the kernel's driver, as it tells it itself.

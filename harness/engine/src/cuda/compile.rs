@@ -10,7 +10,7 @@ use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuni
 use super::job::Job;
 use super::made::Made;
 use crate::engine::Failure;
-use crate::{Outcome, words};
+use crate::{Outcome, translation};
 
 /// A toolchain's compiler for one target. Shared between threads.
 #[derive(Debug)]
@@ -95,14 +95,14 @@ impl Compiler {
         let compilation = match self.compilation(case, tuning) {
             Ok(compilation) => compilation,
             Err(failure) => {
-                let outcome = words::unanswered(case, failure)?;
+                let outcome = translation::unanswered(case, failure)?;
                 return Ok((Compiling::Ended(outcome), 0));
             }
         };
         let compiled = match compilation.result {
             Ok(compiled) => compiled,
             Err(raised) => {
-                let outcome = words::stopped(case, &raised, &compilation.stderr);
+                let outcome = translation::stopped(case, &raised, &compilation.stderr);
                 return Ok((Compiling::Ended(outcome), compilation.configs));
             }
         };
@@ -119,7 +119,7 @@ impl Compiler {
         let job = Box::new(Job {
             storages: memory.ids().map(|id| (first(id), memory.size(id))).collect(),
             addresses,
-            may_hold_addresses: words::may_hold_addresses(case, &memory),
+            may_hold_addresses: translation::may_hold_addresses(case, &memory),
             arena: memory.arena().0.to_vec(),
             compiled,
         });
@@ -136,17 +136,17 @@ impl Compiler {
                 .result
                 .ok()
                 .map(|compiled| Made::of(&compiled, self.target, compilation.seconds))),
-            Err(failure) => words::unanswered(case, failure).map(|_| None),
+            Err(failure) => translation::unanswered(case, failure).map(|_| None),
         }
     }
 
     fn compilation(&self, case: &Case, tuning: Tuning) -> Result<Compilation, WorkerFailure> {
         let memory = case.memory();
         let request = CompileRequest {
-            module: words::module(case, &case.module),
-            siblings: words::imports(case),
+            module: translation::module(case, &case.module),
+            siblings: translation::imports(case),
             storages: memory.ids().map(|id| memory.size(id)).collect(),
-            launches: words::launches(case),
+            launches: translation::launches(case),
             target: self.target,
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,

@@ -298,7 +298,7 @@ impl Device {
         if let Err(message) = work.job.check() {
             return Err(Error {
                 name: "bad-job".to_owned(),
-                message,
+                message: message.to_string(),
                 fatal: false,
             });
         }

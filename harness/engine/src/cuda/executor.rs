@@ -5,10 +5,11 @@
 //! jobs are run again one by one, so that the job at fault is known. The same is done with a batch in which one job wrote where
 //! it must not and may have changed another's result.
 //!
-//! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `super::process`).
+//! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `cerith_toolchain::conversation`).
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,10 +19,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cerith_toolchain::compiled::Kernel;
+use cerith_toolchain::conversation::frame::frame;
+use cerith_toolchain::conversation::{Conversation, Kept, Silence};
+use cerith_toolchain::failure::Exit;
 
 use super::child;
 use super::job::{Job, Ran};
-use super::process::{Process, Silence};
 use super::wire::{self, Answer, Batch, GpuHeader, JobHeader, KernelHeader};
 use crate::Failure;
 
@@ -43,6 +46,12 @@ const SPARES: usize = 2;
 
 /// How long a child may take to open its GPU.
 const START_LIMIT: Duration = Duration::from_mins(2);
+
+/// Bytes of a child's stderr that are kept: what failed first.
+const STDERR_KEPT: usize = 4096;
+
+/// How long a child whose pipe is closed gets to be gone by itself, so that its own exit status is seen.
+const LAST_BREATH: Duration = Duration::from_secs(5);
 
 /// Bytes of machine code that a child remembers.
 const KNOWN_BYTES: usize = 512 << 20;
@@ -81,7 +90,7 @@ pub struct Unavailable(pub String);
 #[derive(Debug)]
 pub struct Executor {
     shared: Arc<Shared>,
-    lanes: Vec<JoinHandle<()>>,
+    feeders: Vec<JoinHandle<()>>,
     gpus: Vec<GpuHeader>,
 }
 
@@ -99,9 +108,9 @@ struct Queue {
     tasks: VecDeque<Task>,
     /// No more will come.
     closed: bool,
-    /// Lanes that work.
-    lanes: usize,
-    /// Why no lane works any more.
+    /// Feeders that work.
+    feeders: usize,
+    /// Why no feeder works any more.
     ended: Option<Failure>,
 }
 
@@ -127,36 +136,36 @@ impl Executor {
         });
         let mut executor = Self {
             shared,
-            lanes: Vec::new(),
+            feeders: Vec::new(),
             gpus: Vec::new(),
         };
-        let first = executor.lane(0)?;
-        let more: Vec<_> = (1..first.count).map(|index| executor.lane(index)).collect();
+        let first = executor.feeder(0)?;
+        let more: Vec<_> = (1..first.count).map(|index| executor.feeder(index)).collect();
         executor.gpus = std::iter::once(Ok(first)).chain(more).collect::<Result<_, _>>()?;
         Ok(executor)
     }
 
     /// A thread with the child of one GPU. The thread starts the child, so that all it does is in one place.
-    fn lane(&mut self, index: usize) -> Result<GpuHeader, Unavailable> {
+    fn feeder(&mut self, index: usize) -> Result<GpuHeader, Unavailable> {
         let shared = Arc::clone(&self.shared);
         let (hello, heard) = channel();
-        let lane = std::thread::spawn(move || {
-            let mut lane = match Lane::start(Arc::clone(&shared), index) {
-                Ok((lane, gpu)) => {
-                    shared.queue().lanes += 1;
+        let thread = std::thread::spawn(move || {
+            let mut feeder = match Feeder::start(Arc::clone(&shared), index) {
+                Ok((feeder, gpu)) => {
+                    shared.queue().feeders += 1;
                     if hello.send(Ok(gpu)).is_err() {
                         return;
                     }
-                    lane
+                    feeder
                 }
                 Err(unavailable) => {
                     let _ = hello.send(Err(unavailable));
                     return;
                 }
             };
-            lane.work();
+            feeder.work();
         });
-        self.lanes.push(lane);
+        self.feeders.push(thread);
         heard
             .recv()
             .unwrap_or_else(|_| Err(Unavailable("the thread of a GPU ended".to_owned())))
@@ -191,7 +200,7 @@ impl Executor {
         mut done: impl FnMut(usize, Ran) -> bool,
     ) -> Result<(), Failure> {
         let (sender, receiver) = channel();
-        let most = BATCH_MOST * (IN_FLIGHT + 2) * self.lanes.len().max(1);
+        let most = BATCH_MOST * (IN_FLIGHT + 2) * self.feeders.len().max(1);
         let mut jobs = jobs.into_iter().enumerate().peekable();
         let mut waiting = 0usize;
         loop {
@@ -238,8 +247,8 @@ impl Drop for Executor {
     fn drop(&mut self) {
         self.shared.queue().closed = true;
         self.shared.filled.notify_all();
-        for lane in self.lanes.drain(..) {
-            let _ = lane.join();
+        for thread in self.feeders.drain(..) {
+            let _ = thread.join();
         }
     }
 }
@@ -309,13 +318,13 @@ struct Loss {
     job: Option<usize>,
 }
 
-/// One GPU's child, and what it is at.
-struct Lane {
+/// Feeds one GPU's child with batches, and hands its answers on.
+struct Feeder {
     shared: Arc<Shared>,
     index: usize,
-    process: Process,
+    child: Conversation,
     /// Children that are being started, to take the place of one that is lost.
-    spares: VecDeque<JoinHandle<Result<(Process, GpuHeader), Unavailable>>>,
+    spares: VecDeque<JoinHandle<Result<(Conversation, GpuHeader), Unavailable>>>,
     /// Kernels that the child knows, by where they are here; kept, so that the place stays theirs.
     known: HashMap<*const Kernel, (usize, Arc<Kernel>)>,
     known_bytes: usize,
@@ -325,20 +334,20 @@ struct Lane {
     since: Instant,
 }
 
-impl Lane {
+impl Feeder {
     fn start(shared: Arc<Shared>, index: usize) -> Result<(Self, GpuHeader), Unavailable> {
-        let (process, gpu) = open(&shared.options, index)?;
-        let lane = Self {
+        let (child, gpu) = open(&shared.options, index)?;
+        let feeder = Self {
             shared,
             index,
-            process,
+            child,
             spares: VecDeque::new(),
             known: HashMap::new(),
             known_bytes: 0,
             sent: VecDeque::new(),
             since: Instant::now(),
         };
-        Ok((lane, gpu))
+        Ok((feeder, gpu))
     }
 
     /// Works until there is no more to do, or no GPU.
@@ -365,9 +374,9 @@ impl Lane {
             }
         };
         let mut queue = self.shared.queue();
-        queue.lanes -= 1;
+        queue.feeders -= 1;
         let mut rest: Vec<Task> = self.sent.drain(..).flatten().collect();
-        if queue.lanes == 0 {
+        if queue.feeders == 0 {
             rest.extend(queue.tasks.drain(..));
             queue.ended = Some(end.clone());
         } else if end != Failure::Stopped {
@@ -416,13 +425,11 @@ impl Lane {
             kernels,
             jobs,
         };
-        let frame = wire::frame(&header, &blobs);
+        let frame = frame(&header, blobs);
         self.sent.push_back(batch);
-        let sent = match frame {
-            Ok(frame) => self.process.send(&frame, self.deadline()),
-            Err(error) => Err(Silence::Noise(error)),
-        };
-        match sent {
+        let frame = frame.map_err(|error| self.garbled(&error))?;
+        let deadline = self.deadline();
+        match self.child.send(&mut &frame[..], u64::MAX, deadline) {
             // It may have said why before it went, and that is still to be read.
             Ok(()) | Err(Silence::Gone) => Ok(()),
             Err(silence) => Err(self.lost(silence)),
@@ -448,7 +455,7 @@ impl Lane {
         let (header, blobs) = loop {
             // In slices, so that a stop is heard.
             let slice = Instant::now() + Duration::from_millis(100);
-            match self.process.receive(deadline.min(slice)) {
+            match self.child.receive(u64::MAX, deadline.min(slice)) {
                 Ok(frame) => break frame,
                 Err(Silence::Late) if Instant::now() < deadline => {
                     if self.shared.stopped.load(Ordering::Relaxed) {
@@ -461,22 +468,22 @@ impl Lane {
         let (ran, touched) = match serde_json::from_slice(&header) {
             Ok(Answer::Done { ran, touched }) => (ran, touched),
             Ok(Answer::Fault { name, message, job }) => {
-                self.process.end();
-                let said = self.process.said();
+                self.child.end(LAST_BREATH);
+                let said = self.child.said();
                 let ran = Ran::Faulted {
                     name,
                     message: format!("{message}\n{said}").trim_end().to_owned(),
                 };
                 return Err(Loss { ran, job });
             }
-            Ok(other) => return Err(self.lost(Silence::Noise(format!("{other:?}")))),
-            Err(error) => return Err(self.lost(Silence::Noise(error.to_string()))),
+            Ok(other) => return Err(self.garbled(&format_args!("{other:?}"))),
+            Err(error) => return Err(self.garbled(&error)),
         };
         let mut blobs = blobs.as_slice();
         let ran: Option<Vec<Ran>> = ran.into_iter().map(|ran| ran.ran(&mut blobs)).collect();
         let count = self.sent.front().map_or(0, Vec::len);
         let Some(ran) = ran.filter(|ran| ran.len() == count) else {
-            return Err(self.lost(Silence::Noise("an answer cut short".to_owned())));
+            return Err(self.garbled(&"an answer cut short"));
         };
         let batch = self.sent.pop_front().unwrap_or_default();
         self.since = Instant::now();
@@ -497,24 +504,28 @@ impl Lane {
     fn lost(&mut self, silence: Silence) -> Loss {
         let ran = match silence {
             Silence::Late => {
-                self.process.kill();
+                self.child.kill();
                 Ran::TimedOut {
                     limit: self.shared.options.time,
                 }
             }
             Silence::Gone => {
-                let how = self.process.end();
-                let said = self.process.said();
+                let how = ending(&mut self.child);
+                let said = self.child.said();
                 Ran::Died {
                     how: format!("{how}\n{said}").trim_end().to_owned(),
                 }
             }
-            Silence::Noise(noise) => {
-                self.process.kill();
-                Ran::Died {
-                    how: format!("it answered with {noise}"),
-                }
-            }
+            Silence::Noise(noise) => return self.garbled(&noise),
+        };
+        Loss { ran, job: None }
+    }
+
+    /// What came is no answer, and what that means for the oldest batch. The process is over.
+    fn garbled(&mut self, noise: &dyn Display) -> Loss {
+        self.child.kill();
+        let ran = Ran::Died {
+            how: format!("it answered with {noise}"),
         };
         Loss { ran, job: None }
     }
@@ -544,7 +555,7 @@ impl Lane {
             .and_then(Result::ok)
             .map_or_else(|| open(&self.shared.options, self.index), Ok);
         self.shared.push(again);
-        (self.process, _) = opened?;
+        (self.child, _) = opened?;
         self.known.clear();
         self.known_bytes = 0;
         self.since = Instant::now();
@@ -560,8 +571,17 @@ fn refuse(tasks: Vec<Task>, end: &Failure) {
     }
 }
 
+/// Sees a child off that ended by itself, and says how it did.
+fn ending(child: &mut Conversation) -> String {
+    match child.end(LAST_BREATH) {
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        Some(Exit::Code(code)) => format!("exit code {code}"),
+        None => "it closed its pipes".to_owned(),
+    }
+}
+
 /// Starts a child and hears its first words.
-fn open(options: &Options, index: usize) -> Result<(Process, GpuHeader), Unavailable> {
+fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Unavailable> {
     let mut command = Command::new(&options.program);
     command
         .args(&options.arguments)
@@ -570,22 +590,24 @@ fn open(options: &Options, index: usize) -> Result<(Process, GpuHeader), Unavail
         .env("CUDA_MODULE_LOADING", "EAGER")
         .env("CUDA_CACHE_DISABLE", "1");
     let failed = |reason: String| Unavailable(format!("the child process for a GPU did not start: {reason}"));
-    let mut process = Process::start(&mut command)
-        .map_err(|error| failed(format!("{}: {error}", options.program.display())))?;
-    let (header, _) = match process.receive(Instant::now() + START_LIMIT) {
+    let mut child = Conversation::start(command, Kept::First(STDERR_KEPT), wire::MOST, |mut command| {
+        command.spawn()
+    })
+    .map_err(|error| failed(format!("{}: {error}", options.program.display())))?;
+    let (header, _) = match child.receive(u64::MAX, Instant::now() + START_LIMIT) {
         Ok(frame) => frame,
         Err(silence) => {
             let how = match silence {
-                Silence::Gone => process.end(),
+                Silence::Gone => ending(&mut child),
                 Silence::Late => format!("nothing heard within {START_LIMIT:?}"),
-                Silence::Noise(noise) => noise,
+                Silence::Noise(noise) => noise.to_string(),
             };
-            let said = process.said();
+            let said = child.said();
             return Err(failed(format!("{how} {said}").trim_end().to_owned()));
         }
     };
     match serde_json::from_slice(&header) {
-        Ok(Answer::Hello(gpu)) => Ok((process, gpu)),
+        Ok(Answer::Hello(gpu)) => Ok((child, gpu)),
         Ok(Answer::Unavailable(reason)) => Err(Unavailable(reason)),
         Ok(other) => Err(failed(format!("it began with {other:?}"))),
         Err(error) => Err(failed(error.to_string())),

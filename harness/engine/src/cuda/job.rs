@@ -30,32 +30,60 @@ pub struct Job {
     pub compiled: Compiled,
 }
 
+/// What is wrong with the numbers in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadJob {
+    /// A storage is not inside the arena.
+    #[error("a storage of {len} bytes at {start} in an arena of {arena}")]
+    Storage {
+        /// Where it begins.
+        start: usize,
+        /// Its bytes.
+        len: usize,
+        /// The arena's bytes.
+        arena: usize,
+    },
+    /// An address is not inside the arena, or not aligned.
+    #[error("an address at byte {0} of the arena")]
+    Address(usize),
+    /// There are fewer storages.
+    #[error("there is no storage {0}")]
+    NoStorage(usize),
+    /// There are fewer kernels.
+    #[error("there is no kernel {0}")]
+    NoKernel(usize),
+    /// No parameter has so many bytes.
+    #[error("a parameter of {0} bytes")]
+    Param(usize),
+}
+
 impl Job {
-    /// What is wrong with the numbers in a job, in words, so that a mistake in making it, or in its file, is not taken for a
+    /// Whether the numbers in a job hold, so that a mistake in making it, or in its file, is not taken for a
     /// kernel's.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), BadJob> {
         let inside =
             |start: usize, len: usize| start.checked_add(len).is_some_and(|end| end <= self.arena.len());
-        if let Some((start, len)) = self.storages.iter().find(|&&(start, len)| !inside(start, len)) {
-            return Err(format!(
-                "a storage of {len} bytes at {start} in an arena of {}",
-                self.arena.len()
-            ));
+        if let Some(&(start, len)) = self.storages.iter().find(|&&(start, len)| !inside(start, len)) {
+            return Err(BadJob::Storage {
+                start,
+                len,
+                arena: self.arena.len(),
+            });
         }
-        if let Some(at) = self.addresses.iter().find(|&&at| at % 8 != 0 || !inside(at, 8)) {
-            return Err(format!("an address at byte {at} of the arena"));
+        if let Some(&at) = self.addresses.iter().find(|&&at| at % 8 != 0 || !inside(at, 8)) {
+            return Err(BadJob::Address(at));
         }
         let storage = |&index: &usize| {
             if index < self.storages.len() {
                 Ok(())
             } else {
-                Err(format!("there is no storage {index}"))
+                Err(BadJob::NoStorage(index))
             }
         };
         self.may_hold_addresses.iter().try_for_each(storage)?;
         for invocation in &self.compiled.invocations {
             if invocation.kernel >= self.compiled.kernels.len() {
-                return Err(format!("there is no kernel {}", invocation.kernel));
+                return Err(BadJob::NoKernel(invocation.kernel));
             }
             for param in &invocation.params {
                 match param {
@@ -63,7 +91,7 @@ impl Job {
                     Param::TensorMap(map) => storage(&map.storage)?,
                     Param::Bytes(bytes) if [1, 2, 4, 8].contains(&bytes.len()) => {}
                     Param::Bytes(bytes) => {
-                        return Err(format!("a parameter of {} bytes", bytes.len()));
+                        return Err(BadJob::Param(bytes.len()));
                     }
                 }
             }

@@ -15,7 +15,6 @@ mod driver;
 mod executor;
 pub mod job;
 pub mod made;
-mod process;
 pub mod record;
 pub mod sweep;
 mod wire;
@@ -39,7 +38,7 @@ use self::record::{Missing, Release, Shelf, ShelfError};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
 use crate::{
     Complaint, DAMAGED_RECORDING, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING,
-    Trap, words,
+    Trap, translation,
 };
 
 /// `cuda@V`.
@@ -299,7 +298,7 @@ pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
             printed: Vec::new(),
             remark: None,
         })),
-        Ran::Faulted { name, message } if name == words::ASSERT_FAILED => {
+        Ran::Faulted { name, message } if name == translation::ASSERT_FAILED => {
             Outcome::Trapped(Trap::Assert, complaint(name, message))
         }
         Ran::Faulted { name, message } => Outcome::Trapped(Trap::Raised, complaint(name, message)),

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata};
+use cerith_toolchain::conversation::frame::Most;
 use serde::{Deserialize, Serialize};
 
-use super::job::{Job, Ran};
+use super::job::{BadJob, Job, Ran};
 
-/// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
-pub(super) const LENGTHS: usize = 12;
-
-/// More than any header has; a longer one means that something else writes to the pipe.
-const HEADER_MOST: usize = 256 << 20;
-
-/// More than any frame's blobs have.
-const BLOBS_MOST: u64 = 1 << 40;
+/// More than any frame has; a longer one means that something else writes to the pipe.
+pub(super) const MOST: Most = Most {
+    header: 256 << 20,
+    blobs: 1 << 40,
+};
 
 /// To a child: a batch. The blobs are the new kernels' cubins, then the jobs' arenas.
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,16 +65,11 @@ impl JobHeader {
     }
 
     /// The job again, or what is wrong with its numbers.
-    pub(super) fn job(self, arena: Vec<u8>, kernels: &[Arc<Kernel>]) -> Result<Job, String> {
+    pub(super) fn job(self, arena: Vec<u8>, kernels: &[Arc<Kernel>]) -> Result<Job, BadJob> {
         let kernels = self
             .kernels
             .iter()
-            .map(|&number| {
-                kernels
-                    .get(number)
-                    .cloned()
-                    .ok_or_else(|| format!("there is no kernel {number}"))
-            })
+            .map(|&number| kernels.get(number).cloned().ok_or(BadJob::NoKernel(number)))
             .collect::<Result<_, _>>()?;
         let job = Job {
             arena,
@@ -221,36 +214,4 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(len)?;
     *bytes = rest;
     Some(front)
-}
-
-/// A frame of a header and blobs.
-pub(super) fn frame(header: &impl Serialize, blobs: &[&[u8]]) -> Result<Vec<u8>, String> {
-    let len: usize = blobs.iter().map(|blob| blob.len()).sum();
-    let mut frame = Vec::with_capacity(LENGTHS + 4096 + len);
-    frame.resize(LENGTHS, 0);
-    serde_json::to_writer(&mut frame, header).map_err(|error| error.to_string())?;
-    let header = u32::try_from(frame.len() - LENGTHS).map_err(|_| "a header of 4 GiB".to_owned())?;
-    frame[..4].copy_from_slice(&header.to_le_bytes());
-    frame[4..LENGTHS].copy_from_slice(&(len as u64).to_le_bytes());
-    for blob in blobs {
-        frame.extend_from_slice(blob);
-    }
-    Ok(frame)
-}
-
-/// Lengths of a frame's header and blobs from its first bytes, once they are there.
-pub(super) fn lengths(frame: &[u8]) -> Result<Option<(usize, usize)>, String> {
-    let Some((head, blobs)) = frame
-        .first_chunk::<4>()
-        .zip(frame.get(4..).and_then(|rest| rest.first_chunk::<8>()))
-    else {
-        return Ok(None);
-    };
-    let (head, blobs) = (u32::from_le_bytes(*head) as usize, u64::from_le_bytes(*blobs));
-    match usize::try_from(blobs) {
-        Ok(bytes) if head <= HEADER_MOST && blobs < BLOBS_MOST => Ok(Some((head, bytes))),
-        _ => Err(format!(
-            "a frame with a header of {head} bytes and {blobs} bytes more"
-        )),
-    }
 }

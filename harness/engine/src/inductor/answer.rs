@@ -9,7 +9,7 @@ use cerith_toolchain::inductor::{Induction, Undefined, Way};
 use cerith_toolchain::response::{Phase, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, Finished, Outcome, Position, interpret, words};
+use crate::{Complaint, Finished, Outcome, Position, interpret, translation};
 
 /// Exceptions that only wrap what went wrong while Inductor generated or loaded code.
 const WRAPPERS: &[&str] = &["BackendCompilerFailed", "InductorError", "TorchRuntimeError"];
@@ -98,7 +98,7 @@ fn given(one: &Undefined) -> String {
 /// An exception of torch's.
 pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &Raised) -> Outcome {
     if raised.phase == Phase::Import {
-        return words::stopped(case, raised, "");
+        return translation::stopped(case, raised, "");
     }
     let name = |kind: &str| kind.rsplit('.').next().unwrap_or_default().to_owned();
     // The outermost says it in torch's words, unless it only wraps.
@@ -120,7 +120,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
         position: raised
             .location
             .as_ref()
-            .map(|location| words::position(case, location)),
+            .map(|location| translation::position(case, location)),
         detail: Some(raised.traceback.clone()),
         launch: None,
         raised: raised.origin.clone(),

@@ -40,7 +40,7 @@ use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};
 use self::launch::Modules;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
 use crate::id::By;
-use crate::{Complaint, EngineId, Outcome, words};
+use crate::{Complaint, EngineId, Outcome, translation};
 
 /// How many cases' outcomes wait for an engine to take its part.
 const WAITING: usize = 32;
@@ -264,7 +264,7 @@ impl Shared {
         let induction = match answer {
             Ok(induction) => induction,
             Err(failure) => {
-                let outcome = words::unanswered(case, failure)?;
+                let outcome = translation::unanswered(case, failure)?;
                 return Ok(vec![outcome; self.executing.len()]);
             }
         };
@@ -308,9 +308,9 @@ impl Shared {
             .collect();
         InductorRequest {
             request: Request {
-                module: words::module(case, &case.module),
+                module: translation::module(case, &case.module),
                 storages,
-                launches: words::launches(case),
+                launches: translation::launches(case),
                 device: Device::Cuda,
                 driver: Driver::Fake,
                 inspectable: case.inspectable,
@@ -351,7 +351,7 @@ fn ways(case: &Case) -> Vec<Way> {
     };
     let call = |args: &Vec<(String, ArgValue)>| {
         args.iter()
-            .map(|(name, value)| (name.clone(), words::value(value)))
+            .map(|(name, value)| (name.clone(), translation::value(value)))
             .collect()
     };
     vec![Way {

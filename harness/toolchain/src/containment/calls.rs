@@ -162,19 +162,19 @@ const NOBODY: u32 = libc::ECONNREFUSED as u32;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Restricts the calling thread.
-pub(super) fn confine(gpu: bool) -> Result<(), String> {
+pub(super) fn confine(gpu: bool) -> Result<(), seccompiler::Error> {
     for program in programs(gpu)? {
-        apply_filter(&program).map_err(|error| error.to_string())?;
+        apply_filter(&program)?;
     }
     Ok(())
 }
 
 /// Restricts the calling thread, to see whether that can be done; why it cannot.
-pub(super) fn refused() -> Option<String> {
+pub(super) fn refused() -> Option<seccompiler::Error> {
     confine(false).err()
 }
 
-fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
+fn programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let sending = if gpu { &[] } else { SENDING };
     let mut rules: Rules = DENIED
         .iter()
@@ -234,7 +234,7 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
 
 /// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started;
 /// and, but for a GPU's driver, files that are in memory alone.
-pub(super) fn afterwards(gpu: bool) -> Result<String, String> {
+pub(super) fn afterwards(gpu: bool) -> Result<String, seccompiler::Error> {
     let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
     if !gpu {
         rules.insert(libc::SYS_memfd_create, vec![]);
@@ -255,14 +255,14 @@ pub(super) fn afterwards(gpu: bool) -> Result<String, String> {
 }
 
 /// A program that answers some calls with an error.
-fn denying(rules: Rules, error: u32) -> Result<BpfProgram, String> {
+fn denying(rules: Rules, error: u32) -> Result<BpfProgram, seccompiler::Error> {
     program(rules, SeccompAction::Allow, SeccompAction::Errno(error))
 }
 
 /// A program that answers every call with `ENOSYS` but those that workers have a use for. Among what it does not know are
 /// `clone3`, whose flags no program can read (the C library then takes `clone`), and the second set of numbers that x86-64
 /// has for the same calls.
-fn allowing() -> Result<BpfProgram, String> {
+fn allowing() -> Result<BpfProgram, seccompiler::Error> {
     let rules: Rules = allowed::calls().map(|call| (call, vec![])).collect();
     program(
         rules,
@@ -271,37 +271,45 @@ fn allowing() -> Result<BpfProgram, String> {
     )
 }
 
-fn program(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<BpfProgram, String> {
-    let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    SeccompFilter::new(rules, others, these, processor)
-        .and_then(BpfProgram::try_from)
-        .map_err(|error| error.to_string())
+fn program(
+    rules: Rules,
+    others: SeccompAction,
+    these: SeccompAction,
+) -> Result<BpfProgram, seccompiler::Error> {
+    let processor = TargetArch::try_from(std::env::consts::ARCH)?;
+    let filter = SeccompFilter::new(rules, others, these, processor)?;
+    Ok(BpfProgram::try_from(filter)?)
 }
 
 fn all(
-    conditions: impl IntoIterator<Item = Result<SeccompCondition, String>>,
-) -> Result<SeccompRule, String> {
+    conditions: impl IntoIterator<Item = Result<SeccompCondition, seccompiler::Error>>,
+) -> Result<SeccompRule, seccompiler::Error> {
     let conditions = conditions.into_iter().collect::<Result<_, _>>()?;
-    SeccompRule::new(conditions).map_err(|error| error.to_string())
+    Ok(SeccompRule::new(conditions)?)
 }
 
-fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(|error| error.to_string())
+fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
+    Ok(SeccompCondition::new(
+        argument,
+        SeccompCmpArgLen::Dword,
+        how,
+        value,
+    )?)
 }
 
-fn is(argument: u8, value: u64) -> Result<SeccompCondition, String> {
+fn is(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
     condition(argument, SeccompCmpOp::Eq, value)
 }
 
-fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, String> {
+fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
     condition(argument, SeccompCmpOp::Ne, value)
 }
 
-fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, String> {
+fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
     condition(argument, SeccompCmpOp::MaskedEq(mask), value)
 }
 
 /// A socket's kind, without the flags beside it.
-fn is_kind(kind: libc::c_int) -> Result<SeccompCondition, String> {
+fn is_kind(kind: libc::c_int) -> Result<SeccompCondition, seccompiler::Error> {
     masked(1, 0xf, kind as u64)
 }

@@ -7,8 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::error::BadLaunch;
 use super::value::{Wired, check_value, read};
-use super::{MemoryHeader, RaisedHeader, check, framed, header_of, memories, raised_by};
+use super::{BadAnswer, BadRequest, MemoryHeader, RaisedHeader, check, header_of, memories, raised_by};
+use crate::conversation::frame;
 use crate::inductor::{Compiled, Emitted, Induction, InductorRequest, Undefined, Way};
 use crate::pool::Limits;
 use crate::request::Value;
@@ -45,7 +47,7 @@ impl<'a> ModeHeader<'a> {
 }
 
 /// The frame that asks, or what is wrong with what is asked.
-pub(crate) fn frame(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, String> {
+pub(crate) fn frame(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     let request = &asked.request;
     check(request)?;
     let mut header = header_of(request, limits)?;
@@ -55,7 +57,10 @@ pub(crate) fn frame(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, 
         modes: asked.ways.iter().map(ModeHeader::new).collect(),
         runs: asked.runs,
     });
-    framed(&header, request.storages.iter().map(|storage| &*storage.bytes))
+    Ok(frame::frame(
+        &header,
+        request.storages.iter().map(|storage| &*storage.bytes),
+    )?)
 }
 
 #[derive(Deserialize)]
@@ -86,7 +91,7 @@ pub(crate) fn between(
     blobs: &[u8],
     asked: &InductorRequest,
     execute: &mut dyn FnMut(Emitted) -> Option<Vec<Vec<u8>>>,
-) -> Result<Option<Vec<u8>>, String> {
+) -> Result<Option<Vec<u8>>, BadAnswer> {
     if !header.starts_with(b"{\"launch\":") {
         return Ok(None);
     }
@@ -96,39 +101,35 @@ pub(crate) fn between(
     if let Some(after) = &after
         && !after.iter().map(Vec::len).eq(sizes)
     {
-        return Err("other storages after a launch than before".to_owned());
+        return Err(BadAnswer::OtherStorages);
     }
     let blobs = after.iter().flatten().map(Vec::as_slice);
-    framed(&Go { go: after.is_some() }, blobs).map(Some)
+    Ok(Some(frame::frame(&Go { go: after.is_some() }, blobs)?))
 }
 
-fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitted, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("a launch: {error}");
-    let Question { launch } = serde_json::from_slice(header).map_err(|error| wrong(&error))?;
+fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitted, BadLaunch> {
+    let Question { launch } = serde_json::from_slice(header)?;
     if launch.mode >= asked.ways.len() || launch.run >= asked.runs {
-        return Err(wrong(&"of a run that nobody asked for"));
+        return Err(BadLaunch::Unasked);
     }
     let mut rest = blobs;
     let mut storages: Vec<Arc<[u8]>> = Vec::with_capacity(launch.storages.len());
     for &size in &launch.storages {
-        let (these, others) = rest
-            .split_at_checked(size)
-            .ok_or_else(|| wrong(&"it is cut short"))?;
+        let (these, others) = rest.split_at_checked(size).ok_or(BadLaunch::Short)?;
         rest = others;
         storages.push(these.into());
     }
     let values = |all: Vec<(String, Json)>| {
         all.into_iter()
             .map(|(name, json)| {
-                let value = read(&json).ok_or_else(|| format!("no such value: {json}"))?;
+                let value = read(&json).ok_or(BadLaunch::Value(json))?;
                 Ok((name, value))
             })
-            .collect::<Result<Vec<_>, String>>()
-            .map_err(|error| wrong(&error))
+            .collect::<Result<Vec<_>, BadLaunch>>()
     };
     let args = values(launch.args)?;
     for (_, value) in &args {
-        check_value(value, &launch.storages).map_err(|error| wrong(&error))?;
+        check_value(value, &launch.storages)?;
     }
     Ok(Emitted {
         run: launch.run,
@@ -174,26 +175,29 @@ pub(crate) fn induction(
     header: &[u8],
     blobs: &[u8],
     asked: &InductorRequest,
-) -> Result<(Induction, bool), String> {
-    let answer: Answer = serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
+) -> Result<(Induction, bool), BadAnswer> {
+    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let request = &asked.request;
     if answer.modes.len() > asked.ways.len() || answer.mode.is_some_and(|mode| mode >= asked.ways.len()) {
-        return Err("an answer to what nobody asked for".to_owned());
+        return Err(BadAnswer::Unasked);
     }
     if answer.raised.is_none() && answer.modes.len() < asked.ways.len() {
-        return Err("an answer without some of its parts".to_owned());
+        return Err(BadAnswer::Parts);
     }
     let mut rest = blobs;
     let mut ways = Vec::with_capacity(answer.modes.len());
     for mode in answer.modes {
         if mode.runs.len() != asked.runs {
-            return Err(format!("{} runs for {}", mode.runs.len(), asked.runs));
+            return Err(BadAnswer::Runs {
+                found: mode.runs.len(),
+                asked: asked.runs,
+            });
         }
         let runs = mode
             .runs
             .into_iter()
             .map(|run| run.map(|run| memories(run, &mut rest, request)).transpose())
-            .collect::<Result<_, String>>()?;
+            .collect::<Result<_, BadAnswer>>()?;
         ways.push(Compiled {
             runs,
             launches: mode.launches,
@@ -259,10 +263,8 @@ mod tests {
     }
 
     fn header(frame: &[u8]) -> Json {
-        let (head, _) = super::super::lengths(frame)
-            .expect("lengths")
-            .expect("all of them");
-        let start = super::super::LENGTHS;
+        let start = frame::LENGTHS;
+        let head = u32::from_le_bytes(*frame.first_chunk().expect("a length")) as usize;
         serde_json::from_slice(&frame[start..start + head]).expect("JSON")
     }
 
@@ -318,17 +320,17 @@ mod tests {
         assert_eq!(launch.options, [("num_warps".to_owned(), Value::Int(4))]);
         let answer = br#"{"raised":null}"#;
         let other = between(answer, &[], &asked, &mut |_| panic!("no launch"));
-        assert_eq!(other, Ok(None));
+        assert!(matches!(other, Ok(None)), "{other:?}");
     }
 
     #[test]
-    fn impossible_launches_are_refused() {
+    fn malformed_launches_are_refused() {
         let check = |from: &str, to: &str, expected: &str| {
             let text = LAUNCH.replace(char::is_whitespace, "").replacen(from, to, 1);
             let answer = between(text.as_bytes(), &[0; 8], &asked(), &mut |_| {
                 Some(vec![vec![0; 8]])
             });
-            let problem = answer.expect_err("it is refused");
+            let problem = answer.expect_err("it is refused").to_string();
             assert!(problem.starts_with(expected), "{problem}");
         };
         check(

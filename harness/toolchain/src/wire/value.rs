@@ -6,6 +6,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
+use super::error::BadView;
 use crate::request::{Descriptor, Tensor, Value};
 
 /// A value as the wire has it: JSON's own, or a list of a letter and its contents.
@@ -135,12 +136,12 @@ fn numbers(json: &Json) -> Option<Vec<i64>> {
 }
 
 /// Whether tensors in a value are views of the storages that there are.
-pub(crate) fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> {
+pub(crate) fn check_value(value: &Value, sizes: &[usize]) -> Result<(), BadView> {
     match value {
         Value::Descriptor(descriptor) => check_value(&Value::Tensor(descriptor.base.clone()), sizes),
         Value::Tensor(tensor) => {
             let Some(&size) = sizes.get(tensor.storage) else {
-                return Err(format!("there is no storage {}", tensor.storage));
+                return Err(BadView::NoStorage(tensor.storage));
             };
             if tensor.shape.len() != tensor.strides.len()
                 || tensor
@@ -150,7 +151,7 @@ pub(crate) fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> 
                     .any(|&number| number < 0)
                 || tensor.offset < 0
             {
-                return Err(format!("impossible {tensor:?}"));
+                return Err(BadView::Malformed(tensor.clone()));
             }
             let elements = tensor.shape.iter().zip(&tensor.strides).try_fold(
                 i128::from(tensor.offset) + 1,
@@ -162,9 +163,10 @@ pub(crate) fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> 
             );
             let end = elements.map(|end| end.saturating_mul(tensor.dtype.size() as i128));
             if !tensor.shape.contains(&0) && end.is_none_or(|end| end > size as i128) {
-                return Err(format!(
-                    "a view outside of its storage of {size} bytes: {tensor:?}"
-                ));
+                return Err(BadView::Outside {
+                    size,
+                    tensor: tensor.clone(),
+                });
             }
             Ok(())
         }

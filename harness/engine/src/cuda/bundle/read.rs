@@ -5,6 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use cerith_toolchain::compiled::Kernel;
+use cerith_toolchain::conversation::frame;
 use flate2::read::ZlibDecoder;
 
 use super::format::{
@@ -245,11 +246,11 @@ impl<R: Read> Reader<R> {
         if frame.len() as u64 != wanted {
             return Err(self.damaged("it unpacks to another length"));
         }
-        let lengths = wire::lengths(&frame).map_err(|what| self.damaged(&what))?;
+        let lengths = frame::lengths(&frame, wire::MOST).map_err(|bad| self.damaged(&bad.to_string()))?;
         let Some((head, blobs)) = lengths else {
             return Err(self.damaged("it has no header"));
         };
-        let body = frame.get(wire::LENGTHS..).unwrap_or_default();
+        let body = frame.get(frame::LENGTHS..).unwrap_or_default();
         if head.checked_add(blobs) != Some(body.len()) {
             return Err(self.damaged("its lengths do not add up"));
         }

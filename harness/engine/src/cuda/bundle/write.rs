@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use cerith_toolchain::compiled::Kernel;
+use cerith_toolchain::conversation::frame;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;
@@ -13,7 +14,7 @@ use super::format::{
     SECTION_MOST, Section, VERSION, checksum,
 };
 use crate::cuda::job::Ran;
-use crate::cuda::wire::{self, JobHeader, KernelHeader, RanHeader};
+use crate::cuda::wire::{JobHeader, KernelHeader, RanHeader};
 
 /// Bytes and entries after which a section is written.
 const SECTION_BYTES: usize = 8 << 20;
@@ -191,8 +192,8 @@ impl<W: Write> Writer<W> {
     }
 
     fn section(&mut self, header: &impl Serialize, blobs: &[u8]) -> Result<(), BundleError> {
-        let failed = |what: String| BundleError::Write(std::io::Error::other(what));
-        let frame = wire::frame(header, &[blobs]).map_err(failed)?;
+        let frame = frame::frame(header, [blobs])
+            .map_err(|error| BundleError::Write(std::io::Error::other(error)))?;
         // Cases are packed once and carried; results are written while a GPU waits.
         let level = match self.kind {
             Kind::Cases => Compression::default(),
@@ -203,10 +204,9 @@ impl<W: Write> Writer<W> {
         let stored = packer.finish().map_err(BundleError::Write)?;
         let length = |bytes: usize| {
             let fits = bytes <= SECTION_MOST;
-            u32::try_from(bytes)
-                .ok()
-                .filter(|_| fits)
-                .ok_or_else(|| failed(format!("a section of {bytes} bytes")))
+            u32::try_from(bytes).ok().filter(|_| fits).ok_or_else(|| {
+                BundleError::Write(std::io::Error::other(format!("a section of {bytes} bytes")))
+            })
         };
         let lengths = [length(stored.len())?, length(frame.len())?];
         let sum = checksum(self.sections, &stored);
