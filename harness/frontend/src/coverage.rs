@@ -12,7 +12,7 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 
 use crate::probe::{Probe, probe};
-use crate::{Arg, Refusal, Request, builtin, trace};
+use crate::{Refusal, Request, RequestArg, builtin, trace};
 
 /// The reference's answer about a name and a dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
         file: Arc::new(SourceFile::new("probe.py", text)),
         modules: Vec::new(),
         kernel: "probe".to_owned(),
-        positional: vec![Arg::Pointer(Elem::Num(dtype))],
+        positional: vec![RequestArg::Pointer(Elem::Num(dtype))],
         keyword: Vec::new(),
         options: Vec::new(),
         rules,

@@ -8,7 +8,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use cerith_frontend::{Arg, Refusal, Request, trace};
+//! use cerith_frontend::{RequestArg, Refusal, Request, trace};
 //! use cerith_tile::DType;
 //! use cerith_tile::ir::Elem;
 //! use cerith_tile::rules::{Rules, Version};
@@ -27,8 +27,8 @@
 //!     file: Arc::new(SourceFile::new("double.py", text)),
 //!     modules: Vec::new(),
 //!     kernel: "double".to_owned(),
-//!     positional: vec![Arg::Pointer(Elem::Num(DType::F32)), Arg::Int(1000)],
-//!     keyword: vec![("BLOCK".to_owned(), Arg::Int(64))],
+//!     positional: vec![RequestArg::Pointer(Elem::Num(DType::F32)), RequestArg::Int(1000)],
+//!     keyword: vec![("BLOCK".to_owned(), RequestArg::Int(64))],
 //!     options: Vec::new(),
 //!     rules: Rules::of(Version::new(3, 6, 0)),
 //! };
@@ -38,7 +38,7 @@
 //! assert!(traced.function.to_string().contains("load"));
 //!
 //! // What Triton's compiler would reject is refused, with the place.
-//! request.keyword[0].1 = Arg::Int(100);
+//! request.keyword[0].1 = RequestArg::Int(100);
 //! let refused = trace(&request).unwrap_err();
 //! let Refusal::Rejected(diagnostic) = &refused.refusal else { panic!("{refused:?}") };
 //! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
@@ -69,7 +69,7 @@ mod traced;
 mod tracer;
 mod value;
 
-pub use self::request::{Arg, Descriptor, Request};
+pub use self::request::{Descriptor, Request, RequestArg};
 pub use self::traced::{Binding, Part, Refusal, Refused, Traced, Use};
 
 /// Traces a kernel for one specialisation. The IR is verified: IR that does not verify is our own bug and comes back

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::constant::Failure;
 use crate::gap::Gap;
-use crate::request::{Arg, Request};
+use crate::request::{Request, RequestArg};
 use crate::stop::{Stop, Traced};
 
 /// What evaluating may cost in steps before the trace is given up.
@@ -39,7 +39,7 @@ pub(crate) struct Lowering {
     /// Whose language it is.
     pub rules: Rules,
     /// Launch options, those of an autotuner's configuration included; the last of a name counts.
-    pub options: Vec<(Rc<str>, Arg)>,
+    pub options: Vec<(Rc<str>, RequestArg)>,
     /// The piece of text that is being evaluated.
     pub span: Span,
     /// The call that entered the function at hand.
@@ -91,7 +91,7 @@ impl Lowering {
     }
 
     /// The value of a launch option (`num_warps`, `debug`), if the launch or the kernel's configuration gave it.
-    pub fn option(&self, name: &str) -> Option<&Arg> {
+    pub fn option(&self, name: &str) -> Option<&RequestArg> {
         self.options
             .iter()
             .rev()

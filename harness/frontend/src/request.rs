@@ -8,7 +8,7 @@ use cerith_tile::source::SourceFile;
 
 /// What a launch passes for one parameter, as far as the compiler specialises on it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arg {
+pub enum RequestArg {
     /// A tensor: a pointer to elements of this type.
     Pointer(Elem),
     /// A Python int. `i32` if it fits, else `i64`, else `u64`; 1 is known at compile time.
@@ -24,13 +24,13 @@ pub enum Arg {
     /// `tl.float32` and the like; only for `constexpr` parameters.
     DType(cerith_tile::DType),
     /// `tl.constexpr(…)`: known at compile time whatever the parameter is.
-    Constexpr(Box<Arg>),
+    Constexpr(Box<RequestArg>),
     /// A function of the kernel's module, by its dotted name.
     Global(String),
     /// A tensor descriptor that the host makes.
     Descriptor(Descriptor),
     /// A tuple of arguments.
-    Tuple(Vec<Arg>),
+    Tuple(Vec<RequestArg>),
 }
 
 /// A host's tensor descriptor, as far as the compiler specialises on it.
@@ -56,11 +56,11 @@ pub struct Request {
     /// The kernel's name; `make.kernel` for `kernel` defined inside the function `make`.
     pub kernel: String,
     /// Arguments given by position.
-    pub positional: Vec<Arg>,
+    pub positional: Vec<RequestArg>,
     /// Arguments given by name.
-    pub keyword: Vec<(String, Arg)>,
+    pub keyword: Vec<(String, RequestArg)>,
     /// Launch options that a kernel can see or that change its meaning: `num_warps`, `num_stages`, `debug`.
-    pub options: Vec<(String, Arg)>,
+    pub options: Vec<(String, RequestArg)>,
     /// Whose language it is.
     pub rules: Rules,
 }

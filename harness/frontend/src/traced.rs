@@ -4,7 +4,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 use cerith_tile::source::Sources;
 
-use crate::request::Arg;
+use crate::request::RequestArg;
 
 /// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Traced {
     /// For each of the function's parameters, the argument that it takes.
     pub bindings: Vec<Binding>,
     /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
-    pub arguments: Vec<(String, Arg)>,
+    pub arguments: Vec<(String, RequestArg)>,
     /// What the kernel's own lines use of Triton's language, in order.
     pub uses: Vec<Use>,
 }

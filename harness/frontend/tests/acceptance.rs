@@ -10,7 +10,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use common::{I32, Program};
 
 /// Programs that come out otherwise here, what comes out, and why.
@@ -147,7 +147,8 @@ fn programs_are_accepted_as_by_the_compiler() {
         let (name, rest) = entry.split_once('\n').expect("a name's line");
         let (body, verdict) = rest.split_once("--- ").expect("a verdict");
         let body: String = body.lines().map(|line| ["    ", line, "\n"].concat()).collect();
-        let program = Program::whole(&format!("{preamble}{body}")).args([I32, Arg::Int(5), Arg::Int(3)]);
+        let program =
+            Program::whole(&format!("{preamble}{body}")).args([I32, RequestArg::Int(5), RequestArg::Int(3)]);
         let ours = outcome(&program);
         let theirs = verdict.split(':').next().unwrap_or(verdict).trim();
         let deviation = DEVIATIONS.iter().find(|(deviation, ..)| *deviation == name);

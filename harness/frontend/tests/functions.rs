@@ -8,7 +8,7 @@ mod libdevice;
 
 use std::fmt::Write as _;
 
-use cerith_frontend::{Arg, Refusal, Refused, Request, Traced, trace};
+use cerith_frontend::{Refusal, Refused, Request, RequestArg, Traced, trace};
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
@@ -34,14 +34,19 @@ def halve(a, b):
 def k(pf, ph, pb, pi, pl, pc, pu, p1, pd, p8, s, w, f, b):
 ";
 
-fn arguments() -> Vec<Arg> {
+fn arguments() -> Vec<RequestArg> {
     use DType::{BF16, F8E4NV, F16, F32, F64, I1, I8, I32, I64, U8};
     let pointers = [F32, F16, BF16, I32, I64, I8, U8, I1, F64, F8E4NV];
-    let mut arguments: Vec<Arg> = pointers
+    let mut arguments: Vec<RequestArg> = pointers
         .into_iter()
-        .map(|dtype| Arg::Pointer(Elem::Num(dtype)))
+        .map(|dtype| RequestArg::Pointer(Elem::Num(dtype)))
         .collect();
-    arguments.extend([Arg::Int(7), Arg::Int(1 << 40), Arg::Float(0.5), Arg::Bool(true)]);
+    arguments.extend([
+        RequestArg::Int(7),
+        RequestArg::Int(1 << 40),
+        RequestArg::Float(0.5),
+        RequestArg::Bool(true),
+    ]);
     arguments
 }
 

@@ -3,7 +3,7 @@
 #[macro_use]
 mod common;
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use common::{F32, I32, Program, body, calling};
 
@@ -43,7 +43,7 @@ fn python_means_the_same_in_a_module_and_in_a_kernel() {
         let text = format!(
             "HERE = tl.constexpr(({left}) == {right})\n\n@triton.jit\ndef k(p, n):\n    tl.static_assert(HERE)\n"
         );
-        accepted(&Program::new(&text).args([I32, Arg::Int(5)]), left);
+        accepted(&Program::new(&text).args([I32, RequestArg::Int(5)]), left);
     };
     let everywhere = |left: &str, right: &str| {
         module(left, right);
@@ -82,7 +82,7 @@ def k(p, n, C: tl.constexpr):
         tl.store(p, 2)
 "
     )
-    .args([I32, Arg::Int(7), Arg::Int(5)])
+    .args([I32, RequestArg::Int(7), RequestArg::Int(5)])
 );
 
 check!(
@@ -281,7 +281,7 @@ def k(p, n):
     tl.store(p, z)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -299,7 +299,7 @@ def k(p, n):
     tl.store(p, f(n, 3))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -317,7 +317,7 @@ def k(p, n):
     tl.store(p, apply(twice, n))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -333,7 +333,7 @@ def make(width=8):
 "
     )
     .kernel("make.k")
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -349,7 +349,7 @@ def make(width):
 k = make(4)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -369,7 +369,7 @@ def k(p, n):
     tl.store(p, (n + C + E + F).to(D).to(tl.int32))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -394,7 +394,7 @@ def twice(a):
     return a * 2
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -405,7 +405,7 @@ tl.store(p, n.to(tl.int64))
 tl.store(p, n + 1)
 "
     )
-    .args([I32, Arg::Int(1)])
+    .args([I32, RequestArg::Int(1)])
 );
 
 check!(
@@ -417,7 +417,7 @@ def k(p, n):
     tl.store(p, n)
 "
     )
-    .args([I32, Arg::Int(1)])
+    .args([I32, RequestArg::Int(1)])
 );
 
 check!(
@@ -431,15 +431,15 @@ def k(a, b, c, d, e, f, g: tl.int64, h: 'fp64', i, j: tl.constexpr, *, z=3):
     )
     .args([
         F32,
-        Arg::Int(1 << 31),
-        Arg::Int(1 << 63),
-        Arg::Bool(true),
-        Arg::Float(0.5),
-        Arg::None,
-        Arg::Int(1),
-        Arg::Int(1),
-        Arg::Tuple(vec![I32, Arg::Int(1), Arg::Int(7)]),
-        Arg::DType(DType::F16),
+        RequestArg::Int(1 << 31),
+        RequestArg::Int(1 << 63),
+        RequestArg::Bool(true),
+        RequestArg::Float(0.5),
+        RequestArg::None,
+        RequestArg::Int(1),
+        RequestArg::Int(1),
+        RequestArg::Tuple(vec![I32, RequestArg::Int(1), RequestArg::Int(7)]),
+        RequestArg::DType(DType::F16),
     ])
 );
 
@@ -463,7 +463,7 @@ def k(p, n, B: tl.constexpr, EVEN: tl.constexpr):
         tl.store(p, n + B)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -503,7 +503,7 @@ def k(p, n):
     tl.store(p, a.x + a.y + b.y)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -529,7 +529,7 @@ def k(p, n, B: tl.constexpr):
     tl.store(p, n + x[0])
 "
     )
-    .args([I32, Arg::Int(5), Arg::Int(64)])
+    .args([I32, RequestArg::Int(5), RequestArg::Int(64)])
 );
 
 check!(
@@ -545,7 +545,7 @@ def k(p, n):
     tl.store(p, n + f())
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
     .version(2)
 );
 
@@ -571,7 +571,7 @@ def k(p, n):
     tl.store(p, tl.aggregate_replace(a, x=a.y * a.scale).x)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -590,5 +590,5 @@ def k(p, n):
     tl.store(p + o, tl.map_elementwise(f, o))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );

@@ -6,12 +6,12 @@ mod common;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use cerith_frontend::{Arg, Refusal, trace};
+use cerith_frontend::{Refusal, RequestArg, trace};
 use common::{I32, Program};
 
 /// What is said of a kernel of a tensor and an int, and of which place.
 fn said(name: &str, text: &str) -> String {
-    let program = Program::whole(text).args([I32, Arg::Int(5)]);
+    let program = Program::whole(text).args([I32, RequestArg::Int(5)]);
     let Err(refused) = trace(program.request()) else {
         return "accepted".to_owned();
     };

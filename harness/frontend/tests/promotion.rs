@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cerith_frontend::{Arg, Refusal, Request, trace};
+use cerith_frontend::{Refusal, Request, RequestArg, trace};
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, OpKind};
 use cerith_tile::rules::{Rules, Version};
@@ -29,7 +29,7 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
         }
     }
     let _ = writeln!(text, "    tl.device_print('r', {expression})");
-    let pointer = |at: usize| Arg::Pointer(Elem::Num(dtypes.get(at).copied().unwrap_or(DType::F32)));
+    let pointer = |at: usize| RequestArg::Pointer(Elem::Num(dtypes.get(at).copied().unwrap_or(DType::F32)));
     let request = Request {
         file: SourceFile::new("k.py", text).into(),
         modules: Vec::new(),

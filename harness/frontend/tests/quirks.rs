@@ -4,7 +4,7 @@
 #[macro_use]
 mod common;
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::quirk::Quirk;
@@ -31,7 +31,7 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, Arg::Int(1)])
+    .args([I32, RequestArg::Int(1)])
     .following(Quirk::ArgumentsOfOneAreTensors)
 );
 
@@ -44,7 +44,7 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, Arg::Int(1 << 31)])
+    .args([I32, RequestArg::Int(1 << 31)])
     .following(Quirk::WideArgumentsAreShort)
 );
 
@@ -57,7 +57,7 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, Arg::Bool(true)])
+    .args([I32, RequestArg::Bool(true)])
     .following(Quirk::BoolArgumentsAreInts)
 );
 
@@ -131,7 +131,7 @@ def k(p, x, s):
     tl.store(p + i[:, None] * 16 + i[None, :], tl.dot_scaled(a, None, 'bf16', b, scales, 'e5m2'))
 "
     )
-    .args([F32, F32, Arg::Pointer(Elem::Num(DType::U8))])
+    .args([F32, F32, RequestArg::Pointer(Elem::Num(DType::U8))])
     .following(Quirk::ScaledDotsByParts)
 );
 

@@ -3,7 +3,7 @@
 #[macro_use]
 mod common;
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use common::{F32, I32, Program, body, calling};
@@ -15,8 +15,8 @@ check!(
 );
 check!(not_a_kernel, Program::new("k = 3\n"));
 check!(missing_argument, body("pass").args([I32]));
-check!(unknown_argument, body("pass").arg("nn", Arg::Int(3)));
-check!(argument_given_twice, body("pass").arg("n", Arg::Int(3)));
+check!(unknown_argument, body("pass").arg("nn", RequestArg::Int(3)));
+check!(argument_given_twice, body("pass").arg("n", RequestArg::Int(3)));
 check!(too_many_arguments, body("pass").args([I32, I32, I32]));
 check!(
     tensor_for_a_constexpr,
@@ -25,7 +25,7 @@ check!(
 check!(
     constexpr_that_is_not_specialised_on,
     Program::new("@triton.jit(do_not_specialize=['C'])\ndef k(p, C: tl.constexpr):\n    pass\n")
-        .args([I32, Arg::Int(4)])
+        .args([I32, RequestArg::Int(4)])
 );
 check!(
     called_constexpr_that_is_not_specialised_on,
@@ -38,9 +38,12 @@ check!(
 );
 check!(
     string_for_a_plain_parameter,
-    body("pass").args([I32, Arg::Str("a".into())])
+    body("pass").args([I32, RequestArg::Str("a".into())])
 );
-check!(int_past_64_bits, body("pass").args([I32, Arg::Int(1 << 64)]));
+check!(
+    int_past_64_bits,
+    body("pass").args([I32, RequestArg::Int(1 << 64)])
+);
 check!(undefined, body("tl.store(p, m)"));
 check!(bound_on_one_path, body("if n > 3:\n    x = 1\ntl.store(p, x)"));
 check!(
@@ -62,7 +65,7 @@ check!(
 );
 check!(
     loop_changes_a_specialised_argument,
-    body("while n > 0:\n    n -= 1").args([I32, Arg::Int(1)])
+    body("while n > 0:\n    n -= 1").args([I32, RequestArg::Int(1)])
 );
 check!(
     branch_changes_type,
@@ -92,7 +95,7 @@ def k(p, n):
     tl.store(p, f(n, True))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 check!(
     recursion,
@@ -106,7 +109,7 @@ def k(p, n):
     tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 check!(
     wrong_call,
@@ -135,7 +138,8 @@ check!(
 check!(string_variable, body("s = 'abc'"));
 check!(
     float_condition,
-    Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    if C:\n        pass\n").args([Arg::Float(0.5)])
+    Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    if C:\n        pass\n")
+        .args([RequestArg::Float(0.5)])
 );
 check!(ambiguous_condition, body("if tl.arange(0, 4) > n:\n    pass"));
 check!(while_true, body("while True:\n    n += 1"));
@@ -168,7 +172,7 @@ def k(p, n):
     f(0)
 "
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 check!(with_block, body("with tl.constexpr(1):\n    pass"));
 check!(matrix_multiply_operator, body("x = n @ n"));
@@ -205,7 +209,7 @@ check!(
     Program::new(
         "@triton.jit\ndef k(p: 'const *i32', n):\n    q = p\n    for i in range(n):\n        tl.atomic_add(q, 1)\n        q += 1\n"
     )
-    .args([I32, Arg::Int(5)])
+    .args([I32, RequestArg::Int(5)])
 );
 check!(
     store_through_a_pointer_made_of_a_constant_one,
@@ -217,12 +221,12 @@ check!(
 check!(
     cast_between_8_bit_floats,
     Program::new("@triton.jit\ndef k(p, q):\n    tl.store(q, tl.load(p).to(tl.float8e5))\n").args([
-        Arg::Pointer(Elem::Num(DType::F8E4NV)),
-        Arg::Pointer(Elem::Num(DType::F8E5))
+        RequestArg::Pointer(Elem::Num(DType::F8E4NV)),
+        RequestArg::Pointer(Elem::Num(DType::F8E5))
     ])
 );
 check!(
     cast_between_8_bit_floats_that_nothing_uses,
     Program::new("@triton.jit\ndef k(p):\n    x = tl.load(p).to(tl.float8e5)\n")
-        .args([Arg::Pointer(Elem::Num(DType::F8E4NV))])
+        .args([RequestArg::Pointer(Elem::Num(DType::F8E4NV))])
 );

@@ -2,13 +2,13 @@
 
 mod common;
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use common::{I32, Program};
 use proptest::prelude::*;
 
 fn deep(text: &str) {
     let refusal = Program::new(&format!("@triton.jit\ndef k(p, n):\n{text}\n"))
-        .args([I32, Arg::Int(5)])
+        .args([I32, RequestArg::Int(5)])
         .show();
     assert!(!refusal.is_empty());
 }
@@ -71,7 +71,7 @@ fn module_level_work_is_bounded() {
         "x = 3\nfor i in range(60):\n    x = x * x",
     ] {
         let program = Program::new(&format!("{text}\n@triton.jit\ndef k(p, n):\n    pass\n"));
-        assert!(!program.args([I32, Arg::Int(5)]).show().is_empty());
+        assert!(!program.args([I32, RequestArg::Int(5)]).show().is_empty());
     }
 }
 

@@ -8,7 +8,7 @@ mod common;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use cerith_frontend::Arg;
+use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
@@ -153,10 +153,10 @@ fn dtype(name: &str) -> DType {
 
 /// `accepted`, or the refusal's kind and text.
 fn outcome(text: &str, elem: &str, version: Version) -> String {
-    let elem = Arg::Pointer(Elem::Num(dtype(elem)));
+    let elem = RequestArg::Pointer(Elem::Num(dtype(elem)));
     let program = Program::whole(text)
-        .args([elem, Arg::Int(5)])
-        .arg("C", Arg::Int(3))
+        .args([elem, RequestArg::Int(5)])
+        .arg("C", RequestArg::Int(3))
         .rules(Rules::of(version));
     match program.traced() {
         Ok(_) => "accepted".to_owned(),

@@ -33,7 +33,7 @@
 //!     file: Arc::new(SourceFile::new("count.py", text)),
 //!     modules: Vec::new(),
 //!     kernel: "count".to_owned(),
-//!     positional: vec![cerith_frontend::Arg::Pointer(Elem::Num(DType::I32)), cerith_frontend::Arg::Int(4)],
+//!     positional: vec![cerith_frontend::RequestArg::Pointer(Elem::Num(DType::I32)), cerith_frontend::RequestArg::Int(4)],
 //!     keyword: Vec::new(),
 //!     options: Vec::new(),
 //!     rules: Rules::default(),

@@ -18,8 +18,8 @@ use crate::engine::Failure;
 pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
     let compile_time = |value: &ArgValue| match compile_time(value) {
         // The interpreter leaves it the Python number that it is.
-        cerith_frontend::Arg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
-            cerith_frontend::Arg::Constexpr(Box::new(cerith_frontend::Arg::Float(number)))
+        cerith_frontend::RequestArg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
+            cerith_frontend::RequestArg::Constexpr(Box::new(cerith_frontend::RequestArg::Float(number)))
         }
         value => value,
     };
@@ -47,25 +47,25 @@ pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
 }
 
 /// An argument as the compiler sees it.
-fn compile_time(value: &ArgValue) -> cerith_frontend::Arg {
-    use cerith_frontend::Arg;
+fn compile_time(value: &ArgValue) -> cerith_frontend::RequestArg {
+    use cerith_frontend::RequestArg;
     match value {
-        ArgValue::None => Arg::None,
-        ArgValue::Bool(flag) => Arg::Bool(*flag),
-        ArgValue::Int(number) => Arg::Int(*number),
-        ArgValue::Float(number) => Arg::Float(*number),
-        ArgValue::Str(text) => Arg::Str(text.clone()),
-        ArgValue::DType(dtype) => Arg::DType(*dtype),
-        ArgValue::Constexpr(inner) => Arg::Constexpr(Box::new(compile_time(inner))),
-        ArgValue::Global(name) => Arg::Global(name.clone()),
-        ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Num(tensor.dtype)),
-        ArgValue::Descriptor(descriptor) => Arg::Descriptor(cerith_frontend::Descriptor {
+        ArgValue::None => RequestArg::None,
+        ArgValue::Bool(flag) => RequestArg::Bool(*flag),
+        ArgValue::Int(number) => RequestArg::Int(*number),
+        ArgValue::Float(number) => RequestArg::Float(*number),
+        ArgValue::Str(text) => RequestArg::Str(text.clone()),
+        ArgValue::DType(dtype) => RequestArg::DType(*dtype),
+        ArgValue::Constexpr(inner) => RequestArg::Constexpr(Box::new(compile_time(inner))),
+        ArgValue::Global(name) => RequestArg::Global(name.clone()),
+        ArgValue::Tensor { tensor, .. } => RequestArg::Pointer(Elem::Num(tensor.dtype)),
+        ArgValue::Descriptor(descriptor) => RequestArg::Descriptor(cerith_frontend::Descriptor {
             dtype: descriptor.base.dtype,
             block_shape: descriptor.block_shape.clone(),
             nan: descriptor.padding == Padding::Nan,
             round_f32_to_tf32: descriptor.round_f32_to_tf32,
         }),
-        ArgValue::Tuple(values) => Arg::Tuple(values.iter().map(compile_time).collect()),
+        ArgValue::Tuple(values) => RequestArg::Tuple(values.iter().map(compile_time).collect()),
     }
 }
 
@@ -116,9 +116,12 @@ fn inside<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
     })
 }
 
-fn inside_default<'a>(arg: &'a cerith_frontend::Arg, path: &[usize]) -> Option<&'a cerith_frontend::Arg> {
+fn inside_default<'a>(
+    arg: &'a cerith_frontend::RequestArg,
+    path: &[usize],
+) -> Option<&'a cerith_frontend::RequestArg> {
     path.iter().try_fold(arg, |arg, &at| match arg {
-        cerith_frontend::Arg::Tuple(args) => args.get(at),
+        cerith_frontend::RequestArg::Tuple(args) => args.get(at),
         _ => None,
     })
 }
@@ -158,11 +161,15 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
 }
 
 /// A default value, or one that a heuristic decided, that reached a parameter of the launch.
-fn by_default(arg: &cerith_frontend::Arg, elem: Elem) -> Option<cerith_interp::ParamValue> {
+fn by_default(arg: &cerith_frontend::RequestArg, elem: Elem) -> Option<cerith_interp::ParamValue> {
     match (arg, elem) {
-        (cerith_frontend::Arg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
-        (cerith_frontend::Arg::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
-        (cerith_frontend::Arg::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
+        (cerith_frontend::RequestArg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
+        (cerith_frontend::RequestArg::Float(number), Elem::Num(dtype)) => {
+            Some(number_of_float(dtype, *number))
+        }
+        (cerith_frontend::RequestArg::Bool(flag), Elem::Num(dtype)) => {
+            Some(number_of_int(dtype, i128::from(*flag)))
+        }
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use super::argument::{at, flag, int, optional_tensor, text, to_tensor};
 use super::row::{Row, row};
 use crate::constant::Constant;
 use crate::lowering::Lowering;
-use crate::request::Arg;
+use crate::request::RequestArg;
 use crate::semantic::cast::cast;
 use crate::semantic::shape::broadcast;
 use crate::semantic::types::{items, tensor};
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Whether device asserts are compiled in: the launch option `debug`.
 pub(super) fn asserts(lo: &Lowering) -> bool {
-    matches!(lo.option("debug"), Some(Arg::Bool(true)))
+    matches!(lo.option("debug"), Some(RequestArg::Bool(true)))
 }
 
 fn assert(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {

@@ -5,7 +5,7 @@
 use super::argument::{at, int};
 use super::row::{Row, row};
 use crate::lowering::Lowering;
-use crate::request::Arg;
+use crate::request::RequestArg;
 use crate::value::Value;
 
 /// The compute capability that kernels are compiled for here: an H100's.
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn warps(lo: &Lowering) -> i128 {
     match lo.option("num_warps") {
-        Some(Arg::Int(warps)) => *warps,
+        Some(RequestArg::Int(warps)) => *warps,
         _ => DEFAULT_WARPS,
     }
 }

@@ -12,7 +12,7 @@ use super::Tracer;
 use crate::constant::{Constant, TypeValue};
 use crate::gap::Gap;
 use crate::plain::exchange::default_value;
-use crate::request::Arg;
+use crate::request::RequestArg;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
 use crate::value::callable::{UserFunction, Wrapper};
@@ -46,7 +46,7 @@ const OPTIONS: [&str; 22] = [
 
 impl Tracer<'_> {
     /// Every parameter's argument, in the order of the signature.
-    pub(super) fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, Arg)>> {
+    pub(super) fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, RequestArg)>> {
         let request = self.request;
         let parameters = &function.def.parameters;
         if !parameters.posonlyargs.is_empty() {
@@ -66,14 +66,14 @@ impl Tracer<'_> {
             .iter()
             .map(|parameter| parameter.name().as_str().into())
             .collect();
-        let mut given: HashMap<Rc<str>, Arg> = HashMap::new();
+        let mut given: HashMap<Rc<str>, RequestArg> = HashMap::new();
         let mut positional = request.positional.iter().cloned();
         for (name, arg) in names.iter().zip(positional.by_ref()) {
             given.insert(Rc::clone(name), arg);
         }
-        let rest: Vec<Arg> = positional.collect();
+        let rest: Vec<RequestArg> = positional.collect();
         if let Some(vararg) = &parameters.vararg {
-            given.insert(vararg.name.as_str().into(), Arg::Tuple(rest));
+            given.insert(vararg.name.as_str().into(), RequestArg::Tuple(rest));
         } else if !rest.is_empty() {
             let (takes, got) = (names.len(), request.positional.len());
             return Err(self.lo.reject_with(
@@ -135,9 +135,9 @@ impl Tracer<'_> {
         &mut self,
         function: &UserFunction,
         all: &[Rc<str>],
-        given: &mut HashMap<Rc<str>, Arg>,
+        given: &mut HashMap<Rc<str>, RequestArg>,
         name: &Rc<str>,
-        value: Arg,
+        value: RequestArg,
     ) -> Traced<()> {
         if all.contains(name) {
             if given.insert(Rc::clone(name), value).is_some() {
@@ -172,7 +172,7 @@ impl Tracer<'_> {
         wrapper: &Wrapper,
         all: &[Rc<str>],
         names: &[Rc<str>],
-        given: &mut HashMap<Rc<str>, Arg>,
+        given: &mut HashMap<Rc<str>, RequestArg>,
     ) -> Traced<()> {
         match wrapper {
             Wrapper::Autotune {
@@ -258,7 +258,7 @@ impl Tracer<'_> {
         configs: &Plain,
         prune: &Plain,
         names: &[Rc<str>],
-        given: &HashMap<Rc<str>, Arg>,
+        given: &HashMap<Rc<str>, RequestArg>,
         span: Span,
     ) -> Traced<Option<Rc<Config>>> {
         let mut configs = configs.clone();
@@ -302,7 +302,7 @@ impl Tracer<'_> {
     }
 
     /// A plain value as a launch argument.
-    fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<Arg> {
+    fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<RequestArg> {
         let value = match value {
             Plain::Unknown(unknown) => return Err(self.unknown(name, unknown)),
             _ => default_value(&self.lo, name, value)?,
@@ -310,15 +310,15 @@ impl Tracer<'_> {
         self.value_arg(name, &value)
     }
 
-    fn value_arg(&mut self, name: &str, value: &Value) -> Traced<Arg> {
+    fn value_arg(&mut self, name: &str, value: &Value) -> Traced<RequestArg> {
         Ok(match value {
-            Value::Constant(Constant::None) => Arg::None,
-            Value::Constant(Constant::Bool(value)) => Arg::Bool(*value),
-            Value::Constant(Constant::Int(value)) => Arg::Int(*value),
-            Value::Constant(Constant::Float(value)) => Arg::Float(*value),
-            Value::Constant(Constant::Str(value)) => Arg::Str(value.to_string()),
-            Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => Arg::DType(*dtype),
-            Value::Tuple { items, .. } | Value::List(items) => Arg::Tuple(
+            Value::Constant(Constant::None) => RequestArg::None,
+            Value::Constant(Constant::Bool(value)) => RequestArg::Bool(*value),
+            Value::Constant(Constant::Int(value)) => RequestArg::Int(*value),
+            Value::Constant(Constant::Float(value)) => RequestArg::Float(*value),
+            Value::Constant(Constant::Str(value)) => RequestArg::Str(value.to_string()),
+            Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => RequestArg::DType(*dtype),
+            Value::Tuple { items, .. } | Value::List(items) => RequestArg::Tuple(
                 items
                     .iter()
                     .map(|item| self.value_arg(name, item))
@@ -334,23 +334,23 @@ impl Tracer<'_> {
 }
 
 /// An argument as a heuristic sees it.
-fn host_of(arg: &Arg) -> Plain {
+fn host_of(arg: &RequestArg) -> Plain {
     match arg {
-        Arg::Pointer(_) => Plain::unknown(Span::default(), "a tensor"),
-        Arg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
-        Arg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
-        Arg::Global(_) => Plain::unknown(Span::default(), "a function"),
-        Arg::Constexpr(inner) => host_of(inner),
-        Arg::DType(dtype) => Plain::Constant((*dtype).into()),
-        Arg::Int(value) => Plain::Constant(Constant::Int(*value)),
-        Arg::Float(value) => Plain::Constant(Constant::Float(*value)),
-        Arg::Bool(value) => Plain::Constant(Constant::Bool(*value)),
-        Arg::Str(value) => Plain::Constant(Constant::Str(value.as_str().into())),
-        Arg::None => Plain::Constant(Constant::None),
+        RequestArg::Pointer(_) => Plain::unknown(Span::default(), "a tensor"),
+        RequestArg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
+        RequestArg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
+        RequestArg::Global(_) => Plain::unknown(Span::default(), "a function"),
+        RequestArg::Constexpr(inner) => host_of(inner),
+        RequestArg::DType(dtype) => Plain::Constant((*dtype).into()),
+        RequestArg::Int(value) => Plain::Constant(Constant::Int(*value)),
+        RequestArg::Float(value) => Plain::Constant(Constant::Float(*value)),
+        RequestArg::Bool(value) => Plain::Constant(Constant::Bool(*value)),
+        RequestArg::Str(value) => Plain::Constant(Constant::Str(value.as_str().into())),
+        RequestArg::None => Plain::Constant(Constant::None),
     }
 }
 
-fn named_arguments(given: &HashMap<Rc<str>, Arg>) -> Plain {
+fn named_arguments(given: &HashMap<Rc<str>, RequestArg>) -> Plain {
     let mut items: Vec<(Plain, Plain)> = given
         .iter()
         .map(|(name, given)| (Plain::str(name), host_of(given)))

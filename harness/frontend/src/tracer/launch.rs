@@ -13,7 +13,7 @@ use super::frame::{Frame, leaves};
 use super::{Tracer, passes, uses};
 use crate::lowering::Lowering;
 use crate::plain::Modules;
-use crate::request::{Arg, Request};
+use crate::request::{Request, RequestArg};
 use crate::stop::{Stop, Traced};
 use crate::text::{span_of, with_stack};
 use crate::traced::{self, Binding, Refusal, Refused};
@@ -21,7 +21,7 @@ use crate::value::callable::UserFunction;
 use crate::value::plain::{Arguments, Plain, ScopeId};
 
 /// A traced kernel's bindings, and every argument by name.
-type Launched = (Vec<Binding>, Vec<(String, Arg)>);
+type Launched = (Vec<Binding>, Vec<(String, RequestArg)>);
 
 /// Traces a kernel for one specialisation.
 pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
@@ -94,7 +94,9 @@ impl<'a> Tracer<'a> {
         if let Some(debug) = function.options.debug
             && (self.lo.rules.holds(Rule::DebugHasADefault) || !self.lo.rules.holds(Rule::DebugIsAnOption))
         {
-            self.lo.options.insert(0, ("debug".into(), Arg::Bool(debug)));
+            self.lo
+                .options
+                .insert(0, ("debug".into(), RequestArg::Bool(debug)));
         }
         let loc = self.lo.builder.add_loc(self.lo.span, None);
         self.lo.builder.set_loc(loc);
@@ -117,10 +119,12 @@ impl<'a> Tracer<'a> {
     /// Refuses numbers of warps that no GPU has.
     fn check_warps(&self) -> Traced<()> {
         match self.lo.option("num_warps") {
-            Some(Arg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => Err(self.lo.reject_with(
-                "bad-arguments",
-                format!("num_warps must be a power of 2, not {warps}"),
-            )),
+            Some(RequestArg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => {
+                Err(self.lo.reject_with(
+                    "bad-arguments",
+                    format!("num_warps must be a power of 2, not {warps}"),
+                ))
+            }
             _ => Ok(()),
         }
     }

@@ -12,7 +12,7 @@ use super::Tracer;
 use super::frame::Kind;
 use crate::constant::{Constant, TypeValue};
 use crate::plain::annotation::Parameter;
-use crate::request::{self, Arg};
+use crate::request::{self, RequestArg};
 use crate::semantic;
 use crate::stop::Traced;
 use crate::text::span_of;
@@ -29,7 +29,7 @@ impl Tracer<'_> {
     pub(super) fn specialise(
         &mut self,
         function: &Rc<UserFunction>,
-        given: &[(Rc<str>, Arg)],
+        given: &[(Rc<str>, RequestArg)],
     ) -> Traced<(BoundParameters, Vec<Binding>)> {
         self.check_specialised(function)?;
         let parameters = &function.def.parameters;
@@ -81,7 +81,7 @@ impl Tracer<'_> {
     fn parameter(
         &mut self,
         place: Place<'_>,
-        arg: &Arg,
+        arg: &RequestArg,
         annotation: Parameter,
         specialised: bool,
         path: &mut Vec<usize>,
@@ -93,15 +93,15 @@ impl Tracer<'_> {
             _ => None,
         };
         let elem = match arg {
-            Arg::None => return Ok((Value::NONE, Kind::Specialised)),
-            Arg::Int(1)
+            RequestArg::None => return Ok((Value::NONE, Kind::Specialised)),
+            RequestArg::Int(1)
                 if specialised
                     && typed.is_none()
                     && !self.lo.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
             {
                 return Ok((Value::int(1), Kind::Specialised));
             }
-            Arg::Tuple(items) => {
+            RequestArg::Tuple(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for (nth, item) in items.iter().enumerate() {
                     path.push(nth);
@@ -113,7 +113,7 @@ impl Tracer<'_> {
                 }
                 return Ok((Value::tuple(values), Kind::Plain));
             }
-            Arg::Descriptor(descriptor) => {
+            RequestArg::Descriptor(descriptor) => {
                 if typed.is_some() {
                     return Err(self.lo.reject_with(
                         "bad-arguments",
@@ -123,17 +123,17 @@ impl Tracer<'_> {
                 let value = self.descriptor(name, descriptor, path, bindings)?;
                 return Ok((value, Kind::Plain));
             }
-            Arg::Global(_) | Arg::Constexpr(_) if is_constant(arg) => {
+            RequestArg::Global(_) | RequestArg::Constexpr(_) if is_constant(arg) => {
                 let value = constant_of(arg, &mut |path| self.named_global(scope, path))?;
                 return Ok((value, Kind::Specialised));
             }
-            Arg::Str(_) | Arg::DType(_) | Arg::Global(_) | Arg::Constexpr(_) => {
+            RequestArg::Str(_) | RequestArg::DType(_) | RequestArg::Global(_) | RequestArg::Constexpr(_) => {
                 return Err(self.lo.reject_with(
                     "bad-arguments",
                     format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
                 ));
             }
-            Arg::Pointer(elem) => {
+            RequestArg::Pointer(elem) => {
                 if typed.is_some() {
                     return Err(self.lo.reject_with(
                         "bad-arguments",
@@ -142,7 +142,9 @@ impl Tracer<'_> {
                 }
                 elem.pointer()
             }
-            Arg::Int(_) | Arg::Bool(_) | Arg::Float(_) => Elem::Num(self.scalar_parameter(name, arg, typed)?),
+            RequestArg::Int(_) | RequestArg::Bool(_) | RequestArg::Float(_) => {
+                Elem::Num(self.scalar_parameter(name, arg, typed)?)
+            }
         };
         let shown = path
             .iter()
@@ -164,13 +166,13 @@ impl Tracer<'_> {
     }
 
     /// The dtype of the parameter that a number becomes; `typed` is what the parameter is annotated as.
-    fn scalar_parameter(&self, name: &str, arg: &Arg, typed: Option<DType>) -> Traced<DType> {
+    fn scalar_parameter(&self, name: &str, arg: &RequestArg, typed: Option<DType>) -> Traced<DType> {
         let wrong = match (typed, scalar_type(arg)) {
-            (Some(dtype), _) if dtype.is_int() && matches!(arg, Arg::Float(_)) => {
+            (Some(dtype), _) if dtype.is_int() && matches!(arg, RequestArg::Float(_)) => {
                 format!("`{name}` is an integer and cannot take a float")
             }
             (Some(dtype), _) => match arg {
-                Arg::Int(value) if !fits(*value, dtype) => {
+                RequestArg::Int(value) if !fits(*value, dtype) => {
                     format!("`{name}` is annotated as {dtype}, which cannot hold {value}")
                 }
                 _ => return Ok(dtype),
@@ -182,15 +184,15 @@ impl Tracer<'_> {
     }
 
     /// The dtype that holds a number whose own is another one.
-    fn held_as(&self, arg: &Arg) -> Option<DType> {
+    fn held_as(&self, arg: &RequestArg) -> Option<DType> {
         let short = (1 << 31)..(1 << 32);
         match arg {
-            Arg::Int(value)
+            RequestArg::Int(value)
                 if short.contains(value) && self.lo.rules.follows(Quirk::WideArgumentsAreShort) =>
             {
                 Some(DType::U32)
             }
-            Arg::Bool(_) if self.lo.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            RequestArg::Bool(_) if self.lo.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
             _ => None,
         }
     }
@@ -251,13 +253,13 @@ impl Tracer<'_> {
 }
 
 /// The type that a scalar argument has at run time.
-fn scalar_type(arg: &Arg) -> Option<DType> {
+fn scalar_type(arg: &RequestArg) -> Option<DType> {
     match arg {
-        Arg::Bool(_) => Some(DType::I1),
-        Arg::Float(_) => Some(DType::F32),
-        Arg::Int(value) if i32::try_from(*value).is_ok() => Some(DType::I32),
-        Arg::Int(value) if i64::try_from(*value).is_ok() => Some(DType::I64),
-        Arg::Int(value) if u64::try_from(*value).is_ok() => Some(DType::U64),
+        RequestArg::Bool(_) => Some(DType::I1),
+        RequestArg::Float(_) => Some(DType::F32),
+        RequestArg::Int(value) if i32::try_from(*value).is_ok() => Some(DType::I32),
+        RequestArg::Int(value) if i64::try_from(*value).is_ok() => Some(DType::I64),
+        RequestArg::Int(value) if u64::try_from(*value).is_ok() => Some(DType::U64),
         _ => None,
     }
 }
@@ -282,38 +284,38 @@ struct Place<'a> {
     name: &'a Rc<str>,
 }
 
-fn holds_function(arg: &Arg) -> bool {
+fn holds_function(arg: &RequestArg) -> bool {
     match arg {
-        Arg::Global(_) => true,
-        Arg::Tuple(items) => items.iter().any(holds_function),
-        Arg::Constexpr(inner) => holds_function(inner),
+        RequestArg::Global(_) => true,
+        RequestArg::Tuple(items) => items.iter().any(holds_function),
+        RequestArg::Constexpr(inner) => holds_function(inner),
         _ => false,
     }
 }
 
-fn is_constant(arg: &Arg) -> bool {
+fn is_constant(arg: &RequestArg) -> bool {
     match arg {
-        Arg::Pointer(_) | Arg::Descriptor(_) => false,
-        Arg::Tuple(items) => items.iter().all(is_constant),
-        Arg::Constexpr(inner) => is_constant(inner),
+        RequestArg::Pointer(_) | RequestArg::Descriptor(_) => false,
+        RequestArg::Tuple(items) => items.iter().all(is_constant),
+        RequestArg::Constexpr(inner) => is_constant(inner),
         _ => true,
     }
 }
 
 /// The compile-time value of an argument; `global` looks up what the kernel's module has under a name.
-fn constant_of(arg: &Arg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Traced<Value> {
+fn constant_of(arg: &RequestArg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Traced<Value> {
     Ok(Value::Constant(match arg {
-        Arg::Int(value) => Constant::Int(*value),
-        Arg::Float(value) => Constant::Float(*value),
-        Arg::Bool(value) => Constant::Bool(*value),
-        Arg::None => Constant::None,
-        Arg::Str(value) => Constant::Str(value.as_str().into()),
-        Arg::DType(dtype) => (*dtype).into(),
-        Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
-        Arg::Descriptor(_) => return Ok(Value::NONE),
-        Arg::Global(path) => return global(path),
-        Arg::Constexpr(inner) => return constant_of(inner, global),
-        Arg::Tuple(items) => {
+        RequestArg::Int(value) => Constant::Int(*value),
+        RequestArg::Float(value) => Constant::Float(*value),
+        RequestArg::Bool(value) => Constant::Bool(*value),
+        RequestArg::None => Constant::None,
+        RequestArg::Str(value) => Constant::Str(value.as_str().into()),
+        RequestArg::DType(dtype) => (*dtype).into(),
+        RequestArg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
+        RequestArg::Descriptor(_) => return Ok(Value::NONE),
+        RequestArg::Global(path) => return global(path),
+        RequestArg::Constexpr(inner) => return constant_of(inner, global),
+        RequestArg::Tuple(items) => {
             let items: Vec<Value> = items
                 .iter()
                 .map(|item| constant_of(item, global))
@@ -323,12 +325,12 @@ fn constant_of(arg: &Arg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Trac
     }))
 }
 
-const fn describe(arg: &Arg) -> &'static str {
+const fn describe(arg: &RequestArg) -> &'static str {
     match arg {
-        Arg::Str(_) => "a string",
-        Arg::DType(_) => "a dtype",
-        Arg::Global(_) => "a function",
-        Arg::Constexpr(_) => "this constexpr",
+        RequestArg::Str(_) => "a string",
+        RequestArg::DType(_) => "a dtype",
+        RequestArg::Global(_) => "a function",
+        RequestArg::Constexpr(_) => "this constexpr",
         _ => "this",
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cerith_frontend::{Arg, Refusal, Request, Traced, trace};
+use cerith_frontend::{Refusal, Request, RequestArg, Traced, trace};
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::quirk::Quirk;
@@ -21,9 +21,9 @@ macro_rules! check {
 }
 
 /// A tensor of `f32`.
-pub const F32: Arg = Arg::Pointer(Elem::Num(DType::F32));
+pub const F32: RequestArg = RequestArg::Pointer(Elem::Num(DType::F32));
 /// A tensor of `i32`.
-pub const I32: Arg = Arg::Pointer(Elem::Num(DType::I32));
+pub const I32: RequestArg = RequestArg::Pointer(Elem::Num(DType::I32));
 
 /// A request for the kernel `k`.
 pub struct Program {
@@ -51,12 +51,12 @@ impl Program {
         Self { request }
     }
 
-    pub fn args(mut self, args: impl IntoIterator<Item = Arg>) -> Self {
+    pub fn args(mut self, args: impl IntoIterator<Item = RequestArg>) -> Self {
         self.request.positional = args.into_iter().collect();
         self
     }
 
-    pub fn arg(mut self, name: &str, arg: Arg) -> Self {
+    pub fn arg(mut self, name: &str, arg: RequestArg) -> Self {
         self.request.keyword.push((name.to_owned(), arg));
         self
     }
@@ -131,11 +131,11 @@ pub fn body(lines: &str) -> Program {
         .lines()
         .map(|line| ["    ", line, "\n"].concat())
         .collect();
-    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, Arg::Int(5)])
+    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, RequestArg::Int(5)])
 }
 
 /// A function `f` of one int, and the kernel that stores what it gives.
 pub fn calling(function: &str) -> Program {
     let kernel = "@triton.jit\ndef k(p, n):\n    tl.store(p, f(n))\n";
-    Program::new(&[function, kernel].concat()).args([I32, Arg::Int(5)])
+    Program::new(&[function, kernel].concat()).args([I32, RequestArg::Int(5)])
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use cerith_frontend::{Arg, Descriptor, Request};
+use cerith_frontend::{Descriptor, Request, RequestArg};
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
@@ -93,48 +93,48 @@ fn version(text: &str) -> Option<Version> {
     Some(Version::new(major, minor, parts.next().flatten().unwrap_or(0)))
 }
 
-fn argument(word: &str) -> Arg {
+fn argument(word: &str) -> RequestArg {
     let numbers = |text: &str| -> Vec<i64> { text.split(',').filter_map(|n| n.parse().ok()).collect() };
     let quoted = word.strip_prefix('\'').map(|word| word.trim_end_matches('\''));
     match word {
-        "None" => return Arg::None,
-        "True" => return Arg::Bool(true),
-        "False" => return Arg::Bool(false),
+        "None" => return RequestArg::None,
+        "True" => return RequestArg::Bool(true),
+        "False" => return RequestArg::Bool(false),
         _ => {}
     }
     if let Some(text) = quoted {
-        Arg::Str(text.to_owned())
+        RequestArg::Str(text.to_owned())
     } else if let Some(pointee) = word.strip_prefix('*') {
         let (deeper, pointee) = pointee
             .strip_prefix('*')
             .map_or((false, pointee), |inner| (true, inner));
         let pointer = Elem::Num(pointee.parse().unwrap_or(DType::F32));
-        Arg::Pointer(if deeper { pointer.pointer() } else { pointer })
+        RequestArg::Pointer(if deeper { pointer.pointer() } else { pointer })
     } else if let Some(global) = word.strip_prefix(':') {
-        Arg::Global(global.to_owned())
+        RequestArg::Global(global.to_owned())
     } else if let Some(inner) = word.strip_prefix('!') {
         // Only one deep, so that a line of exclamation marks is no deep recursion.
-        Arg::Constexpr(Box::new(argument(inner.trim_start_matches('!'))))
+        RequestArg::Constexpr(Box::new(argument(inner.trim_start_matches('!'))))
     } else if let Some(items) = word.strip_prefix('(') {
         let items = items.trim_end_matches(')').split(',');
         // None inside of another: a line of brackets is no deep recursion.
         let items = items
             .map(|item| item.trim_start_matches(['(', '!']))
             .filter(|item| !item.is_empty());
-        Arg::Tuple(items.take(MOST).map(argument).collect())
+        RequestArg::Tuple(items.take(MOST).map(argument).collect())
     } else if let Some(descriptor) = word.strip_prefix('%') {
         let (dtype, block) = descriptor.split_once('[').unwrap_or((descriptor, ""));
-        Arg::Descriptor(Descriptor {
+        RequestArg::Descriptor(Descriptor {
             dtype: dtype.parse().unwrap_or(DType::F32),
             block_shape: numbers(block.trim_end_matches(']')),
             nan: false,
             round_f32_to_tf32: false,
         })
     } else {
-        let int = word.parse().ok().map(Arg::Int);
-        int.or_else(|| word.parse().ok().map(Arg::DType))
-            .or_else(|| word.parse().ok().map(Arg::Float))
-            .unwrap_or_else(|| Arg::Str(word.to_owned()))
+        let int = word.parse().ok().map(RequestArg::Int);
+        int.or_else(|| word.parse().ok().map(RequestArg::DType))
+            .or_else(|| word.parse().ok().map(RequestArg::Float))
+            .unwrap_or_else(|| RequestArg::Str(word.to_owned()))
     }
 }
 
@@ -158,16 +158,16 @@ fn guessed(request: &mut Request, parameters: &str) {
         let lower = name.to_ascii_lowercase();
         let arg = if parameter.contains("constexpr") || name.chars().all(|c| !c.is_lowercase()) {
             if lower.contains("dtype") || lower.contains("type") {
-                Arg::DType(DType::F32)
+                RequestArg::DType(DType::F32)
             } else {
-                Arg::Int(16)
+                RequestArg::Int(16)
             }
         } else if lower.contains("stride") || lower.starts_with('n') || lower.contains("size") {
-            Arg::Int(5)
+            RequestArg::Int(5)
         } else if lower.contains("eps") || lower.contains("scale") {
-            Arg::Float(0.5)
+            RequestArg::Float(0.5)
         } else {
-            Arg::Pointer(Elem::Num(POINTEES[nth % POINTEES.len()]))
+            RequestArg::Pointer(Elem::Num(POINTEES[nth % POINTEES.len()]))
         };
         request.keyword.push((name.to_owned(), arg));
     }

@@ -1,7 +1,7 @@
 //! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every time, or
 //! make IR from it that verifies and runs the same twice.
 
-use cerith_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
+use cerith_frontend::{Part, Refusal, Refused, Request, RequestArg, Traced, trace};
 use cerith_interp::{Config, LaunchOutcome, Program};
 use cerith_memory::{Memory, NamedTensor, Storages, Tensor};
 use cerith_tile::ir::{Elem, Rounding};
@@ -169,15 +169,15 @@ const NULL: cerith_interp::ParamValue = cerith_interp::ParamValue::Pointer {
     name: None,
 };
 
-fn inside<'a>(arg: &'a Arg, path: &[usize]) -> Option<&'a Arg> {
+fn inside<'a>(arg: &'a RequestArg, path: &[usize]) -> Option<&'a RequestArg> {
     path.iter().try_fold(arg, |arg, &at| match arg {
-        Arg::Tuple(items) => items.get(at),
+        RequestArg::Tuple(items) => items.get(at),
         _ => None,
     })
 }
 
 /// The bits of a number that a launch passes; of a descriptor, 16 rows of 16 elements.
-fn number(given: Option<&Arg>, part: Part, dtype: DType) -> u64 {
+fn number(given: Option<&RequestArg>, part: Part, dtype: DType) -> u64 {
     let float = |number: f64| numeric::encode(dtype, number, Rounding::NearestEven);
     let int = |number: i128| {
         if dtype.is_float() {
@@ -189,9 +189,9 @@ fn number(given: Option<&Arg>, part: Part, dtype: DType) -> u64 {
     match (given, part) {
         (_, Part::Extent(_) | Part::Stride(0)) => int(16),
         (_, Part::Stride(_)) => int(1),
-        (Some(Arg::Int(number)), _) => int(*number),
-        (Some(Arg::Bool(flag)), _) => int(i128::from(*flag)),
-        (Some(Arg::Float(number)), _) if dtype.is_float() => float(*number),
+        (Some(RequestArg::Int(number)), _) => int(*number),
+        (Some(RequestArg::Bool(flag)), _) => int(i128::from(*flag)),
+        (Some(RequestArg::Float(number)), _) if dtype.is_float() => float(*number),
         _ => int(5),
     }
 }

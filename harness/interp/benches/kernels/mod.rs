@@ -16,8 +16,8 @@ const TEXT: &str = include_str!("../acceptance.py");
 
 /// A kernel whose tensors have so many elements of a dtype.
 pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Program {
-    let pointer = || cerith_frontend::Arg::Pointer(Elem::Num(dtype));
-    let number = |value: usize| cerith_frontend::Arg::Int(value as i128);
+    let pointer = || cerith_frontend::RequestArg::Pointer(Elem::Num(dtype));
+    let number = |value: usize| cerith_frontend::RequestArg::Int(value as i128);
     let traced = trace(&Request {
         file: Arc::new(SourceFile::new("acceptance.py", TEXT)),
         modules: Vec::new(),

@@ -25,12 +25,16 @@ fn run(
     let text = format!(
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n    pid = tl.program_id(0)\n    {lines}\n"
     );
-    let pointer = || cerith_frontend::Arg::Pointer(Elem::Num(DType::I32));
+    let pointer = || cerith_frontend::RequestArg::Pointer(Elem::Num(DType::I32));
     let traced = trace(&Request {
         file: Arc::new(SourceFile::new("kernel.py", text)),
         modules: Vec::new(),
         kernel: "kernel".to_owned(),
-        positional: vec![pointer(), pointer(), cerith_frontend::Arg::Int(i128::from(n))],
+        positional: vec![
+            pointer(),
+            pointer(),
+            cerith_frontend::RequestArg::Int(i128::from(n)),
+        ],
         keyword: Vec::new(),
         options: Vec::new(),
         rules: Rules::default(),
