@@ -24,6 +24,9 @@ const READ_AT_LEAST: usize = 64 * 1024;
 /// Room made at once for a frame that says that it is so large.
 const READ_AT_MOST: usize = 64 << 20;
 
+/// Pieces of stderr that are read at once, 4 KiB each: twice what a pipe holds.
+const CHUNKS_AT_ONCE: usize = 32;
+
 /// How long a killed process may take to be gone: a GPU's driver takes its context apart.
 const BURIAL: Duration = Duration::from_mins(1);
 
@@ -218,9 +221,14 @@ impl Conversation {
         Ok(())
     }
 
+    /// Reads what is there, but of a child that writes as fast as this reads no more than a part: the deadline is looked at in
+    /// between.
     fn drain_stderr(&mut self) {
         let mut chunk = [0; 4096];
-        while self.stderr_open {
+        for _ in 0..CHUNKS_AT_ONCE {
+            if !self.stderr_open {
+                break;
+            }
             match self.stderr.read(&mut chunk) {
                 Ok(0) => self.stderr_open = false,
                 Ok(count) => self.keep(chunk.get(..count).unwrap_or_default()),
@@ -424,6 +432,16 @@ mod tests {
             assert!(Instant::now() < deadline, "{}", state());
             std::thread::sleep(LOOKED_EVERY);
         }
+    }
+
+    /// What is read at once has a limit, so the clock is looked at however much there is.
+    #[test]
+    fn a_child_that_writes_without_end_is_late() {
+        let mut child = shell("exec yes 3>&1 >&2", Kept::Last(40));
+        let slice = Instant::now() + Duration::from_millis(300);
+        assert_eq!(child.receive(100, slice), Err(Silence::Late));
+        assert_eq!(child.said().len(), 40);
+        child.kill();
     }
 
     #[test]
