@@ -344,7 +344,8 @@
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
 //! ```
 //!
-//! [`skeleton`] makes a first case file for a kernel that has none.
+//! [`skeleton`] makes a first case file for a kernel that has none, and [`surveys`] many that try it ([`usage`] says what its text
+//! tells).
 //!
 //! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
 //! (`cerith-verdict`).
@@ -387,7 +388,9 @@ pub mod relayout;
 mod resolve;
 mod schema;
 mod skeleton;
+mod survey;
 mod template;
+pub mod usage;
 pub mod variant;
 pub mod versions;
 mod yaml;
@@ -413,5 +416,7 @@ pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
+pub use survey::{Survey, Tried, surveys};
+pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

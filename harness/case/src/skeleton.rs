@@ -500,7 +500,7 @@ fn is_tensor(parameter: &Parameter, uses: &Uses) -> bool {
 }
 
 /// A name for a storage: the parameter's, where expressions leave it free.
-fn storage_name(parameter: &str) -> String {
+pub(crate) fn storage_name(parameter: &str) -> String {
     if is_reserved(parameter) {
         format!("{parameter}_tensor")
     } else {
@@ -553,6 +553,17 @@ fn guess(parameter: &Parameter, uses: &Uses, strided: bool) -> String {
         return if word("eps") { "1e-5" } else { "0.5" }.to_owned();
     }
     length.to_string()
+}
+
+/// A value for a parameter that is neither a tensor, a stride, a size nor a block.
+pub(crate) fn guess_of(parameter: &Parameter, usage: &crate::usage::Usage) -> String {
+    let uses = Uses {
+        texts: usage.texts.iter().cloned().collect(),
+        flags: usage.flags.iter().cloned().collect(),
+        dtypes: usage.dtypes.iter().cloned().collect(),
+        ..Uses::default()
+    };
+    guess(parameter, &uses, true)
 }
 
 /// A string as a case file has it: Python's quotes, no placeholders, YAML's quotes.

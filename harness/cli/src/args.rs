@@ -2,6 +2,7 @@
 
 mod bump;
 mod case;
+mod check;
 mod expect;
 mod fuzz;
 mod gate;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 
 pub use self::bump::{BisectArgs, BumpArgs, BumpEngine, BumpFormat, MatrixArgs, MatrixFormat, Side};
 pub use self::case::{CompareArgs, CoverageArgs, CoverageFormat, ExplainArgs, ListArgs};
+pub use self::check::CheckArgs;
 pub use self::expect::ExpectArgs;
 pub use self::fuzz::{FuzzArgs, FuzzCommand, KeepArgs, PromoteArgs, RangeArgs, ReduceArgs, TrophiesArgs};
 pub use self::gate::{BaselineArgs, Gate};
@@ -61,6 +63,8 @@ pub enum Command {
     Run(RunArgs),
     /// List the cases that the filters select.
     List(ListArgs),
+    /// Try the kernels of a file with many sizes, layouts and dtypes, and say what is wrong with them.
+    Check(CheckArgs),
     /// Write a first case file for a kernel, for you to edit.
     Import(ImportArgs),
     /// Run a program and make a case of every Triton kernel that it launches.

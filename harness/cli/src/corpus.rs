@@ -81,6 +81,19 @@ impl Selected {
         })
     }
 
+    /// All cases of a corpus that is in no folder. What its modules import is in `root`.
+    pub fn of(corpus: Corpus, root: &Path) -> Self {
+        Self {
+            corpus,
+            root: root.to_owned(),
+            filter: Filter::default(),
+            patterns: Vec::new(),
+            asked: true,
+            named: true,
+            only: None,
+        }
+    }
+
     /// Whether `cerith record` wrote the corpus.
     pub fn is_recording(&self) -> bool {
         self.root.join("recording.json").is_file()

@@ -5,6 +5,7 @@ mod args;
 mod bisect;
 mod bump;
 mod bundle;
+mod check;
 mod compare;
 mod corpus;
 mod coverage;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     let stop = interrupt::listen();
     let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
+        Command::Check(args) => check::check(args, stop),
         Command::Import(args) => import::import(args),
         Command::Record(args) => record::record(args, stop),
         Command::List(args) => list::list(args),

@@ -134,10 +134,12 @@ impl Process {
         // A name may hold anything, parentheses included; the third field comes after the last one.
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
         let field = |number: usize| fields.get(number - 3);
+        let threads = field(20)?.parse().ok()?;
         Some(Self {
-            gone: matches!(*field(3)?, "Z" | "X"),
+            // A first thread that has ended says nothing about the others: until they have, nobody can wait for the process.
+            gone: matches!(*field(3)?, "Z" | "X") && threads <= 1,
             group: field(5)?.parse().ok()?,
-            threads: field(20)?.parse().ok()?,
+            threads,
             resident: field(24)?.parse::<u64>().ok()? * rustix::param::page_size() as u64,
         })
     }

@@ -1,0 +1,396 @@
+//! What a kernel does with its parameters, as far as its text says: which are tensors, how many dimensions they have, which
+//! parameter is the stride of which, what bounds each index, what the axes of the grid count. Left out: what to launch it with
+//! ([`crate::surveys`]).
+//!
+//! The text is read as sums of products ([`polynomial`]): an address is the sum of a tensor and of an index times a stride for each
+//! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
+//! loop. A bound that is off by one is still the bound of its parameter.
+
+pub mod polynomial;
+mod reader;
+
+use std::collections::BTreeSet;
+
+use self::polynomial::{Atom, Extent, Polynomial, Product, divided};
+use self::reader::Reader;
+use crate::kernel::{Function, ParameterKind};
+
+/// What a kernel's text says about its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Its tensors, in the order of the parameters.
+    pub tensors: Vec<TensorUse>,
+    /// Parameters that are made tensors of in a way that the text does not show: they are passed on.
+    pub passed_on: BTreeSet<String>,
+    /// What each axis of the grid counts, as far as it is used.
+    pub axes: Vec<AxisUse>,
+    /// Sizes that one block of lanes must cover, with the block: no program has more of them.
+    pub within: Vec<(String, Extent)>,
+    /// Names that decide an `if` by themselves.
+    pub flags: BTreeSet<String>,
+    /// Parameters that are given to `.to(…)` or `dtype=`.
+    pub dtypes: BTreeSet<String>,
+    /// Parameters that are compared with a string, and the string.
+    pub texts: Vec<(String, String)>,
+    /// Parameters that ranges of lanes end at.
+    pub blocks: BTreeSet<String>,
+    /// Whether the kernel has products of matrices, which want blocks of 16 or more.
+    pub has_dots: bool,
+    /// Functions of the same file or of others that get parameters.
+    pub calls: BTreeSet<String>,
+}
+
+/// A tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorUse {
+    /// Its parameter.
+    pub name: String,
+    /// Its dimensions, the one with the largest stride first as far as that is known.
+    pub dimensions: Vec<Dimension>,
+    /// Whether it is loaded from.
+    pub read: bool,
+    /// Whether it is stored to.
+    pub written: bool,
+    /// Whether values of it are indices into another tensor.
+    pub indexes: bool,
+}
+
+/// A dimension of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// What an index is multiplied with.
+    pub stride: Stride,
+    /// How large indices get.
+    pub bound: Bound,
+}
+
+/// How far apart the elements of a dimension are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stride {
+    /// So many elements.
+    Number(i64),
+    /// As many as a parameter says, which is called a stride or bounds nothing.
+    Param(String),
+    /// As many as the product of these parameters, which are sizes of further dimensions.
+    Sizes(Vec<String>),
+}
+
+/// What bounds an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A parameter that it is compared with.
+    Size(String),
+    /// Nothing but the grid: there are as many as programs on this axis.
+    Programs(u8),
+    /// Nothing but the block: there are as many as lanes.
+    Lanes(Extent),
+    /// Nothing but the grid and the block: as many as lanes of all programs on this axis.
+    Blocks(u8, Extent),
+    /// The text does not say.
+    Unknown,
+}
+
+/// What an axis of the grid counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AxisUse {
+    /// Sizes that are cut into blocks, with the blocks: there are as many programs as the product of the numbers of blocks.
+    pub blocks: Vec<(String, Extent)>,
+    /// Sizes of which each program has one element.
+    pub sizes: Vec<String>,
+    /// Whether programs go on in steps of their number, so that any number will do.
+    pub persistent: bool,
+}
+
+/// An access of a tensor, as the text has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Access {
+    tensor: String,
+    /// The stride and the index of each dimension.
+    dimensions: Vec<(Product, i64, Polynomial)>,
+    stores: bool,
+}
+
+/// What a kernel of a module does with its parameters; none if there is no such kernel, or the module cannot be read.
+pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
+    let mut sources = cerith_tile::source::Sources::default();
+    let source = sources.add(cerith_tile::source::SourceFile::new("kernel", text));
+    let contents = crate::module::parse(source, text).ok()?;
+    let function = contents.functions.iter().find(|function| function.name == name)?;
+    Some(usage(text, name, function))
+}
+
+/// Reads a kernel of a module's text, which is known to be neither too long nor too deep.
+pub(crate) fn usage(text: &str, name: &str, function: &Function) -> Usage {
+    let parameters: Vec<String> = function
+        .parameters
+        .iter()
+        .filter(|parameter| {
+            !matches!(
+                parameter.kind,
+                ParameterKind::VarPositional | ParameterKind::VarKeyword
+            )
+        })
+        .map(|parameter| parameter.name.clone())
+        .collect();
+    let constants: BTreeSet<String> = function
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.constexpr)
+        .map(|parameter| parameter.name.clone())
+        .collect();
+    let mut reader = Reader::new(&parameters, &constants);
+    crate::module::with_stack(text, || reader.read(text, name));
+    settled(&reader, &parameters)
+}
+
+/// What the text has said, by tensor and by axis.
+fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
+    let mut usage = Usage {
+        flags: reader.flags.clone(),
+        dtypes: reader.dtypes.clone(),
+        texts: reader.texts.clone(),
+        blocks: reader.blocks.clone(),
+        has_dots: reader.has_dots,
+        calls: reader.calls.clone(),
+        passed_on: reader.passed_on.clone(),
+        ..Usage::default()
+    };
+    for name in parameters {
+        let accesses: Vec<&Access> = reader
+            .accesses
+            .iter()
+            .filter(|access| access.tensor == *name)
+            .collect();
+        if accesses.is_empty() {
+            continue;
+        }
+        // The access with the most dimensions says most.
+        let Some(widest) = accesses.iter().max_by_key(|access| access.dimensions.len()) else {
+            continue;
+        };
+        let mut dimensions: Vec<(usize, Dimension)> = widest
+            .dimensions
+            .iter()
+            .map(|(product, factor, index)| {
+                let stride = stride(product, *factor);
+                let mut bound = bound(index, reader);
+                if bound == Bound::Unknown || !matches!(bound, Bound::Size(_)) {
+                    // Another access of the same dimension may be bounded.
+                    let other = accesses.iter().flat_map(|access| &access.dimensions);
+                    let mut bounds = other
+                        .filter(|(other, times, _)| other == product && times == factor)
+                        .map(|(_, _, index)| self::bound(index, reader));
+                    bound = bounds.find(|one| matches!(one, Bound::Size(_))).unwrap_or(bound);
+                }
+                (place(&stride, parameters), Dimension { stride, bound })
+            })
+            .collect();
+        dimensions.sort_by_key(|&(place, _)| place);
+        usage.tensors.push(TensorUse {
+            name: name.clone(),
+            dimensions: dimensions.into_iter().map(|(_, dimension)| dimension).collect(),
+            read: accesses.iter().any(|access| !access.stores),
+            written: accesses.iter().any(|access| access.stores),
+            indexes: reader.indexing.contains(name),
+        });
+    }
+    for (_, _, index) in reader.accesses.iter().flat_map(|access| &access.dimensions) {
+        let index = index.without_number();
+        let mut terms = index.terms();
+        if let (Some((product, 1)), None) = (terms.next(), terms.next())
+            && let [Atom::Lane(extent)] = product.as_slice()
+            && let Some(size) = size_of(&index, reader)
+            && !usage.within.iter().any(|(known, _)| *known == size)
+        {
+            usage.within.push((size, extent.clone()));
+        }
+    }
+    usage.axes = (0..reader.axes)
+        .map(|axis| axis_use(axis as u8, reader))
+        .collect();
+    usage
+}
+
+/// Where a dimension stands among others: those with stride parameters in the order of the signature, sizes before numbers, the
+/// larger number first.
+fn place(stride: &Stride, parameters: &[String]) -> usize {
+    match stride {
+        Stride::Param(name) => parameters.iter().position(|one| one == name).unwrap_or(0),
+        Stride::Sizes(sizes) => (1 << 20) - sizes.len(),
+        Stride::Number(number) => (1 << 40) - (*number).clamp(0, 1 << 30) as usize,
+    }
+}
+
+fn stride(product: &Product, factor: i64) -> Stride {
+    let names: Vec<String> = product
+        .iter()
+        .filter_map(|atom| match atom {
+            Atom::Param(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    match names.as_slice() {
+        [] => Stride::Number(factor),
+        [name] if name.to_lowercase().contains("stride") || factor != 1 => Stride::Param(name.clone()),
+        _ => Stride::Sizes(names),
+    }
+}
+
+/// What bounds an index.
+fn bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
+    if let Some(size) = size_of(index, reader) {
+        return Bound::Size(size);
+    }
+    let terms: Vec<_> = index.terms().filter(|(product, _)| !product.is_empty()).collect();
+    let lane = terms
+        .iter()
+        .find_map(|(product, factor)| match product.as_slice() {
+            [Atom::Lane(extent)] if *factor == 1 => Some(extent.clone()),
+            _ => None,
+        });
+    let programs = index.programs();
+    match (terms.len(), lane, programs.first()) {
+        (1, Some(extent), _) => Bound::Lanes(extent),
+        (1, None, Some(&axis)) => match terms[0].0.as_slice() {
+            [Atom::Program(_)] => Bound::Programs(axis),
+            _ => Bound::Unknown,
+        },
+        (2, Some(extent), Some(&axis)) => Bound::Blocks(axis, extent),
+        _ => Bound::Unknown,
+    }
+}
+
+/// The parameter that an index is compared with, counted to, or cut off at.
+fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
+    let index = index.without_number();
+    if let [(product, 1)] = index.terms().collect::<Vec<_>>().as_slice()
+        && let [
+            Atom::Other {
+                below: Some(below), ..
+            },
+        ] = product.as_slice()
+        && let Some(size) = below.as_param()
+    {
+        return Some(size.to_owned());
+    }
+    for compared in &reader.compared {
+        for size in reader::sizes(compared) {
+            let as_index = compared.plus(&Polynomial::atom(Atom::Param(size.clone())));
+            if as_index.is_some_and(|one| one.without_number() == index) {
+                return Some(size);
+            }
+        }
+    }
+    // A loop counts to it: `for k in range(0, K, BLOCK)`, or `for i in range(n)`.
+    index.atoms().find_map(|atom| match atom {
+        Atom::Turn(number) => reader.loops.get(*number).and_then(Clone::clone),
+        _ => None,
+    })
+}
+
+/// What an axis counts, over all accesses.
+fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
+    let mut found = AxisUse {
+        persistent: reader.persistent.contains(&axis),
+        ..AxisUse::default()
+    };
+    let indices = reader.accesses.iter().flat_map(|access| &access.dimensions);
+    for (_, _, index) in indices {
+        if !index.programs().contains(&axis) {
+            continue;
+        }
+        let Some(size) = size_of(index, reader) else {
+            continue;
+        };
+        let lane = index.atoms().find_map(|atom| match atom {
+            Atom::Lane(extent) => Some(extent.clone()),
+            _ => None,
+        });
+        match lane {
+            Some(extent) => {
+                if !found.blocks.iter().any(|(known, _)| *known == size) {
+                    found.blocks.push((size, extent));
+                }
+            }
+            // What is cut off at a size, `% M`, says nothing about how many there are.
+            None if is_cut_off(index) || found.sizes.contains(&size) => {}
+            None => found.sizes.push(size),
+        }
+    }
+    found
+}
+
+fn is_cut_off(index: &Polynomial) -> bool {
+    index
+        .atoms()
+        .any(|atom| matches!(atom, Atom::Other { below: Some(_), .. }))
+}
+
+/// The dimensions of an address without its tensor: for each stride, the index.
+fn dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
+    let is_index = |atom: &Atom| !matches!(atom, Atom::Param(_));
+    let mut found: Vec<(Product, i64, Polynomial)> = Vec::new();
+    // Lanes say what the strides are.
+    for (product, factor) in rest.terms() {
+        let Some(lane) = product.iter().find(|atom| matches!(atom, Atom::Lane(_))) else {
+            continue;
+        };
+        let stride = divided(product, std::slice::from_ref(lane)).unwrap_or_default();
+        if stride.iter().any(is_index) {
+            continue;
+        }
+        let index = Polynomial::atom(lane.clone());
+        match found
+            .iter_mut()
+            .find(|(known, times, _)| *known == stride && *times == factor)
+        {
+            Some((_, _, sum)) => {
+                if let Some(both) = sum.plus(&index) {
+                    *sum = both;
+                }
+            }
+            None => found.push((stride, factor, index)),
+        }
+    }
+    for (product, factor) in rest.terms() {
+        if product.iter().any(|atom| matches!(atom, Atom::Lane(_))) || !product.iter().any(is_index) {
+            continue;
+        }
+        let home = found.iter().position(|(stride, times, index)| {
+            *times != 0
+                && factor % *times == 0
+                && divided(product, stride).is_some_and(|rest| steps_by(&rest, factor / *times, index))
+        });
+        if let Some((stride, times, index)) = home.and_then(|at| found.get_mut(at)) {
+            let part = divided(product, stride).map(|rest| Polynomial::from_terms([(rest, factor / *times)]));
+            if let Some(sum) = part.and_then(|part| index.plus(&part)) {
+                *index = sum;
+                continue;
+            }
+        }
+        let (index, stride): (Product, Product) = product.iter().cloned().partition(is_index);
+        found.push((stride, factor, Polynomial::from_terms([(index, 1)])));
+    }
+    found
+}
+
+/// Whether a term goes from block to block of an index's lanes: as many elements each as there are lanes.
+fn steps_by(term: &[Atom], factor: i64, index: &Polynomial) -> bool {
+    let (counted, width): (Vec<&Atom>, Vec<&Atom>) =
+        term.iter().partition(|atom| !matches!(atom, Atom::Param(_)));
+    if counted.is_empty() {
+        return false;
+    }
+    // Which block it is may be computed: `(group * GROUP_SIZE + nth) * BLOCK`.
+    let computed = counted
+        .iter()
+        .any(|atom| matches!(atom, Atom::Other { programs, .. } if !programs.is_empty()));
+    index.atoms().any(|atom| match atom {
+        Atom::Lane(Extent::Param(name)) => {
+            let block = |atom: &&&Atom| matches!(atom, Atom::Param(one) if one == name);
+            factor == 1 && width.iter().any(|atom| block(&atom)) && (width.len() == 1 || computed)
+        }
+        Atom::Lane(Extent::Number(number)) => width.is_empty() && factor == *number,
+        _ => false,
+    })
+}

@@ -1,0 +1,608 @@
+//! Reads a kernel's statements in order, keeping what each variable is as a sum of products. Left out: what is made of it
+//! ([`super`]).
+
+use std::collections::{BTreeSet, HashMap};
+
+use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, PySourceType, Stmt, UnaryOp};
+
+use super::polynomial::{Atom, Extent, Polynomial};
+use super::{Access, dimensions};
+
+/// Methods and functions that give their first argument in another shape, or with a promise about it.
+const TRANSPARENT: [&str; 14] = [
+    "broadcast_to",
+    "cast",
+    "expand_dims",
+    "item",
+    "max_constancy",
+    "max_contiguous",
+    "multiple_of",
+    "ravel",
+    "reshape",
+    "to",
+    "trans",
+    "tensor",
+    "unsqueeze",
+    "view",
+];
+
+/// What the statements so far have said.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    parameters: &'a [String],
+    constants: &'a BTreeSet<String>,
+    variables: HashMap<String, Polynomial>,
+    /// Variables that a loop adds to at every turn: what they are is known from its beginning.
+    advanced: Vec<BTreeSet<String>>,
+    pub accesses: Vec<Access>,
+    /// Left side less right side of comparisons by `<` and `<=`, and the other way round of the others.
+    pub compared: Vec<Polynomial>,
+    /// For each loop, the parameter that it counts to.
+    pub loops: Vec<Option<String>>,
+    /// One more than the last axis of `tl.program_id`.
+    pub axes: usize,
+    /// Axes whose number of programs is a step.
+    pub persistent: BTreeSet<u8>,
+    pub flags: BTreeSet<String>,
+    pub dtypes: BTreeSet<String>,
+    pub texts: Vec<(String, String)>,
+    pub blocks: BTreeSet<String>,
+    pub has_dots: bool,
+    pub calls: BTreeSet<String>,
+    /// Tensors whose values are indices.
+    pub indexing: BTreeSet<String>,
+    /// Parameters that further functions get.
+    pub passed_on: BTreeSet<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(parameters: &'a [String], constants: &'a BTreeSet<String>) -> Self {
+        Self {
+            parameters,
+            constants,
+            variables: HashMap::new(),
+            advanced: Vec::new(),
+            accesses: Vec::new(),
+            compared: Vec::new(),
+            loops: Vec::new(),
+            axes: 0,
+            persistent: BTreeSet::new(),
+            flags: BTreeSet::new(),
+            dtypes: BTreeSet::new(),
+            texts: Vec::new(),
+            blocks: BTreeSet::new(),
+            has_dots: false,
+            calls: BTreeSet::new(),
+            indexing: BTreeSet::new(),
+            passed_on: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn read(&mut self, text: &str, name: &str) {
+        let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
+        if let Some(body) = body_of(&parsed.syntax().body, name) {
+            self.body(body);
+        }
+    }
+
+    fn body(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.statement(stmt);
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    self.assign(target, &assign.value);
+                }
+            }
+            Stmt::AnnAssign(ast::StmtAnnAssign {
+                target,
+                value: Some(value),
+                ..
+            }) => self.assign(target, value),
+            Stmt::AugAssign(assign) => {
+                let value = self.value(&assign.value);
+                if let Expr::Name(name) = &*assign.target
+                    && !self.advanced.iter().any(|names| names.contains(name.id.as_str()))
+                {
+                    let before = self.variable(&name.id);
+                    let after = computed(assign.op, &before, &value);
+                    self.variables.insert(name.id.to_string(), after);
+                }
+            }
+            Stmt::For(each) => self.for_loop(each),
+            Stmt::While(each) => {
+                self.tested(&each.test);
+                self.turns(&each.body, None);
+            }
+            Stmt::If(branch) => {
+                self.tested(&branch.test);
+                self.body(&branch.body);
+                for clause in &branch.elif_else_clauses {
+                    if let Some(test) = &clause.test {
+                        self.tested(test);
+                    }
+                    self.body(&clause.body);
+                }
+            }
+            Stmt::Expr(expr) => {
+                self.value(&expr.value);
+            }
+            Stmt::Return(ast::StmtReturn {
+                value: Some(value), ..
+            }) => {
+                self.value(value);
+            }
+            Stmt::With(with) => self.body(&with.body),
+            _ => {}
+        }
+    }
+
+    fn assign(&mut self, target: &Expr, value: &Expr) {
+        match (target, value) {
+            (Expr::Name(name), _) => {
+                let value = self.value(value);
+                self.variables.insert(name.id.to_string(), value);
+            }
+            (Expr::Tuple(targets), Expr::Tuple(values)) if targets.elts.len() == values.elts.len() => {
+                for (target, value) in targets.elts.iter().zip(&values.elts) {
+                    self.assign(target, value);
+                }
+            }
+            _ => {
+                self.value(value);
+            }
+        }
+    }
+
+    fn for_loop(&mut self, each: &ast::StmtFor) {
+        let (start, end, step) = self.range(&each.iter);
+        let counted = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
+        let variable = match &*each.target {
+            Expr::Name(name) => Some((name.id.to_string(), start, step)),
+            _ => None,
+        };
+        self.loops.push(counted);
+        self.turns(&each.body, variable);
+    }
+
+    /// The start, the end and the step of `range(…)`; a start of 0 and a step of 1 where they are not told.
+    fn range(&mut self, iter: &Expr) -> (Polynomial, Option<Polynomial>, Polynomial) {
+        let one = Polynomial::number(1);
+        let Expr::Call(call) = iter else {
+            return (Polynomial::default(), None, one);
+        };
+        let values: Vec<Polynomial> = call
+            .arguments
+            .args
+            .iter()
+            .map(|value| self.value(value))
+            .collect();
+        for keyword in &call.arguments.keywords {
+            self.value(&keyword.value);
+        }
+        let (start, end, step) = match values.as_slice() {
+            [end] => (Polynomial::default(), Some(end.clone()), one),
+            [start, end] => (start.clone(), Some(end.clone()), one),
+            [start, end, step, ..] => (start.clone(), Some(end.clone()), step.clone()),
+            [] => (Polynomial::default(), None, one),
+        };
+        for atom in step.atoms() {
+            if let Atom::Other { text, .. } = atom
+                && let Some(axis) = text
+                    .strip_prefix("num_programs ")
+                    .and_then(|axis| axis.parse().ok())
+            {
+                self.persistent.insert(axis);
+            }
+        }
+        (start, end, step)
+    }
+
+    /// The body of a loop. What it adds to a variable at every turn is told by the number of the turn.
+    fn turns(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
+        if variable.is_none() && self.loops.is_empty() {
+            self.loops.push(None);
+        }
+        let turn = Polynomial::atom(Atom::Turn(self.loops.len().saturating_sub(1)));
+        if let Some((name, start, step)) = variable {
+            let value = step.times(&turn).and_then(|gone| start.plus(&gone));
+            self.variables.insert(name, value.unwrap_or_else(|| turn.clone()));
+        }
+        let mut names = BTreeSet::new();
+        let mut sums = Vec::new();
+        added(body, &mut sums);
+        for (name, op, value) in sums {
+            // Its accesses are those of the body, where what it is made of goes on too.
+            let noted = (self.accesses.len(), self.compared.len());
+            let step = self.value(value).times(&turn).unwrap_or_default();
+            self.accesses.truncate(noted.0);
+            self.compared.truncate(noted.1);
+            let before = self.variable(name);
+            let after = computed(op, &before, &step);
+            self.variables.insert(name.to_owned(), after);
+            names.insert(name.to_owned());
+        }
+        self.advanced.push(names);
+        self.body(body);
+        self.advanced.pop();
+    }
+
+    fn variable(&self, name: &str) -> Polynomial {
+        if let Some(known) = self.variables.get(name) {
+            return known.clone();
+        }
+        Polynomial::atom(if self.parameters.iter().any(|one| one == name) {
+            Atom::Param(name.to_owned())
+        } else {
+            Atom::Other {
+                text: name.to_owned(),
+                programs: BTreeSet::new(),
+                below: None,
+                loaded: None,
+            }
+        })
+    }
+
+    fn tested(&mut self, test: &Expr) {
+        match test {
+            Expr::Name(name) if self.parameters.iter().any(|one| one == name.id.as_str()) => {
+                self.flags.insert(name.id.to_string());
+            }
+            Expr::UnaryOp(not) => self.tested(&not.operand),
+            Expr::BoolOp(both) => both.values.iter().for_each(|value| self.tested(value)),
+            _ => {
+                self.value(test);
+            }
+        }
+    }
+
+    fn value(&mut self, expr: &Expr) -> Polynomial {
+        match expr {
+            Expr::Name(name) => self.variable(&name.id),
+            Expr::NumberLiteral(number) => match &number.value {
+                Number::Int(int) => int
+                    .as_i64()
+                    .map_or_else(|| other(format!("{int}"), &[]), Polynomial::number),
+                _ => other("a float".to_owned(), &[]),
+            },
+            Expr::BinOp(binary) => {
+                let (a, b) = (self.value(&binary.left), self.value(&binary.right));
+                computed(binary.op, &a, &b)
+            }
+            Expr::UnaryOp(unary) => {
+                let value = self.value(&unary.operand);
+                match unary.op {
+                    UnaryOp::USub => Polynomial::default().minus(&value).unwrap_or_default(),
+                    UnaryOp::UAdd => value,
+                    _ => other(format!("{:?} {value:?}", unary.op), std::slice::from_ref(&value)),
+                }
+            }
+            Expr::Subscript(subscript) => {
+                let value = self.value(&subscript.value);
+                if is_reshaping(&subscript.slice) {
+                    value
+                } else {
+                    other(format!("{value:?}[…]"), std::slice::from_ref(&value))
+                }
+            }
+            Expr::Compare(compare) => self.comparison(compare),
+            Expr::BoolOp(both) => {
+                let values: Vec<Polynomial> = both.values.iter().map(|value| self.value(value)).collect();
+                other(format!("{values:?}"), &values)
+            }
+            Expr::If(choice) => {
+                self.tested(&choice.test);
+                let values = [self.value(&choice.body), self.value(&choice.orelse)];
+                other(format!("{values:?}"), &values)
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::Tuple(tuple) => {
+                let values: Vec<Polynomial> = tuple.elts.iter().map(|value| self.value(value)).collect();
+                other(format!("{values:?}"), &values)
+            }
+            Expr::List(list) => {
+                let values: Vec<Polynomial> = list.elts.iter().map(|value| self.value(value)).collect();
+                other(format!("{values:?}"), &values)
+            }
+            Expr::Attribute(attribute) => match &*attribute.value {
+                Expr::Name(name) => other(format!("{}.{}", name.id, attribute.attr), &[]),
+                object => {
+                    let value = self.value(object);
+                    other(
+                        format!("{value:?}.{}", attribute.attr),
+                        std::slice::from_ref(&value),
+                    )
+                }
+            },
+            _ => other("something".to_owned(), &[]),
+        }
+    }
+
+    fn comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
+        if let (Expr::Name(name), [Expr::StringLiteral(text)]) = (&*compare.left, &*compare.comparators) {
+            self.texts
+                .push((name.id.to_string(), text.value.to_str().to_owned()));
+            return other(format!("{}?", name.id), &[]);
+        }
+        let mut left = self.value(&compare.left);
+        let mut all = vec![left.clone()];
+        for (op, right) in compare.ops.iter().zip(&compare.comparators) {
+            let right = self.value(right);
+            let difference = match op {
+                CmpOp::Lt | CmpOp::LtE => left.minus(&right),
+                CmpOp::Gt | CmpOp::GtE => right.minus(&left),
+                _ => None,
+            };
+            self.compared.extend(difference);
+            all.push(right.clone());
+            left = right;
+        }
+        other(format!("{all:?}"), &all)
+    }
+
+    fn call(&mut self, call: &ast::ExprCall) -> Polynomial {
+        let argument = |name, at| call.arguments.find_argument_value(name, at);
+        if let Some(Expr::Name(name)) = argument("dtype", usize::MAX) {
+            self.dtypes.insert(name.id.to_string());
+        }
+        let (name, object) = match &*call.func {
+            Expr::Name(name) => (name.id.as_str(), None),
+            Expr::Attribute(attribute) => (attribute.attr.as_str(), Some(&*attribute.value)),
+            _ => ("", None),
+        };
+        let of_language = object.is_none_or(|object| matches!(object, Expr::Name(_)));
+        match name {
+            "program_id" => {
+                let axis = number(argument("axis", 0)).clamp(0, 2) as u8;
+                self.axes = self.axes.max(usize::from(axis) + 1);
+                Polynomial::atom(Atom::Program(axis))
+            }
+            "num_programs" => {
+                let axis = number(argument("axis", 0)).clamp(0, 2);
+                other(format!("num_programs {axis}"), &[])
+            }
+            "arange" => self.lanes(argument("start", 0), argument("end", 1)),
+            "load" if of_language => {
+                let loaded = self.access(argument("pointer", 0), false);
+                self.rest(call, 1);
+                Polynomial::atom(Atom::Other {
+                    text: short(format!("load {loaded:?} {:?}", self.accesses.len())),
+                    programs: BTreeSet::new(),
+                    below: None,
+                    loaded,
+                })
+            }
+            "store" if of_language => {
+                self.access(argument("pointer", 0), true);
+                self.rest(call, 1);
+                Polynomial::default()
+            }
+            _ if name.starts_with("atomic_") && of_language => {
+                self.access(argument("pointer", 0), true);
+                self.access(argument("pointer", 0), false);
+                self.rest(call, 1);
+                other(name.to_owned(), &[])
+            }
+            _ if TRANSPARENT.contains(&name) => {
+                if name == "to"
+                    && let Some(Expr::Name(dtype)) = argument("dtype", 0)
+                {
+                    self.dtypes.insert(dtype.id.to_string());
+                }
+                let is_module = matches!(object, Some(Expr::Name(module)) if matches!(module.id.as_str(), "tl" | "language" | "triton"));
+                match (object, call.arguments.args.first()) {
+                    (Some(object), _) if !is_module => self.value(object),
+                    (_, Some(first)) => self.value(first),
+                    _ => other(name.to_owned(), &[]),
+                }
+            }
+            _ => {
+                self.has_dots |= name == "dot" || name == "dot_scaled";
+                let mut values: Vec<Polynomial> = call
+                    .arguments
+                    .args
+                    .iter()
+                    .map(|value| self.value(value))
+                    .collect();
+                values.extend(
+                    call.arguments
+                        .keywords
+                        .iter()
+                        .map(|keyword| self.value(&keyword.value)),
+                );
+                if object.is_none() && !name.is_empty() {
+                    self.calls.insert(name.to_owned());
+                    let names = values
+                        .iter()
+                        .flat_map(Polynomial::atoms)
+                        .filter_map(|atom| match atom {
+                            Atom::Param(name) if !self.constants.contains(name) => Some(name.clone()),
+                            _ => None,
+                        });
+                    let names: Vec<String> = names.collect();
+                    self.passed_on.extend(names);
+                }
+                other(format!("{name} {values:?}"), &values)
+            }
+        }
+    }
+
+    /// Arguments but for the pointer.
+    fn rest(&mut self, call: &ast::ExprCall, from: usize) {
+        for value in call.arguments.args.iter().skip(from) {
+            self.value(value);
+        }
+        for keyword in &call.arguments.keywords {
+            if keyword.arg.as_ref().is_none_or(|name| name.as_str() != "pointer") {
+                self.value(&keyword.value);
+            }
+        }
+    }
+
+    fn lanes(&mut self, start: Option<&Expr>, end: Option<&Expr>) -> Polynomial {
+        let start = start.map(|start| self.value(start)).unwrap_or_default();
+        let extent = match end.map(|end| self.value(end)) {
+            Some(end) => match (end.as_number(), end.as_param()) {
+                (Some(number), _) => Extent::Number(number),
+                (None, Some(name)) => Extent::Param(name.to_owned()),
+                (None, None) => Extent::Text(format!("{end:?}")),
+            },
+            None => Extent::Text(String::new()),
+        };
+        if let Extent::Param(name) = &extent {
+            self.blocks.insert(name.clone());
+        }
+        let lane = Polynomial::atom(Atom::Lane(extent));
+        lane.plus(&start).unwrap_or(lane)
+    }
+
+    /// Notes an access through an address, and gives the tensor's name.
+    fn access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
+        let address = self.value(address?);
+        let alone: Vec<String> = address
+            .terms()
+            .filter(|&(_, factor)| factor == 1)
+            .filter_map(|(product, _)| match product.as_slice() {
+                [Atom::Param(name)] if !self.constants.contains(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
+        let is_pointer = |name: &&String| {
+            let lower = name.to_lowercase();
+            lower.split('_').any(|word| word == "ptr" || word == "pointer") || lower.ends_with("ptr")
+        };
+        let known = |name: &&String| self.accesses.iter().any(|access| access.tensor == **name);
+        let tensor = alone
+            .iter()
+            .find(is_pointer)
+            .or_else(|| alone.iter().find(known))
+            .or_else(|| self.parameters.iter().find(|name| alone.contains(name)))?
+            .clone();
+        for atom in address.atoms() {
+            if let Atom::Other {
+                loaded: Some(loaded), ..
+            } = atom
+            {
+                self.indexing.insert(loaded.clone());
+            }
+        }
+        let rest = address.minus(&Polynomial::atom(Atom::Param(tensor.clone())))?;
+        self.accesses.push(Access {
+            tensor: tensor.clone(),
+            dimensions: dimensions(&rest),
+            stores,
+        });
+        Some(tensor)
+    }
+}
+
+/// Whether a subscript only adds dimensions: `[:, None]`.
+fn is_reshaping(slice: &Expr) -> bool {
+    match slice {
+        Expr::Slice(slice) => slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none(),
+        Expr::NoneLiteral(_) => true,
+        Expr::Attribute(attribute) => attribute.attr.as_str() == "newaxis",
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_reshaping),
+        _ => false,
+    }
+}
+
+fn number(expr: Option<&Expr>) -> i64 {
+    match expr {
+        Some(Expr::NumberLiteral(number)) => match &number.value {
+            Number::Int(int) => int.as_i64().unwrap_or(0),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
+/// Names that a body adds to or takes from, those in inner loops left out.
+fn added<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
+    for stmt in body {
+        match stmt {
+            Stmt::AugAssign(assign) if matches!(assign.op, Operator::Add | Operator::Sub) => {
+                if let Expr::Name(name) = &*assign.target {
+                    found.push((&name.id, assign.op, &assign.value));
+                }
+            }
+            Stmt::If(branch) => {
+                added(&branch.body, found);
+                for clause in &branch.elif_else_clauses {
+                    added(&clause.body, found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The body of a function by its dotted name; the last one of the name, as in Python.
+fn body_of<'b>(body: &'b [Stmt], name: &str) -> Option<&'b [Stmt]> {
+    let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
+    let found = body.iter().rev().find_map(|stmt| match stmt {
+        Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
+        _ => None,
+    })?;
+    rest.map_or(Some(found), |rest| body_of(found, rest))
+}
+
+/// Parameters that a comparison may be about: those that are subtracted alone.
+pub(super) fn sizes(compared: &Polynomial) -> Vec<String> {
+    compared
+        .terms()
+        .filter(|&(_, factor)| factor == -1)
+        .filter_map(|(product, _)| match product.as_slice() {
+            [Atom::Param(name)] => Some(name.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A value that is not a sum of products: known again by its text.
+fn other(text: String, of: &[Polynomial]) -> Polynomial {
+    let programs = of.iter().flat_map(Polynomial::programs).collect();
+    let loaded = of.iter().flat_map(Polynomial::atoms).find_map(|atom| match atom {
+        Atom::Other { loaded, .. } => loaded.clone(),
+        _ => None,
+    });
+    Polynomial::atom(Atom::Other {
+        text: short(text),
+        programs,
+        below: None,
+        loaded,
+    })
+}
+
+fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
+    let sum = match op {
+        Operator::Add => a.plus(b),
+        Operator::Sub => a.minus(b),
+        Operator::Mult => a.times(b),
+        Operator::Mod => {
+            let mut programs = a.programs();
+            programs.extend(b.programs());
+            return Polynomial::atom(Atom::Other {
+                text: short(format!("{a:?} % {b:?}")),
+                programs,
+                below: Some(Box::new(b.clone())),
+                loaded: None,
+            });
+        }
+        _ => None,
+    };
+    sum.unwrap_or_else(|| other(format!("{a:?} {op:?} {b:?}"), &[a.clone(), b.clone()]))
+}
+
+/// A text, or its hash where it is long: the text of a value is made of those of others, and would double with every line.
+fn short(text: String) -> String {
+    const MOST: usize = 64;
+    if text.len() <= MOST {
+        return text;
+    }
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,167 @@
+//! `cerith check`: six mistakes in kernels are found without a case file, at the right line, and their mended versions are left
+//! alone.
+
+mod done;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use done::Done;
+use tempfile::TempDir;
+
+fn data(name: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "check", name]
+        .iter()
+        .collect();
+    fs::read_to_string(path).expect("a kernel file")
+}
+
+fn place(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    folder
+}
+
+fn check(folder: &TempDir, args: &[&str]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
+        .arg("check")
+        .args(args)
+        .args(["--engine", "reference"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    Done::of(&output)
+}
+
+/// The 1-based line that a text is on.
+fn line_of(text: &str, part: &str) -> usize {
+    1 + text
+        .lines()
+        .position(|line| line.contains(part))
+        .expect("in the file")
+}
+
+#[test]
+fn six_mistakes_are_found_at_their_lines() {
+    let text = data("wrong.py");
+    let folder = place(&[("wrong.py", &text)]);
+    let first = |kernel: &str, part: &str| {
+        let start = line_of(&text, &format!("def {kernel}("));
+        let rest: Vec<&str> = text.lines().skip(start).collect();
+        start + line_of(&rest.join("\n"), part)
+    };
+    let found = [
+        (
+            "off_by_one",
+            "error[out-of-bounds]: load",
+            first("off_by_one", "x = tl.load"),
+        ),
+        (
+            "wrong_stride",
+            "error[out-of-bounds]: store",
+            first("wrong_stride", "tl.store"),
+        ),
+        ("race", "error[race]: load", first("race", "total = tl.load")),
+        (
+            "unmasked_tail",
+            "error[out-of-bounds]: store",
+            first("unmasked_tail", "tl.store"),
+        ),
+        (
+            "missing_to",
+            "error[branch-type-mismatch]",
+            first("missing_to", "if start == 0"),
+        ),
+        (
+            "aliased",
+            "error[unordered-write]: store",
+            first("aliased", "tl.store"),
+        ),
+    ];
+    for (kernel, what, line) in found {
+        let place = format!("wrong.py:{line}:");
+        check(&folder, &[&format!("wrong.py:{kernel}")]).ends(1, &[what, &place], &[]);
+    }
+    check(&folder, &["wrong.py"]).ends(
+        1,
+        &["wrong.py:off_by_one", "in 1 of 13 launches: out_ptr is x_ptr"],
+        &[],
+    );
+}
+
+/// Every mended kernel, with nothing to be said about it.
+const EVERY: [&str; 6] = [
+    "mended.py:off_by_one  13 launches: nothing found",
+    "mended.py:wrong_stride  25 launches: nothing found",
+    "mended.py:race  12 launches: nothing found",
+    "mended.py:unmasked_tail  13 launches: nothing found",
+    "mended.py:missing_to  8 launches: nothing found",
+    "mended.py:aliased  13 launches: nothing found",
+];
+
+#[test]
+fn mended_kernels_are_left_alone() {
+    let folder = place(&[("mended.py", &data("mended.py"))]);
+    check(&folder, &["mended.py"]).ends(0, &EVERY, &[]);
+}
+
+#[test]
+fn what_was_tried_can_be_kept_and_run() {
+    let folder = place(&[("mended.py", &data("mended.py"))]);
+    check(&folder, &["mended.py:off_by_one", "--keep", "kept"]).ends(0, &["nothing found"], &[]);
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
+        .args(["run", "kept", "--engine", "reference"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    Done::of(&output).ends(0, &["13 cases", "as expected"], &[]);
+}
+
+#[test]
+fn bad_input_is_told_with_the_mend() {
+    let folder = place(&[
+        ("mended.py", &data("mended.py")),
+        ("broken.py", "def f(:\n"),
+        ("none.py", "def f(x):\n    return x\n"),
+        ("notes.txt", ""),
+        (
+            "guess.py",
+            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef count(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    \
+             at = tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + at, mask=at < n, other=0)\n    \
+             tl.store(out_ptr + at, x // 2, mask=at < n)\n",
+        ),
+        (
+            "helper.py",
+            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef twice(x):\n    return x + x\n",
+        ),
+    ]);
+    check(&folder, &["missing.py"]).ends(
+        2,
+        &[],
+        &[
+            "error: failed to read missing.py",
+            "help: name a file with kernels",
+        ],
+    );
+    check(&folder, &["broken.py"]).ends(2, &[], &["error[kernel-syntax]", "broken.py:1"]);
+    check(&folder, &["none.py"]).ends(2, &[], &["there is no kernel in none.py", "@triton.jit"]);
+    check(&folder, &["notes.txt"]).ends(2, &[], &["notes.txt is no Python file"]);
+    check(&folder, &["mended.py:rase"]).ends(2, &[], &["no kernel `rase` in mended.py"]);
+    check(&folder, &["guess.py"]).ends(
+        3,
+        &[
+            "not judged",
+            "// of fp32: only integers",
+            "cerith import guess.py:count",
+        ],
+        &[],
+    );
+    check(&folder, &["helper.py"]).ends(
+        3,
+        &["helper.py:twice  not tried: it accesses no tensor by itself"],
+        &[],
+    );
+}
