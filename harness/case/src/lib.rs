@@ -416,7 +416,7 @@ pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
-pub use survey::{Survey, Tried, surveys};
+pub use survey::{Attempt, Survey, surveys};
 pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

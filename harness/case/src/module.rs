@@ -38,6 +38,16 @@ pub(crate) struct Contents {
     pub imports: Vec<String>,
 }
 
+/// The body of a function by its dotted name; the last one of the name, as in Python.
+pub(crate) fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
+    let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
+    let found = body.iter().rev().find_map(|stmt| match stmt {
+        Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
+        _ => None,
+    })?;
+    rest.map_or(Some(found), |rest| body_of(found, rest))
+}
+
 /// Reads a module, or says everything that is wrong with its syntax.
 pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagnostic>> {
     let whole = Span::new(source, 0, 0);

@@ -90,22 +90,12 @@ fn read(text: &str, name: &str, function: &Function) -> Uses {
     // `module::parse` has been through: it is neither too long nor too deep.
     module::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
-        if let Some(body) = body_of(&parsed.syntax().body, name) {
+        if let Some(body) = module::body_of(&parsed.syntax().body, name) {
             uses.visit_body(body);
         }
         uses.settle();
     });
     uses
-}
-
-/// The body of a function by its dotted name; the last one of the name, as in Python.
-fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
-    let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
-    let found = body.iter().rev().find_map(|stmt| match stmt {
-        Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
-        _ => None,
-    })?;
-    rest.map_or(Some(found), |rest| body_of(found, rest))
 }
 
 /// The last name of `tl.load`, or of `load`.
@@ -466,7 +456,7 @@ fn shape(name: &str, uses: &Uses, strided: bool) -> Vec<i64> {
 }
 
 /// Parameters that a launch must give.
-fn wanted(function: &Function) -> impl Iterator<Item = &Parameter> {
+pub(crate) fn wanted(function: &Function) -> impl Iterator<Item = &Parameter> {
     function.parameters.iter().filter(|parameter| {
         !matches!(
             parameter.kind,

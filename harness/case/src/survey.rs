@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::SourceId;
 
-use crate::kernel::{Function, Parameter, ParameterKind};
+use crate::kernel::{Function, Parameter};
 use crate::module;
-use crate::skeleton::{guess_of, storage_name};
+use crate::skeleton::{guess_of, storage_name, wanted};
 use crate::usage::polynomial::Extent;
 use crate::usage::{Bound, Dimension, Stride, TensorUse, Usage, usage};
 
@@ -36,7 +36,7 @@ const ELEMENTS_MOST: i64 = 1 << 20;
 
 /// A launch to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct Attempt {
     /// What is special about it: `n=33`, `x with padded rows`; empty for the launch that others differ from.
     pub variant: String,
     /// Its case file.
@@ -49,7 +49,7 @@ pub struct Survey {
     /// The kernel.
     pub kernel: String,
     /// The launches, the plain one first.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Attempt>,
     /// Why the kernel cannot be launched from what its text says.
     pub not_tried: Option<String>,
 }
@@ -143,13 +143,13 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn tried(&self) -> Vec<Tried> {
-        let mut texts: Vec<Tried> = Vec::new();
+    fn tried(&self) -> Vec<Attempt> {
+        let mut texts: Vec<Attempt> = Vec::new();
         for plan in self.plans() {
             if let Some(text) = self.text(&plan)
                 && !texts.iter().any(|known| same_but_about(&known.text, &text))
             {
-                texts.push(Tried {
+                texts.push(Attempt {
                     variant: plan.variant,
                     text,
                 });
@@ -424,7 +424,7 @@ impl Planner<'_> {
             return None;
         }
         let mut args = String::new();
-        for parameter in self.passed() {
+        for parameter in wanted(self.function) {
             let value = self.argument(parameter, plan, &views)?;
             let _ = write!(args, "\n      {}: {value}", parameter.name);
         }
@@ -437,17 +437,6 @@ impl Planner<'_> {
             "about: \"{}: {about}\"\nkernel: {}:{}\nstorages:\n{storages}launches:\n  - grid: {grid:?}\n    args:{args}\n",
             self.function.name, self.path, self.function.name
         ))
-    }
-
-    /// Parameters that a launch must give.
-    fn passed(&self) -> impl Iterator<Item = &Parameter> {
-        self.function.parameters.iter().filter(|parameter| {
-            !matches!(
-                parameter.kind,
-                ParameterKind::VarPositional | ParameterKind::VarKeyword
-            ) && parameter.default.is_none()
-                && !self.function.given_by_decorators.contains(&parameter.name)
-        })
     }
 
     fn argument(&self, parameter: &Parameter, plan: &Plan, views: &BTreeMap<&str, String>) -> Option<String> {

@@ -20,8 +20,6 @@ use crate::kernel::{Function, ParameterKind};
 pub struct Usage {
     /// Its tensors, in the order of the parameters.
     pub tensors: Vec<TensorUse>,
-    /// Parameters that are made tensors of in a way that the text does not show: they are passed on.
-    pub passed_on: BTreeSet<String>,
     /// What each axis of the grid counts, as far as it is used.
     pub axes: Vec<AxisUse>,
     /// Sizes that one block of lanes must cover, with the block: no program has more of them.
@@ -36,8 +34,6 @@ pub struct Usage {
     pub blocks: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
     pub has_dots: bool,
-    /// Functions of the same file or of others that get parameters.
-    pub calls: BTreeSet<String>,
 }
 
 /// A tensor.
@@ -145,25 +141,13 @@ pub(crate) fn usage(text: &str, name: &str, function: &Function) -> Usage {
 
 /// What the text has said, by tensor and by axis.
 fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
-    let mut usage = Usage {
-        flags: reader.flags.clone(),
-        dtypes: reader.dtypes.clone(),
-        texts: reader.texts.clone(),
-        blocks: reader.blocks.clone(),
-        has_dots: reader.has_dots,
-        calls: reader.calls.clone(),
-        passed_on: reader.passed_on.clone(),
-        ..Usage::default()
-    };
+    let mut usage = reader.usage.clone();
     for name in parameters {
         let accesses: Vec<&Access> = reader
             .accesses
             .iter()
             .filter(|access| access.tensor == *name)
             .collect();
-        if accesses.is_empty() {
-            continue;
-        }
         // The access with the most dimensions says most.
         let Some(widest) = accesses.iter().max_by_key(|access| access.dimensions.len()) else {
             continue;
@@ -174,7 +158,7 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             .map(|(product, factor, index)| {
                 let stride = stride(product, *factor);
                 let mut bound = bound(index, reader);
-                if bound == Bound::Unknown || !matches!(bound, Bound::Size(_)) {
+                if !matches!(bound, Bound::Size(_)) {
                     // Another access of the same dimension may be bounded.
                     let other = accesses.iter().flat_map(|access| &access.dimensions);
                     let mut bounds = other

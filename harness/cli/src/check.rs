@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cerith_case::{Corpus, Input, Missing, Shard, Survey, surveys};
 use cerith_engine::{Reference, guarded};
 use cerith_report::describe;
-use cerith_report::event::{Event, Verdict};
+use cerith_report::event::Event;
 use cerith_tile::source::{SourceFile, Sources};
 
 use self::finding::Findings;
 use crate::args::CheckArgs;
-use crate::corpus::Selected;
+use crate::corpus::{Selected, folder_of, is_python, modules_in};
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -147,13 +147,9 @@ fn corpus(asked: &Asked, path: &str, text: &str, surveys: &[Survey]) -> Corpus {
         name: asked.file.display().to_string(),
         content: Ok(text.as_bytes().to_vec()),
     };
-    let beside = fs::read_dir(folder_of(&asked.file))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let beside = beside.map(|entry| entry.path()).filter_map(|other| {
+    let beside = modules_in(&folder_of(&asked.file)).filter_map(|other| {
         let name = other.file_name()?.to_str()?;
-        (is_python(&other) && name != path).then(|| Input {
+        (name != path).then(|| Input {
             path: name.to_owned(),
             name: other.display().to_string(),
             content: fs::read(&other).map_err(|error| Missing::Unreadable(error.to_string())),
@@ -183,17 +179,6 @@ fn keep(folder: &Path, path: &str, text: &str, surveys: &[Survey]) -> io::Result
         }
     }
     Ok(())
-}
-
-fn is_python(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension == "py")
-}
-
-fn folder_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 fn tried(
@@ -270,13 +255,5 @@ fn tried(
         (0, _) => Exit::Nothing,
         (_, 0) => Exit::AsExpected,
         _ => Exit::Unexpected,
-    }
-}
-
-/// The verdict of an event, if it is one.
-fn verdict(event: &Event) -> Option<&Verdict> {
-    match event {
-        Event::Verdict(verdict) => Some(verdict),
-        _ => None,
     }
 }

@@ -213,6 +213,25 @@ fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
     ))
 }
 
+/// The folder that a file is in.
+pub fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Whether a file is a module of Python's, by its name.
+pub fn is_python(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "py")
+}
+
+/// The modules in a folder, which those beside them may import.
+pub fn modules_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| is_python(path))
+}
+
 /// `cases`, in this folder or the nearest one above that has it, as a path from here.
 fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;

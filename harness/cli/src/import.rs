@@ -11,6 +11,7 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
 
 use crate::args::ImportArgs;
+use crate::corpus::{folder_of, modules_in};
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
@@ -96,13 +97,6 @@ fn named(args: &ImportArgs) -> Result<(PathBuf, &str), String> {
     }
 }
 
-fn folder_of(file: &Path) -> PathBuf {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
 /// The path of a file from a folder that it is in, with `/` between folders.
 fn below(folder: &Path, file: &Path) -> Option<String> {
     let (folder, file) = (folder.canonicalize().ok()?, file.canonicalize().ok()?);
@@ -135,13 +129,7 @@ fn outcome(yaml: &Path, args: &ImportArgs) -> Option<String> {
     let (kernel, _) = named(args).ok()?;
     let mut paths = vec![yaml.to_owned()];
     // What the kernel's file imports lies beside it.
-    paths.extend(
-        fs::read_dir(folder_of(&kernel))
-            .ok()?
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "py")),
-    );
+    paths.extend(modules_in(&folder_of(&kernel)));
     let inputs = paths.iter().filter_map(|path| {
         Some(Input {
             path: below(&root, path)?,

@@ -81,13 +81,18 @@ pub struct Tests {
     trials: Vec<Trial>,
 }
 
+impl Default for Tests {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Tests {
     /// No test yet, and the home that this environment names.
     ///
     /// # Panics
     ///
     /// Where there is no home: then nothing can be tested.
-    #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
         Self {

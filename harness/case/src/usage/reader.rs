@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, PySourceType, Stmt, UnaryOp};
 
 use super::polynomial::{Atom, Extent, Polynomial};
-use super::{Access, dimensions};
+use super::{Access, Usage, dimensions};
 
 /// Methods and functions that give their first argument in another shape, or with a promise about it.
 const TRANSPARENT: [&str; 14] = [
@@ -43,16 +43,10 @@ pub(super) struct Reader<'a> {
     pub axes: usize,
     /// Axes whose number of programs is a step.
     pub persistent: BTreeSet<u8>,
-    pub flags: BTreeSet<String>,
-    pub dtypes: BTreeSet<String>,
-    pub texts: Vec<(String, String)>,
-    pub blocks: BTreeSet<String>,
-    pub has_dots: bool,
-    pub calls: BTreeSet<String>,
+    /// What needs no further thought.
+    pub usage: Usage,
     /// Tensors whose values are indices.
     pub indexing: BTreeSet<String>,
-    /// Parameters that further functions get.
-    pub passed_on: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -67,20 +61,14 @@ impl<'a> Reader<'a> {
             loops: Vec::new(),
             axes: 0,
             persistent: BTreeSet::new(),
-            flags: BTreeSet::new(),
-            dtypes: BTreeSet::new(),
-            texts: Vec::new(),
-            blocks: BTreeSet::new(),
-            has_dots: false,
-            calls: BTreeSet::new(),
+            usage: Usage::default(),
             indexing: BTreeSet::new(),
-            passed_on: BTreeSet::new(),
         }
     }
 
     pub(super) fn read(&mut self, text: &str, name: &str) {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
-        if let Some(body) = body_of(&parsed.syntax().body, name) {
+        if let Some(body) = crate::module::body_of(&parsed.syntax().body, name) {
             self.body(body);
         }
     }
@@ -116,6 +104,7 @@ impl<'a> Reader<'a> {
             Stmt::For(each) => self.for_loop(each),
             Stmt::While(each) => {
                 self.tested(&each.test);
+                self.loops.push(None);
                 self.turns(&each.body, None);
             }
             Stmt::If(branch) => {
@@ -204,9 +193,6 @@ impl<'a> Reader<'a> {
 
     /// The body of a loop. What it adds to a variable at every turn is told by the number of the turn.
     fn turns(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
-        if variable.is_none() && self.loops.is_empty() {
-            self.loops.push(None);
-        }
         let turn = Polynomial::atom(Atom::Turn(self.loops.len().saturating_sub(1)));
         if let Some((name, start, step)) = variable {
             let value = step.times(&turn).and_then(|gone| start.plus(&gone));
@@ -250,7 +236,7 @@ impl<'a> Reader<'a> {
     fn tested(&mut self, test: &Expr) {
         match test {
             Expr::Name(name) if self.parameters.iter().any(|one| one == name.id.as_str()) => {
-                self.flags.insert(name.id.to_string());
+                self.usage.flags.insert(name.id.to_string());
             }
             Expr::UnaryOp(not) => self.tested(&not.operand),
             Expr::BoolOp(both) => both.values.iter().for_each(|value| self.tested(value)),
@@ -324,7 +310,8 @@ impl<'a> Reader<'a> {
 
     fn comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
         if let (Expr::Name(name), [Expr::StringLiteral(text)]) = (&*compare.left, &*compare.comparators) {
-            self.texts
+            self.usage
+                .texts
                 .push((name.id.to_string(), text.value.to_str().to_owned()));
             return other(format!("{}?", name.id), &[]);
         }
@@ -347,7 +334,7 @@ impl<'a> Reader<'a> {
     fn call(&mut self, call: &ast::ExprCall) -> Polynomial {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         if let Some(Expr::Name(name)) = argument("dtype", usize::MAX) {
-            self.dtypes.insert(name.id.to_string());
+            self.usage.dtypes.insert(name.id.to_string());
         }
         let (name, object) = match &*call.func {
             Expr::Name(name) => (name.id.as_str(), None),
@@ -391,7 +378,7 @@ impl<'a> Reader<'a> {
                 if name == "to"
                     && let Some(Expr::Name(dtype)) = argument("dtype", 0)
                 {
-                    self.dtypes.insert(dtype.id.to_string());
+                    self.usage.dtypes.insert(dtype.id.to_string());
                 }
                 let is_module = matches!(object, Some(Expr::Name(module)) if matches!(module.id.as_str(), "tl" | "language" | "triton"));
                 match (object, call.arguments.args.first()) {
@@ -401,7 +388,7 @@ impl<'a> Reader<'a> {
                 }
             }
             _ => {
-                self.has_dots |= name == "dot" || name == "dot_scaled";
+                self.usage.has_dots |= name == "dot" || name == "dot_scaled";
                 let mut values: Vec<Polynomial> = call
                     .arguments
                     .args
@@ -414,18 +401,6 @@ impl<'a> Reader<'a> {
                         .iter()
                         .map(|keyword| self.value(&keyword.value)),
                 );
-                if object.is_none() && !name.is_empty() {
-                    self.calls.insert(name.to_owned());
-                    let names = values
-                        .iter()
-                        .flat_map(Polynomial::atoms)
-                        .filter_map(|atom| match atom {
-                            Atom::Param(name) if !self.constants.contains(name) => Some(name.clone()),
-                            _ => None,
-                        });
-                    let names: Vec<String> = names.collect();
-                    self.passed_on.extend(names);
-                }
                 other(format!("{name} {values:?}"), &values)
             }
         }
@@ -454,7 +429,7 @@ impl<'a> Reader<'a> {
             None => Extent::Text(String::new()),
         };
         if let Extent::Param(name) = &extent {
-            self.blocks.insert(name.clone());
+            self.usage.blocks.insert(name.clone());
         }
         let lane = Polynomial::atom(Atom::Lane(extent));
         lane.plus(&start).unwrap_or(lane)
@@ -539,16 +514,6 @@ fn added<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
             _ => {}
         }
     }
-}
-
-/// The body of a function by its dotted name; the last one of the name, as in Python.
-fn body_of<'b>(body: &'b [Stmt], name: &str) -> Option<&'b [Stmt]> {
-    let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
-    let found = body.iter().rev().find_map(|stmt| match stmt {
-        Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
-        _ => None,
-    })?;
-    rest.map_or(Some(found), |rest| body_of(found, rest))
 }
 
 /// Parameters that a comparison may be about: those that are subtracted alone.

@@ -6,8 +6,6 @@ use cerith_case::Survey;
 use cerith_report::event::{Difference, EngineOutcome, Event, Internal, OutcomeKind, Verdict};
 use cerith_report::{Palette, Tone};
 
-use super::verdict;
-
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
@@ -80,11 +78,8 @@ impl Findings {
 
     /// Notes what an event of a launch shows.
     pub fn add(&mut self, case: &str, event: &Event) {
-        if let Some(verdict) = verdict(event) {
-            self.add_verdict(case, verdict);
-            return;
-        }
         let (what, text) = match event {
+            Event::Verdict(verdict) => return self.add_verdict(case, verdict),
             Event::Problem(problem) => (problem.code.clone(), problem.rendered.clone()),
             Event::Internal(internal) => (
                 "internal".to_owned(),
