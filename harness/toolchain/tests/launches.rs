@@ -286,6 +286,30 @@ fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     assert_eq!(words(&finished(&pool, &edited).storages[0].bytes), [1001]);
 }
 
+/// The interpreters before 3.6 replace the language's functions at the first launch and leave them so. What a module imports by
+/// name does not depend on whether its worker launched anything before.
+fn a_module_imports_what_the_language_had_before_any_launch(toolchain: &Toolchain) {
+    let pool = pool(toolchain);
+    let increase = launch("increase", vec![tensor(0, &[4], &[1], 0)]);
+    finished(
+        &pool,
+        &request("behaviour.py", vec![storage(&[1; 4])], vec![increase]),
+    );
+    let fill = launch("fill", vec![tensor(0, &[4], &[1], 0)]);
+    for _ in 0..2 {
+        let raised = raised(
+            &pool,
+            &request("imported.py", vec![storage(&[0; 4])], vec![fill.clone()]),
+        );
+        let message = &raised.root().message;
+        assert!(
+            message.contains("argument must be provided outside of JIT functions"),
+            "{}: {message}",
+            toolchain.id
+        );
+    }
+}
+
 /// `@triton.autotune` on a machine without a GPU, as a user of each version finds it.
 fn autotuned_modules_do_what_each_version_does_without_a_gpu(toolchain: &Toolchain) {
     let pool = pool(toolchain);
@@ -517,6 +541,7 @@ fn main() -> ExitCode {
                 a_number_that_looks_like_an_address_stays_what_it_is,
                 stray_writes_show_in_the_guard_zones,
                 requests_do_not_see_each_other,
+                a_module_imports_what_the_language_had_before_any_launch,
                 autotuned_modules_do_what_each_version_does_without_a_gpu,
                 arguments_of_every_kind_arrive
             ],

@@ -53,6 +53,29 @@ def _forgets(value: object, depth: int = 0) -> bool:
     return kind.__module__.startswith("triton.language") and kind.__name__ in ("constexpr", "dtype")
 
 
+class _Language:
+    """What the language's names mean before a launch. The interpreters before 3.6 put functions of their own
+    in their place and leave them there. A module that imports a function by its name would have another one
+    after the first launch than before it."""
+
+    def __init__(self) -> None:
+        import triton.language as tl
+
+        descriptor = getattr(tl.core, "tensor_descriptor_base", None)
+        descriptor = descriptor or getattr(tl.core, "_experimental_tensor_descriptor_base", None)
+        owners = (tl, tl.core, tl.math, tl.tensor, tl.dtype, *((descriptor,) if descriptor else ()))
+        self._meant = [(owner, dict(vars(owner))) for owner in owners]
+
+    def restore(self) -> None:
+        """Gives every name its first meaning, as it has in a program that has launched nothing."""
+        for owner, meant in self._meant:
+            for name, value in list(vars(owner).items()):
+                if name not in meant:
+                    delattr(owner, name)
+                elif value is not meant[name]:
+                    setattr(owner, name, meant[name])
+
+
 class _Loaded:
     """An executed module, with the sibling modules it brought in."""
 
@@ -85,6 +108,7 @@ class Modules:
     def __init__(self) -> None:
         self._code: dict[tuple[str, str], CodeType] = {}
         self._kept: dict[tuple[str, str, bool], _Loaded] = {}
+        self._language = _Language() if "TRITON_INTERPRET" in os.environ else None
         self._roots = tuple(os.path.realpath(root) + os.sep for root in {sys.prefix, sys.base_prefix})
 
     def is_users(self, folder: str, file: str) -> bool:
@@ -133,6 +157,8 @@ class Modules:
         name = os.path.splitext(os.path.basename(path))[0]
         if name in sys.modules or not name.isidentifier():
             name = f"_cerith_{digest}"
+        if self._language is not None:
+            self._language.restore()
         sys.path.insert(0, folder)
         try:
             if kept is not None:
