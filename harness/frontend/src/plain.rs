@@ -10,6 +10,7 @@ pub(crate) mod annotation;
 mod call;
 mod class;
 mod decorator;
+mod evaluation;
 pub(crate) mod exchange;
 mod expression;
 mod module;

@@ -16,6 +16,9 @@ pub trait Scope {
     /// Its errors.
     type Error;
 
+    /// The names around those of a comprehension.
+    type Outer;
+
     /// An error of Python's at a place.
     fn error(&mut self, error: Error, at: TextRange) -> Self::Error;
 
@@ -25,14 +28,19 @@ pub trait Scope {
     /// What a name stands for.
     fn name(&mut self, name: &str, at: TextRange) -> Result<Self::Value, Self::Error>;
 
-    /// Gives a name a value until [`Self::forget`].
+    /// Begins names of a comprehension's own; gives what [`Self::close`] ends them with.
+    fn open(&mut self) -> Result<Self::Outer, Self::Error>;
+
+    /// Gives a name a value until [`Self::close`].
     fn bind(&mut self, name: &str, value: Self::Value);
 
-    /// How many names are bound.
-    fn bound(&self) -> usize;
+    /// Forgets the names since [`Self::open`].
+    fn close(&mut self, outer: Self::Outer);
 
-    /// Forgets all but the first so many names.
-    fn forget(&mut self, but: usize);
+    /// Evaluates a part of an expression; [`value`], unless a scope keeps watch over each of its nodes.
+    fn value(&mut self, expr: &Expr) -> Result<Self::Value, Self::Error> {
+        value(self, expr)
+    }
 
     /// What any other node is: a call, an attribute, an index, or something that has no place here.
     fn other(&mut self, expr: &Expr) -> Result<Self::Value, Self::Error>;
@@ -78,17 +86,17 @@ pub trait Scope {
 }
 
 /// Evaluates a node. Recursion is bounded by [`parse::Limits::depth`], and the stack grows with it.
-pub fn value<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
-    let value = stacker::maybe_grow(64 * 1024, 1024 * 1024, || step(scope, expr))?;
+pub fn value<S: Scope + ?Sized>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
+    let value = stacker::maybe_grow(64 * 1024, 1024 * 1024, || node(scope, expr))?;
     scope.pay(value.weight(), expr.range())?;
     Ok(value)
 }
 
-fn plain<S: Scope>(scope: &mut S, value: Plain, at: TextRange) -> Result<S::Value, S::Error> {
+fn plain<S: Scope + ?Sized>(scope: &mut S, value: Plain, at: TextRange) -> Result<S::Value, S::Error> {
     S::Value::plain(value).map_err(|error| scope.error(error, at))
 }
 
-fn sequence<S: Scope>(
+fn sequence<S: Scope + ?Sized>(
     scope: &mut S,
     kind: Sequence,
     items: Vec<S::Value>,
@@ -97,7 +105,8 @@ fn sequence<S: Scope>(
     S::Value::sequence(kind, items).map_err(|error| scope.error(error, at))
 }
 
-fn step<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
+/// What a node gives, with its parts evaluated by [`Scope::value`].
+pub fn node<S: Scope + ?Sized>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
     let at = expr.range();
     match expr {
         Expr::NumberLiteral(literal) => {
@@ -117,17 +126,17 @@ fn step<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
             sequence(scope, Sequence::List, items, at)
         }
         Expr::UnaryOp(unary) => {
-            let operand = value(scope, &unary.operand)?;
+            let operand = scope.value(&unary.operand)?;
             scope.unary(unary.op, &operand, at)
         }
         Expr::BinOp(binary) => {
-            let (left, right) = (value(scope, &binary.left)?, value(scope, &binary.right)?);
+            let (left, right) = (scope.value(&binary.left)?, scope.value(&binary.right)?);
             scope.binary(binary.op, &left, &right, at)
         }
         Expr::BoolOp(bool_op) => {
             let mut last = None;
             for operand in &bool_op.values {
-                let found = value(scope, operand)?;
+                let found = scope.value(operand)?;
                 let decided = scope.truth(&found, operand.range())? == (bool_op.op == BoolOp::Or);
                 last = Some(found);
                 if decided {
@@ -140,9 +149,9 @@ fn step<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
             }
         }
         Expr::Compare(compare) => {
-            let mut left = value(scope, &compare.left)?;
+            let mut left = scope.value(&compare.left)?;
             for (op, right) in compare.ops.iter().zip(&compare.comparators) {
-                let right = value(scope, right)?;
+                let right = scope.value(right)?;
                 if !scope.compare(*op, &left, &right, at)? {
                     return plain(scope, Plain::Bool(false), at);
                 }
@@ -151,9 +160,9 @@ fn step<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
             plain(scope, Plain::Bool(true), at)
         }
         Expr::If(choice) => {
-            let test = value(scope, &choice.test)?;
+            let test = scope.value(&choice.test)?;
             let taken = scope.truth(&test, choice.test.range())?;
-            value(scope, if taken { &choice.body } else { &choice.orelse })
+            scope.value(if taken { &choice.body } else { &choice.orelse })
         }
         Expr::ListComp(list) => comprehension(scope, &list.generators, &list.elt, at),
         Expr::Generator(generator) => comprehension(scope, &generator.generators, &generator.elt, at),
@@ -162,20 +171,20 @@ fn step<S: Scope>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
 }
 
 /// The values of the items of a display, `*` unpacked.
-pub fn all<S: Scope>(scope: &mut S, items: &[Expr]) -> Result<Vec<S::Value>, S::Error> {
+pub fn all<S: Scope + ?Sized>(scope: &mut S, items: &[Expr]) -> Result<Vec<S::Value>, S::Error> {
     let mut values = Vec::with_capacity(items.len());
     for item in items {
         if let Expr::Starred(starred) = item {
-            let inner = value(scope, &starred.value)?;
+            let inner = scope.value(&starred.value)?;
             values.extend(scope.items(&inner, starred.range)?);
         } else {
-            values.push(value(scope, item)?);
+            values.push(scope.value(item)?);
         }
     }
     Ok(values)
 }
 
-fn comprehension<S: Scope>(
+fn comprehension<S: Scope + ?Sized>(
     scope: &mut S,
     generators: &[Comprehension],
     element: &Expr,
@@ -186,34 +195,34 @@ fn comprehension<S: Scope>(
     sequence(scope, Sequence::List, items, at)
 }
 
-fn generate<S: Scope>(
+fn generate<S: Scope + ?Sized>(
     scope: &mut S,
     generators: &[Comprehension],
     element: &Expr,
     out: &mut Vec<S::Value>,
 ) -> Result<(), S::Error> {
     let Some((first, rest)) = generators.split_first() else {
-        out.push(value(scope, element)?);
+        out.push(scope.value(element)?);
         return Ok(());
     };
-    let iterated = value(scope, &first.iter)?;
-    let outer = scope.bound();
-    'items: for item in scope.items(&iterated, first.iter.range())? {
+    let iterated = scope.value(&first.iter)?;
+    let items = scope.items(&iterated, first.iter.range())?;
+    let outer = scope.open()?;
+    'items: for item in items {
         assign(scope, &first.target, item)?;
         for condition in &first.ifs {
-            let test = value(scope, condition)?;
+            let test = scope.value(condition)?;
             if !scope.truth(&test, condition.range())? {
-                scope.forget(outer);
                 continue 'items;
             }
         }
         generate(scope, rest, element, out)?;
-        scope.forget(outer);
     }
+    scope.close(outer);
     Ok(())
 }
 
-fn assign<S: Scope>(scope: &mut S, target: &Expr, value: S::Value) -> Result<(), S::Error> {
+fn assign<S: Scope + ?Sized>(scope: &mut S, target: &Expr, value: S::Value) -> Result<(), S::Error> {
     let at = target.range();
     match target {
         Expr::Name(name) => scope.bind(&name.id, value),

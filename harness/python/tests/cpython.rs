@@ -38,6 +38,7 @@ impl Names {
 impl Scope for Names {
     type Value = Value;
     type Error = Error;
+    type Outer = usize;
 
     fn error(&mut self, error: Error, _: TextRange) -> Error {
         error
@@ -57,16 +58,16 @@ impl Scope for Names {
         }
     }
 
+    fn open(&mut self) -> Result<usize, Error> {
+        Ok(self.locals.len())
+    }
+
     fn bind(&mut self, name: &str, value: Value) {
         self.locals.push((name.to_owned(), value));
     }
 
-    fn bound(&self) -> usize {
-        self.locals.len()
-    }
-
-    fn forget(&mut self, but: usize) {
-        self.locals.truncate(but);
+    fn close(&mut self, outer: usize) {
+        self.locals.truncate(outer);
     }
 
     fn other(&mut self, expr: &Expr) -> Result<Value, Error> {

@@ -1,5 +1,6 @@
 //! What names, attributes, calls and indices mean. Left out: the walk over the tree, which is [`cerith_python::walk`]'s.
 
+use std::mem;
 use std::ops::Range;
 
 use cerith_memory::{Index, Storages, Tensor};
@@ -22,6 +23,8 @@ pub(super) struct Evaluator<'a> {
     names: &'a Names,
     /// Variables of comprehensions, innermost last.
     locals: Vec<(String, Value)>,
+    /// How many of them are not the innermost comprehension's own.
+    own: usize,
     work: Work<'a>,
 }
 
@@ -30,6 +33,7 @@ impl<'a> Evaluator<'a> {
         Self {
             names,
             locals: Vec::new(),
+            own: 0,
             work: Work::new(text, storages),
         }
     }
@@ -224,6 +228,7 @@ impl<'a> Evaluator<'a> {
 impl Scope for Evaluator<'_> {
     type Value = Value;
     type Error = ExprError;
+    type Outer = usize;
 
     fn error(&mut self, error: Error, at: TextRange) -> ExprError {
         match error.reason {
@@ -240,16 +245,21 @@ impl Scope for Evaluator<'_> {
         self.named(name, &bytes(at))
     }
 
+    fn open(&mut self) -> Result<usize, ExprError> {
+        Ok(mem::replace(&mut self.own, self.locals.len()))
+    }
+
     fn bind(&mut self, name: &str, value: Value) {
-        self.locals.push((name.to_owned(), value));
+        let mut own = self.locals.iter_mut().skip(self.own);
+        match own.find(|(local, _)| local == name) {
+            Some((_, bound)) => *bound = value,
+            None => self.locals.push((name.to_owned(), value)),
+        }
     }
 
-    fn bound(&self) -> usize {
-        self.locals.len()
-    }
-
-    fn forget(&mut self, but: usize) {
-        self.locals.truncate(but);
+    fn close(&mut self, outer: usize) {
+        self.locals.truncate(self.own);
+        self.own = outer;
     }
 
     fn items(&mut self, value: &Value, at: TextRange) -> Result<Vec<Value>, ExprError> {

@@ -8,8 +8,8 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::Runner;
-use super::operator::{binary, compare, depth, length, subscript, unary};
-use crate::constant;
+use super::operator::{depth, length, subscript};
+use crate::constant::{self, Constant};
 use crate::stop::Traced;
 use crate::text::span_of;
 use crate::value::plain::{Arguments, Plain, PlainBody, PlainFunction, ScopeId};
@@ -24,7 +24,8 @@ impl Runner<'_, '_> {
     /// Evaluates an expression of plain Python.
     pub fn expression(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         self.lo.burn()?;
-        let value = self.deeper(|runner| runner.expression_inner(scope, expression))?;
+        let span = span_of(self.modules.source_of(scope), expression.range());
+        let value = self.deeper(|runner| runner.node(scope, expression, span))?;
         let makes = matches!(
             expression,
             Expr::Tuple(_)
@@ -35,7 +36,6 @@ impl Runner<'_, '_> {
                 | Expr::Call(_)
         );
         if makes && depth(&value, MAX_DEPTH + 1) > MAX_DEPTH {
-            let span = span_of(self.modules.source_of(scope), expression.range());
             return Ok(Plain::unknown(
                 span,
                 format!("a value that is more than {MAX_DEPTH} deep"),
@@ -45,48 +45,17 @@ impl Runner<'_, '_> {
         Ok(value)
     }
 
-    fn expression_inner(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
+    /// What a node gives that [`cerith_python::walk`] does not know.
+    pub(super) fn other(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), expression.range());
         Ok(match expression {
-            Expr::Name(name) => self.name(scope, name.id.as_str(), span),
-            Expr::NumberLiteral(_)
-            | Expr::StringLiteral(_)
-            | Expr::BooleanLiteral(_)
-            | Expr::NoneLiteral(_)
-            | Expr::EllipsisLiteral(_) => match constant::literal(expression) {
-                Some(constant) => Plain::Constant(constant),
-                None => Plain::unknown(span, "this literal"),
-            },
+            Expr::EllipsisLiteral(_) => Plain::Constant(Constant::Ellipsis),
             Expr::FString(node) => self.fstring(scope, node, span)?,
-            Expr::Tuple(node) => match self.items(scope, &node.elts)? {
-                Some(items) => Plain::Tuple(items.into()),
-                None => Plain::unknown(span, "this tuple"),
-            },
-            Expr::List(node) => match self.items(scope, &node.elts)? {
-                Some(items) => Plain::List(Rc::new(items)),
-                None => Plain::unknown(span, "this list"),
-            },
             Expr::Dict(node) => self.dict(scope, node, span)?,
             Expr::Attribute(node) => {
                 let value = self.expression(scope, &node.value)?;
                 self.attribute(&value, node.attr.as_str(), span)
             }
-            Expr::BinOp(node) => {
-                let lhs = self.expression(scope, &node.left)?;
-                let rhs = self.expression(scope, &node.right)?;
-                binary(node.op, &lhs, &rhs, span)
-            }
-            Expr::UnaryOp(node) => {
-                let operand = self.expression(scope, &node.operand)?;
-                unary(node.op, &operand, span)
-            }
-            Expr::BoolOp(node) => self.logical(scope, node, span)?,
-            Expr::Compare(node) => self.comparison(scope, node, span)?,
-            Expr::If(node) => match self.expression(scope, &node.test)?.truth() {
-                Some(true) => self.expression(scope, &node.body)?,
-                Some(false) => self.expression(scope, &node.orelse)?,
-                None => Plain::unknown(span, "what depends on this condition"),
-            },
             Expr::Lambda(node) => {
                 let defaults = match &node.parameters {
                     Some(parameters) => self.defaults(scope, parameters)?,
@@ -99,17 +68,10 @@ impl Runner<'_, '_> {
                     defaults,
                 }))
             }
-            Expr::ListComp(node) => {
-                self.comprehension(scope, (&node.elt, &node.generators), span, "this comprehension")?
-            }
-            Expr::Generator(node) => {
-                self.comprehension(scope, (&node.elt, &node.generators), span, "this generator")?
-            }
             Expr::Subscript(node) => self.subscript(scope, node, span)?,
             Expr::Call(node) => {
                 let callee = self.expression(scope, &node.func)?;
-                let arguments = self.arguments(scope, &node.arguments)?;
-                match arguments {
+                match self.arguments(scope, &node.arguments)? {
                     Some(arguments) => self.call(&callee, arguments, span)?,
                     None => Plain::unknown(span, "this call"),
                 }
@@ -131,20 +93,6 @@ impl Runner<'_, '_> {
         Ok(Plain::Dict(Rc::new(items)))
     }
 
-    /// `and` and `or`.
-    fn logical(&mut self, scope: ScopeId, node: &ast::ExprBoolOp, span: Span) -> Traced<Plain> {
-        let mut value = Plain::NONE;
-        for operand in &node.values {
-            value = self.expression(scope, operand)?;
-            match value.truth() {
-                Some(truth) if truth == (node.op == ast::BoolOp::Or) => break,
-                Some(_) => {}
-                None => return Ok(Plain::unknown(span, "this condition")),
-            }
-        }
-        Ok(value)
-    }
-
     fn subscript(&mut self, scope: ScopeId, node: &ast::ExprSubscript, span: Span) -> Traced<Plain> {
         let container = self.expression(scope, &node.value)?;
         let index = self.expression(scope, &node.slice)?;
@@ -159,27 +107,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// `[item for … in …]`; `what` it is, where something in it is not known.
-    fn comprehension(
-        &mut self,
-        scope: ScopeId,
-        (item, generators): (&Expr, &[ast::Comprehension]),
-        span: Span,
-        what: &str,
-    ) -> Traced<Plain> {
-        let mut items = Vec::new();
-        let known = self.comprehend(scope, generators, &mut |runner, scope| {
-            items.push(runner.expression(scope, item)?);
-            Ok(())
-        })?;
-        Ok(if known {
-            Plain::List(Rc::new(items))
-        } else {
-            Plain::unknown(span, what)
-        })
-    }
-
-    fn name(&self, scope: ScopeId, name: &str, span: Span) -> Plain {
+    pub(super) fn name(&self, scope: ScopeId, name: &str, span: Span) -> Plain {
         if let Some((value, _)) = self.modules.global(scope, name) {
             return value.clone();
         }
@@ -194,21 +122,6 @@ impl Runner<'_, '_> {
                 None => Plain::unknown(span, format!("the name `{name}`")),
             },
         }
-    }
-
-    fn items(&mut self, scope: ScopeId, elements: &[Expr]) -> Traced<Option<Vec<Plain>>> {
-        let mut items = Vec::with_capacity(elements.len());
-        for element in elements {
-            if let Expr::Starred(starred) = element {
-                match self.expression(scope, &starred.value)?.items() {
-                    Some(more) => items.extend(more.iter().cloned()),
-                    None => return Ok(None),
-                }
-            } else {
-                items.push(self.expression(scope, element)?);
-            }
-        }
-        Ok(Some(items))
     }
 
     fn fstring(&mut self, scope: ScopeId, node: &ast::ExprFString, span: Span) -> Traced<Plain> {
@@ -235,56 +148,6 @@ impl Runner<'_, '_> {
             }
         }
         Ok(Plain::str(&text))
-    }
-
-    fn comparison(&mut self, scope: ScopeId, node: &ast::ExprCompare, span: Span) -> Traced<Plain> {
-        let mut lhs = self.expression(scope, &node.left)?;
-        for (op, comparator) in node.ops.iter().zip(&node.comparators) {
-            let rhs = self.expression(scope, comparator)?;
-            match compare(*op, &lhs, &rhs) {
-                Some(true) => lhs = rhs,
-                Some(false) => return Ok(Plain::bool(false)),
-                None => return Ok(Plain::unknown(span, "this comparison")),
-            }
-        }
-        Ok(Plain::bool(true))
-    }
-
-    /// Runs `each` for every combination that the clauses of a comprehension give. False: something is not known.
-    fn comprehend(
-        &mut self,
-        scope: ScopeId,
-        generators: &[ast::Comprehension],
-        each: &mut dyn FnMut(&mut Self, ScopeId) -> Traced<()>,
-    ) -> Traced<bool> {
-        let Some((first, rest)) = generators.split_first() else {
-            each(self, scope)?;
-            return Ok(true);
-        };
-        let Some(items) = self
-            .expression(scope, &first.iter)?
-            .items()
-            .map(<[Plain]>::to_vec)
-        else {
-            return Ok(false);
-        };
-        self.lo.charge(16)?;
-        let inner = self.modules.inside(scope);
-        'items: for item in items {
-            self.lo.burn()?;
-            self.assign(inner, &first.target, &item);
-            for condition in &first.ifs {
-                match self.expression(inner, condition)?.truth() {
-                    Some(true) => {}
-                    Some(false) => continue 'items,
-                    None => return Ok(false),
-                }
-            }
-            if !self.comprehend(inner, rest, each)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// The arguments of a call; `None` when what is unpacked is not known.

@@ -121,11 +121,6 @@ pub(super) fn unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
     }
 }
 
-/// A comparison of plain values; `None` when it is not known.
-pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Option<bool> {
-    operator::compare(op, lhs, rhs).ok()
-}
-
 impl Plain {
     /// Whether it is known what this is, if not what it holds.
     pub(super) const fn is_known(&self) -> bool {

@@ -1,0 +1,134 @@
+//! A walk over an expression of plain Python: what [`cerith_python::walk`] asks of the names and values here.
+//!
+//! What is not known does not end the walk. It becomes [`Plain::Unknown`] at the node that needs to know it. Left out: nodes that the
+//! walk leaves to whoever calls it ([`super::expression`]).
+
+use cerith_python::walk::{self, Scope};
+use cerith_python::{Error, ErrorKind};
+use cerith_tile::source::Span;
+use ruff_python_ast::{Expr, Operator, UnaryOp};
+use ruff_text_size::TextRange;
+
+use super::Runner;
+use super::operator::{binary, failed, unary};
+use crate::stop::{Stop, Traced};
+use crate::text::span_of;
+use crate::value::plain::{Plain, ScopeId};
+
+/// The names that an expression sees, and the runner of what it calls.
+struct Evaluation<'r, 'm, 'a> {
+    runner: &'r mut Runner<'m, 'a>,
+    scope: ScopeId,
+}
+
+/// Why a node has no value.
+enum Halt {
+    /// Tracing ends.
+    Stop(Stop),
+    /// The value depends on something that is not known.
+    Unknown,
+    /// Python raises, or its value is not held here.
+    Failed(Plain),
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl Runner<'_, '_> {
+    /// What a node gives; [`Plain::Unknown`] where that is not known.
+    pub(super) fn node(&mut self, scope: ScopeId, expression: &Expr, span: Span) -> Traced<Plain> {
+        let found = walk::node(&mut Evaluation { runner: self, scope }, expression);
+        match found {
+            Ok(value) | Err(Halt::Failed(value)) => Ok(value),
+            Err(Halt::Unknown) => Ok(Plain::unknown(span, unknown_of(expression))),
+            Err(Halt::Stop(stop)) => Err(stop),
+        }
+    }
+
+    /// The items of a display or a call, `*` unpacked; `None` where what is unpacked is not known.
+    pub(super) fn items(&mut self, scope: ScopeId, elements: &[Expr]) -> Traced<Option<Vec<Plain>>> {
+        match walk::all(&mut Evaluation { runner: self, scope }, elements) {
+            Ok(items) => Ok(Some(items)),
+            Err(Halt::Stop(stop)) => Err(stop),
+            Err(Halt::Unknown | Halt::Failed(_)) => Ok(None),
+        }
+    }
+}
+
+impl Evaluation<'_, '_, '_> {
+    fn span(&self, at: TextRange) -> Span {
+        span_of(self.runner.modules.source_of(self.scope), at)
+    }
+}
+
+impl Scope for Evaluation<'_, '_, '_> {
+    type Value = Plain;
+    type Error = Halt;
+    type Outer = ScopeId;
+
+    fn error(&mut self, error: Error, at: TextRange) -> Halt {
+        match error.kind {
+            ErrorKind::Unknown => Halt::Unknown,
+            _ => Halt::Failed(failed(&error.into(), self.span(at))),
+        }
+    }
+
+    fn pay(&mut self, weight: usize, _: TextRange) -> Result<(), Halt> {
+        Ok(self.runner.lo.charge(weight)?)
+    }
+
+    fn name(&mut self, name: &str, at: TextRange) -> Result<Plain, Halt> {
+        Ok(self.runner.name(self.scope, name, self.span(at)))
+    }
+
+    fn open(&mut self) -> Result<ScopeId, Halt> {
+        self.runner.lo.charge(16)?;
+        let inner = self.runner.modules.inside(self.scope);
+        Ok(std::mem::replace(&mut self.scope, inner))
+    }
+
+    fn bind(&mut self, name: &str, value: Plain) {
+        self.runner.modules.bind(self.scope, name, value);
+    }
+
+    fn close(&mut self, outer: ScopeId) {
+        self.scope = outer;
+    }
+
+    fn value(&mut self, expr: &Expr) -> Result<Plain, Halt> {
+        Ok(self.runner.expression(self.scope, expr)?)
+    }
+
+    fn truth(&mut self, value: &Plain, _: TextRange) -> Result<bool, Halt> {
+        value.truth().ok_or(Halt::Unknown)
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: &Plain, at: TextRange) -> Result<Plain, Halt> {
+        Ok(unary(op, value, self.span(at)))
+    }
+
+    fn binary(&mut self, op: Operator, left: &Plain, right: &Plain, at: TextRange) -> Result<Plain, Halt> {
+        Ok(binary(op, left, right, self.span(at)))
+    }
+
+    fn other(&mut self, expr: &Expr) -> Result<Plain, Halt> {
+        Ok(self.runner.other(self.scope, expr)?)
+    }
+}
+
+/// What a node is whose value depends on something that is not known.
+fn unknown_of(expression: &Expr) -> &'static str {
+    match expression {
+        Expr::If(_) => "what depends on this condition",
+        Expr::BoolOp(_) => "this condition",
+        Expr::Compare(_) => "this comparison",
+        Expr::ListComp(_) => "this comprehension",
+        Expr::Generator(_) => "this generator",
+        Expr::Tuple(_) => "this tuple",
+        Expr::List(_) => "this list",
+        _ => "this expression",
+    }
+}
