@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use cerith_tile::rules::{BadVersion, Version};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Agreed, Provenance, Record, Said};
@@ -22,7 +23,8 @@ struct Line {
     case: String,
     source: String,
     layout: String,
-    /// Newest first.
+    /// Newest first. None in a file of before, where each record names who ran it, and that is the release.
+    #[serde(default)]
     of: Vec<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agreed: Option<Agreed>,
@@ -127,6 +129,10 @@ impl Book {
             } else {
                 let mut line: Line = serde_json::from_str(text).map_err(wrong)?;
                 line.agreed.get_or_insert(unsaid);
+                if line.of.is_empty() {
+                    let record: Record = serde_json::from_str(text).map_err(wrong)?;
+                    line.of.push(book.only_release(record).map_err(malformed)?);
+                }
                 if line.of.iter().any(|origin| origin.by >= book.by.len()) {
                     return Err(malformed("nobody says who ran it".to_owned()));
                 }
@@ -134,6 +140,30 @@ impl Book {
             }
         }
         Ok(book)
+    }
+
+    /// The release of a record in a file that holds one release: that of the Triton of whoever ran it.
+    fn only_release(&self, record: Record) -> Result<Origin, String> {
+        let by = self.by.get(record.by).ok_or("nobody says who ran it")?;
+        let triton: Version = by.triton.parse().map_err(|error: BadVersion| error.to_string())?;
+        Ok(Origin {
+            release: triton.into(),
+            cubin: record.cubin,
+            by: record.by,
+        })
+    }
+
+    /// Takes over the records of cases and releases that it has none of.
+    pub(super) fn complete(&mut self, older: &Self) {
+        for line in &older.lines {
+            for origin in &line.of {
+                if self.line(origin.release, &line.case).is_none()
+                    && let Some(by) = older.by.get(origin.by)
+                {
+                    self.put(origin.release, line.record(origin), by);
+                }
+            }
+        }
     }
 
     pub(super) fn text(&self, target: &str) -> Result<String, serde_json::Error> {

@@ -7,6 +7,10 @@
 //! `3.9.0:sm_80` compiled for another GPU than the one that executed ([`Release`]). A version whose kernel gave something else
 //! has a line of its own, beside it.
 //!
+//! Before all releases shared a file, each had a folder (`3.9.0-sm_90/alias/same_twice.snap`), and each record named its machine code
+//! and who ran it (`"cubin":"30dd6a663ab8356f","by":0`). Such files are read as well. What is accepted is written to the shared file,
+//! which has the last word.
+//!
 //! A record holds for the kernel source and the layout whose hashes it carries. With other hashes it is stale, and is not used.
 //! It keeps only the runs of bytes that the launches changed.
 //!

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::Case;
+use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
@@ -80,15 +81,16 @@ impl Shelf {
     /// Whether anything is on record of a release on a kind of GPU. Files that cannot be read hold nothing.
     pub fn holds(&self, release: impl Into<Release>, gpu: Target) -> bool {
         let release = release.into();
-        let mut folders = vec![self.part(gpu)];
+        let mut folders = self.older(gpu);
+        folders.push(self.part(gpu));
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "snap")
-                    && let Ok(book) = self.book(&path)
-                    && book.as_ref().as_ref().is_some_and(|book| book.holds(release))
+                    && let Ok(Some(book)) = read(&path)
+                    && book.holds(release)
                 {
                     return true;
                 }
@@ -101,19 +103,46 @@ impl Shelf {
         self.folder.join(gpu.to_string())
     }
 
-    /// Where the records of a case's file are.
-    pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
-        let file = case.split(':').next().unwrap_or_default();
-        self.part(gpu).join(format!("{file}.snap"))
+    /// Where records were before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
+    fn older(&self, gpu: Target) -> Vec<PathBuf> {
+        let end = format!("-{gpu}");
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = folders
+            .filter(|entry| {
+                let name = entry.file_name();
+                let triton = name.to_str().and_then(|name| name.strip_suffix(&end));
+                triton.is_some_and(|triton| triton.parse::<Version>().is_ok())
+            })
+            .map(|entry| entry.path())
+            .collect();
+        folders.sort();
+        folders
     }
 
-    fn book(&self, path: &Path) -> Result<Arc<Option<Book>>, ShelfError> {
+    /// Where the records of a case's file are.
+    pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
+        self.part(gpu).join(file_of(case))
+    }
+
+    fn book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, ShelfError> {
+        let path = self.path(gpu, case);
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(book) = books.get(path) {
+        if let Some(book) = books.get(&path) {
             return Ok(Arc::clone(book));
         }
-        let book = Arc::new(read(path)?);
-        books.insert(path.to_owned(), Arc::clone(&book));
+        let book = Arc::new(self.whole(gpu, case)?);
+        books.insert(path, Arc::clone(&book));
+        Ok(book)
+    }
+
+    /// The records of a case's file, with those of before that nothing replaced.
+    fn whole(&self, gpu: Target, case: &str) -> Result<Option<Book>, ShelfError> {
+        let mut book = read(&self.path(gpu, case))?;
+        for folder in self.older(gpu) {
+            if let Some(older) = read(&folder.join(file_of(case)))? {
+                book.get_or_insert_default().complete(&older);
+            }
+        }
         Ok(book)
     }
 
@@ -126,7 +155,7 @@ impl Shelf {
     ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
         let release = release.into();
         let path = self.path(gpu, &case.id);
-        let book = self.book(&path)?;
+        let book = self.book(gpu, &case.id)?;
         let Some(book) = book.as_ref() else {
             return Ok(Err(Missing::Absent));
         };
@@ -154,7 +183,7 @@ impl Shelf {
             return Ok(None);
         };
         let path = self.path(gpu, &case.id);
-        let book = self.book(&path)?;
+        let book = self.book(gpu, &case.id)?;
         let Some((release, record)) = book
             .as_ref()
             .as_ref()
@@ -171,7 +200,7 @@ impl Shelf {
 
     /// Whether machine code of the same kernel and layout is on record, of any release.
     pub(in crate::cuda) fn executed(&self, gpu: Target, case: &Case) -> bool {
-        let Ok(book) = self.book(&self.path(gpu, &case.id)) else {
+        let Ok(book) = self.book(gpu, &case.id) else {
             return false;
         };
         let mut records = book.as_ref().iter().flat_map(|book| book.executed(&case.id));
@@ -181,7 +210,7 @@ impl Shelf {
     /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
     pub fn remembered(&self, release: impl Into<Release>, gpu: Target, case: &Case) -> Option<Remembered> {
         let release = release.into();
-        let book = self.book(&self.path(gpu, &case.id)).ok()?;
+        let book = self.book(gpu, &case.id).ok()?;
         match book.as_ref().as_ref()?.agreed(release, &case.id)? {
             Agreed::Yes => Some(Remembered::Agreed),
             Agreed::Undecided => Some(Remembered::Undecided),
@@ -206,7 +235,7 @@ impl Shelf {
             return Ok(Vec::new());
         };
         let path = self.path(gpu, &first.case);
-        let accepted = read(&path)?.unwrap_or_default();
+        let accepted = self.whole(gpu, &first.case)?.unwrap_or_default();
         let (mut sure, mut wanted) = (accepted.clone(), accepted.clone());
         let mut answers = Vec::with_capacity(records.len());
         for (record, by) in records {
@@ -262,6 +291,11 @@ impl Shelf {
             .remove(&path);
         Ok(answers)
     }
+}
+
+/// The file of a case's records, inside of a folder of records.
+fn file_of(case: &str) -> String {
+    format!("{}.snap", case.split(':').next().unwrap_or_default())
 }
 
 /// A record that is read, but says nothing that fits its case.

@@ -332,6 +332,46 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     );
 }
 
+#[test]
+fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
+    accept(&shelf, &case, &outcome, false);
+    // As Conch wrote it: the release is in the folder's name and in `by`, and each record names who ran it.
+    let new = shelf.path(Target::HOPPER, &case.id);
+    let old = folder.path().join("3.9.0-sm_90/area/c.snap");
+    let text = fs::read_to_string(&new)
+        .expect("a file")
+        .replace("\"cerith\":", "\"conch\":")
+        .replace("\"date\":", "\"triton\":\"3.9.0\",\"date\":")
+        .replace(r#""of":[["3.9.0","c0ffee",0]]"#, r#""cubin":"c0ffee","by":0"#);
+    assert!(text.contains(r#""cubin":"c0ffee","by":0"#), "{text}");
+    fs::create_dir_all(old.parent().expect("a folder")).expect("a folder");
+    fs::write(&old, &text).expect("a file");
+    fs::remove_file(&new).expect("removed");
+
+    assert_eq!(find(&shelf, &case), Ok(outcome.clone()));
+    let shelf = Shelf::new(folder.path());
+    assert!(shelf.holds(V, Target::HOPPER));
+    assert!(!shelf.holds(Version::new(3, 8, 0), Target::HOPPER));
+    assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
+    let other = finished(&case, |bytes| bytes[0] = 2, None);
+    assert_eq!(accept(&shelf, &case, &other, false), Filed::Pending);
+    assert_eq!(accept(&shelf, &case, &other, true), Filed::New);
+    assert_eq!(find(&shelf, &case), Ok(other));
+    assert_eq!(fs::read_to_string(&old).expect("a file"), text);
+
+    let nobody = text.replace("\"by\":0", "\"by\":1");
+    fs::write(&old, nobody).expect("a file");
+    let error = Shelf::new(folder.path()).find(V, Target::HOPPER, &case);
+    assert!(
+        matches!(error, Err(ShelfError::Malformed { line: 6, .. })),
+        "{error:?}"
+    );
+}
+
 /// A kernel of this machine code.
 fn kernel(byte: u8) -> Arc<Kernel> {
     Arc::new(Kernel {
