@@ -54,7 +54,11 @@ pub(crate) enum Fill {
     RecordedRun(RecordedBytes),
 }
 
-const WORDS: [&str; 5] = ["zeros", "ones", "arange", "random", "uninit"];
+pub(crate) const WORDS: [&str; 5] = ["zeros", "ones", "arange", "random", "uninit"];
+/// The keys of `{ arange: { … } }`.
+pub(crate) const ARANGE_KEYS: [&str; 2] = ["start", "step"];
+/// The keys of `{ random: { … } }`.
+pub(crate) const RANDOM_KEYS: [&str; 4] = ["seed", "low", "high", "edges"];
 const MAPPINGS: [&str; 5] = ["full", "arange", "random", "addresses", "bytes"];
 
 impl Fill {
@@ -120,7 +124,7 @@ impl Fill {
         match key.name.as_str() {
             "full" => Literal::parse(value, problems).map(Self::Full),
             "arange" => {
-                let Some(found) = settings(&["start", "step"], problems) else {
+                let Some(found) = settings(&ARANGE_KEYS, problems) else {
                     let start = Some(Literal::parse(value, problems)?);
                     return Some(Self::Arange {
                         start,
@@ -138,7 +142,7 @@ impl Fill {
                 })
             }
             "random" => {
-                let Some(found) = settings(&["seed", "low", "high", "edges"], problems) else {
+                let Some(found) = settings(&RANDOM_KEYS, problems) else {
                     let seed = Some(ValueTemplate::parse(value, problems)?);
                     return Some(Self::Random {
                         seed,

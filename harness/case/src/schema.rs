@@ -14,12 +14,14 @@ use std::time::Duration;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, SourceId, Span};
 
-pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
-pub(crate) use self::compile::CompileSchema;
-pub(crate) use self::expect::ExpectSchema;
-pub(crate) use self::launch::LaunchSchema;
+pub(crate) use self::argument::{ArgumentSchema, DESCRIPTOR_KEYS, DescriptorSchema};
+pub(crate) use self::compile::{COMPILE_KEYS, CompileSchema};
+pub(crate) use self::expect::{EXPECT_KEYS, ExpectSchema};
+pub(crate) use self::found::{FOUND_KEYS, NEW};
+pub(crate) use self::launch::{LAUNCH_KEYS, LaunchSchema, OPTIONS};
+pub(crate) use self::reader::MAX_TIMEOUT;
 use self::reader::{Fields, Reader};
-pub(crate) use self::recorded::RecordedSchema;
+pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
 use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
 use crate::found::Found;
@@ -68,7 +70,7 @@ pub(crate) struct StorageSchema {
     pub fill: Option<Fill>,
 }
 
-const CASE_KEYS: [&str; 15] = [
+pub(crate) const CASE_KEYS: [&str; 15] = [
     "about",
     "origin",
     "found",
@@ -86,7 +88,7 @@ const CASE_KEYS: [&str; 15] = [
     "expect",
 ];
 
-const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
+pub(crate) const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
 impl Schema {
     /// Reads a file. Everything that is wrong with it goes to `problems`; what comes back is usable only when nothing
     /// did.

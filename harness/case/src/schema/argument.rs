@@ -40,7 +40,7 @@ pub(crate) struct DescriptorSchema {
     pub round_f32_to_tf32: Option<ValueTemplate>,
 }
 
-const DESCRIPTOR_KEYS: [&str; 6] = [
+pub(crate) const DESCRIPTOR_KEYS: [&str; 6] = [
     "descriptor",
     "block_shape",
     "shape",

@@ -17,7 +17,7 @@ pub(crate) struct CompileSchema {
     pub before: Vec<Vec<(Key, ValueTemplate)>>,
 }
 
-const COMPILE_KEYS: [&str; 4] = ["dynamic", "mark_dynamic", "maybe_mark_dynamic", "before"];
+pub(crate) const COMPILE_KEYS: [&str; 4] = ["dynamic", "mark_dynamic", "maybe_mark_dynamic", "before"];
 
 impl Reader<'_> {
     pub(super) fn compile(&mut self, node: &Node) -> Option<CompileSchema> {

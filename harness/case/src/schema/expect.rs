@@ -29,7 +29,7 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const EXPECT_KEYS: [&str; 10] = [
+pub(crate) const EXPECT_KEYS: [&str; 10] = [
     "engine", "versions", "when", "axis", "verdict", "outcome", "message", "quirk", "why", "link",
 ];
 

@@ -8,10 +8,10 @@ use crate::found::{Finder, Found, FoundState};
 use crate::yaml::{Node, Yaml};
 use cerith_python::nearest::list;
 
-const FOUND_KEYS: [&str; 4] = ["by", "engine", "upstream", "state"];
+pub(crate) const FOUND_KEYS: [&str; 4] = ["by", "engine", "upstream", "state"];
 
 /// What `upstream` says of what nobody has told yet.
-const NEW: &str = "new";
+pub(crate) const NEW: &str = "new";
 
 impl Reader<'_> {
     pub(super) fn found(&mut self, node: &Node) -> Option<Found> {

@@ -24,10 +24,10 @@ pub(crate) struct LaunchSchema {
     pub unchecked: bool,
 }
 
-const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
+pub(crate) const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
 
 /// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).
-const OPTIONS: [&str; 24] = [
+pub(crate) const OPTIONS: [&str; 24] = [
     "num_warps",
     "num_stages",
     "num_ctas",

@@ -10,7 +10,7 @@ use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
 
 /// Longest `timeout`, in seconds.
-const MAX_TIMEOUT: f64 = 600.0;
+pub(crate) const MAX_TIMEOUT: f64 = 600.0;
 
 /// The pairs of a mapping whose keys are known.
 pub(super) struct Fields<'n> {

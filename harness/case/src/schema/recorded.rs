@@ -23,8 +23,8 @@ pub(crate) struct RaisedSchema {
     pub compiling: bool,
 }
 
-const RECORDED_KEYS: [&str; 3] = ["engine", "after", "raised"];
-const RAISED_KEYS: [&str; 3] = ["kind", "message", "compiling"];
+pub(crate) const RECORDED_KEYS: [&str; 3] = ["engine", "after", "raised"];
+pub(crate) const RAISED_KEYS: [&str; 3] = ["kind", "message", "compiling"];
 
 impl Reader<'_> {
     pub(super) fn recorded(&mut self, node: &Node) -> Option<RecordedSchema> {

@@ -1,0 +1,44 @@
+//! The case format for people and for editors: the text that specifies it, and a JSON schema.
+//!
+//! The text is `FORMAT.md`, which is also this crate's first page, a chapter of the documentation and `cerith help cases`. The
+//! schema is made of the same lists of keys and words that the reader of case files has, and its descriptions are the rows of the
+//! text's tables.
+//!
+//! Left out: reading case files. A schema knows less than the reader: names, expressions, views and other files are
+//! beyond it.
+
+mod schema;
+
+pub use self::schema::json_schema;
+
+/// The specification, in Markdown.
+pub const TEXT: &str = include_str!("../FORMAT.md");
+
+/// What a table of the text says about a key, in the section with this heading.
+fn about(section: &str, key: &str) -> Option<&'static str> {
+    let mut here = false;
+    for line in TEXT.lines() {
+        if let Some(heading) = line.strip_prefix('#') {
+            here = heading.trim_start_matches('#').trim().trim_matches('`') == section;
+        }
+        if !here {
+            continue;
+        }
+        let Some((keys, about)) = row(line) else {
+            continue;
+        };
+        if keys.split(", ").any(|name| name.trim_matches('`') == key) {
+            return Some(about);
+        }
+    }
+    None
+}
+
+/// The two cells of a row of a table.
+fn row(line: &str) -> Option<(&str, &str)> {
+    let (keys, about) = line
+        .strip_prefix("| ")?
+        .strip_suffix(" |")?
+        .split_once(" | ")?;
+    Some((keys, about))
+}

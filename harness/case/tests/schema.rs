@@ -1,0 +1,131 @@
+//! The JSON schema for editors: every case file of the corpus is good by it, and mistakes are not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cerith_case::Corpus;
+use cerith_case::format::json_schema;
+use jsonschema::Validator;
+use serde_json::Value;
+
+fn schema() -> Validator {
+    jsonschema::draft7::new(&json_schema()).expect("a schema")
+}
+
+/// A text with the digits of long integers cut off, which this test's YAML reader does not read.
+fn short_integers(text: &str) -> String {
+    let mut digits = 0;
+    let kept = text.chars().filter(|c| {
+        digits = if c.is_ascii_digit() { digits + 1 } else { 0 };
+        digits < 19
+    });
+    kept.collect()
+}
+
+/// What the schema says against a file, one line for each.
+fn faults(schema: &Validator, text: &str) -> Vec<String> {
+    let yaml: serde_yaml::Value = serde_yaml::from_str(&short_integers(text)).expect("YAML");
+    let json: Value = serde_json::to_value(yaml).expect("a mapping");
+    let faults = schema.iter_errors(&json);
+    faults
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect()
+}
+
+fn case_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            case_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
+}
+
+#[test]
+fn every_case_file_of_the_corpus_is_good() {
+    let schema = schema();
+    let mut files = Vec::new();
+    case_files(&root(), &mut files);
+    assert!(files.len() > 300, "{} files", files.len());
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a case file");
+        assert_eq!(faults(&schema, &text), [""; 0], "{}", file.display());
+    }
+}
+
+/// Case files that Cerith writes are good too: recordings, findings and reduced cases are printed this way.
+#[test]
+fn every_printed_case_is_good() {
+    let schema = schema();
+    let corpus = Corpus::read(&root()).expect("the corpus");
+    let mut last = String::new();
+    for entry in corpus.entries() {
+        if entry.file().id == last {
+            continue;
+        }
+        last.clone_from(&entry.file().id);
+        let text = entry.resolve().expect("a case").to_case_file().expect("a text");
+        assert_eq!(faults(&schema, &text), [""; 0], "{}\n{text}", entry.id);
+    }
+}
+
+const GOOD: &str = "\
+about: One is added.
+kernel: k.py:add_one
+matrix:
+  dtype: [f32, i32]
+storages:
+  x: { dtype: \"{dtype}\", shape: [10], fill: arange }
+launches:
+  - grid: [1]
+    args: { x: x, n: 10, BLOCK: 16 }
+    options: { num_warps: 4 }
+expect:
+  - { engine: interpret, versions: \"<3.3\", verdict: differ, why: it is so }
+";
+
+/// A good file with one thing replaced is refused, and the first fault begins so.
+fn refused(from: &str, to: &str, fault: &str) {
+    let text = GOOD.replacen(from, to, 1);
+    assert_ne!(text, GOOD, "{from} is not there");
+    let faults = faults(&schema(), &text);
+    let first = faults.first().unwrap_or_else(|| panic!("`{to}` is not refused"));
+    assert!(first.contains(fault), "{first}");
+}
+
+#[test]
+fn mistakes_are_refused() {
+    assert_eq!(faults(&schema(), GOOD), [""; 0]);
+    refused("about: One is added.\n", "", "\"about\" is a required property");
+    refused("about", "abuot", "'abuot' was unexpected");
+    refused("kernel: k.py:add_one\n", "", "not valid under any");
+    refused("kernel: k.py:add_one", "kernel: add_one", "/kernel:");
+    refused("dtype: [f32, i32]", "dtype: f32", "/matrix/dtype:");
+    refused("\"{dtype}\"", "f23", "/storages/x/dtype:");
+    refused("shape: [10], ", "", "/storages/x: \"shape\" is a required property");
+    refused("fill: arange", "fill: arrange", "/storages/x/fill:");
+    refused("fill: arange", "fill: { arrange: 3 }", "/storages/x/fill:");
+    refused("fill: arange", "fill: { random: { seeed: 3 } }", "/storages/x/fill:");
+    refused("  x: {", "  1x: {", "/storages:");
+    refused("- grid: [1]\n    args", "- args", "/launches/0: \"grid\" is a required property");
+    refused("x: x,", "x: { descriptor: x },", "/launches/0/args");
+    refused("num_warps", "num_wraps", "/launches/0/options");
+    refused("engine: interpret", "engine: interpreter", "/expect/0/engine:");
+    refused("verdict: differ", "verdict: differs", "/expect/0/verdict:");
+    refused(", why: it is so", "", "/expect/0:");
+    refused("verdict: differ", "quirk: bf16-is-bit", "/expect/0/quirk:");
+    refused("about", "timeout: 601\nabout", "/timeout:");
+}
+
+/// Options that no Triton knows are an error of the file, unless the launch is unchecked.
+#[test]
+fn an_unchecked_launch_has_any_options() {
+    let text = GOOD.replace("options: { num_warps: 4 }", "options: { num_wraps: 4 }\n    unchecked: true");
+    assert_eq!(faults(&schema(), &text), [""; 0]);
+}
