@@ -36,9 +36,6 @@ fn about(section: &str, key: &str) -> Option<&'static str> {
 
 /// The two cells of a row of a table.
 fn row(line: &str) -> Option<(&str, &str)> {
-    let (keys, about) = line
-        .strip_prefix("| ")?
-        .strip_suffix(" |")?
-        .split_once(" | ")?;
+    let (keys, about) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
     Some((keys, about))
 }

@@ -108,12 +108,24 @@ fn mistakes_are_refused() {
     refused("kernel: k.py:add_one", "kernel: add_one", "/kernel:");
     refused("dtype: [f32, i32]", "dtype: f32", "/matrix/dtype:");
     refused("\"{dtype}\"", "f23", "/storages/x/dtype:");
-    refused("shape: [10], ", "", "/storages/x: \"shape\" is a required property");
+    refused(
+        "shape: [10], ",
+        "",
+        "/storages/x: \"shape\" is a required property",
+    );
     refused("fill: arange", "fill: arrange", "/storages/x/fill:");
     refused("fill: arange", "fill: { arrange: 3 }", "/storages/x/fill:");
-    refused("fill: arange", "fill: { random: { seeed: 3 } }", "/storages/x/fill:");
+    refused(
+        "fill: arange",
+        "fill: { random: { seeed: 3 } }",
+        "/storages/x/fill:",
+    );
     refused("  x: {", "  1x: {", "/storages:");
-    refused("- grid: [1]\n    args", "- args", "/launches/0: \"grid\" is a required property");
+    refused(
+        "- grid: [1]\n    args",
+        "- args",
+        "/launches/0: \"grid\" is a required property",
+    );
     refused("x: x,", "x: { descriptor: x },", "/launches/0/args");
     refused("num_warps", "num_wraps", "/launches/0/options");
     refused("engine: interpret", "engine: interpreter", "/expect/0/engine:");
@@ -126,6 +138,9 @@ fn mistakes_are_refused() {
 /// Options that no Triton knows are an error of the file, unless the launch is unchecked.
 #[test]
 fn an_unchecked_launch_has_any_options() {
-    let text = GOOD.replace("options: { num_warps: 4 }", "options: { num_wraps: 4 }\n    unchecked: true");
+    let text = GOOD.replace(
+        "options: { num_warps: 4 }",
+        "options: { num_wraps: 4 }\n    unchecked: true",
+    );
     assert_eq!(faults(&schema(), &text), [""; 0]);
 }

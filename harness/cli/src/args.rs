@@ -7,6 +7,7 @@ mod expect;
 mod fuzz;
 mod gate;
 mod gpu;
+mod help;
 mod merge;
 mod record;
 mod report;
@@ -15,8 +16,7 @@ mod selection;
 mod sweep;
 mod toolchain;
 
-use cerith_engine::cuda::child;
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 
 pub use self::bump::{BisectArgs, BumpArgs, BumpEngine, BumpFormat, MatrixArgs, MatrixFormat, Side};
 pub use self::case::{CompareArgs, CoverageArgs, CoverageFormat, ExplainArgs, ListArgs};
@@ -25,6 +25,7 @@ pub use self::expect::ExpectArgs;
 pub use self::fuzz::{FuzzArgs, FuzzCommand, KeepArgs, PromoteArgs, RangeArgs, ReduceArgs, TrophiesArgs};
 pub use self::gate::{BaselineArgs, Gate};
 pub use self::gpu::{AcceptArgs, BundleArgs, ExecArgs};
+pub use self::help::{CompletionsArgs, HelpArgs, ManArgs, SchemaArgs};
 pub use self::merge::{MergeArgs, ReportCommand};
 pub use self::record::{ImportArgs, RecordArgs};
 pub use self::report::{ReportArgs, ReportFormat};
@@ -38,19 +39,26 @@ pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
     name = "cerith",
     version,
     max_term_width = 110,
+    disable_help_subcommand = true,
     after_help = "Examples:
+  cerith check softmax.py                         try the kernels of a file of yours
   cerith run                                      run the whole corpus through the reference and the newest Triton
   cerith run alias layout --engine reference --engine interpret@3.2.0
   cerith explain layout/split_columns:dtype=f16   show a case, and what every engine did with it
   cerith list 'dtype/*:dtype=bf16'                list the cases that a filter selects
   cerith record -- python train.py                make cases of the kernels that a program launches
   cerith toolchain add 3.1.0                      install another Triton
+  cerith help cases                               the format of case files
 
 Exit codes: 0 everything is as expected; 1 there is an unexpected disagreement, an expectation that no longer \
 happens, or an engine named with --engine that says nothing; 2 the input is bad, or the output cannot be \
 written; 3 nothing was run, or there was no second engine to compare with; 130 interrupted."
 )]
 pub struct Cli {
+    /// When to use colours. `auto`: on a terminal, unless NO_COLOR or TERM=dumb is set, and anywhere if CLICOLOR_FORCE is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_default_value = true)]
+    pub color: ColorChoice,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -99,10 +107,12 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Make a case that shows a difference as small as possible.
     Reduce(ReduceArgs),
-    /// The process that opens a GPU; started by Cerith itself.
-    #[command(name = child::ARGUMENT, hide = true)]
-    CudaChild {
-        /// Which GPU.
-        gpu: usize,
-    },
+    /// Print the help of a command, or the format of case files.
+    Help(HelpArgs),
+    /// Print a script that completes this command line in your shell.
+    Completions(CompletionsArgs),
+    /// Print manual pages.
+    Man(ManArgs),
+    /// Print the JSON schema of case files, for editors.
+    Schema(SchemaArgs),
 }

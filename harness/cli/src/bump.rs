@@ -22,6 +22,7 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::judged;
+use crate::mistyped::unread;
 use crate::output::Output;
 use crate::pipeline;
 use crate::terminal::Terminal;
@@ -202,7 +203,10 @@ fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, Strin
 /// The verdicts of a stored run, and its engines.
 fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
-    let file = File::open(path).map_err(|error| format!("error: read {}: {error}", path.display()))?;
+    let file = File::open(path).map_err(|error| {
+        let help = "name a stream that `cerith run` wrote, such as reports/run/events.jsonl";
+        format!("error: {}", unread(path, &error, help))
+    })?;
     let mut joined = Joined::default();
     joined.begin(path.display().to_string());
     let (mut verdicts, mut asked) = (Vec::new(), Vec::new());

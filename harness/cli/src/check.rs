@@ -21,6 +21,7 @@ use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::judge;
+use crate::mistyped::unread;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
@@ -94,12 +95,8 @@ fn file(
 ) -> Result<Exit, String> {
     let shown = asked.file.display();
     let text = fs::read_to_string(&asked.file).map_err(|error| {
-        let help = if error.kind() == io::ErrorKind::NotFound {
-            "\n  = help: name a file with kernels: `cerith check softmax.py`"
-        } else {
-            ""
-        };
-        format!("error: failed to read {shown}: {error}{help}")
+        let help = "name a file with kernels: `cerith check softmax.py`";
+        format!("error: {}", unread(&asked.file, &error, help))
     })?;
     let path = asked
         .file

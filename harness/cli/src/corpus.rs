@@ -7,6 +7,8 @@ use cerith_case::{Corpus, Entry, Filter, Shard};
 use cerith_report::describe;
 use cerith_report::event::{Problem, Severity};
 
+use crate::mistyped::similar;
+
 /// A corpus, and which of its cases are selected.
 pub struct Selected {
     /// The corpus.
@@ -46,11 +48,7 @@ impl Selected {
             (None, Some((root, rest)), _) => (root.clone(), *rest),
             (None, None, Some(nearest)) => (nearest, patterns),
             (None, None, None) => {
-                return Err(
-                    "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = \
-                     help: go to a checkout of Cerith, or name a corpus or a recording: `cerith run DIR`, `--cases DIR`"
-                        .to_owned(),
-                );
+                return Err(no_corpus(patterns));
             }
         };
         let filter = Filter::parse(patterns, &root.to_string_lossy()).map_err(|error| {
@@ -188,6 +186,22 @@ impl Selected {
     fn beside(&self) -> &Path {
         self.root.parent().unwrap_or(Path::new(""))
     }
+}
+
+/// There is neither a corpus here nor one among the filters; what to type next.
+fn no_corpus(patterns: &[String]) -> String {
+    let near = patterns.first().and_then(|first| similar(Path::new(first)));
+    let help = near.map_or_else(
+        || {
+            "`cerith check FILE.py` tries the kernels of a file without any case file; `cerith record -- python script.py` makes \
+             a corpus of the launches of a program; `cerith run DIR` and `--cases DIR` name a corpus"
+                .to_owned()
+        },
+        |near| format!("did you mean `{near}`?"),
+    );
+    format!(
+        "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = help: {help}"
+    )
 }
 
 /// Whether a filter is a folder that is a corpus of its own: it exists, and is not a part of the nearest corpus.

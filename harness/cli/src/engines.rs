@@ -428,7 +428,7 @@ pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result
     }
     if offline {
         return Err(format!(
-            "Triton {id} is not installed, and --offline forbids to install it"
+            "Triton {id} is not installed, and --offline forbids to install it; `cerith toolchain add {id}` installs it"
         ));
     }
     add(&home, id, stop).map_err(|error| format!("failed to {error}"))

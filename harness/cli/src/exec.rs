@@ -44,6 +44,10 @@ pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> Exit {
     }
 }
 
+/// What to do with a bundle on a machine without a GPU.
+const NO_GPU: &str =
+    "there is no GPU; copy the bundle and `cerith` to a machine that has one, and run `cerith exec` there";
+
 /// Why there are no results.
 enum End {
     /// The input is bad.
@@ -69,7 +73,7 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     };
     let executor = Executor::start(options).map_err(|unavailable| End::Nothing(unavailable.to_string()))?;
     let Some(gpu) = executor.gpus().first().cloned() else {
-        return Err(End::Nothing("there is no GPU".to_owned()));
+        return Err(End::Nothing(NO_GPU.to_owned()));
     };
     let provenance = Provenance {
         gpu: gpu.clone(),

@@ -119,7 +119,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     if panel.others().is_empty() && !alone || !failed.is_empty() {
         terminal.note(
             "error: there is no engine to compare the reference with\n  = help: `--engine interpret@3.9.0` \
-             names one",
+             names one, and `--engine reference` compares kernels with their twins alone",
         );
         // What was made for a campaign that does not begin goes again, if nothing is in it.
         let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));

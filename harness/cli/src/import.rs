@@ -13,6 +13,7 @@ use cerith_tile::source::{SourceFile, Sources};
 use crate::args::ImportArgs;
 use crate::corpus::{folder_of, modules_in};
 use crate::exit::Exit;
+use crate::mistyped::unread;
 use crate::terminal::Terminal;
 
 /// Imports, and answers with the exit code.
@@ -38,8 +39,10 @@ pub fn import(args: &ImportArgs) -> Exit {
 /// Writes the case file, or says why not.
 fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     let (file, kernel) = named(args)?;
-    let text = fs::read_to_string(&file)
-        .map_err(|error| format!("error: failed to read {}: {error}", file.display()))?;
+    let text = fs::read_to_string(&file).map_err(|error| {
+        let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
+        format!("error: {}", unread(&file, &error, help))
+    })?;
     let out = args.out.clone().unwrap_or_else(|| {
         let name = format!("{}.yaml", kernel.replace('.', "_"));
         file.parent().unwrap_or(Path::new("")).join(name)
@@ -91,7 +94,7 @@ fn named(args: &ImportArgs) -> Result<(PathBuf, &str), String> {
     match args.kernel.rsplit_once(':') {
         Some((file, kernel)) if !file.is_empty() && !kernel.is_empty() => Ok((PathBuf::from(file), kernel)),
         _ => Err(format!(
-            "error: `{}` names no kernel\n  = help: write `file.py:function`",
+            "error: `{}` names no kernel\n  = help: write `file.py:function`; `cerith check {0}` tries all kernels of the file",
             args.kernel
         )),
     }

@@ -18,6 +18,7 @@ mod explain;
 mod fault;
 mod fuzz;
 mod gate;
+mod help;
 mod import;
 mod inductor;
 mod interrupt;
@@ -25,8 +26,10 @@ mod judge;
 mod judged;
 mod known;
 mod list;
+mod manual;
 mod matrix;
 mod merge;
+mod mistyped;
 mod noise;
 mod output;
 mod part;
@@ -59,10 +62,15 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() -> ExitCode {
     #[cfg(feature = "planted-faults")]
     fault::plant();
-    let cli = Cli::parse();
-    if let Command::CudaChild { gpu } = cli.command {
+    // The process that opens a GPU is started by Cerith itself, and is no command for people.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == child::ARGUMENT)
+        && let Some(gpu) = words.next().and_then(|word| word.to_str()?.parse().ok())
+    {
         return child::serve(gpu);
     }
+    let cli = Cli::parse();
+    terminal::use_colours(cli.color);
     let stop = interrupt::listen();
     let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
@@ -95,8 +103,10 @@ fn main() -> ExitCode {
             Some(FuzzCommand::Trophies(args)) => fuzz::trophies(args),
         },
         Command::Reduce(args) => reduce::reduce(args, stop),
-        // Served above.
-        Command::CudaChild { .. } => Exit::AsExpected,
+        Command::Help(args) => help::help(args),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
+        Command::Schema(_) => manual::schema(),
     });
     let exit = done.unwrap_or_else(|panic| {
         terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));

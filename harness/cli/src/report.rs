@@ -11,6 +11,7 @@ use cerith_report::{
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::exit::Exit;
+use crate::mistyped::unread;
 use crate::terminal::Terminal;
 
 /// Prints, and answers with the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.
@@ -22,7 +23,8 @@ pub fn report(args: &ReportArgs) -> Exit {
         let mut open = match open(path) {
             Ok(open) => open,
             Err(error) => {
-                terminal.note(&format!("error: read {}: {error}", path.display()));
+                let help = "name a stream; `cerith run` writes one: `cerith report reports/run/events.jsonl`";
+                terminal.note(&format!("error: {}", unread(path, &error, help)));
                 return Exit::Wrong;
             }
         };

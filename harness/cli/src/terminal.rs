@@ -1,13 +1,26 @@
 //! Standard output and standard error, the progress bar included. The only place in Cerith that prints.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::time::{Duration, Instant};
 
+use anstream::AutoStream;
 use cerith_report::{Palette, safe};
+use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often progress is written to a log without a bar.
 const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Says for the whole process when there are colours. `Auto` asks the environment (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`,
+/// `TERM`) and whether standard output is a terminal.
+pub fn use_colours(choice: ColorChoice) {
+    let choice = match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
 
 /// Where text goes.
 #[derive(Debug)]
@@ -22,13 +35,11 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Colours only where a terminal shows them and nobody said no (`NO_COLOR`, `TERM=dumb`).
+    /// Colours where they were asked for, and by themselves where a terminal shows them ([`use_colours`]).
     pub fn new() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
         Self {
             palette: Palette {
-                colour: wanted && io::stdout().is_terminal(),
+                colour: AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
             },
             bar: ProgressBar::hidden(),
             done: 0,

@@ -196,7 +196,7 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
             .unwrap_or("it says nothing");
         AdoptError::Unfit {
             python: python.into(),
-            reason: format!("{}; an environment with triton and numpy is wanted", last.trim()),
+            reason: format!("{}; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one", last.trim()),
         }
     })
 }
@@ -246,11 +246,11 @@ mod tests {
     fn what_is_no_environment_with_triton_is_refused() {
         check(
             "echo \"ModuleNotFoundError: No module named 'triton'\" >&2; exit 1",
-            "adopt PYTHON: ModuleNotFoundError: No module named 'triton'; an environment with triton and numpy is wanted",
+            "adopt PYTHON: ModuleNotFoundError: No module named 'triton'; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
         );
         check(
             "true",
-            "adopt PYTHON: it says nothing; an environment with triton and numpy is wanted",
+            "adopt PYTHON: it says nothing; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
         );
         let told = |triton: &str| {
             format!(

@@ -44,13 +44,19 @@ pub(crate) fn about_size(id: &ToolchainId) -> u64 {
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
     /// No Python at all.
-    #[error("find Python: no python3 on PATH, and no uv that could fetch one; install Python {wanted}")]
+    #[error(
+        "find Python: no python3 on PATH, and no uv that could fetch one; install Python {wanted}, or adopt one that has Triton: \
+         `cerith toolchain adopt PYTHON`"
+    )]
     NoPython {
         /// The versions that would do.
         wanted: String,
     },
     /// Pythons, but none that this Triton has wheels for.
-    #[error("find a Python for {id}: it needs Python {wanted}, and PATH has only {found}")]
+    #[error(
+        "find a Python for {id}: it needs Python {wanted}, and PATH has only {found}; `pip install uv` gives Cerith a way to fetch \
+         one"
+    )]
     WrongPython {
         /// The toolchain.
         id: ToolchainId,
@@ -60,7 +66,10 @@ pub enum AddError {
         found: String,
     },
     /// The package index cannot be reached.
-    #[error("reach the package index: there seems to be no network ({reason})")]
+    #[error(
+        "reach the package index: there seems to be no network ({reason}); `cerith toolchain adopt PYTHON` takes a Python that \
+         has Triton, and `--offline` asks for no network"
+    )]
     NoNetwork {
         /// The installer's words.
         reason: String,
@@ -76,7 +85,8 @@ pub enum AddError {
         hint: String,
     },
     /// No room.
-    #[error("write {}: the disk is full (about {needed} MB are needed while it is installed)", path.display())]
+    #[error("write {}: the disk is full (about {needed} MB are needed while it is installed); set CERITH_HOME to a folder \
+         with more room", path.display())]
     DiskFull {
         /// The folder.
         path: PathBuf,
@@ -167,6 +177,13 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             _ if package == "torch" => id::TORCHES.iter().map(|(torch, _)| torch.to_string()).collect(),
             _ => vec!["other versions".to_owned()],
         };
+        let newest = versions
+            .last()
+            .filter(|last| last.starts_with(|c: char| c.is_ascii_digit()));
+        let next = newest.map_or_else(String::new, |newest| {
+            let prefix = if package == "torch" { "torch" } else { "" };
+            format!("; `cerith toolchain add {prefix}{newest}` installs the newest")
+        });
         let versions = versions
             .get(versions.len().saturating_sub(LISTED)..)
             .unwrap_or_default()
@@ -179,7 +196,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
         return AddError::NoSuchVersion {
             package,
             version,
-            hint: format!("there are {versions}{place}"),
+            hint: format!("there are {versions}{place}{next}"),
         };
     }
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -212,13 +229,13 @@ mod tests {
             "3.9.7",
             "ERROR: Could not find a version that satisfies the requirement triton==3.9.7 (from versions: 3.8.0, 3.9.0)
 ERROR: No matching distribution found for triton==3.9.7",
-            "find triton 3.9.7 in the package index: there are 3.8.0, 3.9.0",
+            "find triton 3.9.7 in the package index: there are 3.8.0, 3.9.0; `cerith toolchain add 3.9.0` installs the newest",
         );
         check(
             "torch2.9.1",
             "ERROR: Could not find a version that satisfies the requirement torch==2.9.1 (from versions: 2.9.0, 2.10.0)
 ERROR: No matching distribution found for torch==2.9.1",
-            "find torch 2.9.1 in the package index: there are 2.9.0, 2.10.0",
+            "find torch 2.9.1 in the package index: there are 2.9.0, 2.10.0; `cerith toolchain add torch2.10.0` installs the newest",
         );
         check(
             "3.9.0",
@@ -231,7 +248,8 @@ ERROR: No matching distribution found for torch==2.9.1",
              establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/triton/
 ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (from versions: none)
 ERROR: No matching distribution found for triton==3.1.0",
-            "reach the package index: there seems to be no network (Temporary failure in name resolution)",
+            "reach the package index: there seems to be no network (Temporary failure in name resolution); `cerith toolchain \
+             adopt PYTHON` takes a Python that has Triton, and `--offline` asks for no network",
         );
         check(
             "3.9.0",
@@ -241,7 +259,8 @@ ERROR: No matching distribution found for triton==3.1.0",
         check(
             "3.1.0",
             "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
-            "write /data: the disk is full (about 850 MB are needed while it is installed)",
+            "write /data: the disk is full (about 850 MB are needed while it is installed); set CERITH_HOME to a folder with more \
+             room",
         );
         check(
             "3.1.0",

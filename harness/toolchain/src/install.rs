@@ -524,8 +524,8 @@ mod tests {
         let home = Home::at(folder.path());
         let id = "3.1.0".parse().expect("a toolchain");
         let error = add(&home, &id, &(), None).expect_err("it fails");
-        let text =
-            "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12";
+        let text = "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12, or \
+                        adopt one that has Triton: `cerith toolchain adopt PYTHON`";
         assert_eq!(error.to_string(), text);
         assert_eq!(left(&home), [""; 0]);
     }

@@ -9,8 +9,8 @@ use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{ARANGE_KEYS, RANDOM_KEYS, WORDS};
 use crate::found::{Finder, FoundState};
 use crate::schema::{
-    CASE_KEYS, COMPILE_KEYS, DESCRIPTOR_KEYS, EXPECT_KEYS, FOUND_KEYS, LAUNCH_KEYS, MAX_TIMEOUT, NEW, OPTIONS,
-    RAISED_KEYS, RECORDED_KEYS, STORAGE_KEYS,
+    CASE_KEYS, COMPILE_KEYS, DESCRIPTOR_KEYS, EXPECT_KEYS, FOUND_KEYS, LAUNCH_KEYS, MAX_TIMEOUT, NEW,
+    OPTIONS, RAISED_KEYS, RECORDED_KEYS, STORAGE_KEYS,
 };
 use crate::variant::Axis;
 
@@ -282,7 +282,9 @@ fn dtype() -> Value {
         known.extend([triton.to_owned(), format!("tl.{triton}")]);
         known.extend(dtype.torch_name().map(|name| format!("torch.{name}")));
     }
-    known.extend(["half", "float", "double", "char", "short", "int", "long"].map(|name| format!("torch.{name}")));
+    known.extend(
+        ["half", "float", "double", "char", "short", "int", "long"].map(|name| format!("torch.{name}")),
+    );
     known.extend(["bool", "fp16", "fp32", "fp64", "bf16"].map(str::to_owned));
     let mut once: Vec<String> = Vec::new();
     for name in known {
@@ -352,7 +354,10 @@ mod tests {
     fn complete(schema: &Value, at: &str) {
         for (key, property) in schema["properties"].as_object().expect("properties") {
             assert!(property.is_object(), "{at}.{key} holds nothing");
-            assert!(property["description"].is_string(), "{at}.{key} is not in a table of FORMAT.md");
+            assert!(
+                property["description"].is_string(),
+                "{at}.{key} is not in a table of FORMAT.md"
+            );
         }
     }
 
