@@ -1,4 +1,5 @@
-//! Tests that the command line accepts every call of `cerith` in this repository's workflows.
+//! Tests that the command line accepts every call of `cerith` in this repository's workflows and documentation. Calls whose output
+//! the documentation shows are run (`tests/docs.rs`); these here need a GPU, a network, torch or hours.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,47 @@ fn every_call_of_cerith_in_a_workflow_is_one_that_it_takes() {
         }
     }
     assert_eq!(count, 5, "calls of cerith in workflows");
+}
+
+/// The lines of blocks of kind `sh`.
+fn shell_lines(page: &str) -> String {
+    let mut is_shell = false;
+    let mut lines = String::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_shell = !is_shell && line == "```sh";
+        } else if is_shell {
+            // What follows two spaces and a `#` is a comment.
+            lines.push_str(line.split("  #").next().unwrap_or_default());
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_call_of_cerith_in_the_documentation_is_one_that_it_takes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).expect("docs");
+    let pages = docs
+        .map(|page| page.expect("a page").path())
+        .chain([root.join("README.md")]);
+    let mut count = 0;
+    for path in pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        let page = fs::read_to_string(&path).expect("a page");
+        for call in calls(&shell_lines(&page)) {
+            // A shell takes the quotes away. A Python must be there to be named.
+            let words = call.iter().map(|word| match word.trim_matches('\'') {
+                "../triton/.venv/bin/python" => "/bin/sh",
+                word => word,
+            });
+            if let Err(error) = Cli::try_parse_from(words) {
+                panic!("{}: {call:?}: {error}", path.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count} calls of cerith in the documentation");
 }
 
 #[test]
