@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use cerith_case::{Corpus, Input, Missing, Shard, Survey, surveys};
 use cerith_engine::{Reference, guarded};
@@ -214,8 +215,9 @@ fn tried(
                 return None;
             }
             let id = entry.id.clone();
+            let began = Instant::now();
             match guarded(|| entry.resolve()) {
-                Ok(Ok(case)) => judge::events(&case, &panel, sources)
+                Ok(Ok(case)) => judge::events(&case, began.elapsed(), &panel, sources)
                     .ok()
                     .map(|events| (id, events)),
                 Ok(Err(problems)) => {

@@ -1,5 +1,7 @@
 //! One case, judged and made into events.
 
+use std::time::{Duration, Instant};
+
 use cerith_case::Case;
 use cerith_engine::guarded;
 use cerith_report::describe;
@@ -7,13 +9,21 @@ use cerith_report::event::{Event, Internal};
 use cerith_tile::source::Sources;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
-/// Runs a case and makes its events.
-pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event>, Stopped> {
+/// Runs a case, which took so long to read, and makes its events.
+pub fn events(
+    case: &Case,
+    reading: Duration,
+    panel: &Panel,
+    sources: &Sources,
+) -> Result<Vec<Event>, Stopped> {
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
+        let began = Instant::now();
         let mut verdict = describe::trial(case, &trial, panel, sources);
         let exhibit = describe::of_trial(case, &trial, panel.reference().map(AsRef::as_ref), sources);
         verdict.exhibit = Some(Box::new(exhibit));
+        verdict.judging.reading = describe::rounded(reading);
+        verdict.judging.showing = describe::rounded(began.elapsed());
         let verdict = Event::Verdict(Box::new(verdict));
         Ok(internal(case, &trial)
             .map(Event::Internal)

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use cerith_case::{Case, Entry, Shard};
 use cerith_engine::{EngineId, Failure, Reference, guarded};
@@ -141,6 +142,7 @@ fn one(
     compiling: bool,
     judged: &Mutex<Vec<Judged>>,
 ) -> Option<Done> {
+    let began = Instant::now();
     let case = match guarded(|| entry.resolve()) {
         Ok(Ok(case)) => case,
         Ok(Err(problems)) => return Some(Done::Wrong(entry.id.clone(), problems)),
@@ -152,7 +154,7 @@ fn one(
             })]));
         }
     };
-    let mut events = judge::events(&case, panel, sources).ok()?;
+    let mut events = judge::events(&case, began.elapsed(), panel, sources).ok()?;
     if compiling {
         let (compiled, failed) = compiled(&case, panel)?;
         for event in &mut events {

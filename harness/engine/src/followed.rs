@@ -254,6 +254,7 @@ pub struct Followed<'a> {
     reference: &'a Reference,
     case: &'a Case,
     rules: Rules,
+    only: Option<u64>,
     /// Computed when it is asked for, with the host's memory that it is of; none where launches each have their own.
     accepted: OnceCell<Option<(AcceptanceMap, Host)>>,
 }
@@ -272,7 +273,7 @@ impl Followed<'_> {
     pub fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = self.accepted.get_or_init(|| {
             self.reference
-                .following_with_intervals(self.case, self.rules)
+                .following_with_intervals(self.case, self.rules, self.only)
                 .ok()
                 .flatten()
         });
@@ -340,6 +341,12 @@ impl Reference {
         Ok(executed.into_iter().collect())
     }
 
+    /// Whether programs of a case's launches may meet at an atomic operation.
+    pub fn has_atomics(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
+        let executed = self.executed(case, rules)?;
+        Ok(executed.iter().any(|name| name.starts_with("atomic")))
+    }
+
     /// Whether one of a case's kernels does this.
     pub fn has_form(&self, case: &Case, rules: Rules, form: Form) -> Result<bool, Failure> {
         for launch in &case.launches {
@@ -369,14 +376,22 @@ impl Reference {
         Ok(false)
     }
 
-    /// What a case leaves with the rules' quirks; `None` if the launches do not finish, or if memory holds addresses, which
-    /// copies cannot follow.
-    pub fn following<'a>(&'a self, case: &'a Case, rules: Rules) -> Result<Option<Followed<'a>>, Failure> {
+    /// What a case leaves with the rules' quirks, of all programs or of only one; `None` if the launches do not finish, or if
+    /// memory holds addresses, which copies cannot follow.
+    pub fn following<'a>(
+        &'a self,
+        case: &'a Case,
+        rules: Rules,
+        only: Option<u64>,
+    ) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = case.memory();
         if device.ids().any(|id| !device.pointers(id).is_empty()) {
             return Ok(None);
         }
-        let config = self.lenient(case);
+        let config = Config {
+            only,
+            ..self.lenient(case)
+        };
         // Copies are made with the guard zones that there were at first.
         let mut strays = Vec::new();
         for launch in &case.launches {
@@ -417,6 +432,7 @@ impl Reference {
             reference: self,
             case,
             rules,
+            only,
             accepted: OnceCell::new(),
         }))
     }
@@ -426,6 +442,7 @@ impl Reference {
         &self,
         case: &Case,
         rules: Rules,
+        only: Option<u64>,
     ) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
         let device = case.memory();
         let host = match case.launches.as_slice() {
@@ -437,6 +454,10 @@ impl Reference {
             return Ok(None);
         };
         let mut map = AcceptanceMap::default();
+        let config = Config {
+            only,
+            ..self.lenient(case)
+        };
         for launch in &case.launches {
             let Ok(kernel) = self.kernel(launch, rules)? else {
                 return Ok(None);
@@ -447,13 +468,7 @@ impl Reference {
             };
             let accepted = kernel
                 .program()
-                .accept(
-                    launch.grid,
-                    &args,
-                    &mut host.memory,
-                    &mut map,
-                    &self.lenient(case),
-                )
+                .accept(launch.grid, &args, &mut host.memory, &mut map, &config)
                 .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
             if accepted != Acceptance::Known {
                 return Ok(None);

@@ -43,6 +43,9 @@ pub struct Config<'w> {
     pub checks: Checks,
     /// In which order programs run.
     pub order: Order,
+    /// The only program that runs, by its number in the grid; all run where there is none. What the program leaves is what it
+    /// leaves in the whole launch if it reads nothing that others write, which is for the caller to know.
+    pub only: Option<u64>,
     /// In which order elements are combined.
     pub combining: Combining,
     /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
@@ -69,11 +72,22 @@ pub struct Config<'w> {
     pub watch: Watch<'w>,
 }
 
+impl Config<'_> {
+    /// The places, in the order of programs, of those that run, of so many.
+    pub(crate) fn places(&self, programs: u64) -> std::ops::Range<u64> {
+        match self.only {
+            Some(only) => only.min(programs)..only.saturating_add(1).min(programs),
+            None => 0..programs,
+        }
+    }
+}
+
 impl Default for Config<'_> {
     fn default() -> Self {
         Self {
             checks: Checks::Full,
             order: Order::Ascending,
+            only: None,
             combining: Combining::Own,
             masked_zero: false,
             unaligned: false,

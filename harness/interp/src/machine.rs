@@ -100,7 +100,7 @@ pub(crate) fn launch(
     let mut result = if programs == 0 {
         Ok(())
     } else {
-        machine.programs(0..programs, programs, None)
+        machine.programs(config.places(programs), programs, None)
     };
     if let (Err(Stop::Trap(trap)), Some((other, conflict))) = (&mut result, machine.met.take()) {
         machine.name_the_other(trap, other, conflict);
@@ -293,7 +293,7 @@ impl<'a> Machine<'a> {
                 None => self.block(&program.body)?,
             }
             self.stats.programs += 1;
-            let probed = nth == first && others.is_none() && !meet;
+            let probed = nth == first && others.is_none() && !meet && self.config.only.is_none();
             if probed && self.pays(programs) && self.in_threads(nth + 1, programs) {
                 break;
             }

@@ -3,6 +3,8 @@
 mod compiled;
 mod exhibit;
 
+use std::time::Duration;
+
 use cerith_case::{Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
@@ -126,6 +128,12 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .zip(&seconds)
             .map(|(witness, &seconds)| (witness.id.to_string(), (seconds * 1e7).round() / 1e7))
             .collect(),
+        judging: event::Judging {
+            comparing: rounded(trial.spent.comparing),
+            intervals: rounded(trial.spent.intervals),
+            explaining: rounded(trial.spent.explaining),
+            ..event::Judging::default()
+        },
         unconfirmed: verdict.unconfirmed,
         suspected: verdict.suspected.clone(),
         notes: verdict.notes.clone(),
@@ -167,6 +175,11 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         compiled: IndexMap::new(),
         exhibit: None,
     }
+}
+
+/// Seconds of an event, to a tenth of a microsecond.
+pub fn rounded(spent: Duration) -> f64 {
+    (spent.as_secs_f64() * 1e7).round() / 1e7
 }
 
 /// Who has no defined answer, where others have one.

@@ -210,6 +210,9 @@ pub struct Verdict {
     /// Seconds that each engine took.
     #[serde(default)]
     pub seconds: IndexMap<String, f64>,
+    /// Where the rest of the time went.
+    #[serde(default, skip_serializing_if = "Judging::is_nothing")]
+    pub judging: Judging,
     /// Whether only the reference's word stands behind the blame.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unconfirmed: bool,
@@ -272,6 +275,53 @@ pub struct Verdict {
     /// What only a report shows of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
+}
+
+/// Seconds of a case that no engine took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Judging {
+    /// Reading the case: its file, and what its storages hold.
+    #[serde(default)]
+    pub reading: f64,
+    /// Comparing outcomes, bit by bit.
+    #[serde(default)]
+    pub comparing: f64,
+    /// Running the reference again with intervals, where bits differ.
+    #[serde(default)]
+    pub intervals: f64,
+    /// Looking for known bugs that explain a difference.
+    #[serde(default)]
+    pub explaining: f64,
+    /// Writing down what a report shows.
+    #[serde(default)]
+    pub showing: f64,
+}
+
+impl Judging {
+    /// The parts, with a word for each.
+    pub const fn parts(&self) -> [(&'static str, f64); 5] {
+        [
+            ("reading", self.reading),
+            ("comparing", self.comparing),
+            ("intervals", self.intervals),
+            ("explaining", self.explaining),
+            ("showing", self.showing),
+        ]
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl std::ops::AddAssign for Judging {
+    fn add_assign(&mut self, other: Self) {
+        self.reading += other.reading;
+        self.comparing += other.comparing;
+        self.intervals += other.intervals;
+        self.explaining += other.explaining;
+        self.showing += other.showing;
+    }
 }
 
 /// How a verdict compares with a baseline: what is not as expected, by parts ([`crate::baseline::wrongs`]).
@@ -553,6 +603,9 @@ pub struct Summary {
     pub unwritten: u64,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
+    /// Where the time went that no engine took, over all cases.
+    #[serde(default, skip_serializing_if = "Judging::is_nothing")]
+    pub judging: Judging,
     /// Of a sweep, how many variants there were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<Variants>,
@@ -702,6 +755,7 @@ impl Summary {
 
     fn count_verdict(&mut self, verdict: &Verdict) {
         self.cases += 1;
+        self.judging += verdict.judging;
         match verdict.verdict {
             VerdictKind::Agree => self.agree += 1,
             VerdictKind::Differ => self.differ += 1,

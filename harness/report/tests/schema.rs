@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
-    Exhibit, Expectation, Internal, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind, Position,
+    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind, Position,
     Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text, Undefined,
     Variants, Verdict, VerdictKind, View,
 };
@@ -93,6 +93,7 @@ fn verdict() -> Verdict {
         blame: vec![some()],
         expected: true,
         seconds: one(1.5),
+        judging: judging(),
         unconfirmed: true,
         suspected: Some(some()),
         notes: vec![some()],
@@ -113,6 +114,16 @@ fn verdict() -> Verdict {
         sweep: Some(Box::new(sweep())),
         compiled: one(compiled()),
         exhibit: Some(Box::new(exhibit())),
+    }
+}
+
+fn judging() -> Judging {
+    Judging {
+        reading: 1.5,
+        comparing: 1.5,
+        intervals: 1.5,
+        explaining: 1.5,
+        showing: 1.5,
     }
 }
 
@@ -250,6 +261,7 @@ fn summary() -> Summary {
         internal: 1,
         unwritten: 1,
         seconds: 1.5,
+        judging: judging(),
         variants: Some(variants()),
         engines: one(tally()),
         interrupted: true,

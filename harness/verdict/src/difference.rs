@@ -7,9 +7,11 @@
 //! Left out: outcomes without memory (see [`crate::trial`]).
 
 use cerith_interp::Accepted;
-use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};
+use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::{DType, numeric};
+
+use crate::cover::Covers;
 
 /// How many differing elements are kept for the report; all of them are counted.
 pub const KEPT: usize = 8;
@@ -215,21 +217,9 @@ struct Sides<'a> {
     tolerance: &'a dyn Tolerance,
 }
 
-/// Which view shows a byte, by index in `views`, and where its element starts.
-#[derive(Clone, Copy)]
-struct Cover {
-    view: u32,
-    back: u8,
-}
-
-const UNCOVERED: Cover = Cover {
-    view: u32::MAX,
-    back: 0,
-};
-
 fn storage(result: &mut Comparison, sides: &Sides<'_>) {
     let Sides { id, a, b, states, .. } = *sides;
-    let covers = covers(sides);
+    let covers = Covers::new(sides.views, id);
     let mut at = 0;
     // The end of the last element, which one that is seen through another view may overlap.
     let mut done = 0;
@@ -239,14 +229,13 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             at += 1;
             continue;
         }
-        let seen = covers.first().map_or(UNCOVERED, |cover| cover[at]);
+        let seen = covers.first(at);
         let (first, accepted) = sides.tolerance.accepted(id, at);
-        let (start, size, dtype) = match sides.views.get(seen.view as usize) {
-            Some(view) => (
-                at - seen.back as usize,
-                view.tensor.element_size(),
-                Some(view.tensor.dtype),
-            ),
+        let (start, size, dtype) = match seen.and_then(|nth| sides.views.get(nth)) {
+            Some(NamedTensor { tensor, .. }) => {
+                let size = tensor.element_size();
+                (at / size * size, size, Some(tensor.dtype))
+            }
             // Bytes that nothing shows come in words, so that a stray store of a pointer reads as one element.
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
@@ -259,17 +248,15 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
         let bits = [word(&a[start..end]), word(&b[start..end])];
         let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
         let nan = !unwritten
-            && covers.iter().any(|cover| {
-                sides.views.get(cover[at].view as usize).is_some_and(|view| {
-                    let start = at - cover[at].back as usize;
-                    let size = view.tensor.element_size();
-                    a.get(start..start + size)
-                        .zip(b.get(start..start + size))
-                        .is_some_and(|(a, b)| {
-                            let [a, b] = [a, b].map(|bytes| numeric::is_nan(view.tensor.dtype, word(bytes)));
-                            a && b || (a || b) && is_planted(Fault::NanEqualsAnything)
-                        })
-                })
+            && covers.dtypes(at).any(|dtype| {
+                let size = dtype.size();
+                let start = at / size * size;
+                a.get(start..start + size)
+                    .zip(b.get(start..start + size))
+                    .is_some_and(|(a, b)| {
+                        let [a, b] = [a, b].map(|bytes| numeric::is_nan(dtype, word(bytes)));
+                        a && b || (a || b) && is_planted(Fault::NanEqualsAnything)
+                    })
             });
         let range = match accepted {
             Accepted::Within { low, high, .. } if !unwritten => Some([low, high]),
@@ -310,10 +297,9 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
                         byte: start,
                         size: end - start,
                         dtype,
-                        tensor: sides
-                            .views
-                            .get(seen.view as usize)
-                            .and_then(|view| Some((view.name.clone(), coordinates(&view.tensor, start)?))),
+                        tensor: seen.and_then(|nth| {
+                            Some((sides.views.get(nth)?.name.clone(), covers.coordinates(nth, start)?))
+                        }),
                         bits,
                         shown: bits.map(|bits| show(sides, dtype, bits, end - start, pointer)),
                         unwritten,
@@ -324,57 +310,6 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
         }
         at = end.max(at + 1);
     }
-}
-
-/// For each distinct dtype that shows bytes of the storage, which view shows each byte first. Float dtypes come last:
-/// the first map names elements for the reader, all maps are asked for NaNs.
-fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {
-    let mut first = vec![UNCOVERED; sides.a.len()];
-    let mut by_dtype: Vec<(DType, Vec<Cover>)> = Vec::new();
-    for (nth, view) in sides.views.iter().enumerate() {
-        if view.tensor.storage != sides.id {
-            continue;
-        }
-        let dtype = view.tensor.dtype;
-        let known = by_dtype
-            .iter()
-            .position(|(known, _)| *known == dtype)
-            .unwrap_or_else(|| {
-                by_dtype.push((dtype, vec![UNCOVERED; sides.a.len()]));
-                by_dtype.len() - 1
-            });
-        let size = view.tensor.element_size();
-        for start in view.tensor.element_starts() {
-            for back in 0..size {
-                let cover = Cover {
-                    view: nth as u32,
-                    back: back as u8,
-                };
-                for map in [&mut first, &mut by_dtype[known].1] {
-                    if let Some(slot) = map.get_mut(start + back)
-                        && slot.view == u32::MAX
-                    {
-                        *slot = cover;
-                    }
-                }
-            }
-        }
-    }
-    std::iter::once(first)
-        .chain(by_dtype.into_iter().map(|(_, cover)| cover))
-        .collect()
-}
-
-/// The first index whose element starts at `byte`.
-fn coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
-    let nth = tensor.element_starts().position(|start| start == byte)? as i64;
-    let mut rest = nth;
-    let mut index: Dims = Dims::from_elem(0, tensor.dim());
-    for (slot, &extent) in index.iter_mut().zip(&tensor.shape).rev() {
-        *slot = rest % extent.max(1);
-        rest /= extent.max(1);
-    }
-    Some(index)
 }
 
 fn word(bytes: &[u8]) -> u64 {

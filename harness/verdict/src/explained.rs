@@ -1,6 +1,8 @@
 //! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves
-//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Left out: the
-//! models (`cerith-quirk`).
+//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Most sets of
+//! quirks are wrong, which one program of a launch shows (`sample`). Left out: the models (`cerith-quirk`).
+
+mod sample;
 
 use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Followed, Outcome, Reference, guarded};
@@ -10,6 +12,7 @@ use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
+use self::sample::{Asked, Sample};
 use crate::difference::{Tolerance, compare};
 
 /// What an implementation that follows quirks may leave.
@@ -87,6 +90,21 @@ pub(crate) fn explain(
     let explains = |quirks: Quirks| {
         guarded(|| reproduces(case, reference, rules.following(quirks), left, known)).unwrap_or(false)
     };
+    if touching.is_empty() {
+        return None;
+    }
+    let asked = Asked {
+        case,
+        reference,
+        rules,
+        touching,
+    };
+    let sample = guarded(|| Sample::take(&asked, left, known)).unwrap_or_default();
+    let may_explain = |quirks: Quirks| {
+        sample
+            .as_ref()
+            .is_none_or(|sample| guarded(|| sample.allows(&asked, quirks, left)).unwrap_or(true))
+    };
     // All at once, as the engine has them; else each by itself, all but one, should one be mended there, and any two.
     let alone = touching.iter().map(|quirk| Quirks::NONE.with(quirk));
     let but_one = touching.iter().map(|quirk| touching.without(quirk));
@@ -95,21 +113,30 @@ pub(crate) fn explain(
         others.map(move |other| Quirks::NONE.with(one).with(other))
     });
     let mut sets = std::iter::once(touching).chain(alone).chain(but_one).chain(pairs);
-    let enough = sets.find(|&quirks| !quirks.is_empty() && explains(quirks))?;
-    let needed = enough.iter().fold(enough, |needed, quirk| {
+    let enough = sets.find(|&quirks| !quirks.is_empty() && may_explain(quirks) && explains(quirks))?;
+    // What one program does without is tried on the whole launch once.
+    let fewest = fewest(enough, &may_explain);
+    if sample.is_some() && (fewest == enough || explains(fewest)) {
+        return Some(fewest);
+    }
+    Some(self::fewest(enough, &explains))
+}
+
+/// Those of a set that are needed.
+fn fewest(enough: Quirks, explains: &dyn Fn(Quirks) -> bool) -> Quirks {
+    enough.iter().fold(enough, |needed, quirk| {
         let fewer = needed.without(quirk);
         if !fewer.is_empty() && explains(fewer) {
             fewer
         } else {
             needed
         }
-    });
-    Some(needed)
+    })
 }
 
 /// Whether the reference leaves the same where it follows quirks.
 fn reproduces(case: &Case, reference: &Reference, rules: Rules, left: &Finished, known: &Memory) -> bool {
-    let Ok(Some(followed)) = reference.following(case, rules) else {
+    let Ok(Some(followed)) = reference.following(case, rules, None) else {
         return false;
     };
     let defined = defined(&followed.memory, known);

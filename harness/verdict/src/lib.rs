@@ -90,6 +90,7 @@
 #![warn(missing_docs)]
 
 mod canary;
+mod cover;
 mod difference;
 mod expectation;
 mod explained;
@@ -112,7 +113,7 @@ pub use difference::{BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Toleran
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use left_out::LeftOut;
-pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
+pub use panel::{Failed, Panel, Record, Spent, Stopped, Trial, try_case};
 pub use selfcheck::selfcheck;
 pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,

@@ -5,9 +5,10 @@
 //!
 //! Left out: which cases, and how many at once.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cerith_case::Case;
 use cerith_engine::{
@@ -159,6 +160,19 @@ pub struct Trial {
     pub left_out: Vec<LeftOut>,
     /// Engines that Cerith failed to run.
     pub failed: Vec<Failed>,
+    /// How long judging took.
+    pub spent: Spent,
+}
+
+/// Where the time of a trial went that no engine took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Comparing outcomes, bit by bit.
+    pub comparing: Duration,
+    /// Running the reference again with intervals.
+    pub intervals: Duration,
+    /// Looking for known bugs that explain a difference.
+    pub explaining: Duration,
 }
 
 /// A case was not judged because the run was stopped.
@@ -220,6 +234,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             },
         })
         .collect();
+    let began = Instant::now();
     let mut verdict = judge(
         &seated,
         Facts {
@@ -231,7 +246,15 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
     given::hold(case, &mut verdict, &outcomes);
+    let intervals = acceptances.iter().map(|tolerance| tolerance.spent.get()).sum();
+    let mut spent = Spent {
+        comparing: began.elapsed().saturating_sub(intervals),
+        intervals,
+        explaining: Duration::ZERO,
+    };
+    let began = Instant::now();
     explain(case, panel, (&references, &others, &benches), &mut verdict);
+    spent.explaining = began.elapsed();
     // Whatever it was asked last may have come to nothing by that.
     if panel.reference.as_ref().is_some_and(|one| one.is_stopped()) {
         return Err(Stopped);
@@ -262,6 +285,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         rules,
         left_out,
         failed,
+        spent,
     })
 }
 
@@ -413,6 +437,8 @@ pub(crate) struct ByReference<'a> {
     /// What the reference itself did.
     own: Option<&'a Outcome>,
     answers: Vec<(Rules, OnceCell<Result<Conforming, String>>)>,
+    /// How long it took to answer.
+    spent: Cell<Duration>,
 }
 
 impl<'a> ByReference<'a> {
@@ -431,6 +457,7 @@ impl<'a> ByReference<'a> {
                 .flatten()
                 .map(|rules| (rules, OnceCell::new()))
                 .collect(),
+            spent: Cell::default(),
         }
     }
 
@@ -446,20 +473,25 @@ impl<'a> ByReference<'a> {
             .map(|reference| self.answers.iter().map(move |asked| (reference, asked)));
         asked.into_iter().flatten().map(|(reference, (rules, answer))| {
             answer.get_or_init(|| {
-                let conforming = match guarded(|| reference.conforming(self.case, *rules)) {
-                    Ok(Ok(conforming)) => conforming,
-                    Ok(Err(failure)) => return Err(format!("failed to {failure}")),
-                    Err(panic) => return Err(panic),
-                };
-                let own = self.own.and_then(Outcome::finished);
-                match (own, &conforming) {
-                    (Some(own), Conforming::Known(map)) => {
-                        interval::holds(&own.memory, map).map(|()| conforming)
-                    }
-                    _ => Ok(conforming),
-                }
+                let began = Instant::now();
+                let answer = self.ask(reference, *rules);
+                self.spent.set(self.spent.get() + began.elapsed());
+                answer
             })
         })
+    }
+
+    fn ask(&self, reference: &Reference, rules: Rules) -> Result<Conforming, String> {
+        let conforming = match guarded(|| reference.conforming(self.case, rules)) {
+            Ok(Ok(conforming)) => conforming,
+            Ok(Err(failure)) => return Err(format!("failed to {failure}")),
+            Err(panic) => return Err(panic),
+        };
+        let own = self.own.and_then(Outcome::finished);
+        match (own, &conforming) {
+            (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
+            _ => Ok(conforming),
+        }
     }
 }
 

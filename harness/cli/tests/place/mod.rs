@@ -128,6 +128,7 @@ pub fn timeless(mut events: Vec<Value>) -> Vec<Value> {
     for event in &mut events {
         let event = event.as_object_mut().expect("an object");
         event.remove("seconds");
+        event.remove("judging");
         let engines = event.get_mut("engines").and_then(Value::as_object_mut);
         for (_, tally) in engines.into_iter().flatten() {
             tally.as_object_mut().expect("a tally").remove("seconds");

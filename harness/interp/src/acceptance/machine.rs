@@ -212,7 +212,7 @@ impl<'a> Machine<'a> {
             .fold(1u64, u64::saturating_mul);
         self.block(&program.prologue)?;
         let survey = self.survey(programs);
-        for nth in 0..programs {
+        for nth in self.plain.config.places(programs) {
             let number = order.at(nth, programs);
             self.plain.id = self.plain.program_id(number);
             self.touched.enter(number);

@@ -33,6 +33,7 @@ impl Human {
         }
         text.push_str(&self.known_causes());
         text.push_str(&engines(summary));
+        text.push_str(&judging(summary));
         for line in self.silence.lines() {
             let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
         }
@@ -181,6 +182,22 @@ fn engines(summary: &Summary) -> String {
         let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
     }
     text
+}
+
+/// Where the time went that no engine took; nothing for a stream that does not say.
+fn judging(summary: &Summary) -> String {
+    let mut parts = summary.judging.parts();
+    let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    if total < 0.0005 {
+        return String::new();
+    }
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, seconds)| *seconds >= 0.0005)
+        .map(|(what, seconds)| format!("{what} {seconds:.3}"))
+        .collect();
+    format!("  judging took {total:.3} s: {}\n", parts.join(", "))
 }
 
 /// The variants of a sweep in numbers.
