@@ -115,4 +115,10 @@ pub enum Command {
     Man(ManArgs),
     /// Print the JSON schema of case files, for editors.
     Schema(SchemaArgs),
+    /// Judges launches before they run; started by the recorder.
+    #[command(hide = true)]
+    Preflight {
+        /// The recorder's part file.
+        part: std::path::PathBuf,
+    },
 }

@@ -35,6 +35,7 @@ mod output;
 mod part;
 mod picture;
 mod pipeline;
+mod preflight;
 mod record;
 mod reduce;
 mod report;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(args, stop),
         Command::Import(args) => import::import(args),
         Command::Record(args) => record::record(args, stop),
+        Command::Preflight { part } => preflight::preflight(part),
         Command::List(args) => list::list(args),
         Command::Expect(args) => expect::expect(args),
         Command::Compare(args) => compare::compare(args, stop),

@@ -1,4 +1,7 @@
-//! `cerith record`: runs a program as it is, with a recorder beside its Triton, and makes cases of its launches.
+//! `cerith record`: runs a program as it is, with a recorder beside its Triton, and makes cases of its launches. Left out: what it
+//! says at the end (`words`).
+
+mod words;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -21,9 +24,6 @@ use crate::terminal::Terminal;
 /// that it is no part of a corpus.
 const PARTS: &str = ".parts";
 
-/// How many reasons for left-out launches are printed; all are in the manifest.
-const REASONS_TOLD: usize = 8;
-
 /// Records, and answers with the exit code: the program's own, if it is not 0.
 pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
     let terminal = Terminal::new();
@@ -34,7 +34,8 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
     if let Some(parts) = &args.collect {
         return match made(args, parts) {
             Ok(collected) => {
-                terminal.note(&summary(&collected, &args.out));
+                terminal.note(&words::summary(args, &collected, None));
+                empty(&collected, &args.out);
                 Exit::AsExpected
             }
             Err(message) => told(&message),
@@ -61,7 +62,8 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
         }
     };
     tidy(&args.out, &parts);
-    terminal.note(&summary(&collected, &args.out));
+    terminal.note(&words::summary(args, &collected, Some(status)));
+    empty(&collected, &args.out);
     match code(status) {
         Exit::Program(0) if collected.cases == 0 => Exit::Nothing,
         code => code,
@@ -98,7 +100,7 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
         filter: args.filter.clone(),
         max_bytes: args.max_bytes,
         max_size: args.max_size,
-        sample: args.sample.clone(),
+        sample: args.sample().to_owned(),
         data: !args.no_data,
     };
     let rules = serde_json::to_string(&rules).map_err(|error| format!("error: {error}"))?;
@@ -107,20 +109,25 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
         path.push(":");
         path.push(others);
     }
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(rest)
         .env("PYTHONPATH", path)
         .env(recorder::FOLDER, parts)
-        .env(recorder::RULES, rules)
-        .spawn()
-        .map_err(|error| {
-            let help = if error.kind() == io::ErrorKind::NotFound {
-                "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
-            } else {
-                ""
-            };
-            format!("error: failed to start `{}`: {error}{help}", program.display())
-        })?;
+        .env(recorder::RULES, rules);
+    if args.preflight {
+        let own =
+            env::current_exe().map_err(|error| format!("error: failed to find cerith itself: {error}"))?;
+        command.env(recorder::PREFLIGHT, own);
+    }
+    let mut child = command.spawn().map_err(|error| {
+        let help = if error.kind() == io::ErrorKind::NotFound {
+            "\n  = help: write the program as a shell would find it: `cerith record -- python train.py`"
+        } else {
+            ""
+        };
+        format!("error: failed to start `{}`: {error}{help}", program.display())
+    })?;
     wait(&mut child, stop).map_err(|error| format!("error: failed to wait for the program: {error}"))
 }
 
@@ -166,7 +173,7 @@ fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
         parts: parts.to_owned(),
         out: args.out.clone(),
         command: (!args.no_data && !command.is_empty()).then_some(command),
-        sample: args.sample.clone(),
+        sample: args.sample().to_owned(),
     };
     collect::collect(&options).map_err(|error| refused(&error))
 }
@@ -179,85 +186,16 @@ fn refused(error: &CollectError) -> String {
     format!("error: failed to make a recording: {error}{help}")
 }
 
+/// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
+fn empty(collected: &Collected, out: &Path) {
+    if collected.cases == 0 {
+        let _ = fs::remove_file(out.join(collect::MANIFEST));
+        let _ = fs::remove_dir(out);
+    }
+}
+
 /// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
 fn tidy(out: &Path, parts: &Path) {
     let _ = fs::remove_dir_all(parts);
     let _ = fs::remove_dir(out);
-}
-
-fn summary(collected: &Collected, out: &Path) -> String {
-    let Collected {
-        launches,
-        cases,
-        kernels,
-        repeated,
-        filtered,
-        skipped,
-        without_data,
-        bytes,
-        packed,
-        notes,
-        ..
-    } = collected;
-    let mut lines = Vec::new();
-    if *launches == 0 {
-        lines.push("recorded nothing: no launch of a Triton kernel was seen".to_owned());
-        if collected.processes.is_empty() {
-            lines.push(
-                "  = help: the program's Python must have Triton 3.0 or later, and must not be started with -I, -E or -S"
-                    .to_owned(),
-            );
-        }
-    } else {
-        lines.push(format!(
-            "recorded {launches} launches: {cases} cases of {kernels} kernels in {} ({} of arguments in {})",
-            out.display(),
-            size(*bytes),
-            size(*packed)
-        ));
-    }
-    let left: u64 = skipped.iter().map(|one| one.count).sum();
-    let mut others = Vec::new();
-    for (count, what) in [
-        (*repeated, "like one that is kept"),
-        (*filtered, "of kernels not asked for"),
-        (left, "left out"),
-    ] {
-        if count > 0 {
-            others.push(format!("{count} {what}"));
-        }
-    }
-    if !others.is_empty() {
-        lines.push(format!("  {}", others.join(", ")));
-    }
-    for one in skipped.iter().take(REASONS_TOLD) {
-        lines.push(format!("  left out {} of {}: {}", one.count, one.kernel, one.why));
-    }
-    if skipped.len() > REASONS_TOLD {
-        lines.push(format!(
-            "  and for {} more reasons: {}",
-            skipped.len() - REASONS_TOLD,
-            out.join(collect::MANIFEST).display()
-        ));
-    }
-    if *without_data > 0 {
-        lines.push(format!(
-            "  {without_data} storages without their bytes: seeded values take their place"
-        ));
-    }
-    lines.extend(notes.iter().map(|note| format!("  note: {note}")));
-    if *cases > 0 {
-        lines.push(format!("  run them: cerith run {}", out.display()));
-    }
-    lines.join("\n")
-}
-
-/// A number of bytes for people.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
 }

@@ -216,7 +216,9 @@ fn is_trusted(output: &mut Output) -> bool {
 fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
     let began = Instant::now();
     match guarded(|| entry.resolve()) {
-        Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources).ok().map(Done::Events),
+        Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources)
+            .ok()
+            .map(Done::Events),
         Ok(Err(problems)) => Some(Done::Wrong(entry.id, problems)),
         Err(message) => {
             let internal = Internal {

@@ -295,9 +295,10 @@ pub(crate) fn position(case: &Case, location: &Location) -> Position {
     let file = modules(case)
         .flat_map(|module| std::iter::once(&module.file).chain(module.imports.iter().map(|(_, file)| file)))
         .find(same);
+    let place = file.map(|file| file.place_of(location.line, 0));
     Position {
-        file: file.map_or_else(|| path.into_owned(), |file| file.name.clone()),
-        line: location.line,
+        line: place.map_or(location.line, |place| place.line),
+        file: place.map_or_else(|| path.into_owned(), |place| place.file.to_owned()),
         column: 0,
         text: file.map_or_else(String::new, |file| file.line(location.line).to_owned()),
     }

@@ -214,8 +214,8 @@ fn bundles() -> Vec<Seed> {
 }
 
 fn recordings(corpus: &[Seed]) -> Vec<Seed> {
-    let process = r#"{"frame":"process","format":1,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,"numpy":"2.3.5","platform":"linux-x86_64"}"#;
-    let launch = r#"{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[2],"storages":[{"size":16,"name":"x","before":"0123456789abcdef0123456789abcdef","after":null,"why":null}],"args":[["x",["t",{"storage":0,"dtype":"f32","shape":[4],"strides":[1],"offset":0}]],["n",["i","7"]]],"options":[["num_warps",["i","4"]]],"raised":null}"#;
+    let process = r#"{"frame":"process","format":2,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,"numpy":"2.3.5","platform":"linux-x86_64"}"#;
+    let launch = r#"{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[2],"storages":[{"size":16,"name":"x","before":"0123456789abcdef0123456789abcdef","why":null}],"args":[["x",["t",{"storage":0,"dtype":"f32","shape":[4],"strides":[1],"offset":0}]],["n",["i","7"]]],"options":[["num_warps",["i","4"]]]}"#;
     let bytes = r#"{"frame":"bytes","hash":"0123456789abcdef0123456789abcdef","size":16}"#;
     let end = r#"{"frame":"end","launches":1,"kept":1,"repeated":0,"filtered":0,"skipped":0,"seconds":{"run":0.1,"recording":0.05}}"#;
     let skipped = r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#;

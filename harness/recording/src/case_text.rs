@@ -40,8 +40,19 @@ pub struct Text<'a> {
 pub struct RecordedOutcome<'a> {
     /// The engine that executed it.
     pub engine: String,
-    /// The exception that ended it.
-    pub raised: Option<&'a Raised>,
+    /// How it ended.
+    pub ended: HowEnded<'a>,
+}
+
+/// How a launch ended.
+#[derive(Debug)]
+pub enum HowEnded<'a> {
+    /// What it left is not on record.
+    Unknown,
+    /// With an exception.
+    Raised(&'a Raised),
+    /// It left what its storages say.
+    Finished,
 }
 
 /// A storage of a case file.
@@ -188,25 +199,29 @@ impl Text<'_> {
         }
         if let Some(recorded) = &self.recorded {
             let _ = writeln!(out, "recorded:\n  engine: {}", recorded.engine);
-            if let Some(raised) = recorded.raised {
-                let compiling = if raised.compiling { ", compiling: true" } else { "" };
-                let _ = writeln!(
-                    out,
-                    "  raised: {{ kind: {}, message: {}{compiling} }}",
-                    quoted(&raised.kind),
-                    quoted(&raised.message)
-                );
-            } else {
-                let pairs: Vec<_> = self
-                    .storages
-                    .iter()
-                    .filter_map(|storage| Some((&storage.name, storage.after.as_ref()?)))
-                    .map(|(name, entry)| format!("{name}: {entry}"))
-                    .collect();
-                let _ = match pairs.as_slice() {
-                    [] => writeln!(out, "  after: {{}}"),
-                    pairs => writeln!(out, "  after: {{ {} }}", pairs.join(", ")),
-                };
+            match recorded.ended {
+                HowEnded::Unknown => {}
+                HowEnded::Raised(raised) => {
+                    let compiling = if raised.compiling { ", compiling: true" } else { "" };
+                    let _ = writeln!(
+                        out,
+                        "  raised: {{ kind: {}, message: {}{compiling} }}",
+                        quoted(&raised.kind),
+                        quoted(&raised.message)
+                    );
+                }
+                HowEnded::Finished => {
+                    let pairs: Vec<_> = self
+                        .storages
+                        .iter()
+                        .filter_map(|storage| Some((&storage.name, storage.after.as_ref()?)))
+                        .map(|(name, entry)| format!("{name}: {entry}"))
+                        .collect();
+                    let _ = match pairs.as_slice() {
+                        [] => writeln!(out, "  after: {{}}"),
+                        pairs => writeln!(out, "  after: {{ {} }}", pairs.join(", ")),
+                    };
+                }
             }
         }
         out

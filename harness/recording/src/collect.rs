@@ -1,5 +1,6 @@
 //! Makes a recording on disk from part files. Left out: the text of a case file (`case_text`) and archives (`archive`).
 
+mod follow;
 mod launches;
 mod verify;
 
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub use self::follow::Follower;
 use self::launches::{Found, Gathered, Kernel};
 use crate::archive::Archive;
 use crate::case_text::Text;
@@ -37,7 +39,7 @@ pub struct Options {
 }
 
 /// What was collected. Written as [`MANIFEST`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// The version of this form.
     pub format: u32,
@@ -45,6 +47,18 @@ pub struct Collected {
     pub command: Option<Vec<String>>,
     /// The processes that launched anything.
     pub processes: Vec<Process>,
+    /// How many Pythons began with a recorder in them; known below `cerith record`.
+    pub pythons: u64,
+    /// The versions of Triton that they imported.
+    pub imported: Vec<String>,
+    /// Launches that were running when their process died.
+    pub running: Vec<Unfinished>,
+    /// Launches that did not run, because they are undefined.
+    pub refused: Vec<Unfinished>,
+    /// Launches that were judged before they ran.
+    pub judged: u64,
+    /// Kernels that were launched and not asked for.
+    pub filtered_kernels: Vec<String>,
     /// Launches that were seen.
     pub launches: u64,
     /// Launches that became cases.
@@ -65,6 +79,15 @@ pub struct Collected {
     pub packed: u64,
     /// Further remarks: damaged part files, processes that were killed.
     pub notes: Vec<String>,
+}
+
+/// A launch without an end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// Its case.
+    pub case: String,
+    /// Its process.
+    pub pid: u64,
 }
 
 /// Why nothing can be collected. Part files stay where they are.
@@ -140,6 +163,10 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
         let mut archive = Archive::new(&contents, &folder);
         let mut cases = Vec::with_capacity(launches.len());
         for launch in &launches {
+            if let Some(why) = launch.ended.as_ref().and_then(|ended| ended.left_out.clone()) {
+                skip(&mut skipped, &kernel.function, why, 1);
+                continue;
+            }
             match case(kernel, launch, options, &mut archive).map_err(CollectError::at(&folder))? {
                 Ok(case) => {
                     collected.without_data += case.without_data;
@@ -150,6 +177,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
         }
         archive.close().map_err(CollectError::at(&folder))?;
         let (kept, refused) = verify::write(&folder, &mut cases)?;
+        unfinished(&mut collected, kernel, &launches, &cases);
         for why in refused {
             skip(&mut skipped, &kernel.function, why, 1);
         }
@@ -172,6 +200,30 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
     let text = serde_json::to_string_pretty(&collected).unwrap_or_default() + "\n";
     write(&options.out.join(MANIFEST), &text)?;
     Ok(collected)
+}
+
+/// Notes the launches without an end among those that became cases.
+fn unfinished(collected: &mut Collected, kernel: &Kernel, launches: &[Found], cases: &[CaseFile<'_>]) {
+    for launch in launches {
+        let name = file_name(launch);
+        if !cases.iter().any(|case| case.name == name) {
+            continue;
+        }
+        let one = Unfinished {
+            case: format!("{}/{}", kernel.folder, name.trim_end_matches(".yaml")),
+            pid: launch.pid,
+        };
+        if launch.ended.is_none() {
+            collected.running.push(one);
+        } else if launch.refused().is_some() {
+            collected.refused.push(one);
+        }
+    }
+}
+
+/// The name of a launch's case file.
+fn file_name(launch: &Found) -> String {
+    format!("{:04}.yaml", launch.number)
 }
 
 /// Launches that could not become cases, by kernel and reason.
@@ -225,7 +277,7 @@ fn case<'a>(
         );
     }
     Ok(Ok(CaseFile {
-        name: format!("{:04}.yaml", launch.number),
+        name: file_name(launch),
         text,
         without_data: made_up.len() as u64,
     }))

@@ -28,14 +28,15 @@
 //! };
 //! let text = "import triton\\n\\n\\n@triton.jit\\ndef nothing(n):\\n    pass\\n";
 //! let part = [
-//!     frame(r#"{"frame":"process","format":1,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,
+//!     frame(r#"{"frame":"process","format":2,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,
 //!         "numpy":"2.3.5","platform":"linux-x86_64"}"#),
 //!     frame(&format!(
 //!         r#"{{"frame":"kernel","kernel":0,"function":"nothing","files":[{{"name":"nothing.py","text":"{text}"}}],
 //!         "inspectable":true,"origin":"train.py:4"}}"#
 //!     )),
-//!     frame(r#"{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],
-//!         "args":[["n",["i","7"]]],"options":[],"raised":null,"seconds":0.001}"#),
+//!     frame(r#"{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],
+//!         "args":[["n",["i","7"]]],"options":[]}"#),
+//!     frame(r#"{"frame":"ended","launch":0,"after":[],"raised":null,"seconds":0.001}"#),
 //! ];
 //! let parts = folder.join("parts");
 //! std::fs::create_dir(&parts)?;
@@ -64,4 +65,4 @@ pub mod collect;
 pub mod part;
 pub mod recorder;
 
-pub use collect::{CollectError, Collected, Options, collect};
+pub use collect::{CollectError, Collected, Follower, Options, Unfinished, collect};

@@ -6,12 +6,16 @@
 //!
 //! | `frame` | says | payload |
 //! |---|---|---|
+//! | `python` | [`PythonFrame`]: a Python began, or imported Triton; only below `cerith record` | |
 //! | `process` | [`Process`]: which Python with which Triton | |
 //! | `kernel` | [`KernelFrame`]: a kernel's text, the first time it is launched | |
 //! | `bytes` | [`BytesFrame`]: contents of a storage, the first time they are seen | `zlib` of them |
-//! | `launch` | [`LaunchFrame`] | |
+//! | `launch` | [`LaunchFrame`]: a launch that comes next. What it says is in the file before the launch runs | |
+//! | `ended` | [`EndedFrame`]: what came of it | |
 //! | `skipped` | [`Skipped`]: launches that could not become cases | |
 //! | `end` | [`End`]: the process came to its end, with figures | |
+//!
+//! A launch without its `ended` was running when the process died.
 //!
 //! Frames of other kinds are skipped. Values are [`cerith_toolchain::request::Value`]'s JSON.
 
@@ -21,13 +25,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// The version of the format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// More than any header has.
 const HEADER_MOST: u32 = 64 << 20;
 
 /// More than a storage's compressed bytes can be.
 const PAYLOAD_MOST: u64 = 1 << 30;
+
+/// A Python that began with a recorder in it, or imported Triton.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PythonFrame {
+    /// Its process.
+    pub pid: u64,
+    /// Triton's version, once it is imported.
+    pub triton: Option<String>,
+}
 
 /// A process that recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -83,9 +96,11 @@ pub struct BytesFrame {
     pub size: u64,
 }
 
-/// A launch.
+/// A launch, as far as it is known before it runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct LaunchFrame {
+    /// Its number in this process, from 0.
+    pub launch: u64,
     /// The kernel's number in this process.
     pub kernel: u64,
     /// What executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU tensors), `cuda`.
@@ -100,8 +115,22 @@ pub struct LaunchFrame {
     pub args: Vec<(String, Json)>,
     /// Launch options.
     pub options: Vec<(String, Json)>,
+}
+
+/// What came of a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct EndedFrame {
+    /// Its number.
+    pub launch: u64,
+    /// The hashes of what its storages held afterwards, in order; none where that was not kept.
+    #[serde(default)]
+    pub after: Vec<Option<String>>,
     /// The exception that the launch ended with.
     pub raised: Option<Raised>,
+    /// Why it cannot become a case after all.
+    pub left_out: Option<String>,
+    /// What is undefined about it, if it was judged before it ran, and therefore did not run.
+    pub refused: Option<String>,
 }
 
 /// A storage at a launch.
@@ -113,9 +142,7 @@ pub struct StorageFrame {
     pub name: String,
     /// The hash of what it held before the launch; none if that was not kept.
     pub before: Option<String>,
-    /// The hash of what it held afterwards.
-    pub after: Option<String>,
-    /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`.
+    /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`, `cuda-graph`.
     pub why: Option<String>,
     /// Addresses that it holds: byte, storage, byte of that storage.
     #[serde(default)]
@@ -156,8 +183,14 @@ pub struct End {
     pub repeated: u64,
     /// Launches of kernels that were not asked for.
     pub filtered: u64,
+    /// The names of those kernels.
+    #[serde(default)]
+    pub filtered_kernels: Vec<String>,
     /// Launches that could not become cases.
     pub skipped: u64,
+    /// Launches that were judged before they ran.
+    #[serde(default)]
+    pub judged: u64,
     /// Where the time went.
     pub seconds: Seconds,
 }
@@ -183,6 +216,8 @@ pub struct Payload {
 /// One frame. Payloads stay in the file: they are far larger than all else.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
+    /// A Python began, or imported Triton.
+    Python(PythonFrame),
     /// Which process.
     Process(Process),
     /// A kernel.
@@ -191,6 +226,8 @@ pub enum Frame {
     Bytes(BytesFrame, Payload),
     /// A launch.
     Launch(Box<LaunchFrame>),
+    /// The end of a launch.
+    Ended(EndedFrame),
     /// What could not be recorded.
     Skipped(Skipped),
     /// The end.
@@ -225,17 +262,29 @@ struct Kind {
 pub struct Part<R> {
     from: R,
     at: u64,
+    whole: u64,
     ended: bool,
 }
 
 impl<R: Read> Part<R> {
     /// A part file from its beginning.
     pub fn new(from: R) -> Self {
+        Self::resumed(from, 0)
+    }
+
+    /// A part file of which `from` has the rest, from byte `at` on, where a frame begins.
+    pub fn resumed(from: R, at: u64) -> Self {
         Self {
             from,
-            at: 0,
+            at,
+            whole: at,
             ended: false,
         }
+    }
+
+    /// Where the last whole frame ends.
+    pub const fn whole(&self) -> u64 {
+        self.whole
     }
 
     fn frame(&mut self) -> Result<Option<Frame>, PartError> {
@@ -270,6 +319,8 @@ impl<R: Read> Part<R> {
             "process" => Frame::Process(serde_json::from_slice(&header).map_err(wrong)?),
             "kernel" => Frame::Kernel(serde_json::from_slice(&header).map_err(wrong)?),
             "bytes" => Frame::Bytes(serde_json::from_slice(&header).map_err(wrong)?, payload),
+            "python" => Frame::Python(serde_json::from_slice(&header).map_err(wrong)?),
+            "ended" => Frame::Ended(serde_json::from_slice(&header).map_err(wrong)?),
             "launch" => Frame::Launch(serde_json::from_slice(&header).map_err(wrong)?),
             "skipped" => Frame::Skipped(serde_json::from_slice(&header).map_err(wrong)?),
             "end" => Frame::End(serde_json::from_slice(&header).map_err(wrong)?),
@@ -298,6 +349,9 @@ impl<R: Read> Iterator for Part<R> {
         let frame = self.frame().transpose();
         // Behind damage nothing says where the next frame begins.
         self.ended = !matches!(frame, Some(Ok(_)));
+        if !self.ended {
+            self.whole = self.at;
+        }
         frame
     }
 }

@@ -13,6 +13,9 @@ pub const FOLDER: &str = "CERITH_RECORD";
 /// The variable that holds [`Rules`] as JSON.
 pub const RULES: &str = "CERITH_RECORD_OPTIONS";
 
+/// The variable that names the program `cerith` that judges each launch before it runs.
+pub const PREFLIGHT: &str = "CERITH_RECORD_PREFLIGHT";
+
 /// The package's name.
 pub const PACKAGE: &str = "cerith_triton";
 
@@ -26,6 +29,10 @@ pub const FILES: &[(&str, &str)] = &[
     ("failures.py", include_str!("../python/cerith_triton/failures.py")),
     ("hooks.py", include_str!("../python/cerith_triton/hooks.py")),
     ("parts.py", include_str!("../python/cerith_triton/parts.py")),
+    (
+        "preflight.py",
+        include_str!("../python/cerith_triton/preflight.py"),
+    ),
     ("recorder.py", include_str!("../python/cerith_triton/recorder.py")),
     ("source.py", include_str!("../python/cerith_triton/source.py")),
     ("storages.py", include_str!("../python/cerith_triton/storages.py")),

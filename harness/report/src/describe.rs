@@ -24,11 +24,12 @@ pub use exhibit::{of_sweep, of_trial, value};
 /// The place of a span, with its line.
 pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
     let file = sources.get(span.source)?;
-    let (line, column) = file.line_column(span.start);
+    let (line, _) = file.line_column(span.start);
+    let place = file.place(span.start);
     Some(event::Position {
-        file: file.name.clone(),
-        line,
-        column,
+        file: place.file.to_owned(),
+        line: place.line,
+        column: place.column,
         text: file.line(line).to_owned(),
     })
 }
@@ -169,12 +170,30 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .collect(),
         bytes: bytes(verdict.bytes),
         left_out: left_out(&trial.left_out),
-        position: if quiet { None } else { position(sources, case.span) },
+        position: if quiet { None } else { place(case, sources) },
         against: None,
         sweep: None,
         compiled: IndexMap::new(),
         exhibit: None,
     }
+}
+
+/// Where a case is written; for a launch of a user's program, where its kernel is.
+fn place(case: &Case, sources: &Sources) -> Option<event::Position> {
+    let kernel = case.launches.first().filter(|_| case.recorded.is_some());
+    let of_kernel = kernel.and_then(|launch| {
+        let module = &launch.kernel.module;
+        let start = launch.kernel.function()?.span.start;
+        let (line, _) = module.file.line_column(start);
+        let place = module.file.place(start);
+        (place.file != module.file.name).then(|| event::Position {
+            file: place.file.to_owned(),
+            line: place.line,
+            column: place.column,
+            text: module.file.line(line).to_owned(),
+        })
+    });
+    of_kernel.or_else(|| position(sources, case.span))
 }
 
 /// Seconds of an event, to a tenth of a microsecond.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
-    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind, Position,
-    Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text, Undefined,
-    Variants, Verdict, VerdictKind, View,
+    Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
+    Position, Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text,
+    Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;

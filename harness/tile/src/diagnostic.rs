@@ -109,7 +109,7 @@ impl Diagnostic {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
-        let mut placed: Vec<(&str, Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
+        let mut placed: Vec<((&str, usize), Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
         for (nth, label) in self.labels.iter().enumerate() {
             let Some(file) = sources.get(label.span.source) else {
                 continue;
@@ -122,20 +122,27 @@ impl Diagnostic {
             } else {
                 AnnotationKind::Context
             };
-            let annotation = kind.span(start..stop);
+            // Lines that were copied are shown where they come from.
+            let piece = file.piece(start as u32).filter(|piece| stop <= piece.bytes.end);
+            let (name, first, bytes) = piece.map_or((file.name.as_str(), 1, 0..end), |piece| {
+                (piece.file, piece.first as usize, piece.bytes)
+            });
+            let annotation = kind.span(start - bytes.start..stop - bytes.start);
+            let key = (name, bytes.start);
             let annotation = if label.text.is_empty() {
                 annotation
             } else {
                 annotation.label(label.text.as_str())
             };
-            if let Some(at) = placed.iter().position(|(name, _)| *name == file.name) {
-                let (name, snippet) = placed.remove(at);
-                placed.insert(at, (name, snippet.annotation(annotation)));
+            if let Some(at) = placed.iter().position(|(other, _)| *other == key) {
+                let (_, snippet) = placed.remove(at);
+                placed.insert(at, (key, snippet.annotation(annotation)));
             } else {
-                let snippet = Snippet::source(&*file.text)
-                    .path(file.name.as_str())
+                let snippet = Snippet::source(file.text.get(bytes).unwrap_or_default())
+                    .line_start(first)
+                    .path(name)
                     .annotation(annotation);
-                placed.push((file.name.as_str(), snippet));
+                placed.push((key, snippet));
             }
         }
         for (_, snippet) in placed {

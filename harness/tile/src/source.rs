@@ -1,6 +1,7 @@
 //! Where text comes from: source files, spans in them, and line and column of a byte.
 //! Left out: reading files (callers bring the text) and rendering (see [`crate::diagnostic`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A file of a [`Sources`].
@@ -33,6 +34,62 @@ pub struct SourceFile {
     /// The whole text.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
+    copies: Vec<Copied>,
+}
+
+/// Lines that were copied from another file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Copied {
+    /// The first of them here.
+    line: u32,
+    count: u32,
+    from: String,
+    /// Line and column of the first one there.
+    first: u32,
+    column: u32,
+}
+
+impl Copied {
+    /// Reads a marker; `line` is that of the marker.
+    fn parse(text: &str, line: u32) -> Option<Self> {
+        let (count, place) = text.strip_prefix(MARKER)?.split_once(" lines are ")?;
+        let mut parts = place.trim_end().rsplitn(3, ':');
+        let column = parts.next()?.parse().ok()?;
+        let first = parts.next()?.parse().ok()?;
+        Some(Self {
+            line: line + 1,
+            count: count.parse().ok()?,
+            from: parts.next()?.to_owned(),
+            first,
+            column,
+        })
+    }
+}
+
+/// How a comment begins that says where the lines behind it come from: `# cerith_triton: the next 9 lines are softmax.py:17:1`.
+/// The recorder writes it into its copies of a user's kernels.
+const MARKER: &str = "# cerith_triton: the next ";
+
+/// Lines that were copied from another file, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The file that they were copied from.
+    pub file: &'a str,
+    /// The number of the first of them there.
+    pub first: u32,
+    /// Their bytes here.
+    pub bytes: Range<usize>,
+}
+
+/// A place in a file that people know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The file: that of which this one has a copy, where it has.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
 }
 
 impl SourceFile {
@@ -42,11 +99,46 @@ impl SourceFile {
         let line_starts = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1))
             .collect();
+        let copies = if text.contains(MARKER) {
+            let lines = (1..).zip(text.lines());
+            lines
+                .filter_map(|(line, text)| Copied::parse(text, line))
+                .collect()
+        } else {
+            Vec::new()
+        };
         Self {
             name: name.into(),
             text,
             line_starts,
+            copies,
         }
+    }
+
+    /// Where a byte is for people: in the file that its line was copied from, or else here.
+    pub fn place(&self, byte: u32) -> Place<'_> {
+        let (line, column) = self.line_column(byte);
+        self.place_of(line, column)
+    }
+
+    /// The same of a line and a column, both counted from 1. A column of 0 is none, and stays.
+    pub fn place_of(&self, line: u32, column: u32) -> Place<'_> {
+        let copied = self.copies.iter().find_map(|copied| {
+            let nth = line.checked_sub(copied.line).filter(|&nth| nth < copied.count)?;
+            Some(Place {
+                file: &copied.from,
+                line: copied.first.saturating_add(nth),
+                column: match column {
+                    0 => 0,
+                    column => column.saturating_add(copied.column.saturating_sub(1)),
+                },
+            })
+        });
+        copied.unwrap_or(Place {
+            file: &self.name,
+            line,
+            column,
+        })
     }
 
     /// Line and column of a byte, both counted from 1, the column in characters. A byte past the end is the end.
@@ -59,6 +151,25 @@ impl SourceFile {
             .get(start..byte as usize)
             .map_or(byte as usize - start, |s| s.chars().count());
         (line as u32 + 1, column as u32 + 1)
+    }
+
+    /// The copied lines that have a byte.
+    pub fn piece(&self, byte: u32) -> Option<Piece<'_>> {
+        let (line, _) = self.line_column(byte);
+        let holds = |copied: &&Copied| {
+            line.checked_sub(copied.line)
+                .is_some_and(|nth| nth < copied.count)
+        };
+        let copied = self.copies.iter().find(holds)?;
+        let start = |line: u32| {
+            let start = self.line_starts.get((line as usize).saturating_sub(1));
+            start.map_or(self.text.len(), |&start| start as usize)
+        };
+        Some(Piece {
+            file: &copied.from,
+            first: copied.first,
+            bytes: start(copied.line)..start(copied.line.saturating_add(copied.count)),
+        })
     }
 
     /// The text of a line counted from 1, without its line break; empty for a line that is not there.
@@ -96,8 +207,8 @@ impl Sources {
         self.get(span.source).map_or_else(
             || "?".to_owned(),
             |file| {
-                let (line, column) = file.line_column(span.start);
-                format!("{}:{line}:{column}", file.name)
+                let Place { file, line, column } = file.place(span.start);
+                format!("{file}:{line}:{column}")
             },
         )
     }
@@ -106,6 +217,27 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copied_lines_are_where_they_were_copied_from() {
+        let text = "import triton\n\n@triton.jit\n# cerith_triton: the next 2 lines are a:b/softmax.py:17:5\ndef f():\n    \
+                    pass\n\n# cerith_triton: the next x lines are k.py:1:1\nX = 1\n";
+        let file = SourceFile::new("copy.py", text);
+        let check = |line, column, expected| {
+            let Place { file, line, column } = file.place_of(line, column);
+            assert_eq!((file, line, column), expected);
+        };
+        check(3, 1, ("copy.py", 3, 1));
+        check(5, 1, ("a:b/softmax.py", 17, 5));
+        check(6, 5, ("a:b/softmax.py", 18, 9));
+        check(6, 0, ("a:b/softmax.py", 18, 0));
+        check(7, 1, ("copy.py", 7, 1));
+        check(9, 1, ("copy.py", 9, 1));
+        assert_eq!(
+            file.place(text.find("pass").expect("it is there") as u32).line,
+            18
+        );
+    }
 
     #[test]
     fn lines_and_columns_count_characters_from_one() {

@@ -298,7 +298,10 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
                         size: end - start,
                         dtype,
                         tensor: seen.and_then(|nth| {
-                            Some((sides.views.get(nth)?.name.clone(), covers.coordinates(nth, start)?))
+                            Some((
+                                sides.views.get(nth)?.name.clone(),
+                                covers.coordinates(nth, start)?,
+                            ))
                         }),
                         bits,
                         shown: bits.map(|bits| show(sides, dtype, bits, end - start, pointer)),

@@ -11,6 +11,7 @@ use clap::Args;
   cerith record -- python train.py
   cerith record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
   TRITON_INTERPRET=1 cerith record --sample data -- python -m pytest tests
+  TRITON_INTERPRET=1 cerith record --preflight -- python train.py    an exception in place of a crash
   cerith run recording                      run the recorded cases, and compare with the recorded results
 
 The program runs unchanged, with its own Triton (3.0 or later), interpreted or compiled. The exit code is that of the program. \
@@ -35,9 +36,14 @@ pub struct RecordArgs {
     pub max_size: u64,
 
     /// Which launches of a kernel are kept: `layout` (the first of each grid, layout and set of scalars), `data` (also
-    /// those with other bytes), `every`, or a number (that many of each kernel).
-    #[arg(long, value_name = "RULE", default_value = "layout", value_parser = sample)]
-    pub sample: String,
+    /// those with other bytes), `every`, or a number (that many of each kernel). Without it `layout`, with --preflight `data`.
+    #[arg(long, value_name = "RULE", value_parser = sample)]
+    pub sample: Option<String>,
+
+    /// Judge each launch that is kept before it runs. One without a defined meaning raises an exception in the program, in place
+    /// of the launch.
+    #[arg(long, conflicts_with_all = ["no_data", "collect"])]
+    pub preflight: bool,
 
     /// Keep layouts and seeds only: no bytes, no command line.
     #[arg(long)]
@@ -68,6 +74,14 @@ pub struct ImportArgs {
     /// The case file to write. Without it, a file with the kernel's name beside the kernel's file.
     #[arg(short, long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
+}
+
+impl RecordArgs {
+    /// The rule by which launches are kept.
+    pub fn sample(&self) -> &str {
+        let otherwise = if self.preflight { "data" } else { "layout" };
+        self.sample.as_deref().unwrap_or(otherwise)
+    }
 }
 
 /// A number of bytes, with `K`, `M` or `G` for powers of 1024.

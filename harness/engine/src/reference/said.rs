@@ -71,11 +71,12 @@ pub(super) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usiz
 
 pub(super) fn position(sources: &Sources, span: Span) -> Option<Position> {
     let file = sources.get(span.source)?;
-    let (line, column) = file.line_column(span.start);
+    let (line, _) = file.line_column(span.start);
+    let place = file.place(span.start);
     Some(Position {
-        file: file.name.clone(),
-        line,
-        column,
+        file: place.file.to_owned(),
+        line: place.line,
+        column: place.column,
         text: file.line(line).to_owned(),
     })
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import os
 import re
 import symtable
@@ -16,13 +17,15 @@ import sys
 import sysconfig
 import textwrap
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from . import executed
 from .failures import Unsayable
 from .values import is_dtype
 
 MISSING = object()
+# Lines that decorators may have.
+_DECORATORS = 200
 _FUTURE_ANNOTATIONS = annotations.compiler_flag
 _JIT = {"JITFunction", "InterpretedFunction"}
 _CONSTEXPR = {"ConstexprFunction"}
@@ -56,6 +59,8 @@ class Definition(NamedTuple):
     needs: Needs
     # What it was made of: mapping, name, value.
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
+    # The user's file, and the line and column where the text begins there; None where that is not known.
+    place: tuple[str, int, int] | None = None
 
 
 def layers(value: Any) -> Any:
@@ -74,8 +79,9 @@ def is_callable(value: Any) -> bool:
     return isinstance(value, (FunctionType, type)) or hasattr(value, "fn") or hasattr(value, "__wrapped__")
 
 
-# By the `id` of code, which is kept so that no other gets it: replaced text, text, inspectable, needs.
-_known: dict[int, tuple[CodeType, str | None, str, bool, Needs]] = {}
+_Place = Optional[Tuple[str, int, int]]
+# By the `id` of code, which is kept so that no other gets it: replaced text, text, inspectable, needs, place.
+_known: dict[int, tuple[CodeType, str | None, str, bool, Needs, _Place]] = {}
 
 
 def definition_of(value: Any, launched: bool = False) -> Definition | None:
@@ -97,7 +103,11 @@ def definition_of(value: Any, launched: bool = False) -> Definition | None:
             text = textwrap.dedent(inspect.getsource(value))
         except (OSError, TypeError) as error:
             raise Unsayable(f"the text of class `{value.__name__}` is not to be had") from error
-        return Definition(value.__name__, value, "", text, value.__module__, True, False, _needs(text))
+        place = _place_of(inspect.getsourcefile(value), inspect.getsourcelines(value)[1], text)
+        needs = _needs(text)
+        return Definition(
+            value.__name__, value, "", text, value.__module__, True, False, needs, place=place
+        )
     if isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
         function = inspect.unwrap(value)
         if isinstance(function, FunctionType):
@@ -122,6 +132,7 @@ def _taken(
             if decorator:
                 text = text[_DEF.search(text).start() :]  # type: ignore[union-attr]
             text = text.rstrip() + "\n"
+            place = _place_of(code.co_filename, code.co_firstlineno, text)
             if future:
                 needs = _needs(_without_annotations(text, lambda _: True))
             else:
@@ -129,12 +140,29 @@ def _taken(
                 needs = _needs(text)
         except (AttributeError, SyntaxError, StopIteration) as error:
             raise Unsayable(f"the text of `{function.__name__}` cannot be taken out of its file") from error
-        known = _known[id(code)] = (code, replaced, text, inspectable, needs)
-    _, _, text, inspectable, needs = known
+        known = _known[id(code)] = (code, replaced, text, inspectable, needs, place)
+    _, _, text, inspectable, needs, place = known
     found = _DEF.search(text)
     name = found.group(1) if found else function.__name__
     module = function.__module__ or "__main__"
-    return Definition(name, function, decorator, text, module, inspectable, future, needs, watched)
+    return Definition(name, function, decorator, text, module, inspectable, future, needs, watched, place)
+
+
+def _place_of(file: str | None, first: int, text: str) -> _Place:
+    """Where a text begins in a file, from the line on where its first decorator is; None unless every line of
+    it is there."""
+    if file is None:
+        return None
+    lines = linecache.getlines(file)
+    wanted = text.splitlines()
+    for line in range(first, min(first + _DECORATORS, len(lines)) + 1):
+        there = lines[line - 1]
+        if there.strip() == wanted[0].strip():
+            same = zip(wanted, lines[line - 1 :])
+            if len(lines) - line + 1 >= len(wanted) and all(a.strip() == b.strip() for a, b in same):
+                return (file, line, len(there) - len(there.lstrip()) + 1)
+            return None
+    return None
 
 
 def _text_of(function: FunctionType, replaced: str | None) -> tuple[str, bool]:
@@ -231,13 +259,14 @@ def _without_annotations(text: str, wanted: Any) -> str:
         annotation = argument.annotation
         if annotation is not None and wanted(_roots(annotation)):
             start = starts[argument.lineno - 1] + argument.col_offset + len(argument.arg.encode())
-            cuts.append((start, _end(starts, annotation)))
+            # Lines keep their numbers.
+            cuts.append((start, _end(starts, annotation), b"\n"))
     if node.returns is not None and wanted(_roots(node.returns)):
         start = whole.rindex(b"->", 0, starts[node.returns.lineno - 1] + node.returns.col_offset)
         start = len(whole[:start].rstrip())
-        cuts.append((start, _end(starts, node.returns)))
-    for start, end in sorted(cuts, reverse=True):
-        whole = whole[:start] + whole[end:]
+        cuts.append((start, _end(starts, node.returns), b"\\\n"))
+    for start, end, line in sorted(cuts, reverse=True):
+        whole = whole[:start] + line * whole[start:end].count(b"\n") + whole[end:]
     return whole.decode()
 
 

@@ -110,12 +110,13 @@ def _begun(make: Callable[[], Call], held: Mapping[int, bytes] | None = None) ->
     return launches
 
 
-def _watched(launches: list[Launch], grid: Any) -> Any:
-    """A grid that says when it is known. One that is asked for is asked once."""
-    if callable(grid):
+def _watched(launches: list[Launch], grid: Any, kernel: Any) -> Any:
+    """A grid that says when it is known. One that is asked for is asked once, after the kernel's own hooks,
+    whose work is not the launch's."""
+    if callable(grid) or getattr(kernel, "pre_run_hooks", None):
 
         def resolved(*args: Any, **kwargs: Any) -> Any:
-            sizes = grid(*args, **kwargs)
+            sizes = grid(*args, **kwargs) if callable(grid) else grid
             for launch in launches:
                 launch.begin(sizes)
             return sizes
@@ -148,7 +149,7 @@ def _patch_jit(module: ModuleType) -> None:
             return original(self, *args, **kwargs)
         launches = _begun(lambda: _call(self, "cuda", args, kwargs))
         if launches and kwargs.get("grid") is not None:
-            kwargs["grid"] = _watched(launches, kwargs["grid"])
+            kwargs["grid"] = _watched(launches, kwargs["grid"], self)
         return _followed(launches, lambda: original(self, *args, **kwargs))
 
     kind.run = run
@@ -199,7 +200,7 @@ def _patch_interpreter(module: ModuleType) -> None:
         executor = self
         if launches:
             executor = copy.copy(self)
-            executor.grid = _watched(launches, self.grid)
+            executor.grid = _watched(launches, self.grid, self)
         return _followed(launches, lambda: original(executor, *args, **kwargs))
 
     kind.__call__ = call
@@ -302,6 +303,10 @@ class _Finder:
         """Puts the hooks of a module in place, once."""
         patch = self.waiting.pop(name, None)
         if patch is not None:
+            if name == "triton.runtime.jit":
+                version = str(getattr(sys.modules.get("triton"), "__version__", ""))
+                for recorder in active:
+                    recorder.imported(version)
             try:
                 patch(module)
             except AttributeError as error:

@@ -14,7 +14,7 @@ import time
 import zlib
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 _HEAD = struct.Struct("<IQ")
 # Of so many bytes it is tried whether compression pays.
 _TRIED = 1 << 16
@@ -26,13 +26,15 @@ class Part:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._file: int | None = None
+        self.path = ""
+        """The file, once it is made."""
         self.size = 0
         self._hashes: set[str] = set()
 
     def frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
         """Writes a frame, so that it is there whatever becomes of this process."""
         if self._file is None:
-            path = os.path.join(self._folder, f"{os.getpid()}-{time.time_ns()}.part")
+            path = self.path = os.path.join(self._folder, f"{os.getpid()}-{time.time_ns()}.part")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
         text = json.dumps(header, separators=(",", ":"), ensure_ascii=True).encode("ascii")

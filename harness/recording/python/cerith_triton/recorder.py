@@ -23,10 +23,13 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from . import executed, hooks
 from .failures import Unsayable, kind_of, message_of, told
 from .parts import FORMAT, Part
+from .preflight import Preflight, UndefinedLaunch
 from .source import Source, source_of
 from .storages import Storage, capturing, live_tensors, wait
 from .values import Values
 
+# Names of kernels that are not asked for, which are told.
+_NAMES = 20
 _COMMON = (int, float, bool, str, type(None))
 
 
@@ -94,9 +97,20 @@ class Call(NamedTuple):
 class Recorder:
     """Records launches while it is started."""
 
-    def __init__(self, folder: str | os.PathLike[str], options: Options | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        options: Options | None = None,
+        *,
+        announced: bool = False,
+        preflight: str | None = None,
+    ) -> None:
+        """`announced` has the part file say that this process began, and when it imports Triton. `preflight`
+        is the `cerith` that judges each launch before it runs."""
         self._folder = os.path.abspath(os.fspath(folder))
         self.options = options or Options()
+        self._announced = announced
+        self._preflight = None if preflight is None else Preflight(preflight)
         self._started = False
         self._stopped = False
         self._reset()
@@ -106,9 +120,14 @@ class Recorder:
     def _reset(self) -> None:
         self._lock = threading.RLock()
         self._part = Part(self._folder)
+        self._opened = False
         self._kernels: dict[str, int] = {}
+        self._written = 0
         self._launches = self._kept = self._repeated = self._filtered = 0
+        self._filtered_kernels: dict[str, None] = {}
         self._reasons: dict[tuple[str, str], int] = {}
+        # Of launches that are in the part file.
+        self._left_out: dict[tuple[str, str], int] = {}
         self._began = time.perf_counter()
         self._spent = 0.0
 
@@ -121,7 +140,15 @@ class Recorder:
             hooks.install()
             hooks.active = (*hooks.active, self)
             _recorders.add(self)
+            if self._announced:
+                self._part.frame({"frame": "python", "pid": os.getpid(), "triton": None})
         return self
+
+    def imported(self, version: str) -> None:
+        """Notes that this process has imported Triton."""
+        if self._announced:
+            with self._lock:
+                self._part.frame({"frame": "python", "pid": os.getpid(), "triton": version})
 
     def stop(self) -> Counts:
         """Ends the recording, and says what became of the launches. May be called again."""
@@ -134,10 +161,11 @@ class Recorder:
 
     def counts(self) -> Counts:
         """What became of the launches so far."""
-        skipped = sum(self._reasons.values())
-        return Counts(
-            self._launches, self._kept, self._repeated, self._filtered, skipped, dict(self._reasons)
-        )
+        reasons = dict(self._reasons)
+        for reason, count in self._left_out.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+        skipped = sum(reasons.values())
+        return Counts(self._launches, self._kept, self._repeated, self._filtered, skipped, reasons)
 
     def _end(self) -> None:
         if self._launches:
@@ -153,7 +181,9 @@ class Recorder:
                         "kept": counts.kept,
                         "repeated": counts.repeated,
                         "filtered": counts.filtered,
+                        "filtered_kernels": list(self._filtered_kernels),
                         "skipped": counts.skipped,
+                        "judged": 0 if self._preflight is None else self._preflight.judged,
                         "seconds": {
                             "run": time.perf_counter() - self._began,
                             "recording": self._spent,
@@ -163,6 +193,8 @@ class Recorder:
             except OSError as error:
                 print(f"cerith: the recording could not be ended: {error}", file=sys.stderr)
         self._part.close()
+        if self._preflight is not None:
+            self._preflight.close()
 
     def forked(self) -> None:
         """Makes this the recorder of a process that was just forked."""
@@ -178,6 +210,8 @@ class Recorder:
                 fnmatch.fnmatchcase(call.name, pattern) for pattern in self.options.filter
             ):
                 self._filtered += 1
+                if len(self._filtered_kernels) < _NAMES:
+                    self._filtered_kernels[call.name] = None
                 return None
         return Launch(self, call, held)
 
@@ -226,7 +260,8 @@ class Recorder:
             return True
 
     def _open(self) -> None:
-        if self._part.size == 0:
+        if not self._opened:
+            self._opened = True
             modules = sys.modules
             versions = {
                 name: str(getattr(modules[name], "__version__", "")) if name in modules else None
@@ -249,12 +284,13 @@ class Recorder:
         source: Source,
         header: dict[str, Any],
         storages: list[Storage],
-        contents: list[tuple[bytes | None, bytes | None]],
-    ) -> None:
-        """Writes a launch, and what it needs that is not written yet."""
+        contents: list[bytes | None],
+    ) -> int | None:
+        """Writes a launch that comes next, and what it needs that is not written yet. Its number; None once
+        the recording has ended."""
         with self._lock:
             if self._stopped:
-                return
+                return None
             self._open()
             kernel = self._kernels.get(source.digest)
             if kernel is None:
@@ -269,29 +305,74 @@ class Recorder:
                         "origin": source.origin,
                     }
                 )
-            for storage, (before, after) in zip(storages, contents):
+            for storage, before in zip(storages, contents):
                 if before is not None:
                     storage.before = self._part.bytes(before, self.options.max_size)
                     if storage.before is None:
                         storage.why = "max-size"
-                if storage.before is not None and after is not None:
-                    unchanged = after == before
-                    storage.after = (
-                        storage.before if unchanged else self._part.bytes(after, self.options.max_size)
-                    )
             said = [
                 {
                     "size": storage.size,
                     "name": storage.name,
                     "before": storage.before,
-                    "after": storage.after,
                     "why": storage.why,
                     "addresses": storage.addresses if storage.before is not None else [],
                 }
                 for storage in storages
             ]
-            self._part.frame({"frame": "launch", "kernel": kernel, "storages": said, **header})
+            number = self._written
+            self._written += 1
+            self._part.frame(
+                {"frame": "launch", "launch": number, "kernel": kernel, "storages": said, **header}
+            )
             self._kept += 1
+            return number
+
+    def undefined(self) -> str | None:
+        """What is undefined about the launch that was written last, if launches are judged before they
+        run."""
+        if self._preflight is None:
+            return None
+        with self._lock:
+            return self._preflight.judge(self._part.path)
+
+    def ended(
+        self,
+        number: int,
+        storages: list[Storage],
+        contents: list[tuple[bytes | None, bytes | None]],
+        raised: dict[str, Any] | None,
+        seconds: float,
+    ) -> None:
+        """Writes what came of a launch."""
+        with self._lock:
+            if self._stopped:
+                return
+            afters: list[str | None] = []
+            for storage, (before, after) in zip(storages, contents):
+                if storage.before is None or after is None:
+                    afters.append(None)
+                elif after == before:
+                    afters.append(storage.before)
+                else:
+                    afters.append(self._part.bytes(after, self.options.max_size))
+            self._part.frame(
+                {"frame": "ended", "launch": number, "after": afters, "raised": raised, "seconds": seconds}
+            )
+
+    def refused(self, number: int, words: str) -> None:
+        """Writes that a launch does not run, because it is undefined."""
+        with self._lock:
+            if not self._stopped:
+                self._part.frame({"frame": "ended", "launch": number, "refused": words})
+
+    def leave_out(self, number: int, kernel: str, why: str) -> None:
+        """Writes that a launch cannot become a case after all."""
+        with self._lock:
+            if not self._stopped:
+                self._part.frame({"frame": "ended", "launch": number, "left_out": why})
+                self._kept -= 1
+                self._left_out[(kernel, why)] = self._left_out.get((kernel, why), 0) + 1
 
 
 # Kernels whose source is known, by the `id`s of the kernel and of functions that are its arguments.
@@ -363,29 +444,40 @@ class Launch:
         self._call = call
         self._settled = False
         self._source: Source | None = None
-        self._header: dict[str, Any] = {}
+        # Whether a CUDA graph is being captured, while nothing can be read.
+        self._graph = False
         self._storages: list[Storage] = []
         self._before: list[bytes | None] = []
+        # Its number in the part file, once it is there.
+        self._number: int | None = None
         self._launched = 0.0
 
     def begin(self, grid: Any) -> None:
-        """The launch has its grid, and comes next."""
+        """The launch has its grid, and comes next. Raises `UndefinedLaunch` in its place if it is judged
+        before and has no defined meaning."""
         if self._settled or self._source is not None:
             return
         began = time.perf_counter()
+        undefined = None
         try:
             self._begin(grid)
+            # What is over cannot be held back.
+            if self._number is not None and self._held is None:
+                undefined = self._recorder.undefined()
+                if undefined is not None:
+                    self._settled = True
+                    self._recorder.refused(self._number, undefined)
         except Unsayable as error:
             self._skip(str(error))
         except Exception as error:  # noqa: BLE001
             self._skip(f"{kind_of(error)}: {message_of(error)}")
         self._launched = time.perf_counter()
         self._recorder.spend(self._launched - began)
+        if undefined is not None:
+            raise UndefinedLaunch(undefined)
 
     def _begin(self, grid: Any) -> None:
         call, recorder = self._call, self._recorder
-        if getattr(call.kernel, "pre_run_hooks", None):
-            raise Unsayable("a hook runs before it, and what that does would be taken for the launch's")
         extras = _extras(call.values.values(), [])
         source = _source(call.kernel, extras)
         values = Values(lambda value: source.names[id(value)], source.attributes)
@@ -396,15 +488,24 @@ class Launch:
             raise Unsayable(f"a grid of {len(sizes)} sizes")
         storages = values.storages
         on_cpu = all(storage.on_cpu for storage in storages.all)
+        if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
+            raise Unsayable("a hook runs before it on copies of its arguments, which cannot be seen")
         engine, target = self._engine(on_cpu)
         layout = (engine, target, tuple(sizes), tuple(values.layout))
         if not recorder.wants(source.digest, layout):
             self._settled = True
             return
-        if not on_cpu and capturing():
-            raise Unsayable("a CUDA graph was being captured")
+        self._graph = not on_cpu and capturing()
+        if self._graph:
+            for storage in storages.all:
+                if storage.pointers:
+                    name = storage.name
+                    raise Unsayable(
+                        f"a CUDA graph was being captured, and `{name}` may hold addresses, which cannot be"
+                        " read meanwhile"
+                    )
         self._check_numbers(values)
-        if call.way != "interpret" and recorder.options.data:
+        if call.way != "interpret" and recorder.options.data and not self._graph:
             wait()
         contents = [self._content(storage) for storage in storages.all]
         known = len(contents)
@@ -417,14 +518,10 @@ class Launch:
         if not recorder.takes(source.digest, layout, contents):
             self._settled = True
             return
+        header = {"engine": engine, "target": target, "grid": sizes, "args": args, "options": options}
         self._storages, self._before, self._source = storages.all, contents, source
-        self._header = {
-            "engine": engine,
-            "target": target,
-            "grid": sizes,
-            "args": args,
-            "options": options,
-        }
+        self._number = recorder.write(source, header, storages.all, contents)
+        self._settled = self._number is None
 
     def _engine(self, on_cpu: bool) -> tuple[str, int | None]:
         if self._call.way == "interpret":
@@ -443,6 +540,8 @@ class Launch:
         options = self._recorder.options
         if not options.data:
             storage.why = "no-data"
+        elif self._graph:
+            storage.why = "cuda-graph"
         elif storage.size > options.max_bytes:
             storage.why = "max-bytes"
         elif self._held is None:
@@ -476,7 +575,7 @@ class Launch:
         after: list[bytes | None] = [None] * len(self._storages)
         if error is None:
             try:
-                if self._call.way != "interpret":
+                if self._call.way != "interpret" and not self._graph:
                     wait()
                 after = [
                     None if before is None else storage.read()
@@ -484,14 +583,18 @@ class Launch:
                 ]
             except Exception as fault:  # noqa: BLE001 (a fault of the kernel's is heard of here first)
                 error = fault
-        if self._source is not None:
-            self._header["raised"] = None if error is None else told(error)
-            self._header["seconds"] = ended - self._launched
-            self._recorder.write(self._source, self._header, self._storages, list(zip(self._before, after)))
+        if self._number is not None:
+            raised = None if error is None else told(error)
+            contents = list(zip(self._before, after))
+            seconds = ended - self._launched
+            self._recorder.ended(self._number, self._storages, contents, raised, seconds)
 
     def _skip(self, why: str) -> None:
         self._settled = True
-        self._recorder.skip(self._call.name, why)
+        if self._number is None:
+            self._recorder.skip(self._call.name, why)
+        else:
+            self._recorder.leave_out(self._number, self._call.name, why)
 
 
 def _covers(tensor: Any, address: int) -> bool:

@@ -189,6 +189,15 @@ class _File:
         return text
 
 
+def _marker(text: str, path: str, line: int, column: int) -> str:
+    """What says where the lines of a definition are in the user's own file. Cerith reads it."""
+    path = os.path.abspath(path)
+    here = os.path.join(os.getcwd(), "")
+    path = path[len(here) :] if path.startswith(here) else path
+    path = path.replace("\n", " ")
+    return f"# cerith_triton: the next {len(text.splitlines())} lines are {path}:{line}:{column}"
+
+
 def _tritons_line(text: str) -> bool:
     return text.split()[1].partition(".")[0] == "triton"
 
@@ -227,7 +236,10 @@ class _Builder:
                 self._watch(made.function, name, value)
                 self._bind(file, name, value, chains, made)
         decorator = made.decorator.format(triton=file.triton)
-        file.body.append(f"\n\n{decorator}\n{made.text}" if decorator else f"\n\n{made.text}")
+        lines = [decorator] if decorator else []
+        if made.place is not None:
+            lines.append(_marker(made.text, *made.place))
+        file.body.append("\n\n" + "".join(f"{line}\n" for line in lines) + made.text)
         return file, made.name
 
     def _wanted(self, made: Definition) -> dict[str, Any]:

@@ -15,7 +15,9 @@ def _record() -> None:
     try:
         from cerith_triton.recorder import Options, Recorder
 
-        Recorder(folder, Options.from_json(os.environ.get("CERITH_RECORD_OPTIONS") or "{}")).start()
+        options = Options.from_json(os.environ.get("CERITH_RECORD_OPTIONS") or "{}")
+        preflight = os.environ.get("CERITH_RECORD_PREFLIGHT")
+        Recorder(folder, options, announced=True, preflight=preflight).start()
     except Exception as error:  # noqa: BLE001 (the program goes on without)
         print(f"cerith: this process is not recorded: {type(error).__name__}: {error}", file=sys.stderr)
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerith_memory::MAX_BYTES;
@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 
 use super::{CollectError, Collected, FORMAT, Options, Reasons, skip};
 use crate::archive::{Archive, Content, Contents};
-use crate::case_text::{self, FillText, RecordedOutcome, StorageText, Text};
-use crate::part::{self, Frame, KernelFrame, LaunchFrame, Part, Process};
+use crate::case_text::{self, FillText, HowEnded, RecordedOutcome, StorageText, Text};
+use crate::part::{self, EndedFrame, Frame, KernelFrame, LaunchFrame, Part, Process, Skipped};
 
 /// A kernel's text, from any number of processes.
 #[derive(Debug)]
@@ -37,6 +37,10 @@ pub struct Found {
     pub number: u64,
     /// What the part file says.
     pub frame: Box<LaunchFrame>,
+    /// What it says of the end; none where the process died before.
+    pub ended: Option<EndedFrame>,
+    /// The process that launched it.
+    pub pid: u64,
     args: Vec<(String, Value)>,
     options: Vec<(String, Value)>,
     /// Process and engine, in words.
@@ -63,38 +67,27 @@ pub struct Gathered {
 impl Gathered {
     /// Reads part files.
     pub fn read(options: &Options) -> Result<Self, CollectError> {
-        let mut reader = Reader {
-            options,
-            gathered: Self {
-                contents: Contents::default(),
-                kernels: Vec::new(),
-                found: Vec::new(),
-                skipped: Reasons::new(),
-                collected: Collected {
-                    format: FORMAT,
-                    command: options.command.clone(),
-                    processes: Vec::new(),
-                    launches: 0,
-                    cases: 0,
-                    kernels: 0,
-                    repeated: 0,
-                    filtered: 0,
-                    skipped: Vec::new(),
-                    without_data: 0,
-                    bytes: 0,
-                    packed: 0,
-                    notes: Vec::new(),
-                },
-            },
-            by_text: HashMap::new(),
-            counts: HashMap::new(),
-            numbers: HashMap::new(),
-            seen: HashSet::new(),
-        };
+        let mut reader = Reader::new(options);
         for path in parts(&options.parts)? {
-            reader.part(&path)?;
+            let mut process = Reading::new(&mut reader, &path);
+            reader.frames(&mut process)?;
+            reader.ended(&process);
         }
         Ok(reader.gathered)
+    }
+
+    fn new(command: Option<Vec<String>>) -> Self {
+        Self {
+            contents: Contents::default(),
+            kernels: Vec::new(),
+            found: Vec::new(),
+            skipped: Reasons::new(),
+            collected: Collected {
+                format: FORMAT,
+                command,
+                ..Collected::default()
+            },
+        }
     }
 }
 
@@ -121,9 +114,12 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-struct Reader<'a> {
-    options: &'a Options,
-    gathered: Gathered,
+/// Takes part files in.
+#[derive(Debug)]
+pub struct Reader {
+    sample: String,
+    /// What there is so far.
+    pub gathered: Gathered,
     by_text: HashMap<[u8; 32], usize>,
     /// How many kernels have a name.
     counts: HashMap<String, u64>,
@@ -133,87 +129,162 @@ struct Reader<'a> {
     seen: HashSet<[u8; 32]>,
 }
 
-impl Reader<'_> {
-    fn part(&mut self, path: &Path) -> Result<(), CollectError> {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let file = self.gathered.contents.file(path);
-        let mut kernels: HashMap<u64, usize> = HashMap::new();
-        let mut process: Option<Process> = None;
-        let mut ended = false;
-        let mut launches = 0;
-        for frame in Part::new(BufReader::new(File::open(path).map_err(CollectError::at(path))?)) {
-            let collected = &mut self.gathered.collected;
+/// How far the part file of a process is read.
+#[derive(Debug)]
+pub struct Reading {
+    path: PathBuf,
+    name: String,
+    /// Where the next frame begins.
+    at: u64,
+    file: usize,
+    kernels: HashMap<u64, usize>,
+    process: Option<Process>,
+    ended: bool,
+    launches: u64,
+    /// Where the launches of this process are among those that were found.
+    places: HashMap<u64, usize>,
+}
+
+impl Reading {
+    /// A part file of which nothing is read yet.
+    pub fn new(reader: &mut Reader, path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            name: path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            at: 0,
+            file: reader.gathered.contents.file(path),
+            kernels: HashMap::new(),
+            process: None,
+            ended: false,
+            launches: 0,
+            places: HashMap::new(),
+        }
+    }
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            sample: options.sample.clone(),
+            gathered: Gathered::new(options.command.clone()),
+            by_text: HashMap::new(),
+            counts: HashMap::new(),
+            numbers: HashMap::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Reads the frames that a part file has by now.
+    pub fn frames(&mut self, reading: &mut Reading) -> Result<(), CollectError> {
+        let mut file = File::open(&reading.path).map_err(CollectError::at(&reading.path))?;
+        file.seek(SeekFrom::Start(reading.at))
+            .map_err(CollectError::at(&reading.path))?;
+        let mut part = Part::resumed(BufReader::new(file), reading.at);
+        while let Some(frame) = part.next() {
             match frame {
-                Ok(Frame::Process(mut this)) => {
-                    if self.options.command.is_none() {
-                        this.argv.clear();
-                    }
-                    if this.format != part::FORMAT {
-                        collected.notes.push(format!(
-                            "{name}: a part file of format {}, where {} is known: left out",
-                            this.format,
-                            part::FORMAT
-                        ));
-                        return Ok(());
-                    }
-                    process = Some(this.clone());
-                    collected.processes.push(this);
-                }
-                Ok(Frame::Kernel(kernel)) => {
-                    let number = kernel.kernel;
-                    match self.kernel(kernel) {
-                        Ok(index) => {
-                            kernels.insert(number, index);
-                        }
-                        Err(note) => self.gathered.collected.notes.push(format!("{name}: {note}")),
-                    }
-                }
-                Ok(Frame::Bytes(bytes, payload)) => {
-                    if bytes.hash.len() == 32 && bytes.hash.bytes().all(|c| c.is_ascii_hexdigit()) {
-                        self.gathered.contents.add(bytes.hash, file, payload, bytes.size);
-                    }
-                }
-                Ok(Frame::Launch(launch)) => {
-                    launches += 1;
-                    if let (Some(process), Some(&kernel)) = (&process, kernels.get(&launch.kernel)) {
-                        self.launch(launch, kernel, process);
-                    }
-                }
-                Ok(Frame::Skipped(skipped)) => {
-                    skip(
-                        &mut self.gathered.skipped,
-                        &skipped.kernel,
-                        skipped.why,
-                        skipped.count,
-                    );
-                }
-                Ok(Frame::End(end)) => {
-                    ended = true;
-                    collected.launches += end.launches;
-                    collected.repeated += end.repeated;
-                    collected.filtered += end.filtered;
-                }
-                Ok(Frame::Other) => {}
+                Ok(frame) => self.frame(reading, frame),
                 Err(error) => {
-                    collected
-                        .notes
-                        .push(format!("{name}: {error}; what lies behind is lost"));
-                    break;
+                    let note = format!("{}: {error}; what lies behind is lost", reading.name);
+                    self.gathered.collected.notes.push(note);
                 }
             }
         }
+        reading.at = part.whole();
+        Ok(())
+    }
+
+    fn frame(&mut self, reading: &mut Reading, frame: Frame) {
         let collected = &mut self.gathered.collected;
-        if !ended {
-            collected.launches += launches;
+        match frame {
+            Frame::Process(mut process) => {
+                if collected.command.is_none() {
+                    process.argv.clear();
+                }
+                if process.format == part::FORMAT {
+                    collected.processes.push(process.clone());
+                    reading.process = Some(process);
+                } else {
+                    collected.notes.push(format!(
+                        "{}: a part file of format {}, where {} is known: left out",
+                        reading.name,
+                        process.format,
+                        part::FORMAT
+                    ));
+                }
+            }
+            Frame::Kernel(kernel) => {
+                let number = kernel.kernel;
+                match self.kernel(kernel) {
+                    Ok(index) => {
+                        reading.kernels.insert(number, index);
+                    }
+                    Err(note) => {
+                        let note = format!("{}: {note}", reading.name);
+                        self.gathered.collected.notes.push(note);
+                    }
+                }
+            }
+            Frame::Bytes(bytes, payload) => {
+                if bytes.hash.len() == 32 && bytes.hash.bytes().all(|c| c.is_ascii_hexdigit()) {
+                    let contents = &mut self.gathered.contents;
+                    contents.add(bytes.hash, reading.file, payload, bytes.size);
+                }
+            }
+            Frame::Launch(launch) => {
+                reading.launches += 1;
+                let kernel = reading.kernels.get(&launch.kernel).copied();
+                if let (Some(process), Some(kernel)) = (&reading.process, kernel) {
+                    let number = launch.launch;
+                    if let Some(place) = self.launch(launch, kernel, process) {
+                        reading.places.insert(number, place);
+                    }
+                }
+            }
+            Frame::Ended(ended) => {
+                let place = reading.places.get(&ended.launch);
+                if let Some(found) = place.and_then(|&place| self.gathered.found.get_mut(place)) {
+                    found.ended = Some(ended);
+                }
+            }
+            Frame::Python(python) => match python.triton {
+                None => collected.pythons += 1,
+                Some(triton) if !collected.imported.contains(&triton) => collected.imported.push(triton),
+                Some(_) => {}
+            },
+            Frame::Skipped(Skipped { kernel, why, count }) => {
+                skip(&mut self.gathered.skipped, &kernel, why, count);
+            }
+            Frame::End(end) if reading.process.is_some() => {
+                reading.ended = true;
+                collected.launches += end.launches;
+                collected.repeated += end.repeated;
+                collected.filtered += end.filtered;
+                collected.judged += end.judged;
+                for kernel in end.filtered_kernels {
+                    if !collected.filtered_kernels.contains(&kernel) {
+                        collected.filtered_kernels.push(kernel);
+                    }
+                }
+            }
+            Frame::End(_) | Frame::Other => {}
+        }
+    }
+
+    /// Nothing more comes of a process.
+    fn ended(&mut self, reading: &Reading) {
+        let collected = &mut self.gathered.collected;
+        if !reading.ended && reading.process.is_some() {
+            collected.launches += reading.launches;
             collected.notes.push(format!(
-                "{name}: the process did not come to its end: what it had written counts, its figures are not known"
+                "{}: the process did not come to its end: what it had written counts, its figures are not known",
+                reading.name
             ));
         }
-        Ok(())
     }
 
     /// The index of a kernel.
@@ -273,7 +344,8 @@ impl Reader<'_> {
         Ok(index)
     }
 
-    fn launch(&mut self, frame: Box<LaunchFrame>, kernel: usize, process: &Process) {
+    /// Takes a launch in; its place among those that were found, if it is to become a case.
+    fn launch(&mut self, frame: Box<LaunchFrame>, kernel: usize, process: &Process) -> Option<usize> {
         let function = self
             .gathered
             .kernels
@@ -293,21 +365,21 @@ impl Reader<'_> {
             (Ok(args), Ok(options)) => (args, options),
             (Err(why), _) | (_, Err(why)) => {
                 skip(&mut self.gathered.skipped, &function, why, 1);
-                return;
+                return None;
             }
         };
-        let most = self.options.sample.parse().unwrap_or(u64::MAX);
+        let most = self.sample.parse().unwrap_or(u64::MAX);
         let enough = self.numbers.get(&kernel).is_some_and(|&number| number >= most);
-        if enough || self.options.sample != "every" && !self.seen.insert(self.key(&frame, kernel)) {
+        if enough || self.sample != "every" && !self.seen.insert(self.key(&frame, kernel)) {
             self.gathered.collected.repeated += 1;
-            return;
+            return None;
         }
         let sizes = frame.storages.iter().map(|storage| storage.size);
         let total = sizes.fold(0, u64::saturating_add);
         if total > MAX_BYTES {
             let why = format!("its storages have {total} bytes, more than the {MAX_BYTES} of a case");
             skip(&mut self.gathered.skipped, &function, why, 1);
-            return;
+            return None;
         }
         let number = self.numbers.entry(kernel).or_default();
         *number += 1;
@@ -332,15 +404,18 @@ impl Reader<'_> {
             number,
             origin: format!("recorded: {}, Triton {}{torch}", frame.engine, process.triton),
             frame,
+            ended: None,
+            pid: process.pid,
             args,
             options,
             engine,
         });
+        Some(self.gathered.found.len() - 1)
     }
 
     /// What two launches have in common if one of them is enough: kernel, layout and, if asked for, bytes.
     fn key(&self, frame: &LaunchFrame, kernel: usize) -> [u8; 32] {
-        let data = self.options.sample == "data";
+        let data = self.sample == "data";
         let mut hasher = blake3::Hasher::new();
         let mut text = |text: &str| {
             hasher.update(&(text.len() as u64).to_le_bytes());
@@ -403,8 +478,8 @@ impl Found {
                 return Ok(Err(format!("`{}` holds addresses at odd places", frame.name)));
             };
             let lost = |why: &str| Ok(Err(format!("storage `{}`: {why}", frame.name)));
-            let hashes = [&frame.before, &frame.after];
-            if hashes
+            let after = self.after(index);
+            if [frame.before.as_ref(), after]
                 .into_iter()
                 .flatten()
                 .any(|hash| archive.size(hash) != Some(frame.size))
@@ -426,8 +501,8 @@ impl Found {
                     Content::Lost(why) => return lost(&why),
                 },
             };
-            let after = match &frame.after {
-                Some(hash) if self.is_on_record() && frame.after != frame.before => {
+            let after = match after {
+                Some(hash) if self.is_on_record() && Some(hash) != frame.before.as_ref() => {
                     match archive.put(hash, false)? {
                         Content::Entry(entry) => Some(entry),
                         Content::Zeros => None,
@@ -448,13 +523,38 @@ impl Found {
         Ok(Ok(storages))
     }
 
-    /// Whether the result of the launch is known. It is not if contents were made up.
+    /// The hash of what a storage held afterwards.
+    fn after(&self, storage: usize) -> Option<&String> {
+        self.ended.as_ref()?.after.get(storage)?.as_ref()
+    }
+
+    /// The exception that it ended with.
+    fn raised(&self) -> Option<&part::Raised> {
+        self.ended.as_ref()?.raised.as_ref()
+    }
+
+    /// Why it did not run, if it was judged before.
+    pub fn refused(&self) -> Option<&str> {
+        self.ended.as_ref()?.refused.as_deref()
+    }
+
+    /// Whether the result of the launch is known. It is not if contents were made up, or if it did not come to its end.
     fn is_on_record(&self) -> bool {
-        let known = |storage: &part::StorageFrame| {
+        let known = |(nth, storage): (usize, &part::StorageFrame)| {
             storage.size == 0
-                || storage.before.is_some() && (storage.after.is_some() || self.frame.raised.is_some())
+                || storage.before.is_some() && (self.after(nth).is_some() || self.raised().is_some())
         };
-        self.engine.is_some() && self.frame.storages.iter().all(known)
+        let ended = self.ended.is_some() && self.refused().is_none();
+        ended && self.engine.is_some() && self.frame.storages.iter().enumerate().all(known)
+    }
+
+    /// What the case's text says of a launch without a result.
+    fn end(&self) -> &'static str {
+        match (&self.ended, self.refused()) {
+            (None, _) => " It was running when its process died.",
+            (_, Some(_)) => " It was judged before it ran, and did not run.",
+            _ => "",
+        }
     }
 
     /// What the case file says.
@@ -465,7 +565,12 @@ impl Found {
             .map_or_else(String::new, |command| format!(" in `{}`", command.join(" ")));
         let file = kernel.files.first().map_or("", |(name, _)| name.as_str());
         Text {
-            about: format!("Launch {} of {}{command}.", self.number, kernel.function),
+            about: format!(
+                "Launch {} of {}{command}.{}",
+                self.number,
+                kernel.function,
+                self.end()
+            ),
             origin: format!("{}, {}", self.origin, kernel.origin),
             kernel: format!("{file}:{}", kernel.function),
             inspectable: kernel.inspectable,
@@ -474,14 +579,15 @@ impl Found {
             args: &self.args,
             options: &self.options,
             unchecked: false,
-            recorded: self
-                .engine
-                .as_ref()
-                .filter(|_| self.is_on_record())
-                .map(|engine| RecordedOutcome {
-                    engine: engine.clone(),
-                    raised: self.frame.raised.as_ref(),
-                }),
+            // Without a result it still says whose language the kernel is written in.
+            recorded: self.engine.as_ref().map(|engine| RecordedOutcome {
+                engine: engine.clone(),
+                ended: match (self.is_on_record(), self.raised()) {
+                    (false, _) => HowEnded::Unknown,
+                    (true, Some(raised)) => HowEnded::Raised(raised),
+                    (true, None) => HowEnded::Finished,
+                },
+            }),
         }
     }
 }

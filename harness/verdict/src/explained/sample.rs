@@ -48,10 +48,7 @@ impl Sample {
             return None;
         }
         // A guard zone has no bytes that a program is known by.
-        if known
-            .ids()
-            .any(|id| known.guards(id) != left.memory.guards(id))
-        {
+        if known.ids().any(|id| known.guards(id) != left.memory.guards(id)) {
             return None;
         }
         let (id, byte) = first_difference(left, known)?;
@@ -84,9 +81,7 @@ impl Sample {
     /// Whether the program leaves what the engine left, where the reference follows these quirks.
     pub(super) fn allows(&self, asked: &Asked<'_>, quirks: Quirks, left: &Finished) -> bool {
         let rules = asked.rules.following(quirks);
-        let followed = asked
-            .reference
-            .following(asked.case, rules, Some(self.program));
+        let followed = asked.reference.following(asked.case, rules, Some(self.program));
         let Ok(Some(followed)) = followed else {
             return false;
         };

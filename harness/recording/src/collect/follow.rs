@@ -1,0 +1,81 @@
+//! The launches of a part file that is still being written, each as a recording of its own, before it runs. Left out: judging it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::launches::{Reader, Reading};
+use super::{CollectError, Options, case, verify, write};
+use crate::archive::Archive;
+
+/// Follows one part file.
+#[derive(Debug)]
+pub struct Follower {
+    options: Options,
+    reader: Reader,
+    reading: Reading,
+    /// How many launches there were.
+    known: usize,
+}
+
+impl Follower {
+    /// Follows a part file; recordings are made in a folder beside it.
+    pub fn new(part: &Path) -> Self {
+        let options = Options {
+            parts: part.parent().unwrap_or(Path::new(".")).to_owned(),
+            out: part.with_extension("next"),
+            command: None,
+            sample: "every".to_owned(),
+        };
+        let mut reader = Reader::new(&options);
+        let reading = Reading::new(&mut reader, part);
+        Self {
+            options,
+            reader,
+            reading,
+            known: 0,
+        }
+    }
+
+    /// The launch that was written since the last time, as a recording: the folder, which the next call removes. None where there
+    /// is no new one, or where it is no case.
+    ///
+    /// # Errors
+    /// The part file cannot be read, or the folder cannot be written.
+    pub fn next(&mut self) -> Result<Option<PathBuf>, CollectError> {
+        self.reader.frames(&mut self.reading)?;
+        let gathered = &self.reader.gathered;
+        let new = gathered.found.len() > self.known;
+        self.known = gathered.found.len();
+        let Some(launch) = gathered.found.last().filter(|_| new) else {
+            return Ok(None);
+        };
+        let Some(kernel) = gathered.kernels.get(launch.kernel) else {
+            return Ok(None);
+        };
+        let out = &self.options.out;
+        if out.exists() {
+            fs::remove_dir_all(out).map_err(CollectError::at(out))?;
+        }
+        let folder = out.join(&kernel.folder);
+        fs::create_dir_all(&folder).map_err(CollectError::at(&folder))?;
+        for (name, text) in &kernel.files {
+            write(&folder.join(name), text)?;
+        }
+        let mut archive = Archive::new(&gathered.contents, &folder);
+        let made = case(kernel, launch, &self.options, &mut archive).map_err(CollectError::at(&folder))?;
+        archive.close().map_err(CollectError::at(&folder))?;
+        let Ok(made) = made else {
+            return Ok(None);
+        };
+        // What was made up says nothing of the launch.
+        let known = made.without_data == 0;
+        let (kept, _) = verify::write(&folder, &mut [made])?;
+        Ok((known && kept == 1).then(|| out.clone()))
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.options.out);
+    }
+}
