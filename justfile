@@ -7,7 +7,7 @@ default:
 # Formats Rust and Python.
 fmt:
     cargo fmt --all
-    ruff format harness/worker harness/recording/python cases .ci/clean .ci/publish .ci/publish-inductor
+    ruff format harness/worker harness/recording/python cases examples docs .ci/clean .ci/example .ci/publish .ci/publish-inductor
 
 # What CI checks before it tests.
 lint:
@@ -30,6 +30,10 @@ run *FILTERS:
 # One fuzz target for a minute: `just fuzz case_file`.
 fuzz TARGET SECONDS="60":
     RUSTC_BOOTSTRAP=1 cargo fuzz run --release --debug-assertions --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}} -max_len=16384
+
+# The documentation, in target/site. `CERITH_DOCS=write just cli --test docs` writes what its commands print.
+site:
+    .ci/site
 
 # All that CI does.
 ci:

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cerith_case::Corpus;
-use cerith_case::format::json_schema;
+use cerith_case::format::{TEXT, json_schema};
+use cerith_case::{Corpus, Input};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -73,6 +73,23 @@ fn every_printed_case_is_good() {
         let text = entry.resolve().expect("a case").to_case_file().expect("a text");
         assert_eq!(faults(&schema, &text), [""; 0], "{}\n{text}", entry.id);
     }
+}
+
+/// The example that the specification begins with is a case file, and its cases can be made.
+#[test]
+fn the_example_of_the_specification_is_good() {
+    let (_, rest) = TEXT.split_once("```yaml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    assert_eq!(faults(&schema(), example), [""; 0]);
+    let kernel = "import triton\n@triton.jit\ndef add_one_kernel(ptr, stride_0, stride_1, BLOCK): pass\n";
+    let corpus = Corpus::load([
+        Input::text("layout/split.yaml", example),
+        Input::text("layout/add_one.py", kernel),
+    ]);
+    assert_eq!(corpus.problems(), []);
+    let ids: Vec<_> = corpus.entries().map(|entry| entry.id).collect();
+    assert_eq!(ids.get(1).map(String::as_str), Some("layout/split:dtype=f16"));
+    assert!(corpus.entries().all(|entry| entry.resolve().is_ok()));
 }
 
 const GOOD: &str = "\
