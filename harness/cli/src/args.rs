@@ -55,7 +55,7 @@ happens, or an engine named with --engine that says nothing; 2 the input is bad,
 written; 3 nothing was run, or there was no second engine to compare with; 130 interrupted."
 )]
 pub struct Cli {
-    /// When to use colours. `auto`: on a terminal, unless NO_COLOR or TERM=dumb is set, and anywhere if CLICOLOR_FORCE is set.
+    /// When to use colours. `auto`: on a terminal, unless `NO_COLOR` or `TERM=dumb` is set, and anywhere if `CLICOLOR_FORCE` is set.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_default_value = true)]
     pub color: ColorChoice,
 
