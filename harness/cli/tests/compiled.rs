@@ -137,7 +137,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         (&"unavailable".into(), &"no-recording".into())
     );
     assert!(
-        message.ends_with("that is not on record, and there is no GPU to execute it"),
+        message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
     // The same without the compiler.
@@ -203,7 +203,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["error"], "stale-recording");
     assert!(
-        message.ends_with("that is not on record, and there is no GPU to execute it"),
+        message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
 }

@@ -252,7 +252,8 @@ impl OnRecord {
                     if kind == NO_RECORDING && self.shelf.executed(self.gpu, case) {
                         kind = OTHER_CODE;
                     }
-                    "it compiles to machine code that is not on record, and there is no GPU to execute it"
+                    "it compiles to machine code that is not on record, and there is no GPU to execute it: `cerith bundle` and \
+                     `cerith exec` take it to a machine that has one"
                         .to_owned()
                 }
             },
