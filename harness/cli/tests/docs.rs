@@ -154,6 +154,34 @@ fn every_page_is_held() {
     }
 }
 
+/// A page that says something else than what was printed is noticed.
+fn another_output_is_noticed() {
+    let page = "text\n\n```console\n$ one\n1 [..] s\n...\nend\n$ two\n```\nmore\n";
+    let commands: Vec<_> = parts(page)
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Command { command, output, .. } => Some((command, output)),
+            Part::Text(_) => None,
+        })
+        .collect();
+    let &[("one", expected), ("two", "")] = &commands[..] else {
+        panic!("{commands:?}");
+    };
+    for printed in ["1 2.5 s\nend\n", "1 3 s\nsome\nmore\nend\n"] {
+        assert!(fits(expected, &plain(printed)), "{printed}");
+    }
+    for printed in [
+        "",
+        "1 2.5 m\nend\n",
+        "2 2.5 s\nend\n",
+        "1 2.5 s\n",
+        "1 2.5 s\nend\nmore\n",
+    ] {
+        assert!(!fits(expected, &plain(printed)), "{printed}");
+    }
+    assert_eq!(plain("3/12 cases\nin 0.25 s, done\n"), "in [..] s, done\n");
+}
+
 /// The names and targets of a page's link definitions.
 fn links(page: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join(page)).expect(page);
@@ -185,6 +213,7 @@ fn main() -> ExitCode {
     let newest: &[Named<fn()>] = &named![five_minutes, fuzzing, readme];
     Tests::new()
         .anywhere(&named![
+            another_output_is_noticed,
             both_front_pages_have_the_same_links,
             every_page_is_held,
             gate,
