@@ -228,7 +228,7 @@ fn is_open(symbol: &library::Symbol, operands: &[Operand]) -> bool {
 #[test]
 fn functions_of_the_library() {
     let int = |dtype: DType, value: i64| Operand::Exact(value as u64 & (u64::MAX >> (64 - dtype.bits())));
-    for symbol in library::symbols() {
+    for symbol in library::symbols().chain(library::instructions()) {
         let Some(at) = symbol.operands.iter().position(|dtype| dtype.is_float()) else {
             continue;
         };

@@ -371,6 +371,7 @@ fn is_monotone(symbol: &Symbol, stem: &str) -> bool {
             | "llround"
             | "fast_expf"
             | "fast_exp10f"
+            | "tanh_approx"
     );
     let is_part = stem.ends_with("hiint") || stem.ends_with("loint");
     let converts = symbol.operands.len() == 1 && stem.contains('2') && !stem.starts_with("fast_") && !is_part;

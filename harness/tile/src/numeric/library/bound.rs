@@ -196,6 +196,31 @@ pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
     }
 }
 
+/// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. Whether a subnormal operand or result is one is the choice of `.ftz`.
+pub(super) fn approximate_reciprocal(operands: &[f64], exact: Range) -> Range {
+    let near = exact.widen(DType::F32, 1.0 + OWN, true);
+    if is_torn(operands) {
+        let infinite = f64::INFINITY.copysign(at(operands, 0));
+        near.hull(Range::of(infinite))
+    } else {
+        near
+    }
+}
+
+/// PTX, `tanh`: `tanh.approx.f32` has a relative error of 2^-11 at most.
+pub(super) fn approximate_tanh(_: &[f64], exact: Range) -> Range {
+    if exact.low > exact.high {
+        return exact;
+    }
+    let by = 2f64.powi(-11);
+    let moved = Range {
+        low: exact.low - exact.low.abs() * by,
+        high: exact.high + exact.high.abs() * by,
+        nan: exact.nan,
+    };
+    units(moved, DType::F32, 0.0)
+}
+
 /// The guide: `__expf`: `2 + floor(abs(1.173 * x))` ULP.
 pub(super) fn fast_exp(operands: &[f64], exact: Range) -> Range {
     units(

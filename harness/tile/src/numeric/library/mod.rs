@@ -12,6 +12,7 @@
 mod bessel;
 mod bound;
 mod gamma;
+mod instruction;
 mod integer;
 mod pair;
 mod rounding;
@@ -22,6 +23,7 @@ mod word;
 use std::fmt;
 
 use self::bound::Bound;
+pub use self::instruction::{instruction, instructions};
 use super::accuracy::{Range, is_subnormal};
 use super::cast::decode;
 use super::computed::Computed;
