@@ -6,6 +6,7 @@
 //! [`python`], beside Python's own functions.
 
 mod argument;
+mod assembly;
 pub(crate) mod attribute;
 mod create;
 mod debug;
@@ -40,6 +41,7 @@ static TABLES: &[&[Row]] = &[
     memory::ROWS,
     descriptor::ROWS,
     reduction::ROWS,
+    assembly::ROWS,
     debug::ROWS,
     standard::ROWS,
     target::ROWS,

@@ -83,10 +83,6 @@ pub(super) const ROWS: &[Row] = &[
         scaled_product,
     )
     .since(3, 4, 0),
-    row(
-        "tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)",
-        |lo, _| Err(lo.unsupported("`tl.inline_asm_elementwise`")),
-    ),
 ];
 
 /// Elements that a mapped function may take at once.

@@ -1,0 +1,58 @@
+//! `tl.inline_asm_elementwise`. Left out: what assembly computes ([`crate::semantic::assembly`]).
+
+use super::argument::{at, dtype, int, text, to_tensor};
+use super::row::{Row, row};
+use crate::constant::Constant;
+use crate::lowering::Lowering;
+use crate::semantic::assembly::{Argument, MOST_PACKED, Snippet, assemble};
+use crate::semantic::types::items;
+use crate::stop::Traced;
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[row(
+    "tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)",
+    inline,
+)];
+
+fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let asm = text(lo, at(args, 0), "asm")?.unwrap_or_default();
+    let constraints = text(lo, at(args, 1), "constraints")?.unwrap_or_default();
+    let several = matches!(at(args, 3), Value::Tuple { .. } | Value::List(_));
+    let mut dtypes = Vec::new();
+    for item in items(at(args, 3)) {
+        dtypes.push(dtype(lo, item, "dtype")?);
+    }
+    let pack = int(lo, at(args, 5), "pack")?;
+    let pack = match usize::try_from(pack) {
+        Ok(pack) if pack.is_power_of_two() && pack <= MOST_PACKED => pack,
+        _ => return Err(lo.unsupported(format!("assembly for {pack} elements at once"))),
+    };
+    let mut arguments = Vec::new();
+    for item in items(at(args, 2)) {
+        let known = match item {
+            Value::Constant(Constant::Int(number)) => Some(*number as u64),
+            _ => None,
+        };
+        let value = to_tensor(lo, item)?;
+        let bits = lo.dtype(value).map_or(64, cerith_tile::DType::bits);
+        let known = known.map(|known| {
+            if bits < 64 {
+                known & ((1 << bits) - 1)
+            } else {
+                known
+            }
+        });
+        arguments.push(Argument { value, known });
+    }
+    let snippet = Snippet {
+        asm,
+        constraints,
+        pack,
+        dtypes,
+    };
+    let results = assemble(lo, &snippet, &arguments)?;
+    Ok(match results.as_slice() {
+        &[result] if !several => Value::Tensor(result),
+        _ => Value::tuple(results.into_iter().map(Value::Tensor)),
+    })
+}

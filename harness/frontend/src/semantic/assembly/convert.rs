@@ -1,0 +1,295 @@
+//! `mov` and `cvt`.
+//!
+//! A conversion to an 8-bit float is the one that Triton's own casts compile to (`cvt.rn.satfinite.e4m3x2.f32`), so it is a cast
+//! of the IR. Left out: conversions to and from 4- and 6-bit floats, `ue8m0`, stochastic rounding, `.relu` and `.sat`.
+
+use cerith_tile::DType;
+use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};
+use cerith_tile::numeric::library::{instruction, symbol};
+
+use super::integer::integer_dtype;
+use super::machine::Machine;
+use super::text::{Instruction, Operand};
+use super::word::{Slots, Word, unsigned};
+use crate::stop::Traced;
+
+/// The float type of a name that holds one float.
+fn float_dtype(name: &str) -> Option<DType> {
+    Some(match name {
+        "f16" => DType::F16,
+        "bf16" => DType::BF16,
+        "f32" => DType::F32,
+        "f64" => DType::F64,
+        _ => return None,
+    })
+}
+
+/// The float type of a name that holds two.
+fn pair_dtype(name: &str) -> Option<DType> {
+    Some(match name {
+        "f16x2" => DType::F16,
+        "bf16x2" => DType::BF16,
+        "e4m3x2" => DType::F8E4NV,
+        "e5m2x2" => DType::F8E5,
+        _ => return None,
+    })
+}
+
+/// How `cvt` narrows.
+const fn narrowing(mode: &str) -> Option<Rounding> {
+    Some(match mode.as_bytes() {
+        b"rn" => Rounding::NearestEven,
+        b"rz" => Rounding::TowardZero,
+        _ => return None,
+    })
+}
+
+impl Machine<'_> {
+    /// `mov`: a copy, or a register taken apart or put together.
+    pub(super) fn moved(&mut self, i: &Instruction) -> Traced<Option<()>> {
+        let [_, ty] = i.name.as_slice() else {
+            return Ok(None);
+        };
+        let bits = match ty.as_str() {
+            "pred" => 1,
+            ty => match integer_dtype(ty).or_else(|| float_dtype(ty)) {
+                Some(dtype) => dtype.bits(),
+                None => return Ok(None),
+            },
+        };
+        let [to, from] = i.operands.as_slice() else {
+            return Ok(None);
+        };
+        let word = match from {
+            Operand::Several(parts) => self.together(parts, bits)?,
+            // A number is one of the type.
+            Operand::Float(_) => match float_dtype(ty) {
+                Some(dtype) => self
+                    .value(from, dtype)?
+                    .map(|(value, slots)| Word::of(value, bits, slots)),
+                None => None,
+            },
+            _ => self.read(from, bits)?,
+        };
+        let Some(word) = word else { return Ok(None) };
+        let Operand::Several(parts) = to else {
+            return self.write(i, to, word);
+        };
+        if !matches!(parts.len(), 2 | 4) {
+            return Ok(None);
+        }
+        let pieces = self.split(&word, parts.len())?;
+        for (part, piece) in parts.iter().zip(pieces) {
+            if self.write(i, part, piece)?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+
+    fn together(&mut self, parts: &[Operand], bits: u32) -> Traced<Option<Word>> {
+        let width = bits / parts.len().max(1) as u32;
+        if !matches!(parts.len(), 2 | 4) || width < 8 {
+            return Ok(None);
+        }
+        let mut words = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.read(part, width)? {
+                Some(word) => words.push(word),
+                None => return Ok(None),
+            }
+        }
+        self.join(&words).map(Some)
+    }
+
+    /// `cvt`.
+    pub(super) fn converted(&mut self, i: &Instruction) -> Traced<Option<()>> {
+        let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
+        let [_, modes @ .., to, from] = name.as_slice() else {
+            return Ok(None);
+        };
+        let word = match (i.operands.as_slice(), pair_dtype(to), pair_dtype(from)) {
+            ([_, high, low], Some(dtype), None) if *from == "f32" => self.packed(modes, dtype, high, low)?,
+            ([_, pair], Some(to), Some(from)) => self.repacked(modes, to, from, pair)?,
+            ([_, value], None, None) => self.converted_one(modes, to, from, value)?,
+            _ => None,
+        };
+        let Some(mut word) = word else { return Ok(None) };
+        // An integer may go to a wider register.
+        if let (Some(dtype), Some(operand)) = (integer_dtype(to), i.operands.first())
+            && let Some(width) = self.width(operand)
+            && width > word.bits
+        {
+            word = self.resized(&word, width, dtype.is_signed_int())?;
+        }
+        self.result(i, word)
+    }
+
+    /// Two floats narrowed into one register, the first into its high half.
+    fn packed(
+        &mut self,
+        modes: &[&str],
+        dtype: DType,
+        high: &Operand,
+        low: &Operand,
+    ) -> Traced<Option<Word>> {
+        let rounding = match (modes, dtype.is_fp8()) {
+            (["rn", "satfinite"], true) => Some(Rounding::NearestEven),
+            ([mode], false) => narrowing(mode),
+            _ => None,
+        };
+        let Some(rounding) = rounding else { return Ok(None) };
+        let mut words = Vec::with_capacity(2);
+        for operand in [low, high] {
+            let Some((value, from)) = self.value(operand, DType::F32)? else {
+                return Ok(None);
+            };
+            let narrow = self.convert(value, DType::F32, dtype, rounding);
+            words.push(Word::of(narrow, dtype.bits(), from));
+        }
+        self.join(&words).map(Some)
+    }
+
+    /// Two floats in one register as two of another type.
+    fn repacked(&mut self, modes: &[&str], to: DType, from: DType, pair: &Operand) -> Traced<Option<Word>> {
+        let known = match modes {
+            ["rn", "satfinite"] => to.is_fp8() && from == DType::F16,
+            ["rn"] => from.is_fp8() && to == DType::F16,
+            _ => false,
+        };
+        let (true, Some(word)) = (known, self.read(pair, 2 * from.bits())?) else {
+            return Ok(None);
+        };
+        let mut words = Vec::with_capacity(2);
+        for half in self.split(&word, 2)? {
+            let value = self.typed(&half, from)?;
+            let value = self.convert(value, from, to, Rounding::NearestEven);
+            words.push(Word::of(value, to.bits(), half.all()));
+        }
+        self.join(&words).map(Some)
+    }
+
+    fn converted_one(
+        &mut self,
+        modes: &[&str],
+        to: &str,
+        from: &str,
+        operand: &Operand,
+    ) -> Traced<Option<Word>> {
+        match (
+            integer_dtype(to),
+            integer_dtype(from),
+            float_dtype(to),
+            float_dtype(from),
+        ) {
+            (Some(to), Some(from), ..) if modes.is_empty() => {
+                // The operand may be in a wider register.
+                let width = self.width(operand).unwrap_or(from.bits());
+                let Some(word) = self.read(operand, width)? else {
+                    return Ok(None);
+                };
+                if width < from.bits() {
+                    return Ok(None);
+                }
+                let word = self.resized(&word, from.bits(), false)?;
+                self.resized(&word, to.bits(), from.is_signed_int()).map(Some)
+            }
+            (None, Some(from), Some(to), _) => {
+                let Some((value, depends)) = self.value(operand, from)? else {
+                    return Ok(None);
+                };
+                let value = self.from_integer(modes, from, to, value);
+                Ok(value.map(|value| Word::of(value, to.bits(), depends)))
+            }
+            (_, None, _, Some(from)) => {
+                let Some((value, depends)) = self.value(operand, from)? else {
+                    return Ok(None);
+                };
+                self.from_float(modes, (to, from), value, depends)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn from_integer(&mut self, modes: &[&str], from: DType, to: DType, value: ValueId) -> Option<ValueId> {
+        let [mode] = modes else { return None };
+        if *mode == "rn" {
+            return Some(self.convert(value, from, to, Rounding::NearestEven));
+        }
+        let way = match *mode {
+            "rz" => "rz",
+            "rm" => "rd",
+            "rp" => "ru",
+            _ => return None,
+        };
+        let source = match from {
+            DType::I32 => "int",
+            DType::U32 => "uint",
+            DType::I64 => "ll",
+            DType::U64 => "ull",
+            _ => return None,
+        };
+        let symbol = symbol(&format!("{source}2float_{way}"), &[from]).filter(|_| to == DType::F32)?;
+        Some(self.library(symbol, &[value]))
+    }
+
+    fn from_float(
+        &mut self,
+        modes: &[&str],
+        (to, from): (&str, DType),
+        value: ValueId,
+        depends: Slots,
+    ) -> Traced<Option<Word>> {
+        if let Some(dtype) = integer_dtype(to) {
+            let [mode @ ("rni" | "rzi" | "rmi" | "rpi"), flushes @ ..] = modes else {
+                return Ok(None);
+            };
+            let symbol = match (from, flushes) {
+                (DType::F32, []) => instruction(&format!("cvt.{mode}.{to}.f32")),
+                (DType::F32, ["ftz"]) | (DType::F64, []) => {
+                    let source = if from == DType::F32 { "float" } else { "double" };
+                    let target = match dtype {
+                        DType::I32 => "int",
+                        DType::U32 => "uint",
+                        DType::I64 => "ll",
+                        DType::U64 => "ull",
+                        _ => return Ok(None),
+                    };
+                    let way = match *mode {
+                        "rni" => "rn",
+                        "rzi" => "rz",
+                        "rmi" => "rd",
+                        _ => "ru",
+                    };
+                    symbol(&format!("{source}2{target}_{way}"), &[from])
+                }
+                _ => None,
+            };
+            return Ok(symbol.map(|symbol| {
+                let value = self.library(symbol, &[value]);
+                Word::of(value, symbol.result.bits(), depends)
+            }));
+        }
+        let Some(dtype) = float_dtype(to) else {
+            return Ok(None);
+        };
+        let value = match modes {
+            [mode @ ("rni" | "rzi" | "rmi" | "rpi")] if dtype == from && from == DType::F32 => {
+                let op = match *mode {
+                    "rni" => UnaryOp::Rint,
+                    "rzi" => UnaryOp::Trunc,
+                    "rmi" => UnaryOp::Floor,
+                    _ => UnaryOp::Ceil,
+                };
+                self.operation(OpKind::Unary(op), &[value], dtype)
+            }
+            [] if dtype.bits() > from.bits() => self.convert(value, from, dtype, Rounding::NearestEven),
+            [mode] if dtype.bits() < from.bits() => match narrowing(mode) {
+                Some(rounding) => self.convert(value, from, dtype, rounding),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        Ok(Some(Word::of(value, unsigned(dtype.bits()).bits(), depends)))
+    }
+}

@@ -1,0 +1,379 @@
+//! Instructions of floats.
+//!
+//! A sum or product without a rounding may be fused with what follows; one with a rounding is rounded there, once (PTX ISA,
+//! `add`). So the first is the operation of the IR, which engines may contract, and the second an instruction of its own.
+
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, TernaryOp, UnaryOp, ValueId};
+use cerith_tile::numeric::library::{Symbol, instruction, symbol};
+
+use super::machine::Machine;
+use super::text::{Instruction, Operand};
+use super::word::{Slots, Word};
+use crate::stop::Traced;
+
+/// The float type that an instruction ends with, and how many of them a register holds.
+fn float_type(name: &str) -> Option<(DType, usize)> {
+    Some(match name {
+        "f16" => (DType::F16, 1),
+        "bf16" => (DType::BF16, 1),
+        "f16x2" => (DType::F16, 2),
+        "bf16x2" => (DType::BF16, 2),
+        "f32" => (DType::F32, 1),
+        "f64" => (DType::F64, 1),
+        _ => return None,
+    })
+}
+
+/// What stands between an instruction's name and its type.
+#[derive(Clone, Copy, Debug, Default)]
+struct Modifiers<'n> {
+    rounding: Option<&'n str>,
+    approximate: bool,
+    full: bool,
+    flushes: bool,
+    nan: bool,
+}
+
+impl<'n> Modifiers<'n> {
+    fn of(names: &[&'n str]) -> Option<Self> {
+        let mut modifiers = Self::default();
+        for &name in names {
+            match name {
+                "rn" | "rz" | "rm" | "rp" if modifiers.rounding.is_none() => modifiers.rounding = Some(name),
+                "approx" => modifiers.approximate = true,
+                "full" => modifiers.full = true,
+                "ftz" => modifiers.flushes = true,
+                "NaN" => modifiers.nan = true,
+                _ => return None,
+            }
+        }
+        Some(modifiers)
+    }
+
+    /// Only what every sum has: a rounding and flushing.
+    const fn is_plain(self) -> bool {
+        !self.approximate && !self.full && !self.nan
+    }
+}
+
+/// The function of the library that is an operation of `f32` with `.ftz`.
+fn flushing(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'static Symbol> {
+    let way = match rounding {
+        None | Some("rn") => "rn",
+        Some("rz") => "rz",
+        Some("rm") => "rd",
+        _ => "ru",
+    };
+    symbol(&format!("{stem}_{way}"), [DType::F32; 3].get(..operands)?)
+}
+
+impl Machine<'_> {
+    /// An instruction of floats. None: it is none.
+    pub(super) fn float(&mut self, i: &Instruction) -> Traced<Option<Word>> {
+        let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
+        let [stem, middle @ .., ty] = name.as_slice() else {
+            return Ok(None);
+        };
+        let (Some((dtype, count)), Some(modifiers)) = (float_type(ty), Modifiers::of(middle)) else {
+            return Ok(None);
+        };
+        let operands = i.operands.get(1..).unwrap_or_default();
+        if operands.len() > 3 || !is_known(stem, operands.len()) {
+            return Ok(None);
+        }
+        let mut lanes: Vec<(Vec<ValueId>, Slots)> = vec![(Vec::new(), 0); count];
+        for operand in operands {
+            let parts = if count == 1 {
+                self.value(operand, dtype)?.map(|part| vec![part])
+            } else {
+                self.halves(operand, dtype)?
+            };
+            let Some(parts) = parts else { return Ok(None) };
+            for ((values, from), (value, depends)) in lanes.iter_mut().zip(parts) {
+                values.push(value);
+                *from |= depends;
+            }
+        }
+        let mut words = Vec::with_capacity(count);
+        for (values, from) in lanes {
+            match self.float_lane(stem, modifiers, dtype, &values)? {
+                Some(value) => words.push(Word::of(value, dtype.bits(), from)),
+                None => return Ok(None),
+            }
+        }
+        self.join(&words).map(Some)
+    }
+
+    /// A register of two floats.
+    fn halves(&mut self, operand: &Operand, dtype: DType) -> Traced<Option<Vec<(ValueId, Slots)>>> {
+        let Some(word) = self.read(operand, 32)? else {
+            return Ok(None);
+        };
+        let mut halves = Vec::with_capacity(2);
+        for half in self.split(&word, 2)? {
+            halves.push((self.typed(&half, dtype)?, half.all()));
+        }
+        Ok(Some(halves))
+    }
+
+    fn float_lane(
+        &mut self,
+        stem: &str,
+        modifiers: Modifiers<'_>,
+        dtype: DType,
+        values: &[ValueId],
+    ) -> Traced<Option<ValueId>> {
+        Ok(match (stem, values) {
+            ("add" | "sub" | "mul" | "fma", _) if modifiers.is_plain() => {
+                self.arithmetic(stem, modifiers, dtype, values)
+            }
+            ("min" | "max", &[x, y]) if modifiers.rounding.is_none() && !modifiers.approximate => {
+                let op = match (stem, modifiers.nan) {
+                    ("min", false) => BinaryOp::Min,
+                    ("max", false) => BinaryOp::Max,
+                    ("min", true) => BinaryOp::MinPropagateNan,
+                    _ => BinaryOp::MaxPropagateNan,
+                };
+                let value = self.binary(op, x, y, dtype);
+                self.flushed(value, modifiers.flushes, dtype)
+            }
+            ("neg" | "abs", &[x]) if modifiers.is_plain() && modifiers.rounding.is_none() => {
+                let op = if stem == "neg" { UnaryOp::Neg } else { UnaryOp::Abs };
+                let value = self.operation(OpKind::Unary(op), &[x], dtype);
+                self.flushed(value, modifiers.flushes, dtype)
+            }
+            ("copysign", &[sign, x]) if modifiers.is_plain() && !modifiers.flushes => {
+                Some(self.binary(BinaryOp::CopySign, x, sign, dtype))
+            }
+            (_, values) if dtype == DType::F32 => self.single(stem, modifiers, values),
+            ("div" | "sqrt" | "rcp", values) if dtype == DType::F64 => {
+                let rounding = modifiers
+                    .rounding
+                    .filter(|_| !modifiers.approximate && !modifiers.flushes);
+                let found = rounding.and_then(|rounding| {
+                    let way = match rounding {
+                        "rn" => "rn",
+                        "rz" => "rz",
+                        "rm" => "rd",
+                        _ => "ru",
+                    };
+                    symbol(&format!("{stem}_{way}"), [DType::F64; 2].get(..values.len())?)
+                });
+                found.map(|symbol| self.library(symbol, values))
+            }
+            _ => None,
+        })
+    }
+
+    fn arithmetic(
+        &mut self,
+        stem: &str,
+        modifiers: Modifiers<'_>,
+        dtype: DType,
+        values: &[ValueId],
+    ) -> Option<ValueId> {
+        let rounding = modifiers.rounding;
+        if stem == "fma" && rounding.is_none() {
+            return None;
+        }
+        if modifiers.flushes {
+            let symbol = flushing(stem, rounding, values.len()).filter(|_| dtype == DType::F32)?;
+            return Some(self.library(symbol, values));
+        }
+        match (stem, rounding, dtype) {
+            // An operation that is rounded once wherever it stands.
+            ("fma", Some("rn"), _) => Some(self.operation(OpKind::Ternary(TernaryOp::Fma), values, dtype)),
+            (_, Some(rounding), DType::F32) => {
+                let symbol = instruction(&format!("{stem}.{rounding}.f32"))?;
+                Some(self.library(symbol, values))
+            }
+            (_, Some(rounding), DType::F64) => {
+                let way = match rounding {
+                    "rn" => "rn",
+                    "rz" => "rz",
+                    "rm" => "rd",
+                    _ => "ru",
+                };
+                let symbol = symbol(&format!("{stem}_{way}"), [DType::F64; 3].get(..values.len())?)?;
+                Some(self.library(symbol, values))
+            }
+            (_, None | Some("rn"), _) => {
+                let op = match stem {
+                    "add" => BinaryOp::Add,
+                    "sub" => BinaryOp::Sub,
+                    _ => BinaryOp::Mul,
+                };
+                Some(self.operation(OpKind::Binary(op), values, dtype))
+            }
+            _ => None,
+        }
+    }
+
+    /// Functions of `f32`.
+    fn single(&mut self, stem: &str, modifiers: Modifiers<'_>, values: &[ValueId]) -> Option<ValueId> {
+        let dtype = DType::F32;
+        if let Some(rounding) = modifiers.rounding {
+            if modifiers.approximate || !matches!(stem, "div" | "sqrt" | "rcp") {
+                return None;
+            }
+            let symbol = if modifiers.flushes {
+                flushing(stem, Some(rounding), values.len())?
+            } else {
+                instruction(&format!("{stem}.{rounding}.f32"))?
+            };
+            return Some(self.library(symbol, values));
+        }
+        if let ("div", true, &[x, y]) = (stem, modifiers.full, values) {
+            return Some(self.binary(BinaryOp::Div, x, y, dtype));
+        }
+        if !modifiers.approximate {
+            return None;
+        }
+        let unary = match stem {
+            "ex2" => Some(UnaryOp::Exp2),
+            "sqrt" => Some(UnaryOp::Sqrt),
+            "rsqrt" => Some(UnaryOp::Rsqrt),
+            _ => None,
+        };
+        if let Some(op) = unary {
+            return Some(self.operation(OpKind::Unary(op), values, dtype));
+        }
+        let symbol = match stem {
+            "lg2" => symbol("fast_log2f", &[dtype]),
+            "sin" => symbol("fast_sinf", &[dtype]),
+            "cos" => symbol("fast_cosf", &[dtype]),
+            "div" => symbol("fast_dividef", &[dtype; 2]),
+            "rcp" => instruction("rcp.approx.f32"),
+            "tanh" if !modifiers.flushes => instruction("tanh.approx.f32"),
+            _ => None,
+        }?;
+        Some(self.library(symbol, values))
+    }
+
+    /// A result whose subnormal numbers are zeros: the product with 1, which flushes.
+    fn flushed(&mut self, value: ValueId, flushes: bool, dtype: DType) -> Option<ValueId> {
+        if !flushes {
+            return Some(value);
+        }
+        let product = flushing("mul", None, 2).filter(|_| dtype == DType::F32)?;
+        let one = self.number(u64::from(1f32.to_bits()), dtype);
+        Some(self.library(product, &[value, one]))
+    }
+
+    /// `setp`: a comparison, with another predicate perhaps.
+    pub(super) fn compared(&mut self, i: &Instruction) -> Traced<Option<()>> {
+        let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
+        let [_, predicate, middle @ .., ty] = name.as_slice() else {
+            return Ok(None);
+        };
+        let (flushes, with) = match middle {
+            [] => (false, None),
+            ["ftz"] => (true, None),
+            [with @ ("and" | "or" | "xor")] => (false, Some(*with)),
+            [with @ ("and" | "or" | "xor"), "ftz"] => (true, Some(*with)),
+            _ => return Ok(None),
+        };
+        let float = float_type(ty)
+            .filter(|&(_, count)| count == 1)
+            .map(|(dtype, _)| dtype);
+        let Some(dtype) = float.or_else(|| super::integer::integer_dtype(ty)) else {
+            return Ok(None);
+        };
+        let [to, x, y, others @ ..] = i.operands.as_slice() else {
+            return Ok(None);
+        };
+        let (Some((x, one)), Some((y, other))) = (self.value(x, dtype)?, self.value(y, dtype)?) else {
+            return Ok(None);
+        };
+        let (Some(x), Some(y)) = (self.flushed(x, flushes, dtype), self.flushed(y, flushes, dtype)) else {
+            return Ok(None);
+        };
+        let Some(holds) = self.predicate(predicate, x, y, float.is_some()) else {
+            return Ok(None);
+        };
+        let mut word = Word::of(holds, 1, one | other);
+        let mut opposite = None;
+        if matches!(to, Operand::Both(..)) {
+            let not = self.operation(OpKind::Unary(UnaryOp::Not), &[holds], DType::I1);
+            opposite = Some(Word::of(not, 1, one | other));
+        }
+        match (with, others) {
+            (None, []) => {}
+            (Some(with), [third]) => {
+                let Some(third) = self.read(third, 1)? else {
+                    return Ok(None);
+                };
+                let op = match with {
+                    "and" => BinaryOp::And,
+                    "or" => BinaryOp::Or,
+                    _ => BinaryOp::Xor,
+                };
+                for word in std::iter::once(&mut word).chain(&mut opposite) {
+                    let (a, b) = (self.whole(word)?, self.whole(&third)?);
+                    let value = self.binary(op, a, b, DType::I1);
+                    *word = Word::of(value, 1, word.all() | third.all());
+                }
+            }
+            _ => return Ok(None),
+        }
+        match (to, opposite) {
+            (Operand::Both(p, q), Some(opposite)) => {
+                let (p, q) = (Operand::Register(p.clone()), Operand::Register(q.clone()));
+                if self.write(i, &p, word)?.is_none() {
+                    return Ok(None);
+                }
+                self.write(i, &q, opposite)
+            }
+            _ => self.write(i, to, word),
+        }
+    }
+
+    /// Whether a comparison holds. Comparisons of floats are false of a NaN, but for those that end in `u`.
+    fn predicate(&mut self, name: &str, x: ValueId, y: ValueId, float: bool) -> Option<ValueId> {
+        let (name, unordered) = match name {
+            "num" | "nan" if float => (name, false),
+            "lo" if !float => ("lt", false),
+            "ls" if !float => ("le", false),
+            "hi" if !float => ("gt", false),
+            "hs" if !float => ("ge", false),
+            _ => match name.strip_suffix('u') {
+                Some(name) if float => (name, true),
+                Some(_) => return None,
+                None => (name, false),
+            },
+        };
+        let mut compare = |predicate, x, y| self.operation(OpKind::Compare(predicate), &[x, y], DType::I1);
+        if !float {
+            let predicate = CmpPredicate::ALL
+                .iter()
+                .find(|predicate| predicate.name() == name)?;
+            return Some(compare(*predicate, x, y));
+        }
+        let (x_is, y_is) = (compare(CmpPredicate::Eq, x, x), compare(CmpPredicate::Eq, y, y));
+        let predicate = CmpPredicate::ALL
+            .iter()
+            .find(|predicate| predicate.name() == name);
+        let holds = predicate.map(|&predicate| compare(predicate, x, y));
+        let numbers = self.binary(BinaryOp::And, x_is, y_is, DType::I1);
+        let nan = self.operation(OpKind::Unary(UnaryOp::Not), &[numbers], DType::I1);
+        Some(match (name, holds, unordered) {
+            ("num", ..) => numbers,
+            ("nan", ..) => nan,
+            (_, Some(holds), true) => self.binary(BinaryOp::Or, holds, nan, DType::I1),
+            ("ne", Some(holds), false) => self.binary(BinaryOp::And, holds, numbers, DType::I1),
+            (_, Some(holds), false) => holds,
+            (_, None, _) => return None,
+        })
+    }
+}
+
+/// Whether there is an instruction of floats of this name with so many operands.
+fn is_known(stem: &str, operands: usize) -> bool {
+    match stem {
+        "neg" | "abs" | "sqrt" | "rsqrt" | "rcp" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => operands == 1,
+        "add" | "sub" | "mul" | "min" | "max" | "div" | "copysign" => operands == 2,
+        "fma" => operands == 3,
+        _ => false,
+    }
+}

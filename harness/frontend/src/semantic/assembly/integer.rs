@@ -1,0 +1,352 @@
+//! Instructions of integers and bits.
+
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, UnaryOp, ValueId};
+use cerith_tile::numeric::library::{instruction, symbol};
+
+use super::machine::{Machine, integer_of};
+use super::text::{Instruction, Operand};
+use super::word::{Slots, Word, ones, unsigned};
+use crate::stop::Traced;
+
+/// The integer type that an instruction ends with: its width, and whether it is signed.
+fn integer_type(name: &str) -> Option<(u32, bool)> {
+    let (signed, bits) = match name.split_at_checked(1)? {
+        ("s", bits) => (true, bits),
+        ("u" | "b", bits) => (false, bits),
+        _ => return None,
+    };
+    matches!(bits, "8" | "16" | "32" | "64").then(|| Some((bits.parse().ok()?, signed)))?
+}
+
+/// The dtype of an integer type's name.
+pub(super) fn integer_dtype(name: &str) -> Option<DType> {
+    integer_type(name).map(|(bits, signed)| integer_of(bits, signed))
+}
+
+impl Machine<'_> {
+    /// An instruction of integers or bits. None: it is none.
+    pub(super) fn integer(&mut self, i: &Instruction) -> Traced<Option<Word>> {
+        let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
+        let operands = i.operands.get(1..).unwrap_or_default();
+        if let (["and" | "or" | "xor", "pred"], [x, y]) = (name.as_slice(), operands) {
+            return self.bitwise(name.first().copied().unwrap_or_default(), x, y, 1);
+        }
+        if let (["not", "pred"], [x]) = (name.as_slice(), operands) {
+            return self.complement(x, 1);
+        }
+        if let (["selp", ty], [x, y, condition]) = (name.as_slice(), operands) {
+            return self.chosen(ty, [x, y], condition);
+        }
+        let Some((bits, signed)) = name.last().and_then(|ty| integer_type(ty)) else {
+            return Ok(None);
+        };
+        let dtype = integer_of(bits, signed);
+        match (name.as_slice(), operands) {
+            ([op @ ("and" | "or" | "xor"), _], [x, y]) => self.bitwise(op, x, y, bits),
+            (["not", _], [x]) => self.complement(x, bits),
+            (["add", _], [x, y]) => self.carried(BinaryOp::Add, [x, y], dtype),
+            (["sub", _], [x, y]) => self.carried(BinaryOp::Sub, [x, y], dtype),
+            (["mul", "lo", _], [x, y]) => self.carried(BinaryOp::Mul, [x, y], dtype),
+            (["min", _], [x, y]) => self.mixed(OpKind::Binary(BinaryOp::Min), &[x, y], dtype),
+            (["max", _], [x, y]) => self.mixed(OpKind::Binary(BinaryOp::Max), &[x, y], dtype),
+            (["abs", _], [x]) if signed => self.mixed(OpKind::Unary(UnaryOp::Abs), &[x], dtype),
+            (["neg", _], [x]) if signed => self.mixed(OpKind::Unary(UnaryOp::Neg), &[x], dtype),
+            (["mul", "hi", _], [x, y]) if bits >= 32 => self.called("mulhi", &[x, y], &[dtype; 2]),
+            (["mul", "wide", _], [x, y]) if bits <= 32 => self.wide(x, y, dtype),
+            (["mad", how @ ("lo" | "wide"), _], [x, y, z]) => {
+                let (product, to) = if *how == "lo" {
+                    (self.carried(BinaryOp::Mul, [x, y], dtype)?, dtype)
+                } else if bits <= 32 {
+                    (self.wide(x, y, dtype)?, integer_of(2 * bits, signed))
+                } else {
+                    return Ok(None);
+                };
+                let (Some(product), Some(addend)) = (product, self.read(z, to.bits())?) else {
+                    return Ok(None);
+                };
+                self.sum(BinaryOp::Add, &product, &addend, to).map(Some)
+            }
+            (["mul24", "lo", _], [x, y]) if bits == 32 => self.called("mul24", &[x, y], &[dtype; 2]),
+            (["sad", _], [x, y, z]) if bits == 32 => {
+                self.called("sad", &[x, y, z], &[dtype, dtype, DType::U32])
+            }
+            (["popc", "b32" | "b64"], [x]) => self.called("popc", &[x], &[integer_of(bits, true)]),
+            (["clz", "b32" | "b64"], [x]) => self.called("clz", &[x], &[integer_of(bits, true)]),
+            (["brev", "b32" | "b64"], [x]) => self.called("brev", &[x], &[integer_of(bits, true)]),
+            (["shl", "b16" | "b32" | "b64"], [x, by]) => self.shifted(x, by, dtype, true),
+            (["shr", _], [x, by]) => self.shifted(x, by, dtype, false),
+            (["lop3", "b32"], [x, y, z, table]) => self.lop3([x, y, z], table),
+            (["prmt" | "bfe" | "bfi" | "shf", ..], _) => self.rearranged(&name.join("."), operands, bits),
+            _ => Ok(None),
+        }
+    }
+
+    /// `selp`: one of two registers, whatever they hold.
+    fn chosen(&mut self, ty: &str, [x, y]: [&Operand; 2], condition: &Operand) -> Traced<Option<Word>> {
+        let bits = match ty {
+            "f32" => 32,
+            "f64" => 64,
+            _ => match integer_type(ty) {
+                Some((bits, _)) => bits,
+                None => return Ok(None),
+            },
+        };
+        let (Some(x), Some(y)) = (self.read(x, bits)?, self.read(y, bits)?) else {
+            return Ok(None);
+        };
+        match self.read(condition, 1)? {
+            Some(condition) => self.select(&condition, &x, &y).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Operands as values of dtypes, and what they depend on.
+    fn values(&mut self, operands: &[&Operand], dtypes: &[DType]) -> Traced<Option<(Vec<ValueId>, Slots)>> {
+        let mut values = Vec::with_capacity(operands.len());
+        let mut from = 0;
+        for (operand, &dtype) in operands.iter().zip(dtypes) {
+            let Some((value, depends)) = self.value(operand, dtype)? else {
+                return Ok(None);
+            };
+            values.push(value);
+            from |= depends;
+        }
+        Ok(Some((values, from)))
+    }
+
+    /// An operation whose every byte depends on all of its operands.
+    fn mixed(&mut self, kind: OpKind, operands: &[&Operand], dtype: DType) -> Traced<Option<Word>> {
+        let Some((values, from)) = self.values(operands, &[dtype; 2])? else {
+            return Ok(None);
+        };
+        let value = self.operation(kind, &values, dtype);
+        Ok(Some(Word::of(value, dtype.bits(), from)))
+    }
+
+    /// A function of the library.
+    fn called(&mut self, function: &str, operands: &[&Operand], dtypes: &[DType]) -> Traced<Option<Word>> {
+        let Some(symbol) = symbol(function, dtypes) else {
+            return Ok(None);
+        };
+        let Some((values, from)) = self.values(operands, dtypes)? else {
+            return Ok(None);
+        };
+        let value = self.library(symbol, &values);
+        Ok(Some(Word::of(value, symbol.result.bits(), from)))
+    }
+
+    fn wide(&mut self, x: &Operand, y: &Operand, dtype: DType) -> Traced<Option<Word>> {
+        let Some((values, from)) = self.values(&[x, y], &[dtype; 2])? else {
+            return Ok(None);
+        };
+        let to = integer_of(2 * dtype.bits(), dtype.is_signed_int());
+        let values: Vec<ValueId> = values
+            .into_iter()
+            .map(|value| self.cast(value, dtype, to))
+            .collect();
+        let product = self.operation(OpKind::Binary(BinaryOp::Mul), &values, to);
+        Ok(Some(Word::of(product, to.bits(), from)))
+    }
+
+    /// A sum, difference or low product: no byte depends on higher ones.
+    fn carried(&mut self, op: BinaryOp, operands: [&Operand; 2], dtype: DType) -> Traced<Option<Word>> {
+        let [x, y] = operands;
+        match (self.read(x, dtype.bits())?, self.read(y, dtype.bits())?) {
+            (Some(x), Some(y)) => self.sum(op, &x, &y, dtype).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn sum(&mut self, op: BinaryOp, x: &Word, y: &Word, dtype: DType) -> Traced<Word> {
+        let (a, b) = (self.typed(x, dtype)?, self.typed(y, dtype)?);
+        let value = self.binary(op, a, b, dtype);
+        let mut word = Word::of(value, dtype.bits(), 0);
+        let mut so_far = 0;
+        let bytes = word.bytes();
+        for (to, (x, y)) in word.from.iter_mut().take(bytes).zip(x.from.iter().zip(y.from)) {
+            so_far |= x | y;
+            *to = so_far;
+        }
+        Ok(word)
+    }
+
+    fn bitwise(&mut self, op: &str, x: &Operand, y: &Operand, bits: u32) -> Traced<Option<Word>> {
+        let (Some(x), Some(y)) = (self.read(x, bits)?, self.read(y, bits)?) else {
+            return Ok(None);
+        };
+        let op = match op {
+            "and" => BinaryOp::And,
+            "or" => BinaryOp::Or,
+            _ => BinaryOp::Xor,
+        };
+        let (a, b) = (self.whole(&x)?, self.whole(&y)?);
+        let value = self.binary(op, a, b, unsigned(bits));
+        let mut word = Word::of(value, bits, 0);
+        // A byte that the other operand decides alone depends on nothing else.
+        let decided = |other: &Word, nth: usize| {
+            let byte = other.known.map(|known| (known >> (8 * nth)) as u8);
+            matches!(
+                (op, byte),
+                (BinaryOp::And, Some(0)) | (BinaryOp::Or, Some(u8::MAX))
+            )
+        };
+        for (nth, to) in word.from.iter_mut().enumerate() {
+            let from = |word: &Word| word.from.get(nth).copied().unwrap_or(0);
+            *to = if decided(&x, nth) || decided(&y, nth) {
+                0
+            } else {
+                from(&x) | from(&y)
+            };
+        }
+        Ok(Some(word))
+    }
+
+    fn complement(&mut self, x: &Operand, bits: u32) -> Traced<Option<Word>> {
+        let Some(x) = self.read(x, bits)? else {
+            return Ok(None);
+        };
+        let value = self.whole(&x)?;
+        let value = self.operation(OpKind::Unary(UnaryOp::Not), &[value], unsigned(bits));
+        let known = x.known.map(|known| !known & ones(bits));
+        Ok(Some(Word {
+            parts: smallvec::smallvec![value],
+            known,
+            ..x
+        }))
+    }
+
+    /// `shl` and `shr`: a count beyond the width leaves zeros, or copies of the sign.
+    fn shifted(&mut self, x: &Operand, by: &Operand, dtype: DType, left: bool) -> Traced<Option<Word>> {
+        let bits = dtype.bits();
+        let (Some(x), Some(by)) = (self.read(x, bits)?, self.read(by, 32)?) else {
+            return Ok(None);
+        };
+        let value = self.typed(&x, dtype)?;
+        let op = if left { BinaryOp::Shl } else { BinaryOp::Shr };
+        let fills = !left && dtype.is_signed_int();
+        let most = u64::from(bits - 1);
+        let shifted = match by.known {
+            Some(count) if count <= most || fills => {
+                let count = self.number(count.min(most), dtype);
+                self.binary(op, value, count, dtype)
+            }
+            Some(_) => self.number(0, dtype),
+            None => {
+                let count = self.typed(&by, DType::U32)?;
+                let last = self.number(most, DType::U32);
+                let limited = self.binary(BinaryOp::Min, count, last, DType::U32);
+                let limited = self.cast(limited, DType::U32, dtype);
+                let shifted = self.binary(op, value, limited, dtype);
+                if fills {
+                    shifted
+                } else {
+                    let beyond = self.operation(OpKind::Compare(CmpPredicate::Gt), &[count, last], DType::I1);
+                    let zero = self.number(0, dtype);
+                    self.operation(OpKind::Select, &[beyond, zero, shifted], dtype)
+                }
+            }
+        };
+        let mut word = Word::of(shifted, bits, x.all() | by.all());
+        if let Some(count) = by.known {
+            moved(&mut word, &x, count, left, fills);
+        }
+        Ok(Some(word))
+    }
+
+    /// `lop3`: a function of three bits, by the table of its eight results.
+    fn lop3(&mut self, operands: [&Operand; 3], table: &Operand) -> Traced<Option<Word>> {
+        let Some(table) = self.read(table, 32)?.and_then(|table| table.known) else {
+            return Ok(None);
+        };
+        let mut words = Vec::with_capacity(3);
+        for operand in operands {
+            match self.read(operand, 32)? {
+                Some(word) => words.push(word),
+                None => return Ok(None),
+            }
+        }
+        let mut values = Vec::with_capacity(3);
+        for word in &words {
+            let yes = self.whole(word)?;
+            let no = self.operation(OpKind::Unary(UnaryOp::Not), &[yes], DType::U32);
+            values.push([no, yes]);
+        }
+        let mut result = self.number(0, DType::U32);
+        for row in (0..8usize).filter(|row| table >> row & 1 == 1) {
+            let mut term = self.number(u64::MAX, DType::U32);
+            for (nth, sides) in values.iter().enumerate() {
+                if let Some(&side) = sides.get(row >> (2 - nth) & 1) {
+                    term = self.binary(BinaryOp::And, term, side, DType::U32);
+                }
+            }
+            result = self.binary(BinaryOp::Or, result, term, DType::U32);
+        }
+        let mut word = Word::of(result, 32, 0);
+        for (nth, to) in word.from.iter_mut().enumerate() {
+            *to = words
+                .iter()
+                .fold(0, |all, word| all | word.from.get(nth).copied().unwrap_or(0));
+        }
+        Ok(Some(word))
+    }
+
+    /// Instructions that move bits by the values of operands.
+    fn rearranged(&mut self, name: &str, operands: &[Operand], bits: u32) -> Traced<Option<Word>> {
+        let Some(symbol) = instruction(name).filter(|symbol| symbol.operands.len() == operands.len()) else {
+            return Ok(None);
+        };
+        let mut words = Vec::with_capacity(operands.len());
+        let mut values = Vec::with_capacity(operands.len());
+        for (operand, &dtype) in operands.iter().zip(symbol.operands) {
+            let Some(word) = self.read(operand, dtype.bits())? else {
+                return Ok(None);
+            };
+            values.push(self.typed(&word, dtype)?);
+            words.push(word);
+        }
+        let value = self.library(symbol, &values);
+        let all = words.iter().fold(0, |all, word| all | word.all());
+        let mut word = Word::of(value, bits, all);
+        match words.as_slice() {
+            [x, y, selector] if name == "prmt.b32" => {
+                if let Some(selector) = selector.known {
+                    for (place, to) in word.from.iter_mut().take(4).enumerate() {
+                        let digit = (selector >> (4 * place) & 7) as usize;
+                        let source = if digit < 4 { x } else { y };
+                        *to = source.from.get(digit % 4).copied().unwrap_or(0);
+                    }
+                }
+            }
+            [x, at, length] if name.starts_with("bfe.u") => {
+                if let (Some(at), Some(length)) = (at.known, length.known) {
+                    moved(&mut word, x, at, false, false);
+                    let bytes = (length as usize).div_ceil(8);
+                    word.from.iter_mut().skip(bytes).for_each(|byte| *byte = 0);
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(word))
+    }
+}
+
+/// What the bytes of a word depend on that was shifted by so many bits.
+fn moved(word: &mut Word, x: &Word, by: u64, left: bool, fills: bool) {
+    let bytes = word.bytes() as i64;
+    let from = |at: i64| {
+        let inside = usize::try_from(at).ok().filter(|_| at < bytes);
+        inside.and_then(|at| x.from.get(at)).copied().unwrap_or(0)
+    };
+    let sign = if fills { from(bytes - 1) } else { 0 };
+    let (whole, part) = ((by / 8).min(16) as i64, !by.is_multiple_of(8));
+    for (nth, to) in word.from.iter_mut().take(bytes as usize).enumerate() {
+        let nth = nth as i64;
+        *to = if left {
+            from(nth - whole) | if part { from(nth - whole - 1) } else { 0 }
+        } else {
+            let above = if nth + whole + 1 >= bytes { sign } else { 0 };
+            from(nth + whole) | if part { from(nth + whole + 1) } else { 0 } | above
+        };
+    }
+}

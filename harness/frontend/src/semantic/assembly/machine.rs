@@ -1,0 +1,422 @@
+//! The registers of a snippet while its instructions become operations: reading, writing, predicates, taking words apart and
+//! putting them together. Left out: what instructions do.
+
+use std::collections::HashMap;
+
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Shape, Type, ValueId};
+use cerith_tile::numeric::library::Symbol;
+
+use super::text::{Instruction, Operand, Statement};
+use super::word::{Slots, Word, ones, unsigned};
+use crate::lowering::Lowering;
+use crate::semantic::cast::bitcast;
+use crate::stop::{Stop, Traced};
+
+/// A register: its width, and what it holds if something was written to it.
+type Register = (u32, Option<Word>);
+
+/// A snippet that is being executed.
+pub(super) struct Machine<'l> {
+    /// Where operations go.
+    pub lo: &'l mut Lowering,
+    /// The shape of every value; none of scalars.
+    pub shape: Option<Shape>,
+    /// `$0`, `$1` and so on.
+    pub arguments: Vec<Register>,
+    /// Declared registers, by block.
+    scopes: Vec<HashMap<String, Register>>,
+}
+
+impl<'l> Machine<'l> {
+    /// A machine whose arguments are in these registers.
+    pub fn new(lo: &'l mut Lowering, shape: Option<Shape>, arguments: Vec<Register>) -> Self {
+        Self {
+            lo,
+            shape,
+            arguments,
+            scopes: vec![HashMap::new()],
+        }
+    }
+
+    /// Executes a snippet.
+    pub fn run(&mut self, statements: &[Statement]) -> Traced<()> {
+        for statement in statements {
+            self.lo.burn()?;
+            match statement {
+                Statement::Open => self.scopes.push(HashMap::new()),
+                Statement::Close if self.scopes.len() > 1 => {
+                    self.scopes.pop();
+                }
+                Statement::Close => return Err(self.unknown("a `}` without a `{`")),
+                Statement::Registers(ty, names) => {
+                    let Some(bits) = width_of(ty) else {
+                        return Err(self.unknown(&format!("registers of `.{ty}`")));
+                    };
+                    if let Some(scope) = self.scopes.last_mut() {
+                        scope.extend(names.iter().map(|name| (name.clone(), (bits, None))));
+                    }
+                }
+                Statement::Instruction(instruction) => {
+                    if self.execute(instruction)?.is_none() {
+                        return Err(self.unknown(&format!("`{}`", instruction.text)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The refusal of something in the snippet.
+    pub fn unknown(&self, what: &str) -> Stop {
+        self.lo.unsupported(format!("{what} in assembly"))
+    }
+
+    /// Writes what an instruction computed to its first operand.
+    pub fn result(&mut self, instruction: &Instruction, word: Word) -> Traced<Option<()>> {
+        match instruction.operands.first() {
+            Some(operand) => self.write(instruction, operand, word),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes a register, where the instruction's predicate allows it. None: there is no such register, or it is of another width.
+    pub fn write(&mut self, instruction: &Instruction, operand: &Operand, word: Word) -> Traced<Option<()>> {
+        if matches!(operand, Operand::Register(name) if name == "_") {
+            return Ok(Some(()));
+        }
+        let Some((bits, before)) = self.register(operand).cloned() else {
+            return Ok(None);
+        };
+        if bits != word.bits {
+            return Ok(None);
+        }
+        let word = match &instruction.guard {
+            None => word,
+            Some((name, negated)) => {
+                let Some(guard) = self.read(&Operand::Register(name.clone()), 1)? else {
+                    return Ok(None);
+                };
+                let before = match before {
+                    Some(before) => before,
+                    None => self.poison(bits),
+                };
+                let (yes, no) = if *negated { (before, word) } else { (word, before) };
+                self.select(&guard, &yes, &no)?
+            }
+        };
+        if let Some(register) = self.register(operand) {
+            register.1 = Some(word);
+        }
+        Ok(Some(()))
+    }
+
+    fn register(&mut self, operand: &Operand) -> Option<&mut Register> {
+        match operand {
+            Operand::Argument(nth) => self.arguments.get_mut(*nth),
+            Operand::Register(name) => self.scopes.iter_mut().rev().find_map(|scope| scope.get_mut(name)),
+            _ => None,
+        }
+    }
+
+    /// How wide a register is.
+    pub fn width(&mut self, operand: &Operand) -> Option<u32> {
+        self.register(operand).map(|register| register.0)
+    }
+
+    /// An operand as bits of a width. None: it is of another width, or no such thing.
+    pub fn read(&mut self, operand: &Operand, bits: u32) -> Traced<Option<Word>> {
+        Ok(match operand {
+            Operand::Argument(_) | Operand::Register(_) => match self.register(operand).cloned() {
+                Some((width, word)) if width == bits => Some(match word {
+                    Some(word) => word,
+                    None => self.poison(bits),
+                }),
+                _ => None,
+            },
+            Operand::Not(name) if bits == 1 => match self.read(&Operand::Register(name.clone()), 1)? {
+                Some(word) => {
+                    let value = self.whole(&word)?;
+                    let not =
+                        self.operation(OpKind::Unary(cerith_tile::ir::UnaryOp::Not), &[value], DType::I1);
+                    Some(Word::of(not, 1, word.all()))
+                }
+                None => None,
+            },
+            Operand::Int(value) => Some(self.constant(*value as u64 & ones(bits), bits)),
+            Operand::Single(value) if bits == 32 => Some(self.constant((*value).into(), 32)),
+            Operand::Double(value) if bits == 64 => Some(self.constant(*value, 64)),
+            _ => None,
+        })
+    }
+
+    /// An operand as a value of a dtype.
+    pub fn value(&mut self, operand: &Operand, dtype: DType) -> Traced<Option<(ValueId, Slots)>> {
+        let word = match (operand, dtype) {
+            (Operand::Float(value), DType::F32) => {
+                Some(self.constant(u64::from((*value as f32).to_bits()), 32))
+            }
+            (Operand::Float(value), DType::F64) => Some(self.constant(value.to_bits(), 64)),
+            // PTX has no integers where a float is meant.
+            (Operand::Int(_), DType::F32 | DType::F64) => None,
+            _ => self.read(operand, dtype.bits())?,
+        };
+        match word {
+            Some(word) => Ok(Some((self.typed(&word, dtype)?, word.all()))),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Words.
+impl Machine<'_> {
+    fn ty(&self, dtype: DType) -> Type {
+        match &self.shape {
+            Some(shape) => Type::block(Elem::Num(dtype), shape.clone()),
+            None => Type::num(dtype),
+        }
+    }
+
+    /// Appends an operation with a result of this dtype.
+    pub fn operation(&mut self, kind: OpKind, operands: &[ValueId], dtype: DType) -> ValueId {
+        let ty = self.ty(dtype);
+        self.lo.op(kind, operands, ty)
+    }
+
+    /// Appends an operation of two operands.
+    pub fn binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId, dtype: DType) -> ValueId {
+        self.operation(OpKind::Binary(op), &[x, y], dtype)
+    }
+
+    /// Appends a call of a function of the library, or an instruction.
+    pub fn library(&mut self, symbol: &'static Symbol, operands: &[ValueId]) -> ValueId {
+        self.operation(OpKind::Library(symbol), operands, symbol.result)
+    }
+
+    /// The same number in every lane.
+    pub fn number(&mut self, bits: u64, dtype: DType) -> ValueId {
+        let ty = self.ty(dtype);
+        self.lo.constant(bits & ones(dtype.bits()), ty)
+    }
+
+    /// A register with the same bits in every lane.
+    pub fn constant(&mut self, bits: u64, width: u32) -> Word {
+        let value = self.number(bits, unsigned(width));
+        Word {
+            known: Some(bits & ones(width)),
+            ..Word::of(value, width, 0)
+        }
+    }
+
+    /// A register that nothing was written to.
+    pub fn poison(&mut self, width: u32) -> Word {
+        let value = self.operation(OpKind::Poison, &[], unsigned(width));
+        Word::of(value, width, 0)
+    }
+
+    /// A register's bits as an unsigned integer.
+    pub fn whole(&mut self, word: &Word) -> Traced<ValueId> {
+        let dtype = unsigned(word.bits);
+        let part_bits = word.bits / word.parts.len().max(1) as u32;
+        let mut whole: Option<ValueId> = None;
+        for (nth, &part) in word.parts.iter().enumerate() {
+            let part = self.bits_of(part)?;
+            let part = self.cast(part, unsigned(part_bits), dtype);
+            let by = nth as u32 * part_bits;
+            let part = if by == 0 {
+                part
+            } else {
+                let by = self.number(by.into(), dtype);
+                self.binary(BinaryOp::Shl, part, by, dtype)
+            };
+            whole = Some(match whole {
+                Some(low) => self.binary(BinaryOp::Or, low, part, dtype),
+                None => part,
+            });
+        }
+        match whole {
+            Some(whole) => Ok(whole),
+            None => Err(self.unknown("a register without parts")),
+        }
+    }
+
+    /// A value's bits as an unsigned integer.
+    fn bits_of(&mut self, value: ValueId) -> Traced<ValueId> {
+        let bits = self.lo.dtype(value).map_or(64, DType::bits);
+        bitcast(self.lo, value, Elem::Num(unsigned(bits)))
+    }
+
+    /// A register's bits as a value of a dtype of its width.
+    pub fn typed(&mut self, word: &Word, dtype: DType) -> Traced<ValueId> {
+        if let [only] = word.parts.as_slice() {
+            return bitcast(self.lo, *only, Elem::Num(dtype));
+        }
+        let whole = self.whole(word)?;
+        bitcast(self.lo, whole, Elem::Num(dtype))
+    }
+
+    /// An integer with another width.
+    pub fn cast(&mut self, value: ValueId, from: DType, to: DType) -> ValueId {
+        self.convert(value, from, to, Rounding::NearestEven)
+    }
+
+    /// A value in another dtype.
+    pub fn convert(&mut self, value: ValueId, from: DType, to: DType, rounding: Rounding) -> ValueId {
+        if from == to {
+            return value;
+        }
+        let kind = CastKind::Value;
+        self.operation(OpKind::Cast { kind, rounding }, &[value], to)
+    }
+
+    /// A register in equal parts, the low one first.
+    pub fn split(&mut self, word: &Word, count: usize) -> Traced<Vec<Word>> {
+        let bits = word.bits / count as u32;
+        let bytes = bits as usize / 8;
+        let mut parts = Vec::with_capacity(count);
+        let whole = match word.parts.len() == count {
+            true => None,
+            false => Some(self.whole(word)?),
+        };
+        for nth in 0..count {
+            let value = match (whole, word.parts.get(nth)) {
+                (None, Some(&part)) => part,
+                (Some(whole), _) => {
+                    let dtype = unsigned(word.bits);
+                    let shifted = if nth == 0 {
+                        whole
+                    } else {
+                        let by = self.number((nth as u32 * bits).into(), dtype);
+                        self.binary(BinaryOp::LShr, whole, by, dtype)
+                    };
+                    self.cast(shifted, dtype, unsigned(bits))
+                }
+                (None, None) => return Err(self.unknown("a register without parts")),
+            };
+            let mut part = Word::of(value, bits, 0);
+            for (to, from) in part
+                .from
+                .iter_mut()
+                .zip(word.from.iter().skip(nth * bytes).take(bytes))
+            {
+                *to = *from;
+            }
+            part.known = word.known.map(|known| known >> (nth as u32 * bits) & ones(bits));
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
+    /// Registers of one width as one register, the low one first.
+    pub fn join(&mut self, words: &[Word]) -> Traced<Word> {
+        let bits = words.first().map_or(8, |word| word.bits);
+        let mut joined = Word {
+            bits: bits * words.len() as u32,
+            parts: smallvec::SmallVec::new(),
+            from: [0; 8],
+            known: None,
+        };
+        let from = words.iter().flat_map(|word| word.from.iter().take(word.bytes()));
+        for (to, &from) in joined.from.iter_mut().zip(from) {
+            *to = from;
+        }
+        for word in words {
+            let part = match word.parts.as_slice() {
+                [only] => *only,
+                _ => self.whole(word)?,
+            };
+            joined.parts.push(part);
+        }
+        if let [only] = words {
+            joined.known = only.known;
+        }
+        Ok(joined)
+    }
+
+    /// A register with another width: the low bits, or more with zeros or copies of the sign above.
+    pub fn resized(&mut self, word: &Word, bits: u32, signed: bool) -> Traced<Word> {
+        if bits == word.bits {
+            return Ok(word.clone());
+        }
+        if bits < word.bits {
+            let parts = self.split(word, (word.bits / bits) as usize)?;
+            return Ok(parts.into_iter().next().unwrap_or_else(|| word.clone()));
+        }
+        let mut wide = word.clone();
+        wide.bits = bits;
+        wide.known = word.known.filter(|_| !signed);
+        if signed {
+            let from = integer_of(word.bits, true);
+            let value = self.typed(word, from)?;
+            wide.parts = smallvec::smallvec![self.cast(value, from, unsigned(bits))];
+            let sign = word
+                .from
+                .get(word.bytes().saturating_sub(1))
+                .copied()
+                .unwrap_or(0);
+            wide.from
+                .iter_mut()
+                .skip(word.bytes())
+                .for_each(|byte| *byte = sign);
+            wide.from
+                .iter_mut()
+                .skip(bits as usize / 8)
+                .for_each(|byte| *byte = 0);
+            return Ok(wide);
+        }
+        let zero = self.constant(0, word.bits);
+        let mut parts = vec![word.clone()];
+        parts.resize((bits / word.bits) as usize, zero);
+        let known = wide.known;
+        let mut wide = self.join(&parts)?;
+        wide.known = known;
+        Ok(wide)
+    }
+
+    /// One register or another, by a predicate.
+    pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Traced<Word> {
+        let condition = self.whole(guard)?;
+        let (one, other) = match (yes.parts.as_slice(), no.parts.as_slice()) {
+            // Floats stay floats.
+            (&[one], &[other]) if self.lo.dtype(one) == self.lo.dtype(other) => (one, other),
+            (&[one], _) => {
+                let dtype = self.lo.dtype(one).unwrap_or(unsigned(yes.bits));
+                (one, self.typed(no, dtype)?)
+            }
+            _ => (self.whole(yes)?, self.whole(no)?),
+        };
+        let dtype = self.lo.dtype(one).unwrap_or(unsigned(yes.bits));
+        let value = self.operation(OpKind::Select, &[condition, one, other], dtype);
+        let mut word = Word::of(value, yes.bits, 0);
+        for (to, (yes, no)) in word.from.iter_mut().zip(yes.from.iter().zip(no.from)) {
+            *to = yes | no;
+        }
+        let decides = guard.all();
+        let bytes = word.bytes();
+        word.from.iter_mut().take(bytes).for_each(|byte| *byte |= decides);
+        Ok(word)
+    }
+}
+
+/// The integer dtype of a width.
+pub(super) const fn integer_of(bits: u32, signed: bool) -> DType {
+    match (bits, signed) {
+        (8, true) => DType::I8,
+        (16, true) => DType::I16,
+        (32, true) => DType::I32,
+        (64, true) => DType::I64,
+        _ => unsigned(bits),
+    }
+}
+
+/// The width of a register that is declared with a type.
+fn width_of(ty: &str) -> Option<u32> {
+    Some(match ty {
+        "pred" => 1,
+        "b8" | "u8" | "s8" => 8,
+        "b16" | "u16" | "s16" | "f16" | "bf16" => 16,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 32,
+        "b64" | "u64" | "s64" | "f64" => 64,
+        _ => return None,
+    })
+}
