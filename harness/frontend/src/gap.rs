@@ -40,6 +40,8 @@ gaps! {
     BuiltinArguments: (Version::new(3, 3, 0)) to (Version::new(3, 7, 0)), "`code_generator.call_JitFunction` of wheel 3.6.0";
     /// A call of a function of Python's `math`.
     PythonModules: (FIRST) to (Version::new(3, 6, 0)), "`DependenciesFinder` of runtime/jit.py in wheels 3.0.0 to 3.5.1";
+    /// A call of a class of a module's, as `torch.finfo(…)`.
+    PythonClasses: (FIRST) to (Version::new(3, 2, 0)), "`DependenciesFinder` of runtime/jit.py in wheels 3.0.0 and 3.1.0; 3.2.0 takes it";
     /// `not` of a tuple.
     NotOfTuples: (FIRST) to (Version::new(3, 9, 0)), "`code_generator.visit_UnaryOp` of wheels 3.0.0 to 3.6.0";
     /// A name of `tl` that does not exist, in code that is not compiled: dependencies are looked up before.

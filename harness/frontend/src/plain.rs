@@ -13,6 +13,7 @@ mod decorator;
 mod evaluation;
 pub(crate) mod exchange;
 mod expression;
+pub(crate) mod limits;
 mod module;
 pub(crate) mod names;
 mod operator;

@@ -592,3 +592,58 @@ def k(p, n):
     )
     .args([I32, RequestArg::Int(5)])
 );
+
+#[test]
+fn limits_of_dtypes_are_known_to_modules_and_kernels() {
+    let holds = |condition: &str| {
+        let text = format!(
+            "import numpy as np\nimport torch\nimport triton\nimport triton.language as tl\n\nHERE = \
+             tl.constexpr({condition})\n\n@triton.jit\ndef k(p, n):\n    tl.static_assert(HERE)\n    \
+             tl.static_assert({condition})\n"
+        );
+        if let Err(refused) = Program::whole(&text).args([I32, RequestArg::Int(5)]).traced() {
+            panic!("{condition}: {refused}");
+        }
+    };
+    holds("torch.finfo(torch.float32).max == 3.4028234663852886e+38");
+    holds("torch.finfo().eps == 1.1920928955078125e-07");
+    holds("torch.finfo(torch.float16).tiny == 6.103515625e-05");
+    holds("torch.finfo(torch.bfloat16).min == -3.3895313892515355e+38");
+    holds("torch.finfo(torch.float8_e4m3fn).max == 448.0");
+    holds("torch.finfo(dtype=torch.float8_e5m2).smallest_normal == 6.103515625e-05");
+    holds("torch.finfo(torch.double).bits == 64");
+    holds("torch.iinfo(torch.int64).min == -(2**63)");
+    holds("torch.iinfo(torch.uint8).max == 255");
+    holds("np.iinfo(np.uint32).max == 2**32 - 1");
+    let kernel = "import torch\nimport triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n    \
+                  tl.store(p, torch.iinfo(torch.int8).max)\n";
+    let kernel = Program::whole(kernel).args([I32, RequestArg::Int(5)]);
+    let refused = kernel
+        .version(1)
+        .traced()
+        .expect_err("3.1 has no classes of modules");
+    assert!(refused.contains("is not a Triton function itself"), "{refused}");
+}
+
+#[test]
+fn constexpr_may_hold_a_function() {
+    let of = |function: &str, call: &str| {
+        let text = format!(
+            "@tl.constexpr\ndef f(n):\n    {function}\n\ng = tl.constexpr(lambda n: n + 1)\n\n@triton.jit\ndef k(p, \
+             n):\n    tl.static_assert({call})\n"
+        );
+        Program::new(&text)
+            .args([I32, RequestArg::Int(5)])
+            .traced()
+            .map(|_| ())
+    };
+    assert_eq!(of("return 2 * n - n // 3", "f(6) == 10"), Ok(()));
+    assert_eq!(of("return 2**n", "f(4) == 16 and g(f(2)) == 5"), Ok(()));
+    assert_eq!(of("return n.value if n > 2 else -n", "f(1) == -1"), Ok(()));
+    // A constexpr has no such operator on the right of a number.
+    let shifted = of("return 1 << n", "f(4) == 16").expect_err("a TypeError");
+    assert!(
+        shifted.contains("unsupported operand type(s) for <<: 'int' and 'constexpr'"),
+        "{shifted}"
+    );
+}

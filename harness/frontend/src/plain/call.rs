@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use cerith_python::builtin::{Builtin, Builtins};
+use cerith_python::builtin::{self as python, Builtins};
 use cerith_python::math::Math;
 use cerith_python::{Error, Object};
 use cerith_tile::source::Span;
@@ -13,10 +13,12 @@ use super::class::{construct, named_tuple};
 use super::exchange::kernel_value;
 use super::operator::{MAX_RANGE, binary, depth, made};
 use super::statement::Flow;
-use super::{Runner, decorator};
+use super::{Runner, decorator, limits};
+use crate::builtin::signature;
 use crate::constant;
 use crate::stop::Traced;
-use crate::value::callable::{UserFunction, Wrapper};
+use crate::value::Value;
+use crate::value::callable::{Builtin, Lower, UserFunction, Wrapper};
 use crate::value::plain::{Arguments, Decorator, Native, Plain, PlainBody, PlainFunction, ScopeId};
 
 /// Calls of plain functions inside of each other.
@@ -33,21 +35,64 @@ impl Runner<'_, '_> {
             Plain::Symbol(module, name) => Ok(match Native::find(module, name) {
                 Some(native) => return self.native(native, &arguments, span),
                 None if &**module == "math" => math(name, &arguments, span),
+                None if limits::is_class(module, name) => limits::limits(module, name, &arguments, span),
+                None if &**module == "tl" => return self.of_language(name, arguments, span),
                 None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
             Plain::Builtin(name) => {
                 self.lo.charge(work(name, &arguments))?;
                 Ok(builtin(name, &arguments, span))
             }
+            Plain::Traced(Value::Method(receiver, asked)) => {
+                let mut arguments = arguments;
+                arguments.positional.insert(0, Plain::from_value(receiver));
+                self.asked(asked, arguments, span)
+            }
             Plain::Decorator(decorator) => {
                 Ok(decorator::applied(decorator, arguments.positional.first(), span))
             }
             Plain::NamedTuple(class) => Ok(construct(class, arguments, span)),
-            Plain::Function(function) | Plain::ConstexprFunction(function) => {
-                Ok(self.call_function(function, arguments, span)?.0)
-            }
+            Plain::Function(function)
+            | Plain::ConstexprFunction(function)
+            | Plain::HeldFunction(function) => Ok(self.call_function(function, arguments, span)?.0),
             _ => Ok(Plain::unknown(span, "what this call returns")),
         }
+    }
+
+    /// Calls a function of `tl` that plain Python calls: what takes a value out of a constexpr, or finds a dtype.
+    fn of_language(&mut self, name: &str, arguments: Arguments, span: Span) -> Traced<Plain> {
+        match (name, arguments.positional.as_slice()) {
+            ("_unwrap_if_constexpr" | "_constexpr_to_value", [value]) => Ok(match value {
+                Plain::Constexpr(inner) => Plain::from_value(inner),
+                value => value.clone(),
+            }),
+            ("get_int_dtype", _) => match crate::builtin::symbol(self.lo.rules, "tl", name) {
+                Some(Value::Builtin(asked)) => self.asked(asked, arguments, span),
+                _ => Ok(Plain::unknown(span, format!("what `tl.{name}(…)` returns"))),
+            },
+            _ => Ok(Plain::unknown(span, format!("what `tl.{name}(…)` returns"))),
+        }
+    }
+
+    /// Calls a builtin whose arguments and result are known.
+    fn asked(&mut self, asked: &'static Builtin, arguments: Arguments, span: Span) -> Traced<Plain> {
+        let rules = self.lo.rules;
+        let known = |value: &Plain| match kernel_value(rules, value) {
+            Some(value @ Value::Constant(_)) => Some(value),
+            _ => None,
+        };
+        let positional: Option<Vec<Value>> = arguments.positional.iter().map(known).collect();
+        let (Some(positional), true, Lower::Operations(lower)) =
+            (positional, arguments.keyword.is_empty(), asked.lower)
+        else {
+            return Ok(Plain::unknown(
+                span,
+                format!("what `{}(…)` returns", asked.name()),
+            ));
+        };
+        let bound = signature::bind(asked, self.lo, positional, Vec::new())?;
+        let value = lower(self.lo, &bound)?;
+        Ok(Plain::from_value(&value))
     }
 
     /// Runs a plain function; also gives the scope of its names.
@@ -176,6 +221,9 @@ impl Runner<'_, '_> {
                 _ => Plain::unknown(span, "the values of these heuristics"),
             },
             Native::Config => decorator::config(self.lo, arguments, span),
+            Native::Constexpr if matches!(arguments.positional.first(), Some(Plain::Function(_))) => {
+                decorator::held(arguments.positional.first())
+            }
             Native::Constexpr => match arguments
                 .get(0, "value")
                 .map(|value| kernel_value(self.lo.rules, value))
@@ -272,7 +320,7 @@ fn work(name: &str, arguments: &Arguments) -> usize {
 const COMPARE: [&str; 3] = ["max", "min", "sorted"];
 
 /// Calls a function of Python's. Where an argument is not known, neither is the result, which messages call `what`.
-fn apply(function: Option<&Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
+fn apply(function: Option<&python::Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
     let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
         return Plain::unknown(span, what);
     };

@@ -216,3 +216,12 @@ pub(super) fn config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain 
         options,
     }))
 }
+
+/// What `tl.constexpr` makes of a plain function.
+pub(super) fn held(function: Option<&Plain>) -> Plain {
+    match function {
+        Some(Plain::Function(function)) => Plain::HeldFunction(Rc::clone(function)),
+        Some(other) => other.clone(),
+        None => Plain::NONE,
+    }
+}

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use cerith_tile::rules::Rules;
 
+use super::limits;
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::Value;
@@ -46,7 +47,10 @@ pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
         },
         Plain::Jit(function) => Value::Function(Rc::clone(function)),
         Plain::Traced(value) => value.clone(),
-        Plain::ConstexprFunction(_) | Plain::NamedTuple(_) | Plain::Aggregate(_) => {
+        Plain::ConstexprFunction(_) | Plain::HeldFunction(_) | Plain::NamedTuple(_) | Plain::Aggregate(_) => {
+            Value::Python(Rc::new(value.clone()))
+        }
+        Plain::Symbol(module, name) if limits::is_known(module, name) => {
             Value::Python(Rc::new(value.clone()))
         }
         Plain::Symbol(module, name) => builtin::symbol(rules, module, name)?,

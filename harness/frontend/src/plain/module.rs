@@ -15,6 +15,7 @@ use super::class::field_of;
 use super::names::{canonical, is_module};
 use super::{Runner, decorator};
 use crate::builtin::{self, PRELUDE};
+use crate::constant::{Constant, TypeValue};
 use crate::stop::{Stop, Traced};
 use crate::text::{TopLevel, parse, span_of, with_stack};
 use crate::value::Value;
@@ -139,6 +140,7 @@ impl Runner<'_, '_> {
                     }
                     Plain::ConstexprFunction(function)
                 }
+                (Some(Native::Constexpr), function @ Plain::Function(_)) => decorator::held(Some(&function)),
                 (None, _) if &*module == "tl" && builtin::symbol(self.lo.rules, &module, &name).is_none() => {
                     self.lo.span = span;
                     return Err(self.lo.reject_with(
@@ -262,7 +264,23 @@ impl Runner<'_, '_> {
                 None => Plain::unknown(span, format!("the attribute `{name}`")),
             },
             Plain::Traced(Value::Aggregate(instance)) => field_of(instance, name, span),
+            Plain::Constant(Constant::Type(ty)) => self.attribute_of_type(ty, name, span),
+            Plain::Symbol(module, symbol) if &**module == "tl" => {
+                match builtin::symbol(self.lo.rules, module, symbol) {
+                    Some(Value::Constant(Constant::Type(ty))) => self.attribute_of_type(&ty, name, span),
+                    _ => Plain::unknown(span, format!("the attribute `{name}`")),
+                }
+            }
             Plain::Unknown(_) => value.clone(),
+            _ => Plain::unknown(span, format!("the attribute `{name}`")),
+        }
+    }
+
+    /// `dtype.name`: what a dtype says, or a question that it answers when it is called.
+    fn attribute_of_type(&mut self, ty: &TypeValue, name: &str, span: Span) -> Plain {
+        match builtin::types::type_attribute(self.lo, ty, name) {
+            Ok(Value::Constant(value)) => Plain::Constant(value),
+            Ok(value @ Value::Method(..)) => Plain::Traced(value),
             _ => Plain::unknown(span, format!("the attribute `{name}`")),
         }
     }

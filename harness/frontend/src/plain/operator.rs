@@ -84,6 +84,17 @@ pub(super) fn binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) ->
         (_, _, Plain::Unknown(_)) => return rhs.clone(),
         _ => {}
     }
+    if let (Plain::Constant(left), Plain::Constexpr(_)) = (lhs, rhs)
+        && !matches!(left, Constant::Str(_))
+        && has_no_reflection(op)
+    {
+        let raises = format!(
+            "unsupported operand type(s) for {}: '{}' and 'constexpr'",
+            op.as_str(),
+            constant::type_name(left)
+        );
+        return failed(&Failure::Raises(raises), span);
+    }
     let constants = PyBinary::of(op).zip(lhs.constant().zip(rhs.constant()));
     let Some((op, (a, b))) = constants else {
         return made(operator::binary(op, lhs, rhs), "this computation", span);
@@ -95,6 +106,20 @@ pub(super) fn binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) ->
         Ok(value) => Plain::Constant(value),
         Err(failure) => failed(&failure, span),
     }
+}
+
+/// Whether a constexpr has no such operator where it stands on the right (`class constexpr` in `triton/language/core.py`, all
+/// versions).
+const fn has_no_reflection(op: ast::Operator) -> bool {
+    matches!(
+        op,
+        ast::Operator::Mod
+            | ast::Operator::LShift
+            | ast::Operator::RShift
+            | ast::Operator::BitAnd
+            | ast::Operator::BitOr
+            | ast::Operator::BitXor
+    )
 }
 
 /// `-operand`, `~operand`, `+operand` and `not operand`.

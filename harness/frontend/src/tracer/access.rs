@@ -1,5 +1,7 @@
 //! Names, attributes and items: what `x`, `x.y` and `x[y]` are in a kernel.
 
+use std::rc::Rc;
+
 use cerith_python::nearest::nearest;
 use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
@@ -9,7 +11,7 @@ use super::frame::Kind;
 use crate::builtin::{self, attribute, python, types};
 use crate::constant::{self, Constant};
 use crate::plain::exchange::{self, file_scope, kernel_value};
-use crate::plain::names;
+use crate::plain::{limits, names};
 use crate::semantic;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
@@ -125,6 +127,7 @@ impl Tracer<'_> {
             | Plain::File(_)
             | Plain::Jit(_)
             | Plain::ConstexprFunction(_)
+            | Plain::HeldFunction(_)
             | Plain::NamedTuple(_)
             | Plain::Aggregate(_)
             | Plain::Traced(_) => false,
@@ -259,6 +262,12 @@ impl Tracer<'_> {
                 }
                 if let Some(found) = builtin::symbol(self.lo.rules, path, name) {
                     return Ok(found);
+                }
+                if limits::is_known(path, name) {
+                    return Ok(Value::Python(Rc::new(Plain::Symbol(
+                        Rc::clone(path),
+                        name.into(),
+                    ))));
                 }
                 if matches!(
                     &**path,

@@ -127,6 +127,11 @@ impl Tracer<'_> {
             };
             return Ok(Value::bool(of_constexprs));
         }
+        if let Value::Builtin(builtin) = &callee
+            && builtin.name() == "tl.inline_asm_elementwise"
+        {
+            self.check_assembled_dtype(&node.arguments)?;
+        }
         if replaces {
             return self.aggregate_replace(&positional, &keyword);
         }
@@ -146,6 +151,21 @@ impl Tracer<'_> {
         let result = self.call(&callee, positional, keyword);
         self.held_arguments.clear();
         result
+    }
+
+    /// `dtype` of `tl.inline_asm_elementwise` is taken as it is. A constexpr that holds one is refused, in every version.
+    fn check_assembled_dtype(&self, arguments: &ast::Arguments) -> Traced<()> {
+        let named = arguments
+            .keywords
+            .iter()
+            .find(|keyword| keyword.arg.as_deref() == Some("dtype"))
+            .map(|keyword| &keyword.value);
+        match named.or_else(|| arguments.args.get(3)) {
+            Some(dtype @ Expr::Name(_)) if self.is_annotated(dtype) => Err(self.lo.reject(
+                "'constexpr' object has no attribute 'to_ir': `dtype` of assembly is a dtype itself",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// An argument of a call. Tensors inside of constexprs are noted.
@@ -445,7 +465,7 @@ impl Tracer<'_> {
                 .lo
                 .reject("a constexpr function takes compile-time values only"));
         }
-        if let Plain::ConstexprFunction(function) = callable
+        if let Plain::ConstexprFunction(function) | Plain::HeldFunction(function) = callable
             && let Some(parameters) = function.parameters()
         {
             let most = parameters.posonlyargs.len() + parameters.args.len();
@@ -457,11 +477,18 @@ impl Tracer<'_> {
                 )));
             }
         }
+        let held = matches!(callable, Plain::HeldFunction(_));
+        let given = |value: &Value| match value {
+            Value::Constant(constant) if held && !matches!(constant, Constant::Type(_)) => {
+                Plain::Constexpr(Box::new(value.clone()))
+            }
+            value => Plain::from_value(value),
+        };
         let arguments = Arguments {
-            positional: positional.iter().map(Plain::from_value).collect(),
+            positional: positional.iter().map(given).collect(),
             keyword: keyword
                 .iter()
-                .map(|(name, value)| (Rc::clone(name), Plain::from_value(value)))
+                .map(|(name, value)| (Rc::clone(name), given(value)))
                 .collect(),
         };
         let span = self.lo.span;

@@ -13,6 +13,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::Tracer;
 use crate::builtin;
 use crate::gap::Gap;
+use crate::plain::limits;
 use crate::plain::names::submodule;
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
@@ -110,7 +111,8 @@ impl Tracer<'_> {
                 else {
                     continue;
                 };
-                if &**module == "math" && names.len() > 1 {
+                let is_class = names.get(1).is_some_and(|name| limits::is_class(module, name));
+                if &**module == "math" && names.len() > 1 || is_class && self.lo.refuses(Gap::PythonClasses) {
                     self.lo.span = span_of(self.modules.source_of(scope), range);
                     let name = names.join(".");
                     return Err(self

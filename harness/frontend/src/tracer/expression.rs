@@ -365,7 +365,7 @@ impl Tracer<'_> {
     }
 
     /// Whether an expression that gives a type gives it as a constexpr: a name or a call, no attribute.
-    fn is_annotated(&self, expression: &Expr) -> bool {
+    pub(super) fn is_annotated(&self, expression: &Expr) -> bool {
         !matches!(expression, Expr::Name(_) | Expr::Attribute(_))
             || matches!(expression, Expr::Name(name)
             if self.frame.names.get(name.id.as_str()).is_some_and(|slot| slot.kind != Kind::Bare))

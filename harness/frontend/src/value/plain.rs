@@ -39,6 +39,8 @@ pub(crate) enum Plain {
     Jit(Rc<UserFunction>),
     /// A `@triton.constexpr_function`.
     ConstexprFunction(Rc<PlainFunction>),
+    /// A plain function that a `tl.constexpr` holds: a kernel calls it with constexprs.
+    HeldFunction(Rc<PlainFunction>),
     /// A plain function or lambda.
     Function(Rc<PlainFunction>),
     /// The class of a named tuple.
@@ -333,6 +335,7 @@ impl Plain {
             Value::List(items) => Self::List(Rc::new(items.iter().map(Self::from_value).collect())),
             Value::Function(function) => Self::Jit(Rc::clone(function)),
             Value::Aggregate(_) => Self::Traced(value.clone()),
+            Value::Python(plain) => (**plain).clone(),
             _ => Self::unknown(Span::default(), "a value of a kernel"),
         }
     }
