@@ -1,6 +1,8 @@
 //! `cerith explain`: one case in full.
 
+mod layout;
 mod room;
+mod verdict;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,18 +10,14 @@ use std::sync::atomic::AtomicBool;
 
 use cerith_case::{Case, Problems, Shard};
 use cerith_engine::{Reference, guarded};
-use cerith_report::event::Event;
-use cerith_report::{Human, Tone, describe, in_words, left_out, rules, table};
-use cerith_tile::quirk::{Quirk, told};
+use cerith_report::{Shown, Tone, describe, page};
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Panel, Record, Trial, try_case};
+use cerith_verdict::{Panel, try_case};
 
 use crate::args::{ExplainArgs, Masked};
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
-use crate::judge;
-use crate::picture::picture;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
@@ -78,9 +76,10 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
             Exit::Wrong
         },
     );
+    let mut pages = Vec::new();
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
-    for entry in entries.iter().take(MOST) {
+    for (nth, entry) in entries.iter().take(MOST).enumerate() {
         let case = match entry.resolve() {
             Ok(case) => case,
             Err(problems) => {
@@ -89,17 +88,46 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
                 continue;
             }
         };
-        let described = case_text(&case, &terminal);
-        terminal.print(&described);
-        let reference = panel.reference().cloned().unwrap_or_default();
-        let ir = ir_text(&case, &reference, &panel, &terminal);
-        terminal.print(&ir);
         let Ok(trial) = try_case(&case, &panel) else {
             return Exit::Interrupted;
         };
-        let told = trial_text(&case, &trial, &panel, &selected, &terminal);
-        terminal.print(&told);
+        let reference = panel.reference().cloned().unwrap_or_default();
+        let sources = selected.corpus.sources();
+        let mut event = describe::trial(&case, &trial, &panel, sources);
+        event.exhibit = Some(Box::new(describe::of_trial(
+            &case,
+            &trial,
+            panel.reference().map(AsRef::as_ref),
+            sources,
+        )));
+        if args.html {
+            pages.push(Shown {
+                ir: ir(&case, &reference, &panel),
+                verdict: event,
+            });
+            continue;
+        }
+        if nth > 0 {
+            terminal.print("\n");
+        }
+        terminal.print(&verdict::headline(&case, &event, &terminal));
+        terminal.print(&verdict::outcomes(&case, &trial, &terminal));
+        terminal.print(&verdict::differences(&event, &terminal));
         terminal.print(&room::text(&case, &trial, &reference, &terminal));
+        terminal.print(&layout::text(&case, &terminal));
+        if args.ir {
+            let ir = ir_text(&case, &reference, &panel, &terminal);
+            terminal.print(&ir);
+        }
+    }
+    if args.html {
+        match page(&pages) {
+            Ok(page) => terminal.print(&page),
+            Err(error) => {
+                terminal.note(&error.to_string());
+                exit = Exit::Wrong;
+            }
+        }
     }
     for problem in wrong.finish() {
         terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
@@ -111,116 +139,14 @@ fn heading(terminal: &Terminal, words: &str) -> String {
     format!("\n{}\n", terminal.palette.paint(Tone::Strong, words))
 }
 
-/// Storages, tensors, launches.
-fn case_text(case: &Case, terminal: &Terminal) -> String {
-    let mut text = format!(
-        "{}\n  {}\n",
-        terminal.palette.paint(Tone::Name, &case.id),
-        case.about
-    );
-    if let Some(origin) = &case.origin {
-        let _ = writeln!(text, "  from {origin}");
-    }
-    let memory = case.memory();
-    for (id, storage) in case.storages.iter() {
-        text.push_str(&heading(terminal, &format!("storage {}", storage.name())));
-        let declared = case.declared.get(id.0 as usize).map_or_else(
-            || "made by an expression that copies".to_owned(),
-            |declared| {
-                format!(
-                    "{} {:?}, filled with {}",
-                    declared.dtype, declared.shape, declared.fill
-                )
-            },
-        );
-        let _ = writeln!(text, "    {} bytes, {declared}", storage.bytes().len());
-        for pointer in storage.pointers() {
-            let target = case
-                .storages
-                .get(pointer.target)
-                .map_or("?", |target| target.name());
-            let _ = writeln!(
-                text,
-                "    byte {} holds the address of {target} + {}",
-                pointer.offset, pointer.target_offset
-            );
-        }
-        for named in memory.tensors().iter().filter(|named| named.tensor.storage == id) {
-            let tensor = &named.tensor;
-            let _ = writeln!(
-                text,
-                "    {}: {} shape {:?} strides {:?} offset {}",
-                named.name,
-                tensor.dtype,
-                tensor.shape.as_slice(),
-                tensor.strides.as_slice(),
-                tensor.offset
-            );
-        }
-        text.push_str(&picture(id, storage.bytes().len(), memory.tensors()));
-    }
-    if case.is_import_only() {
-        text.push_str(&heading(terminal, "import"));
-        let _ = writeln!(
-            text,
-            "    {} must import on a machine without a GPU",
-            case.module.file.name
-        );
-    }
-    for (nth, launch) in case.launches.iter().enumerate() {
-        text.push_str(&heading(terminal, &format!("launch {}", nth + 1)));
-        let grid: Vec<String> = launch
-            .grid
-            .iter()
-            .take(launch.grid_dims.into())
-            .map(ToString::to_string)
-            .collect();
-        let arguments: Vec<String> = launch
-            .arguments()
-            .map(|(name, arg)| match name {
-                Some(name) => format!("{name}={}", describe::value(&arg.value)),
-                None => describe::value(&arg.value),
-            })
-            .chain(
-                launch
-                    .options
-                    .iter()
-                    .map(|(name, option)| format!("{name}={}", describe::value(option))),
-            )
-            .collect();
-        let _ = writeln!(
-            text,
-            "    {}: {}[{}]({})",
-            launch.kernel.module.file.name,
-            launch.kernel.name,
-            grid.join(", "),
-            arguments.join(", ")
-        );
-        if let Some(host) = &launch.host {
-            let _ = writeln!(
-                text,
-                "    made by {}:{}(kernel, grid, args)",
-                host.module.file.name, host.name
-            );
-        }
-    }
-    if case.compile.is_some() {
-        text.push_str(&heading(terminal, "compile"));
-        for line in case.canonical().compile {
-            let _ = writeln!(text, "    {line}");
-        }
-    }
-    text
-}
-
-/// The IR of each launch, by the rules of the first engine that has some.
-fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Terminal) -> String {
+/// The IR of each launch, by the rules of the first engine that has some, with a heading.
+fn ir(case: &Case, reference: &Reference, panel: &Panel) -> Vec<(String, String)> {
     let version = panel
         .others()
         .iter()
         .find_map(|engine| engine.origin(case).version());
     let rules = version.map_or_else(Rules::default, Rules::of);
-    let mut text = String::new();
+    let mut parts: Vec<(String, String)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (nth, launch) in case.launches.iter().enumerate() {
         let shown = match guarded(|| reference.kernel(launch, rules)) {
@@ -230,149 +156,30 @@ fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Termina
             Ok(Err(failure)) => format!("failed to {failure}"),
             Err(panic) => format!("internal error: {panic}"),
         };
-        text.push_str(&heading(
-            terminal,
-            &format!(
+        let same = seen.iter().position(|other| *other == shown);
+        let text = match same {
+            Some(same) => format!("the same as that of launch {}", same + 1),
+            None => shown.clone(),
+        };
+        parts.push((
+            format!(
                 "IR of launch {}, by the rules of Triton {}",
                 nth + 1,
                 rules.version
             ),
+            text,
         ));
-        if let Some(same) = seen.iter().position(|other| *other == shown) {
-            let _ = writeln!(text, "    the same as that of launch {}", same + 1);
-        } else {
-            for line in shown.lines() {
-                let _ = writeln!(text, "    {line}");
-            }
-        }
         seen.push(shown);
     }
-    text
+    parts
 }
 
-/// Outcomes side by side, and the verdict.
-fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, terminal: &Terminal) -> String {
-    let mut text = heading(terminal, "outcomes");
-    for record in trial.references.iter().chain(&trial.others) {
-        text.push_str(&record_text(record, trial.references.len() > 1, terminal));
-    }
-    for internal in judge::internal(case, trial) {
-        let event = Event::Internal(internal);
-        text.push_str(&Human::new(terminal.palette).event(&event));
-    }
-    text.push_str(&heading(terminal, "verdict"));
-    let event = describe::trial(case, trial, panel, selected.corpus.sources());
-    let blame = if event.blame.is_empty() {
-        String::new()
-    } else {
-        format!(": {} wrong", event.blame.join(", "))
-    };
-    let mut marks = Vec::new();
-    if event.unconfirmed {
-        marks.push("unconfirmed");
-    }
-    if event.vacuous {
-        marks.push("vacuous");
-    }
-    marks.push(if event.passes() {
-        "as expected"
-    } else {
-        "not as expected"
-    });
-    let _ = writeln!(text, "    {}{blame} ({})", event.verdict, marks.join(", "));
-    if let Some(reason) = &event.reason {
-        let _ = writeln!(text, "    {reason}");
-    }
-    let _ = writeln!(text, "    {}", in_words(event.bytes));
-    for line in left_out(&event.left_out) {
-        let _ = writeln!(text, "    {line}");
-    }
-    for said in event.suspected.iter().chain(&event.notes) {
-        let _ = writeln!(text, "    {said}");
-    }
-    for line in rules(&event.rules) {
-        let _ = writeln!(text, "    {line}");
-    }
-    for expectation in &event.expectations {
-        let _ = writeln!(
-            text,
-            "    expectation {}: {} {}: {}",
-            expectation.state,
-            expectation.engines.join(", "),
-            expectation.versions,
-            expectation.why
-        );
-    }
-    for difference in &event.differences {
-        let _ = writeln!(
-            text,
-            "\n    {} against {}, {}: {} elements",
-            difference.engine, difference.baseline, difference.kind, difference.elements
-        );
-        for name in &difference.explained {
-            let _ = writeln!(text, "    explained by {name}: {}", about(name));
-        }
-        text.push_str(&table(
-            &difference.baseline,
-            &difference.engine,
-            &difference.first,
-        ));
-    }
-    text
-}
-
-/// What goes wrong with a known bug.
-fn about(name: &str) -> &'static str {
-    let of_model = Quirk::from_name(name).map(|quirk| quirk.about().trim());
-    let told = || {
-        told::ALL
-            .iter()
-            .find(|told| told.name == name)
-            .map(|told| told.about)
-    };
-    of_model.or_else(told).unwrap_or_default()
-}
-
-fn record_text(record: &Record, by_rules: bool, terminal: &Terminal) -> String {
-    let rules = if record.origin != record.id {
-        format!(", of {}", record.origin)
-    } else if by_rules && record.id.version().is_none() {
-        format!(" by the rules of Triton {}", record.rules.version)
-    } else {
-        String::new()
-    };
-    let mut text = format!(
-        "    {}{rules}: {} in {:.6} s\n",
-        terminal.palette.paint(Tone::Strong, &record.id.to_string()),
-        record.outcome.kind(),
-        record.seconds
-    );
-    for line in record
-        .outcome
-        .finished()
-        .into_iter()
-        .flat_map(|finished| &finished.printed)
-    {
-        let _ = writeln!(text, "      printed: {line}");
-    }
-    if let Some(complaint) = record.outcome.complaint() {
-        let _ = writeln!(text, "      {}: {}", complaint.kind, complaint.message);
-        match (&complaint.detail, &complaint.position) {
-            (Some(detail), _) => {
-                for line in detail.trim_end().lines() {
-                    let _ = writeln!(text, "      {line}");
-                }
-            }
-            (None, Some(place)) => {
-                let _ = writeln!(
-                    text,
-                    "      at {}:{}: {}",
-                    place.file,
-                    place.line,
-                    place.text.trim()
-                );
-            }
-            (None, None) => {}
+fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for (words, part) in ir(case, reference, panel) {
+        text.push_str(&heading(terminal, &words));
+        for line in part.lines() {
+            let _ = writeln!(text, "    {line}");
         }
     }
     text

@@ -25,7 +25,12 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith explain alias/same_twice:dtype=f32
-  cerith explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
+  cerith explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1
+  cerith explain dot/matmul --ir                  also the IR
+  cerith explain dot/matmul --html > matmul.html  a page for a notebook
+
+The verdict comes first, then what each engine did, then pictures and tables of what differs. The storages, tensors and launches \
+of the case follow.")]
 pub struct ExplainArgs {
     /// The case's id, or a filter that selects few cases. A folder before it is the corpus, as for `cerith run`.
     #[arg(value_name = "CASE", required = true)]
@@ -42,6 +47,14 @@ pub struct ExplainArgs {
     /// What a lane holds that a load masks off without `other`.
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
+
+    /// Also show the IR of each launch.
+    #[arg(long)]
+    pub ir: bool,
+
+    /// Print a page of HTML instead, which needs no script and loads nothing: for a notebook or a mail.
+    #[arg(long)]
+    pub html: bool,
 }
 
 /// Arguments of `cerith compare`.
