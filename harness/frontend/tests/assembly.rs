@@ -89,7 +89,11 @@ fn what_is_not_known_is_named() {
     ] {
         text += &format!("{asm}  {constraints}\n    {}\n", of(asm, constraints));
     }
-    insta::assert_snapshot!(text);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../snapshots/frontend");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("assembly_not_known", text));
 }
 
 #[test]

@@ -36,6 +36,7 @@ impl Runner<'_, '_> {
                 Some(native) => return self.native(native, &arguments, span),
                 None if &**module == "math" => math(name, &arguments, span),
                 None if limits::is_class(module, name) => limits::limits(module, name, &arguments, span),
+                None if &**module == "packaging.version" => version(name, &arguments, span),
                 None if &**module == "tl" => return self.of_language(name, arguments, span),
                 None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
@@ -267,6 +268,21 @@ fn next_power(n: i128) -> i128 {
         power *= 2;
     }
     if n <= 0 { 0 } else { power }
+}
+
+/// `packaging.version.parse(…)` of a release: its numbers, without zeros at the end, which compare as versions do.
+fn version(name: &str, arguments: &Arguments, span: Span) -> Plain {
+    let text = arguments.get(0, "version").and_then(Plain::as_str);
+    let numbers: Option<Vec<i128>> = text
+        .filter(|_| matches!(name, "parse" | "Version"))
+        .and_then(|text| text.split('.').map(|part| part.parse().ok()).collect());
+    let Some(mut numbers) = numbers else {
+        return Plain::unknown(span, format!("what `packaging.version.{name}(…)` returns"));
+    };
+    while numbers.last() == Some(&0) {
+        numbers.pop();
+    }
+    Plain::Tuple(numbers.into_iter().map(Plain::int).collect())
 }
 
 fn math(name: &str, arguments: &Arguments, span: Span) -> Plain {

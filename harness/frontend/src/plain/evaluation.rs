@@ -6,11 +6,11 @@
 use cerith_python::walk::{self, Scope};
 use cerith_python::{Error, ErrorKind};
 use cerith_tile::source::Span;
-use ruff_python_ast::{Expr, Operator, UnaryOp};
+use ruff_python_ast::{CmpOp, Expr, Operator, UnaryOp};
 use ruff_text_size::TextRange;
 
 use super::Runner;
-use super::operator::{binary, failed, unary};
+use super::operator::{binary, compare, failed, unary};
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
 use crate::value::plain::{Plain, ScopeId};
@@ -112,6 +112,10 @@ impl Scope for Evaluation<'_, '_, '_> {
 
     fn binary(&mut self, op: Operator, left: &Plain, right: &Plain, at: TextRange) -> Result<Plain, Halt> {
         Ok(binary(op, left, right, self.span(at)))
+    }
+
+    fn compare(&mut self, op: CmpOp, left: &Plain, right: &Plain, at: TextRange) -> Result<bool, Halt> {
+        compare(op, left, right).map_err(|error| self.error(error, at))
     }
 
     fn other(&mut self, expr: &Expr) -> Result<Plain, Halt> {

@@ -23,7 +23,8 @@ pub(crate) fn is_class(module: &str, name: &str) -> bool {
     matches!((module, name), ("torch", "finfo") | ("torch" | "numpy", "iinfo"))
 }
 
-fn dtype_of(module: &str, name: &str) -> Option<DType> {
+/// The dtype that a name of a module is.
+pub(super) fn dtype_of(module: &str, name: &str) -> Option<DType> {
     match module {
         "torch" => DType::from_torch_name(name),
         // NumPy's dtypes are named as torch's are, and it has unsigned ones of every width.

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use cerith_python::math;
+use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::{SourceFile, SourceId, Span};
 use ruff_python_ast as ast;
@@ -234,6 +236,9 @@ impl Runner<'_, '_> {
             Plain::Module(module) if &**module == "triton" && name == "__version__" => {
                 Plain::str(&self.lo.rules.version.to_string())
             }
+            Plain::Module(module) if &**module == "math" && math::constant(name).is_some() => {
+                Plain::Constant(Constant::Float(math::constant(name).unwrap_or_default()))
+            }
             Plain::Module(module) => {
                 let path = format!("{module}.{name}");
                 if let Some(&scope) = self.modules.by_name.get(path.as_str()) {
@@ -264,6 +269,10 @@ impl Runner<'_, '_> {
                 None => Plain::unknown(span, format!("the attribute `{name}`")),
             },
             Plain::Traced(Value::Aggregate(instance)) => field_of(instance, name, span),
+            Plain::Tensor(elem) if name == "dtype" => match elem.num().and_then(DType::torch_name) {
+                Some(dtype) => Plain::Symbol("torch".into(), dtype.into()),
+                None => Plain::unknown(span, "the dtype of a tensor"),
+            },
             Plain::Constant(Constant::Type(ty)) => self.attribute_of_type(ty, name, span),
             Plain::Symbol(module, symbol) if &**module == "tl" => {
                 match builtin::symbol(self.lo.rules, module, symbol) {

@@ -35,6 +35,7 @@ pub(crate) fn is_foreign(path: &str) -> bool {
             | "math"
             | "operator"
             | "os"
+            | "packaging"
             | "random"
             | "string"
             | "struct"
@@ -68,6 +69,7 @@ pub(crate) fn is_module(path: &str) -> bool {
             | "torch.nn"
             | "torch.cuda"
             | "os.path"
+            | "packaging.version"
     )
 }
 

@@ -7,11 +7,13 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use cerith_python::{Error, ErrorKind, Int, Object, Sequence, View, operator};
+use cerith_tile::DType;
 use cerith_tile::ir::CmpPredicate;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 use rustc_hash::FxHashMap;
 
+use super::limits;
 use crate::constant::{self, Constant, Failure, PyBinary, PyUnary};
 use crate::value::Value;
 use crate::value::plain::Plain;
@@ -146,10 +148,50 @@ pub(super) fn unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
     }
 }
 
+/// A comparison of plain values.
+pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Result<bool, Error> {
+    let none = |value: &Plain| matches!(value, Plain::Constant(Constant::None));
+    match op {
+        // What an object holds need not be known to know that it is one.
+        ast::CmpOp::Is | ast::CmpOp::IsNot
+            if none(lhs) && rhs.is_object() || none(rhs) && lhs.is_object() =>
+        {
+            return Ok(op == ast::CmpOp::IsNot);
+        }
+        ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::Eq | ast::CmpOp::NotEq => {
+            if let (Some(one), Some(other)) = (host_dtype(lhs), host_dtype(rhs)) {
+                let equal = matches!(op, ast::CmpOp::Is | ast::CmpOp::Eq);
+                return Ok((one == other) == equal);
+            }
+        }
+        _ => {}
+    }
+    operator::compare(op, lhs, rhs)
+}
+
+/// The dtype of torch's or NumPy's that a value is, with whose it is.
+fn host_dtype(value: &Plain) -> Option<(&str, DType)> {
+    match value {
+        Plain::Symbol(module, name) => limits::dtype_of(module, name).map(|dtype| (&**module, dtype)),
+        _ => None,
+    }
+}
+
 impl Plain {
     /// Whether it is known what this is, if not what it holds.
     pub(super) const fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_))
+        !matches!(
+            self,
+            Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_) | Self::Tensor(_)
+        )
+    }
+
+    /// Whether it is an object, whatever it holds: never `None`.
+    const fn is_object(&self) -> bool {
+        matches!(
+            self,
+            Self::Tensor(_) | Self::Jit(_) | Self::Function(_) | Self::Constexpr(_) | Self::Config(_)
+        )
     }
 
     fn unknown_beside(&self, other: &Self) -> Option<Error> {

@@ -25,7 +25,7 @@ use self::constraint::{Constraints, Place};
 use self::machine::Machine;
 use self::text::Instruction;
 use self::word::{Word, unsigned};
-use super::cast::{bitcast, cast_elem};
+use super::cast::cast_elem;
 use super::shape::{broadcast_all, join, reshape, split};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -323,8 +323,7 @@ impl Machine<'_> {
                             "an element that depends on others of its pack, which are not defined,",
                         ));
                     }
-                    let value = self.typed(&part, unsigned(bits))?;
-                    elements.push(bitcast(self.lo, value, Elem::Num(dtype))?);
+                    elements.push(self.typed(&part, dtype)?);
                 }
             }
             results.push(elements);

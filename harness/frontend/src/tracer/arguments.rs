@@ -336,7 +336,7 @@ impl Tracer<'_> {
 /// An argument as a heuristic sees it.
 fn host_of(arg: &RequestArg) -> Plain {
     match arg {
-        RequestArg::Pointer(_) => Plain::unknown(Span::default(), "a tensor"),
+        RequestArg::Pointer(elem) => Plain::Tensor(*elem),
         RequestArg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
         RequestArg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
         RequestArg::Global(_) => Plain::unknown(Span::default(), "a function"),

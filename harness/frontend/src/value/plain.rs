@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use cerith_tile::ir::Elem;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
@@ -55,6 +56,8 @@ pub(crate) enum Plain {
     Decorator(Rc<Decorator>),
     /// A `triton.Config`.
     Config(Rc<Config>),
+    /// A tensor of the host, of which only the dtype is known.
+    Tensor(Elem),
     /// Not known, and why.
     Unknown(Rc<Unknown>),
 }
@@ -361,7 +364,7 @@ impl Plain {
             Self::Tuple(items) | Self::Named(_, items) => !items.is_empty(),
             Self::List(items) => !items.is_empty(),
             Self::Dict(items) => !items.is_empty(),
-            Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_) => return None,
+            Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_) | Self::Tensor(_) => return None,
             _ => true,
         })
     }

@@ -376,16 +376,15 @@ impl Machine<'_> {
     /// One register or another, by a predicate.
     pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Traced<Word> {
         let condition = self.whole(guard)?;
-        let (one, other) = match (yes.parts.as_slice(), no.parts.as_slice()) {
-            // Floats stay floats.
-            (&[one], &[other]) if self.lo.dtype(one) == self.lo.dtype(other) => (one, other),
-            (&[one], _) => {
-                let dtype = self.lo.dtype(one).unwrap_or(unsigned(yes.bits));
-                (one, self.typed(no, dtype)?)
-            }
-            _ => (self.whole(yes)?, self.whole(no)?),
+        // Floats stay floats, so that what is known of how exact they are stays known.
+        let float = |word: &Word| match word.parts.as_slice() {
+            [only] => self.lo.dtype(*only).filter(|dtype| dtype.is_float()),
+            _ => None,
         };
-        let dtype = self.lo.dtype(one).unwrap_or(unsigned(yes.bits));
+        let dtype = float(yes)
+            .or_else(|| float(no))
+            .unwrap_or_else(|| unsigned(yes.bits));
+        let (one, other) = (self.typed(yes, dtype)?, self.typed(no, dtype)?);
         let value = self.operation(OpKind::Select, &[condition, one, other], dtype);
         let mut word = Word::of(value, yes.bits, 0);
         for (to, (yes, no)) in word.from.iter_mut().zip(yes.from.iter().zip(no.from)) {
