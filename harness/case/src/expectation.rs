@@ -229,6 +229,7 @@ impl EnginePattern {
         "inductor",
         "recorded",
         "ttir",
+        "ttgir",
         "ptx",
         "fpsan",
     ];

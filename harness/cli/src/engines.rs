@@ -11,10 +11,10 @@ use std::time::Duration;
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::record::Shelf;
 use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference};
+use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference, Ttir};
 use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
-use cerith_toolchain::compiled::Target;
+use cerith_toolchain::compiled::{Stage, Target};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::Device;
 use cerith_toolchain::{
@@ -173,6 +173,7 @@ impl Opener<'_> {
             EngineId::Inductor { torch, by } => return self.inductors(*torch, *by),
             EngineId::Cuda { toolchain, target } => return self.cuda(id, toolchain, *target),
             EngineId::Jit { version } => jit(*version, self.jobs, self.corpus)?,
+            EngineId::Ttir { toolchain, stage } => self.ttir(toolchain, *stage)?,
             EngineId::Interpret {
                 toolchain,
                 host,
@@ -199,6 +200,20 @@ impl Opener<'_> {
             .into_iter()
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>);
         Ok(Opened::Engines(engines.collect()))
+    }
+
+    /// Triton's IR at a stage of its compiler. It is what Triton makes for Hopper, as records are.
+    fn ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, String> {
+        let id = EngineId::compiler(toolchain);
+        let compiler = compiler(
+            &id,
+            Target::HOPPER,
+            self.offline,
+            self.jobs,
+            self.corpus,
+            self.stop,
+        )?;
+        Ok(Arc::new(Ttir::new(compiler, stage)))
     }
 
     /// A compiler with a GPU, or with records.

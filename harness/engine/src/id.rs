@@ -1,6 +1,6 @@
 //! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
 //! `interpret@3.6.0+torch`, `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
-//! `inductor@2.11.0+cuda`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
+//! `inductor@2.11.0+cuda`, `ttir@3.9.0`, `ttir@3.9.0:source`, `ttgir@3.9.0`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
 //! themselves).
 
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use cerith_python::nearest::nearest_within;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
-use cerith_toolchain::compiled::{BadTarget, Target};
+use cerith_toolchain::compiled::{BadTarget, Stage, Target};
 use cerith_toolchain::id::NEWEST_TORCH;
 
 /// Names one engine. `Display` and `FromStr` are inverse: every id is printed as it is parsed.
@@ -37,6 +37,13 @@ pub enum EngineId {
     Jit {
         /// The Triton version.
         version: Version,
+    },
+    /// Triton's IR at a stage of its compiler, executed by the reference's interpreter.
+    Ttir {
+        /// Which Triton, or which build of it; no NumPy.
+        toolchain: ToolchainId,
+        /// The stage: `ttir@V:source`, `ttir@V`, `ttgir@V`.
+        stage: Stage,
     },
     /// The launches inside of a function under `torch.compile`.
     Inductor {
@@ -121,6 +128,10 @@ impl EngineId {
             Self::Cuda { .. } => "cuda",
             Self::Inductor { .. } => "inductor",
             Self::Jit { .. } => "jit",
+            Self::Ttir {
+                stage: Stage::Ttgir, ..
+            } => "ttgir",
+            Self::Ttir { .. } => "ttir",
             Self::Recorded => "recorded",
         }
     }
@@ -130,7 +141,9 @@ impl EngineId {
     pub fn version(&self) -> Option<Version> {
         match self {
             Self::Reference | Self::Recorded => None,
-            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain, .. } => Some(toolchain.triton()),
+            Self::Interpret { toolchain, .. }
+            | Self::Cuda { toolchain, .. }
+            | Self::Ttir { toolchain, .. } => Some(toolchain.triton()),
             Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
         }
@@ -139,7 +152,9 @@ impl EngineId {
     /// The toolchain that it runs in, where the id names one.
     pub const fn toolchain(&self) -> Option<&ToolchainId> {
         match self {
-            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain, .. } => Some(toolchain),
+            Self::Interpret { toolchain, .. }
+            | Self::Cuda { toolchain, .. }
+            | Self::Ttir { toolchain, .. } => Some(toolchain),
             _ => None,
         }
     }
@@ -151,6 +166,8 @@ impl EngineId {
             Self::Reference => &[Family::Reference],
             Self::Interpret { .. } => &[Family::Interpreter],
             Self::Cuda { .. } | Self::Jit { .. } => &[Family::Compiler],
+            // Triton decides what is computed, and the reference's interpreter computes.
+            Self::Ttir { .. } => &[Family::Reference, Family::Compiler],
             Self::Inductor {
                 by: By::Reference, ..
             } => &[Family::Inductor, Family::Reference],
@@ -192,6 +209,11 @@ impl fmt::Display for EngineId {
                 target: Some(target),
             } => f.pad(&format!("cuda@{toolchain}:{target}")),
             Self::Jit { version } => f.pad(&format!("jit@{version}")),
+            Self::Ttir { toolchain, stage } => f.pad(&match stage {
+                Stage::Source => format!("ttir@{toolchain}:source"),
+                Stage::Ttir => format!("ttir@{toolchain}"),
+                Stage::Ttgir => format!("ttgir@{toolchain}"),
+            }),
             Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
     }
@@ -209,7 +231,16 @@ pub struct BadEngineId {
     pub suggestion: Option<String>,
 }
 
-const KINDS: [&str; 6] = ["reference", "interpret", "cuda", "jit", "inductor", "recorded"];
+const KINDS: [&str; 8] = [
+    "reference",
+    "interpret",
+    "cuda",
+    "jit",
+    "ttir",
+    "ttgir",
+    "inductor",
+    "recorded",
+];
 
 /// A good id of a kind.
 fn example(kind: &str) -> String {
@@ -271,7 +302,7 @@ impl FromStr for EngineId {
         if kind == "inductor" {
             return inductor(text, rest);
         }
-        if kind == "cuda" || kind == "jit" {
+        if matches!(kind, "cuda" | "jit" | "ttir" | "ttgir") {
             return compiled(text, kind, rest);
         }
         let (mut host, mut torch) = (false, false);
@@ -317,7 +348,7 @@ impl FromStr for EngineId {
     }
 }
 
-/// Reads what follows `cuda@` or `jit@`.
+/// Reads what follows `cuda@`, `jit@`, `ttir@` or `ttgir@`.
 fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId> {
     let bad = |reason: String, suggestion: String| BadEngineId {
         text: text.to_owned(),
@@ -358,6 +389,22 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
             .filter(|toolchain: &ToolchainId| toolchain.numpy().is_none()),
     };
     let toolchain = toolchain.ok_or_else(|| not_taken(&format!("+{}", extra.unwrap_or_default())))?;
+    let stage = match (kind, target) {
+        ("ttir", None) => Some(Stage::Ttir),
+        ("ttir", Some("source")) => Some(Stage::Source),
+        ("ttgir", None) => Some(Stage::Ttgir),
+        ("ttir" | "ttgir", Some(other)) => {
+            let suggestion = if kind == "ttir" { ":source" } else { "" };
+            return Err(bad(
+                format!("`{kind}` takes no `:{other}`"),
+                format!("{kind}@{built}{suggestion}"),
+            ));
+        }
+        _ => None,
+    };
+    if let Some(stage) = stage {
+        return Ok(EngineId::Ttir { toolchain, stage });
+    }
     let target = target
         .map(|target| {
             target.parse().map_err(|error: BadTarget| {
@@ -508,6 +555,14 @@ mod tests {
         check("inductor@2.11.0", Ok("inductor@2.11.0"));
         check("inductor@2.5+interpret", Ok("inductor@2.5.1+interpret"));
         check("inductor@2.11.0+cuda", Ok("inductor@2.11.0+cuda"));
+        check("ttir@3.9.0", Ok("ttir@3.9.0"));
+        check("ttir@3.9:source", Ok("ttir@3.9.0:source"));
+        check("ttgir@3.9.0+pr-1234", Ok("ttgir@3.9.0+pr-1234"));
+        check("ttir@3.9.0:sources", Err(Some("ttir@3.9.0:source")));
+        check("ttgir@3.9.0:source", Err(Some("ttgir@3.9.0")));
+        check("ttir@3.9.0+host", Err(Some("ttir@3.9.0")));
+        check("ttir@2.3.1", Err(Some("ttir@3.0.0")));
+        check("ttir", Err(Some("ttir@3.9.0")));
         check("recorded", Ok("recorded"));
         check("recorded@3.6.0", Err(Some("recorded")));
         check("recordd", Err(Some("recorded")));
@@ -546,5 +601,8 @@ mod tests {
         check("inductor@2.11.0+interpret", "cuda@3.9.0", true);
         check("interpret@3.2.0", "interpret@3.6.0+torch", false);
         check("cuda@3.9.0", "jit@3.6.0", false);
+        check("ttir@3.9.0:source", "reference", false);
+        check("ttgir@3.9.0", "cuda@3.6.0", false);
+        check("ttir@3.9.0", "interpret@3.9.0", true);
     }
 }

@@ -1,7 +1,7 @@
 //! The engines: what executes a case, each behind the [`Engine`] trait.
 //!
 //! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
-//!   `jit@3.6.0`, `inductor@2.11.0`.
+//!   `jit@3.6.0`, `ttir@3.9.0`, `inductor@2.11.0`.
 //! - [`Outcome`] is what an engine did with a case. A program's trap is a value; a failure of Cerith itself is a [`Failure`].
 //!
 //! ```
@@ -52,6 +52,7 @@ mod code;
 mod combine_orders;
 pub mod cuda;
 mod engine;
+mod executed;
 mod followed;
 mod guard;
 mod id;
@@ -67,6 +68,7 @@ mod reference;
 mod schedules;
 mod target;
 mod translation;
+mod ttir;
 
 pub use code::{Families, families, is_triton_code, through};
 pub use cuda::Cuda;
@@ -84,3 +86,4 @@ pub use outcome::{
 };
 pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
+pub use ttir::Ttir;

@@ -26,8 +26,7 @@ use self::cache::{Cache, Entry, key};
 use self::intervals::intervals;
 use self::kernel::prepare;
 use self::orders::Ready;
-use self::said::{position, refusal, refused_descriptor};
-use self::watch::watched;
+use self::said::{refusal, refused_descriptor};
 use crate::EngineId;
 use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
@@ -35,14 +34,15 @@ use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 pub(crate) use self::arguments::arguments;
 pub use self::intervals::{Conforming, Explanation, Widest};
 pub use self::kernel::Kernel;
-pub(crate) use self::said::failure;
+pub(crate) use self::said::{complaint, failure, position};
+pub(crate) use self::watch::watched;
 
 /// What a launch may do, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.
-const FUEL: u64 = 1 << 33;
+pub(crate) const FUEL: u64 = 1 << 33;
 
 /// What one program may do: some seconds for a loop over scalars that never ends, and more than a hundred times what a
 /// program of the corpus needs.
-const PROGRAM_FUEL: u64 = 1 << 27;
+pub(crate) const PROGRAM_FUEL: u64 = 1 << 27;
 
 /// `reference`.
 #[derive(Debug)]

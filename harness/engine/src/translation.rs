@@ -310,6 +310,14 @@ fn modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
     std::iter::once(&case.module).chain(hosts.map(|host| &host.module))
 }
 
+/// The files of a case's modules and of what they import.
+pub(crate) fn files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
+    modules(case).flat_map(|module| {
+        let imports = module.imports.iter().map(|(_, file)| file);
+        std::iter::once(&module.file).chain(imports)
+    })
+}
+
 /// The texts of the modules that a case's modules import.
 pub(crate) fn imports(case: &Case) -> Vec<Arc<str>> {
     modules(case)

@@ -5,6 +5,7 @@
 //! | [`case`] | bytes that are choices of a case | it reads as a case; the reference accepts it or says why not; it gives the same in two runs, in threads, and for its twins |
 //! | [`broken`] | bytes that are choices of a case that breaks a rule | the reference answers as foretold |
 //! | [`bundle`] | a bundle, or its sections before they are packed | it is refused with a message and a place, or what is read and written reads back the same |
+//! | [`mlir`] | a module of Triton's IR | it is refused with a message and a place, or becomes IR that verifies and runs |
 //! | [`recording`] | a part file, or a data archive | the same; what is collected is a corpus without errors |
 //! | [`event_stream`] | a stream of events | the same; every printer takes what is read |
 //!
@@ -23,6 +24,7 @@ pub mod broken;
 pub mod bundle;
 pub mod case;
 pub mod event_stream;
+pub mod mlir;
 pub mod recording;
 pub mod seeds;
 

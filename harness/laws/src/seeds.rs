@@ -20,7 +20,7 @@ use flate2::write::ZlibEncoder;
 use crate::{bundle, recording};
 
 /// The targets that need no Triton.
-pub const TARGETS: [&str; 9] = [
+pub const TARGETS: [&str; 10] = [
     "bundle",
     "case_broken",
     "case_file",
@@ -29,6 +29,7 @@ pub const TARGETS: [&str; 9] = [
     "frontend_text",
     "interp_program",
     "memory_views",
+    "mlir",
     "recording",
 ];
 
@@ -37,6 +38,39 @@ const MOST: usize = 16 << 10;
 
 /// How many inputs of plain bytes a target gets.
 const PLAIN: u64 = 32;
+
+/// Modules that Triton printed, by what they show.
+const MODULES: [(&str, &str); 8] = [
+    (
+        "block_pointer",
+        include_str!("../../ttir/tests/modules/block_pointer-3.0.0.mlir"),
+    ),
+    (
+        "descriptor",
+        include_str!("../../ttir/tests/modules/descriptor_made-3.9.0.mlir"),
+    ),
+    (
+        "dot_scaled",
+        include_str!("../../ttir/tests/modules/dot_scaled-3.9.0.mlir"),
+    ),
+    (
+        "gather",
+        include_str!("../../ttir/tests/modules/gather-3.9.0.mlir"),
+    ),
+    ("join", include_str!("../../ttir/tests/modules/join-3.0.0.mlir")),
+    (
+        "library",
+        include_str!("../../ttir/tests/modules/library-3.9.0.mlir"),
+    ),
+    (
+        "many",
+        include_str!("../../ttir/tests/modules/many-3.9.0-ttir.mlir"),
+    ),
+    (
+        "mapped",
+        include_str!("../../ttir/tests/modules/mapped-3.9.0.mlir"),
+    ),
+];
 
 /// A name and the bytes.
 pub type Seed = (String, Vec<u8>);
@@ -65,6 +99,10 @@ pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
         "interp_program" => plain(280),
         "memory_views" => plain(160),
         "bundle" => bundles(),
+        "mlir" => MODULES
+            .iter()
+            .map(|&(name, text)| (name.to_owned(), text.as_bytes().to_vec()))
+            .collect(),
         "recording" => recordings(corpus),
         "event_stream" => streams(corpus),
         _ => return None,

@@ -172,6 +172,21 @@ impl SourceFile {
         })
     }
 
+    /// The bytes from a column to the end of its line: the line counted from 1, the column in characters from 0. Nothing for a line
+    /// that is not there; a column past the end is the end.
+    pub fn bytes(&self, line: u32, column: u32) -> Option<(u32, u32)> {
+        let start = *self.line_starts.get((line as usize).checked_sub(1)?)?;
+        let text = self.line(line);
+        let skipped = text
+            .char_indices()
+            .nth(column as usize)
+            .map_or(text.len(), |(at, _)| at);
+        Some((
+            start + skipped as u32,
+            start + text.trim_end().len().max(skipped) as u32,
+        ))
+    }
+
     /// The text of a line counted from 1, without its line break; empty for a line that is not there.
     pub fn line(&self, line: u32) -> &str {
         let Some(&start) = self.line_starts.get((line as usize).wrapping_sub(1)) else {
@@ -247,6 +262,9 @@ mod tests {
         assert_eq!(file.line_column(4), (2, 2));
         assert_eq!(file.line_column(99), (3, 1));
         assert_eq!(file.line(2), "ñb");
+        assert_eq!(file.bytes(2, 1), Some((4, 5)));
+        assert_eq!(file.bytes(2, 9), Some((5, 5)));
+        assert_eq!(file.bytes(9, 0), None);
         assert_eq!(file.line(9), "");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::compiled::{Compiled, Target};
+use crate::compiled::{Compiled, Stage, Target};
 use crate::request::{Launch, Module};
 use crate::response::Raised;
 
@@ -24,6 +24,8 @@ pub struct CompileRequest {
     pub assembled: Option<Target>,
     /// What is done to the kernels before they are launched.
     pub tuning: Tuning,
+    /// The stage after which the compiler ends; none: after the machine code.
+    pub stage: Option<Stage>,
 }
 
 /// What a sweep does to kernels before they are launched.

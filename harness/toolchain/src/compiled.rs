@@ -52,6 +52,18 @@ impl FromStr for Target {
     }
 }
 
+/// A stage of the compiler at which it is ended: what it leaves is IR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// What the frontend makes of the kernel's Python.
+    Source,
+    /// After the passes on Triton's dialect.
+    Ttir,
+    /// After the passes on the GPU dialect.
+    Ttgir,
+}
+
 /// Everything that the launches of one case need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
@@ -64,11 +76,11 @@ pub struct Compiled {
 /// One compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Machine code, as `cuModuleLoadData` takes it.
+    /// Machine code, as `cuModuleLoadData` takes it; empty where the compiler ended at a [`Stage`].
     pub cubin: Arc<[u8]>,
     /// Triton's assembly; empty where it was not asked for.
     pub ptx: String,
-    /// Triton's first IR; empty where it was not asked for.
+    /// Triton's IR: of the last stage, where it was asked for one ([`Stage`]), else the TTIR. Empty where it was not asked for.
     pub ttir: String,
     /// How it is to be launched.
     pub metadata: Metadata,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub(crate) use self::error::{BadAnswer, BadRequest};
 use self::value::{Wired, check_value};
 use crate::compilation::{Compilation, CompileRequest};
-use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
+use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Stage, Target};
 use crate::conversation::frame::{self, NoFrame};
 use crate::pool::Limits;
 use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
@@ -38,6 +38,9 @@ struct Header<'a> {
     /// For what GPU the assembly is turned into machine code, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     assembled: Option<Target>,
+    /// After what stage the compiler ends; none: after the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<Stage>,
     /// Whether to specialise, and the only configuration; none: to interpret.
     tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
@@ -109,6 +112,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         text: &request.module.text,
         target: None,
         assembled: None,
+        stage: None,
         tuning: None,
         device: match request.device {
             Device::Cuda => "cuda",
@@ -150,6 +154,7 @@ fn compile_header(
         text: &request.module.text,
         target: Some(request.target),
         assembled: request.assembled,
+        stage: request.stage,
         tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,

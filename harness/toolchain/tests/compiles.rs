@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::DType;
 use cerith_tile::rules::Version;
-use cerith_toolchain::compiled::{Compiled, Kernel, Param, Target};
+use cerith_toolchain::compiled::{Compiled, Kernel, Param, Stage, Target};
 use cerith_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use cerith_toolchain::response::{Phase, Raised};
 use cerith_toolchain::{
@@ -35,6 +35,7 @@ fn request(launches: Vec<Launch>) -> CompileRequest {
         target: Target::HOPPER,
         assembled: None,
         tuning: Tuning::default(),
+        stage: None,
     }
 }
 
@@ -226,6 +227,28 @@ fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
     // One kernel does for 1 and for 64.
     let used = without.invocations.iter().map(|one| one.kernel);
     assert_eq!(used.collect::<Vec<_>>(), [0, 0, 1], "{id}");
+}
+
+/// What a compiler leaves that ends after a stage is the IR of that stage, with the lines that it came from.
+fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
+    let compilers = compilers(toolchain);
+    let id = &toolchain.id;
+    let usual = request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)]);
+    let params = |compiled: &Compiled| compiled.invocations[0].params.clone();
+    let whole = compiled(&compilers, &usual);
+    for (stage, has_layouts) in [(Stage::Source, false), (Stage::Ttir, false), (Stage::Ttgir, true)] {
+        let staged = CompileRequest {
+            stage: Some(stage),
+            ..usual.clone()
+        };
+        let staged = answered(&compilers, &staged).result.expect("it compiles");
+        assert_eq!(params(&staged), params(&whole), "{id} {stage:?}");
+        let kernel = &staged.kernels[0];
+        assert!(kernel.cubin.is_empty() && kernel.ptx.is_empty(), "{id} {stage:?}");
+        assert!(kernel.ttir.contains("tt.func public @fill"), "{id} {stage:?}");
+        assert!(kernel.ttir.contains("compiled.py\":"), "{id} {stage:?}");
+        assert_eq!(kernel.ttir.contains("#blocked"), has_layouts, "{id} {stage:?}");
+    }
 }
 
 fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
@@ -540,6 +563,7 @@ fn main() -> ExitCode {
             &named![
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,
+                a_compiler_ends_after_a_stage,
                 one_configuration_of_a_tuner_is_compiled_alone,
                 rejections_name_the_line,
                 assembly_for_one_gpu_becomes_machine_code_for_another

@@ -108,6 +108,7 @@ impl Trial {
             target: Target::HOPPER,
             assembled: None,
             tuning: Tuning::default(),
+            stage: None,
         };
         let result = self.compilers.compile(&asked, limits(milliseconds));
         let answer = result.as_ref().map(|compilation| {

@@ -86,10 +86,12 @@ class Recorder:
             self._compiled.append(compiled)
             metadata = compiled.metadata
             warps, ctas, shared, *cluster = packed
+            # The IR of the last stage where there is no more than IR.
+            text = compiled.asm.get("ttgir") if "ptx" not in compiled.asm else None
             blobs = [
                 compiled.asm["cubin"],
-                compiled.asm["ptx"].encode(),
-                compiled.asm["ttir"].encode(),
+                compiled.asm.get("ptx", "").encode(),
+                (text or compiled.asm["ttir"]).encode(),
             ]
             self.blobs += blobs
             self.kernels.append(

@@ -28,6 +28,7 @@ from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
 from .recorder import Recorder, RecordingDriver, assembling, prepare
+from .stages import ended_after
 from .tensor import tensor_of
 from .tuning import configurations, tune
 
@@ -176,7 +177,7 @@ class Worker:
         for size in header["storages"]:
             session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
         recorder = Recorder(session)
-        with assembling(header.get("assembled")):
+        with assembling(header.get("assembled")), ended_after(header.get("stage")):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),

@@ -26,6 +26,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("real.py", include_str!("../cerith_worker/real.py")),
     ("recorder.py", include_str!("../cerith_worker/recorder.py")),
     ("serve.py", include_str!("../cerith_worker/serve.py")),
+    ("stages.py", include_str!("../cerith_worker/stages.py")),
     ("tensor.py", include_str!("../cerith_worker/tensor.py")),
     ("tuning.py", include_str!("../cerith_worker/tuning.py")),
     ("warm.py", include_str!("../cerith_worker/warm.py")),

@@ -3,7 +3,7 @@
 use cerith_case::Case;
 use cerith_memory::ORIGIN;
 use cerith_tile::rules::Version;
-use cerith_toolchain::compiled::Target;
+use cerith_toolchain::compiled::{Stage, Target};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
@@ -21,6 +21,8 @@ pub struct Compiler {
     /// What Triton compiles for.
     target: Target,
     limits: Limits,
+    /// After what stage Triton ends; none: after the last.
+    stage: Option<Stage>,
 }
 
 /// The result of compiling a case.
@@ -40,6 +42,7 @@ impl Compiler {
             gpu,
             target: gpu,
             limits,
+            stage: None,
         }
     }
 
@@ -48,6 +51,13 @@ impl Compiler {
     #[must_use]
     pub const fn targeting(mut self, target: Target) -> Self {
         self.target = target;
+        self
+    }
+
+    /// Ends Triton after a stage: kernels have the IR of that stage, and no machine code.
+    #[must_use]
+    pub const fn ending_after(mut self, stage: Stage) -> Self {
+        self.stage = Some(stage);
         self
     }
 
@@ -150,6 +160,7 @@ impl Compiler {
             target: self.target,
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,
+            stage: self.stage,
         };
         self.compilers.compile(&request, self.limits)
     }

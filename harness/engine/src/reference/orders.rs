@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cerith_case::Case;
-use cerith_interp::{AcceptanceMap, Combining, Config, TrapKind};
+use cerith_interp::{AcceptanceMap, Combining, Config};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LaneOrder;
@@ -13,11 +13,12 @@ use cerith_tile::ir::LaneOrder;
 use super::arguments::arguments;
 use super::intervals::{Conforming, intervals};
 use super::kernel::{Kernel, prepare};
-use super::said::{complaint, failure, in_an_order, place, position};
+use super::said::{complaint, failure, in_an_order, place};
 use super::watch::watched;
 use crate::engine::{Failure, Prepared, imported};
+use crate::executed::Executed;
 use crate::lane_orders::{self, Dependent};
-use crate::{Complaint, Finished, Outcome, Tracked, Trap, combine_orders, schedules};
+use crate::{Complaint, Finished, Outcome, Trap, combine_orders, schedules};
 
 /// What came of trying other orders.
 enum Tried {
@@ -243,10 +244,7 @@ impl Ready {
         lane_order: Option<LaneOrder>,
     ) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
-        let mut tracked = Tracked::default();
-        let mut updated = 0;
-        let mut printed = Vec::new();
-        let mut remark: Option<Box<Complaint>> = None;
+        let mut executed = Executed::default();
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
                 break;
@@ -264,58 +262,10 @@ impl Ready {
                 .launch(launch.grid, &args, &mut memory, config)
                 .map_err(|error| failure(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
-            match outcome {
-                cerith_interp::LaunchOutcome::Finished(finished) => {
-                    tracked.stored += finished.stats.bytes_stored;
-                    tracked.poisoned += finished.stats.bytes_poisoned;
-                    updated += finished.stats.bytes_updated;
-                    tracked.order_dependent |= finished.stats.order_dependent;
-                    printed.extend(finished.prints);
-                    for diagnostic in &finished.remarks {
-                        let said = complaint(diagnostic, sources, nth);
-                        if remark.as_ref().is_none_or(|one| said.doubts() && !one.doubts()) {
-                            remark = Some(Box::new(said));
-                        }
-                    }
-                }
-                cerith_interp::LaunchOutcome::Trapped(trap) => {
-                    let kind = if trap.kind == TrapKind::AssertionFailed {
-                        Trap::Assert
-                    } else {
-                        Trap::Undefined
-                    };
-                    return Ok(Outcome::Trapped(
-                        kind,
-                        Box::new(complaint(&trap.diagnostic, sources, nth)),
-                    ));
-                }
-                cerith_interp::LaunchOutcome::Exhausted(exhausted) => {
-                    let mut complaint = Complaint::new("limit", exhausted.to_string());
-                    complaint.position = exhausted.span.and_then(|span| position(sources, span));
-                    complaint.launch = Some(nth);
-                    return Ok(Outcome::Exhausted(Box::new(complaint)));
-                }
-                cerith_interp::LaunchOutcome::Unsupported(unsupported) => {
-                    let mut complaint = Complaint::new(
-                        "unsupported",
-                        format!("`{}` is not supported yet", unsupported.construct),
-                    );
-                    complaint.position = position(sources, unsupported.span);
-                    complaint.launch = Some(nth);
-                    return Ok(Outcome::Unsupported(Box::new(complaint)));
-                }
+            if let Some(ended) = executed.add(outcome, sources, nth) {
+                return Ok(ended);
             }
         }
-        // What an atomic put in is lost where a later one adds what has no value.
-        let defined = tracked.stored.saturating_sub(tracked.poisoned);
-        tracked.vacuous = tracked.poisoned > 0
-            && (defined == 0 || defined == updated && !lane_orders::changed(&case.memory(), &memory));
-        Ok(Outcome::Finished(Box::new(Finished {
-            memory,
-            tracked: Some(tracked),
-            unsteady: None,
-            printed,
-            remark,
-        })))
+        Ok(executed.finish(case, memory))
     }
 }

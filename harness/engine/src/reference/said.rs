@@ -58,7 +58,7 @@ pub(super) fn refusal(refused: &Refused, launch: usize) -> Outcome {
     }
 }
 
-pub(super) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
+pub(crate) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
     Complaint {
         kind: diagnostic.code.to_owned(),
         message: diagnostic.message.clone(),
@@ -69,7 +69,7 @@ pub(super) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usiz
     }
 }
 
-pub(super) fn position(sources: &Sources, span: Span) -> Option<Position> {
+pub(crate) fn position(sources: &Sources, span: Span) -> Option<Position> {
     let file = sources.get(span.source)?;
     let (line, _) = file.line_column(span.start);
     let place = file.place(span.start);

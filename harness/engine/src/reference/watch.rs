@@ -11,7 +11,7 @@ use cerith_interp::{Config, Watch};
 const TIME: Duration = Duration::from_mins(2);
 
 /// Limits with what ends a launch from outside: a flag, and the clock.
-pub(super) fn watched<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
+pub(crate) fn watched<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
     let given = case.timeout.map_or(TIME, |time| time.max(TIME));
     Config {
         watch: Watch {

@@ -87,30 +87,6 @@ fn impure(region: &Block) -> Option<&'static str> {
     })
 }
 
-/// The well-known operation that a region is, if it is one.
-fn known(region: &Block) -> Option<Combine> {
-    let ([operation, end], &[left, right]) = (&region.ops[..], &region.args[..]) else {
-        return None;
-    };
-    let in_order = operation.operands[..] == [left, right] || operation.operands[..] == [right, left];
-    if !in_order || operation.results[..] != end.operands[..] {
-        return None;
-    }
-    let OpKind::Binary(op) = operation.kind else {
-        return None;
-    };
-    match op {
-        BinaryOp::Add => Some(Combine::Add),
-        BinaryOp::Mul => Some(Combine::Mul),
-        BinaryOp::Min => Some(Combine::Min),
-        BinaryOp::Max => Some(Combine::Max),
-        BinaryOp::And => Some(Combine::And),
-        BinaryOp::Or => Some(Combine::Or),
-        BinaryOp::Xor => Some(Combine::Xor),
-        _ => None,
-    }
-}
-
 fn same_shape(lo: &Lowering, inputs: &[ValueId], what: &str) -> Traced<Shape> {
     let mut shapes = inputs.iter().map(|&input| &lo.ty(input).shape);
     let Some(first) = shapes.next().cloned() else {
@@ -168,7 +144,7 @@ pub(crate) fn reduce(
         .iter()
         .map(|element| Type::block(element.elem, rest.clone()))
         .collect();
-    let combined = known(&region);
+    let combined = region.combine();
     // Sums and extrema of the library, and places of extrema, are NumPy's in Triton's interpreter.
     let by_numpy = caller.is_of_prelude(combine)
         && (inputs.len() > 1 || matches!(combined, Some(Combine::Add | Combine::Min | Combine::Max)));
@@ -231,7 +207,7 @@ pub(crate) fn scan(
     let kind = OpKind::Scan {
         axis: at,
         reverse,
-        combine: known(&region),
+        combine: region.combine(),
         region,
     };
     Ok(lo.builder.op_multi(kind, inputs, &results).into_vec())

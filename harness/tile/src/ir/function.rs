@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{OpKind, Type};
+use super::{BinaryOp, Combine, OpKind, Type};
 use crate::source::{Sources, Span};
 
 /// A value of a [`Function`].
@@ -60,6 +60,33 @@ pub struct Block {
     pub args: SmallVec<[ValueId; 4]>,
     /// The operations in order.
     pub ops: Vec<Operation>,
+}
+
+impl Block {
+    /// The well-known operation that a combine region is, if it is one: that operation on its two arguments, in either order, and
+    /// nothing else.
+    pub fn combine(&self) -> Option<Combine> {
+        let ([operation, end], &[left, right]) = (&self.ops[..], &self.args[..]) else {
+            return None;
+        };
+        let in_order = operation.operands[..] == [left, right] || operation.operands[..] == [right, left];
+        if !in_order || operation.results[..] != end.operands[..] {
+            return None;
+        }
+        let OpKind::Binary(op) = operation.kind else {
+            return None;
+        };
+        match op {
+            BinaryOp::Add => Some(Combine::Add),
+            BinaryOp::Mul => Some(Combine::Mul),
+            BinaryOp::Min => Some(Combine::Min),
+            BinaryOp::Max => Some(Combine::Max),
+            BinaryOp::And => Some(Combine::And),
+            BinaryOp::Or => Some(Combine::Or),
+            BinaryOp::Xor => Some(Combine::Xor),
+            _ => None,
+        }
+    }
 }
 
 /// A kernel, traced for one specialisation.

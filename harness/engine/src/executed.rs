@@ -1,0 +1,83 @@
+//! Launches that our interpreter executed, one after the other, as an outcome. Left out: launching, and trying other orders.
+
+use cerith_case::Case;
+use cerith_interp::{LaunchOutcome, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::source::Sources;
+
+use crate::lane_orders;
+use crate::reference::{complaint, position};
+use crate::{Complaint, Finished, Outcome, Tracked, Trap};
+
+/// What the launches so far did.
+#[derive(Debug, Default)]
+pub(crate) struct Executed {
+    tracked: Tracked,
+    updated: u64,
+    printed: Vec<String>,
+    remark: Option<Box<Complaint>>,
+}
+
+impl Executed {
+    /// Adds a launch, the case's `nth`; what it ended in, if the others are not made.
+    pub fn add(&mut self, outcome: LaunchOutcome, sources: &Sources, nth: usize) -> Option<Outcome> {
+        match outcome {
+            LaunchOutcome::Finished(finished) => {
+                self.tracked.stored += finished.stats.bytes_stored;
+                self.tracked.poisoned += finished.stats.bytes_poisoned;
+                self.updated += finished.stats.bytes_updated;
+                self.tracked.order_dependent |= finished.stats.order_dependent;
+                self.printed.extend(finished.prints);
+                for diagnostic in &finished.remarks {
+                    let said = complaint(diagnostic, sources, nth);
+                    if self
+                        .remark
+                        .as_ref()
+                        .is_none_or(|one| said.doubts() && !one.doubts())
+                    {
+                        self.remark = Some(Box::new(said));
+                    }
+                }
+                None
+            }
+            LaunchOutcome::Trapped(trap) => {
+                let kind = if trap.kind == TrapKind::AssertionFailed {
+                    Trap::Assert
+                } else {
+                    Trap::Undefined
+                };
+                let said = complaint(&trap.diagnostic, sources, nth);
+                Some(Outcome::Trapped(kind, Box::new(said)))
+            }
+            LaunchOutcome::Exhausted(exhausted) => {
+                let mut complaint = Complaint::new("limit", exhausted.to_string());
+                complaint.position = exhausted.span.and_then(|span| position(sources, span));
+                complaint.launch = Some(nth);
+                Some(Outcome::Exhausted(Box::new(complaint)))
+            }
+            LaunchOutcome::Unsupported(unsupported) => {
+                let message = format!("`{}` is not supported yet", unsupported.construct);
+                let mut complaint = Complaint::new("unsupported", message);
+                complaint.position = position(sources, unsupported.span);
+                complaint.launch = Some(nth);
+                Some(Outcome::Unsupported(Box::new(complaint)))
+            }
+        }
+    }
+
+    /// The outcome, once all launches are made.
+    pub fn finish(mut self, case: &Case, memory: Memory) -> Outcome {
+        // What an atomic put in is lost where a later one adds what has no value.
+        let tracked = &mut self.tracked;
+        let defined = tracked.stored.saturating_sub(tracked.poisoned);
+        tracked.vacuous = tracked.poisoned > 0
+            && (defined == 0 || defined == self.updated && !lane_orders::changed(&case.memory(), &memory));
+        Outcome::Finished(Box::new(Finished {
+            memory,
+            tracked: Some(self.tracked),
+            unsteady: None,
+            printed: self.printed,
+            remark: self.remark,
+        }))
+    }
+}

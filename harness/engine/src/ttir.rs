@@ -1,0 +1,294 @@
+//! `ttir@V`, `ttir@V:source`, `ttgir@V`: Triton V's own IR at one of its stages, executed by our interpreter.
+//!
+//! Triton compiles up to the stage, on any machine; `cerith-ttir` makes the text into the reference's IR. Launches are those that
+//! Triton's launcher would have made, with the parameters that are left of the kernel's once it is specialised.
+//! An operation that is not known is `unsupported`, with its line in the MLIR.
+//!
+//! Left out: the other orders of programs, lanes and combined elements, which the reference tries for itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cerith_case::Case;
+use cerith_interp::{Config, ParamValue, Program};
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
+use cerith_toolchain::compiled::{Invocation, Param, Stage, TensorMap};
+use cerith_ttir::{Origin, lower, parse, verifies};
+
+use crate::cuda::capabilities;
+use crate::cuda::compile::{Compiler, Compiling};
+use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, imported};
+use crate::executed::Executed;
+use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
+use crate::{Complaint, EngineId, Outcome, translation};
+
+/// `ttir@V`, `ttir@V:source` or `ttgir@V`.
+#[derive(Debug)]
+pub struct Ttir {
+    id: EngineId,
+    capabilities: Capabilities,
+    stage: Stage,
+    compiler: Compiler,
+    /// Set once it is to stop.
+    stopped: Arc<AtomicBool>,
+}
+
+impl Ttir {
+    /// The IR of a stage, as this compiler makes it.
+    pub fn new(compiler: Compiler, stage: Stage) -> Self {
+        let toolchain = compiler.toolchain().compiler();
+        let mut capabilities = capabilities(toolchain.triton(), false);
+        capabilities.features.push(Feature::Definedness);
+        capabilities.needs.toolchain = Some(toolchain.clone());
+        Self {
+            id: EngineId::Ttir { toolchain, stage },
+            capabilities,
+            stage,
+            compiler: compiler.ending_after(stage),
+            stopped: Arc::default(),
+        }
+    }
+
+    fn version(&self) -> Version {
+        self.compiler.version()
+    }
+
+    /// The program of a kernel's text; or what in it is not known.
+    fn program(
+        &self,
+        text: &str,
+        files: &[(String, Arc<SourceFile>)],
+    ) -> Result<Result<Program, Outcome>, Failure> {
+        let version = self.version();
+        if !verifies(text) {
+            // Its first pass would say so.
+            let message = "Triton's frontend makes IR that MLIR's verifier does not take";
+            let complaint = Complaint::new("invalid-ir", message);
+            return Ok(Err(Outcome::Rejected(Box::new(complaint))));
+        }
+        let origin = Origin {
+            text,
+            name: match self.stage {
+                Stage::Source => "source.mlir",
+                Stage::Ttir => "ttir.mlir",
+                Stage::Ttgir => "ttgir.mlir",
+            },
+            files,
+            first_column: u32::from(version >= COLUMNS_FROM_ONE),
+            descriptor_flags: usize::from(version >= DESCRIPTORS_PAD)
+                + usize::from(version >= DESCRIPTORS_ROUND),
+        };
+        let refused = match parse(text) {
+            Ok(module) => match lower(&module, &origin) {
+                Ok(function) => {
+                    let name = function.name.clone();
+                    return Program::prepare(function)
+                        .map(Ok)
+                        .map_err(|error| Failure::internal(format!("prepare `{name}`"), error));
+                }
+                Err(refused) => refused,
+            },
+            Err(error) => error.refused(&origin),
+        };
+        let mut said = complaint(&refused.diagnostic, &refused.sources, 0);
+        said.launch = None;
+        Ok(Err(Outcome::Unsupported(Box::new(said))))
+    }
+}
+
+/// Since when `loc` counts columns from 1: 3.9.0 does, and 3.6.0 does not.
+const COLUMNS_FROM_ONE: Version = Version::new(3, 7, 0);
+/// Since when a descriptor is passed with what lies outside of its tensor.
+const DESCRIPTORS_PAD: Version = Version::new(3, 5, 0);
+/// Since when it is passed with whether it rounds.
+const DESCRIPTORS_ROUND: Version = Version::new(3, 7, 0);
+
+impl Engine for Ttir {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let job = match self.compiler.job(case)? {
+            Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
+            Compiling::Ready(job) => job,
+        };
+        let files = files(case);
+        let mut programs = Vec::with_capacity(job.compiled.kernels.len());
+        for kernel in &job.compiled.kernels {
+            match self.program(&kernel.ttir, &files)? {
+                Ok(program) => programs.push(program),
+                Err(outcome) => return Ok(Preparation::Ended(outcome)),
+            }
+        }
+        Ok(Preparation::Ready(Box::new(Ready {
+            programs,
+            invocations: job.compiled.invocations,
+            config: Config {
+                fuel: FUEL,
+                program_fuel: PROGRAM_FUEL,
+                // An assert is in the IR only where the kernel is to have it.
+                device_asserts: true,
+                ..Config::default()
+            },
+            flags: usize::from(self.version() >= DESCRIPTORS_PAD)
+                + usize::from(self.version() >= DESCRIPTORS_ROUND),
+            stopped: Arc::clone(&self.stopped),
+        })))
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.compiler.stop();
+    }
+}
+
+/// The files of a case's kernels, by the names that Triton has for them.
+fn files(case: &Case) -> Vec<(String, Arc<SourceFile>)> {
+    translation::files(case)
+        .map(|file| {
+            let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
+            (path.to_string_lossy().into_owned(), Arc::clone(file))
+        })
+        .collect()
+}
+
+/// Kernels that can be launched, and the launches.
+struct Ready {
+    programs: Vec<Program>,
+    invocations: Vec<Invocation>,
+    config: Config<'static>,
+    /// Flags that are passed with a descriptor.
+    flags: usize,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        if case.is_import_only() {
+            return Ok(imported(case.memory()));
+        }
+        let config = watched(self.config, case, &self.stopped);
+        let mut memory = case.memory();
+        let mut executed = Executed::default();
+        for invocation in &self.invocations {
+            let Some(program) = self.programs.get(invocation.kernel) else {
+                return Err(Failure::internal("launch", "a kernel that was not compiled"));
+            };
+            let name = &program.function().name;
+            let args = self
+                .arguments(program, invocation, &memory)
+                .map_err(|reason| Failure::internal(format!("bind the arguments of `{name}`"), reason))?;
+            let outcome = program
+                .launch(invocation.grid, &args, &mut memory, &config)
+                .map_err(|error| failure(format!("run `{name}`"), error))?;
+            let sources = &program.function().sources;
+            if let Some(ended) = executed.add(outcome, sources, invocation.launch) {
+                return Ok(ended);
+            }
+        }
+        Ok(executed.finish(case, memory))
+    }
+}
+
+impl Ready {
+    /// The values of a program's parameters.
+    fn arguments(
+        &self,
+        program: &Program,
+        invocation: &Invocation,
+        memory: &Memory,
+    ) -> Result<Vec<ParamValue>, String> {
+        let passed = self.passed(&invocation.params);
+        let params = &program.function().params;
+        if passed.len() != params.len() {
+            return Err(format!(
+                "{} values are passed, and it has {} parameters",
+                passed.len(),
+                params.len()
+            ));
+        }
+        let ids: Vec<StorageId> = memory.ids().collect();
+        params
+            .iter()
+            .zip(passed)
+            .map(|(param, value)| {
+                let elem = program.function().ty(param.value).elem;
+                match (value, elem) {
+                    (Passed::Address(storage, offset), Elem::Ptr { .. }) => {
+                        let id = *ids.get(storage).ok_or("a storage that is not there")?;
+                        Ok(ParamValue::Pointer {
+                            address: memory.address(id).wrapping_add_signed(offset),
+                            storage: Some(id),
+                            name: Some(param.name.clone()),
+                        })
+                    }
+                    (Passed::Number(bits), Elem::Ptr { .. }) => Ok(ParamValue::Pointer {
+                        address: bits,
+                        storage: None,
+                        name: None,
+                    }),
+                    (Passed::Number(bits), Elem::Num(dtype)) => {
+                        let width = dtype.bits();
+                        let kept = if width == 64 {
+                            bits
+                        } else {
+                            bits & ((1 << width) - 1)
+                        };
+                        Ok(ParamValue::Number(kept))
+                    }
+                    (Passed::Address(..), Elem::Num(_)) => {
+                        Err(format!("an address is passed for `{}`, a number", param.name))
+                    }
+                }
+            })
+            .collect()
+    }
+
+    /// The parameters, descriptors for the TMA unit in the parts that the IR has: base, extents, strides, flags.
+    fn passed(&self, params: &[Param]) -> Vec<Passed> {
+        let mut passed = Vec::with_capacity(params.len());
+        for param in params {
+            match param {
+                Param::Address { storage, offset } => passed.push(Passed::Address(*storage, *offset)),
+                Param::Bytes(bytes) => {
+                    let mut word = [0; 8];
+                    for (to, &byte) in word.iter_mut().zip(bytes) {
+                        *to = byte;
+                    }
+                    passed.push(Passed::Number(u64::from_le_bytes(word)));
+                }
+                Param::TensorMap(map) => self.described(map, &mut passed),
+            }
+        }
+        passed
+    }
+
+    fn described(&self, map: &TensorMap, passed: &mut Vec<Passed>) {
+        passed.push(Passed::Address(map.storage, map.offset));
+        passed.extend(map.shape.iter().map(|&extent| Passed::Number(extent)));
+        let size = u64::from(map.element_size.max(1));
+        passed.extend(map.strides.iter().map(|stride| Passed::Number(stride / size)));
+        let flags = [u64::from(map.fill), u64::from(map.data_type == TF32)];
+        passed.extend(flags.into_iter().take(self.flags).map(Passed::Number));
+    }
+}
+
+/// `CU_TENSOR_MAP_DATA_TYPE_TFLOAT32`.
+const TF32: u32 = 11;
+
+/// A value that is passed.
+enum Passed {
+    /// Of a storage, by its index: a byte.
+    Address(usize, i64),
+    /// Bits.
+    Number(u64),
+}

@@ -1,0 +1,424 @@
+//! From syntax to the reference's IR. A value of MLIR is a bundle of values there: one, or the parts of a block pointer or tensor
+//! descriptor. Left out: reading text (`parse`).
+
+mod access;
+mod arith;
+mod assembly;
+mod constant;
+mod control;
+mod dot;
+mod flow;
+mod gpu;
+mod library;
+mod places;
+mod reduce;
+mod shape;
+mod tiles;
+mod types;
+
+use std::sync::Arc;
+
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{BinaryOp, Builder, Elem, Function, OpKind, Type, ValueId};
+use cerith_tile::source::{SourceFile, Sources, Span};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::parse::SyntaxError;
+use crate::syntax::{self, Func, Module, Operation};
+
+use gpu::View;
+use places::Places;
+
+/// What one value of MLIR is.
+type Bundle = SmallVec<[ValueId; 1]>;
+
+/// The most operations that a kernel may be of and become: inlining can double a text again and again.
+const MOST_OPERATIONS: usize = 1 << 18;
+
+/// How deep calls, regions and branches may nest in all.
+const DEEPEST: usize = 128;
+
+/// Stack that one level takes at most, and what is taken at a time where less is left.
+const RED_ZONE: usize = 128 << 10;
+const GROWTH: usize = 1 << 20;
+
+/// Where a module comes from.
+#[derive(Clone, Debug)]
+pub struct Origin<'a> {
+    /// The module's text.
+    pub text: &'a str,
+    /// What it is called in messages.
+    pub name: &'a str,
+    /// The Python files that operations may come from, by the names that `loc` has.
+    pub files: &'a [(String, Arc<SourceFile>)],
+    /// What `loc` counts as the first column: 0 up to Triton 3.1.
+    pub first_column: u32,
+    /// How many flags follow the strides where a tensor descriptor is passed: 1 (NaN padding) from Triton 3.5, 2 (rounding to
+    /// tf32) from 3.7.
+    pub descriptor_flags: usize,
+}
+
+impl<'a> Origin<'a> {
+    /// Of a text alone.
+    pub const fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            name: "kernel.mlir",
+            files: &[],
+            first_column: 1,
+            descriptor_flags: 0,
+        }
+    }
+}
+
+/// Something in the module is not known here.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}", .diagnostic.message)]
+pub struct Refused {
+    /// The operation, and its line.
+    pub diagnostic: Box<Diagnostic>,
+    /// The files of the diagnostic.
+    pub sources: Box<Sources>,
+}
+
+/// Why lowering stops.
+#[derive(Debug)]
+struct Stop {
+    message: String,
+    /// The operation's byte in the text, where it is known.
+    at: Option<usize>,
+}
+
+impl Stop {
+    /// The same, at this place if no inner one is known.
+    fn within(self, at: usize) -> Self {
+        Self {
+            at: self.at.or(Some(at)),
+            ..self
+        }
+    }
+}
+
+type Lowered<T> = Result<T, Stop>;
+
+fn stop<T>(message: impl Into<String>) -> Lowered<T> {
+    Err(Stop {
+        message: message.into(),
+        at: None,
+    })
+}
+
+/// Makes a module's kernel IR that can be executed: the one public function. Its parameters are those of the compiled kernel, in
+/// order; a tensor descriptor is its base, extents, strides and flags.
+///
+/// # Errors
+/// The module has no kernel, or something that is not known here; and never for lack of memory, which limits keep.
+pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> {
+    let mut sources = Sources::default();
+    let file = Arc::new(SourceFile::new(origin.name, origin.text));
+    let text = sources.add(Arc::clone(&file));
+    let refuse = |sources: Sources, stop: Stop| {
+        let start = stop.at.unwrap_or_default().min(origin.text.len());
+        let end = origin.text.get(start..).and_then(|rest| rest.find('\n'));
+        let end = start + end.unwrap_or_default();
+        let span = Span::new(text, start as u32, end as u32);
+        Refused {
+            diagnostic: Box::new(Diagnostic::error("unsupported", span, stop.message)),
+            sources: Box::new(sources),
+        }
+    };
+    let Some(kernel) = module.functions.iter().find(|func| func.is_public) else {
+        let stop = Stop {
+            message: "the module has no public function".to_owned(),
+            at: None,
+        };
+        return Err(refuse(sources, stop));
+    };
+    let span = Span::new(text, kernel.at as u32, kernel.at as u32);
+    let mut lowering = Lowering {
+        builder: Builder::new(kernel.name.clone(), sources.clone(), span),
+        functions: module
+            .functions
+            .iter()
+            .map(|func| (func.name.as_str(), func))
+            .collect(),
+        places: Places::new(module, origin, text),
+        scope: Scope::default(),
+        memories: Bundle::new(),
+        depth: 0,
+        steps: 0,
+        flags: origin.descriptor_flags,
+    };
+    if let Err(stop) = lowering.kernel(kernel) {
+        return Err(refuse(sources, stop));
+    }
+    let function = lowering.builder.finish();
+    match function.verify() {
+        Ok(()) => Ok(function),
+        Err(error) => {
+            let message = format!("{}, in `{}`", error.message, error.operation);
+            Err(Refused {
+                diagnostic: Box::new(Diagnostic::error("unsupported", error.span, message)),
+                sources: Box::new(function.sources),
+            })
+        }
+    }
+}
+
+impl SyntaxError {
+    /// As what is not known here: the place is a line of the text.
+    pub fn refused(&self, origin: &Origin<'_>) -> Refused {
+        let mut sources = Sources::default();
+        let text = sources.add(SourceFile::new(origin.name, origin.text));
+        let span = Span::new(text, self.at as u32, self.at as u32);
+        Refused {
+            diagnostic: Box::new(Diagnostic::error("unsupported", span, self.message.clone())),
+            sources: Box::new(sources),
+        }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Named {
+    /// Values.
+    Parts(Bundle),
+    /// Local memory, or a part of it.
+    View(View),
+}
+
+/// The values that are visible, with what they hid in regions around.
+#[derive(Debug, Default)]
+struct Scope<'m> {
+    values: FxHashMap<(&'m str, usize), Named>,
+    /// What to put back when a region ends.
+    hidden: Vec<((&'m str, usize), Option<Named>)>,
+}
+
+struct Lowering<'m> {
+    builder: Builder,
+    functions: FxHashMap<&'m str, &'m Func>,
+    places: Places<'m>,
+    scope: Scope<'m>,
+    /// What each local memory holds here.
+    memories: Bundle,
+    depth: usize,
+    /// Operations that were lowered.
+    steps: usize,
+    /// Flags of a descriptor that is passed.
+    flags: usize,
+}
+
+impl<'m> Lowering<'m> {
+    fn kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
+        self.places.enter(&mut self.builder, &kernel.place, kernel.at);
+        for arg in &kernel.args {
+            let types = self.bundle_types(&arg.ty)?;
+            let name = self.places.name(&arg.place).unwrap_or(&arg.name).to_owned();
+            let passed = match &arg.ty {
+                syntax::Type::Descriptor(..) => types.len() - types::FLAGS + self.flags.min(types::FLAGS),
+                _ => types.len(),
+            };
+            let mut bundle = Bundle::new();
+            for (nth, ty) in types.iter().enumerate() {
+                if !ty.is_scalar() {
+                    return stop("a kernel takes a tensor");
+                }
+                bundle.push(if nth >= passed {
+                    self.builder.constant(0, ty.clone())
+                } else if types.len() == 1 {
+                    self.builder.param(name.clone(), ty.clone())
+                } else {
+                    self.builder.param(format!("{name}.{nth}"), ty.clone())
+                });
+            }
+            self.define(&arg.name, 0, bundle);
+        }
+        let results = self.region_of(&kernel.body, Vec::new(), flow::Ends::Function)?;
+        if results.is_empty() {
+            Ok(())
+        } else {
+            stop("a kernel returns a value")
+        }
+    }
+
+    /// The dtype of a value's elements, if it is a number.
+    fn dtype(&self, value: ValueId) -> Option<DType> {
+        self.builder.ty(value).elem.num()
+    }
+
+    fn ty(&self, value: ValueId) -> Type {
+        self.builder.ty(value).clone()
+    }
+
+    /// All parts of an operand.
+    fn bundle(&self, operand: &syntax::Operand) -> Lowered<Bundle> {
+        match self.scope.values.get(&(operand.name.as_str(), operand.nth)) {
+            Some(Named::Parts(bundle)) => Ok(bundle.clone()),
+            Some(Named::View(_)) => stop(format!("`%{}` is local memory, which is no value", operand.name)),
+            None => stop(format!("`%{}` is not defined", operand.name)),
+        }
+    }
+
+    /// An operand that is one value.
+    fn operand(&self, op: &Operation, nth: usize) -> Lowered<ValueId> {
+        let Some(operand) = op.operands.get(nth) else {
+            return stop(format!("`{}` has no operand {nth}", op.name));
+        };
+        match self.bundle(operand)?.as_slice() {
+            &[value] => Ok(value),
+            _ => stop(format!("`{}` of a value with parts", op.name)),
+        }
+    }
+
+    /// Exactly so many operands, each one value.
+    fn operands<const N: usize>(&self, op: &Operation) -> Lowered<[ValueId; N]> {
+        if op.operands.len() != N {
+            return stop(format!("`{}` with {} operands", op.name, op.operands.len()));
+        }
+        let mut values = [ValueId(0); N];
+        for (nth, value) in values.iter_mut().enumerate() {
+            *value = self.operand(op, nth)?;
+        }
+        Ok(values)
+    }
+
+    /// The type of the result, if it has one part.
+    fn result_type(&self, op: &Operation) -> Lowered<Type> {
+        match op.result_types().first() {
+            Some(ty) => self.one_type(ty),
+            None => stop(format!("`{}` does not say what it results in", op.name)),
+        }
+    }
+
+    /// Makes a name stand for a value.
+    fn define(&mut self, name: &'m str, nth: usize, bundle: Bundle) {
+        if let &[value] = bundle.as_slice()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+        {
+            let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
+            self.builder.name(value, stem.strip_suffix('_').unwrap_or(name));
+        }
+        self.bind(name, nth, Named::Parts(bundle));
+    }
+
+    fn bind(&mut self, name: &'m str, nth: usize, named: Named) {
+        let before = self.scope.values.insert((name, nth), named);
+        self.scope.hidden.push(((name, nth), before));
+    }
+
+    /// Makes the names of an operation's results stand for these.
+    fn define_results(&mut self, op: &'m Operation, bundles: Vec<Bundle>) -> Lowered<()> {
+        let wanted: usize = op
+            .results
+            .iter()
+            .fold(0, |sum: usize, (_, count)| sum.saturating_add(*count));
+        // What names local memory has named it.
+        if wanted != bundles.len() && wanted != 0 && !bundles.is_empty() {
+            return stop(format!(
+                "`{}` has {} results, and {wanted} are named",
+                op.name,
+                bundles.len()
+            ));
+        }
+        let mut bundles = bundles.into_iter();
+        for (name, count) in &op.results {
+            for nth in 0..*count {
+                let Some(bundle) = bundles.next() else { break };
+                self.define(name, nth, bundle);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what was defined since.
+    fn forget(&mut self, since: usize) {
+        while self.scope.hidden.len() > since {
+            let Some((key, before)) = self.scope.hidden.pop() else {
+                break;
+            };
+            match before {
+                Some(named) => self.scope.values.insert(key, named),
+                None => self.scope.values.remove(&key),
+            };
+        }
+    }
+
+    /// Goes one level deeper for as long as `inner` takes.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        if self.depth >= DEEPEST {
+            return stop(format!(
+                "calls, regions and branches nest more than {DEEPEST} deep"
+            ));
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(RED_ZONE, GROWTH, || inner(self));
+        self.depth -= 1;
+        result
+    }
+
+    fn op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
+        self.builder.op(kind, operands, ty)
+    }
+
+    /// Two operands of one type.
+    fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+        let ty = self.ty(a);
+        self.op(OpKind::Binary(op), &[a, b], ty)
+    }
+
+    /// A number in every lane of a type.
+    fn number(&mut self, number: i64, ty: Type) -> ValueId {
+        self.builder.constant(number as u64, ty)
+    }
+
+    /// `i1` lanes in this shape.
+    fn bools(ty: &Type) -> Type {
+        ty.with_elem(Elem::Num(DType::I1))
+    }
+}
+
+/// The kinds of operation that are lowered to exactly one, or that some module of this one knows.
+impl<'m> Lowering<'m> {
+    /// Lowers one operation that is no terminator.
+    fn operation(&mut self, op: &'m Operation) -> Lowered<()> {
+        self.steps += 1;
+        if self.builder.work().max(self.steps) > MOST_OPERATIONS {
+            return stop(format!("the kernel is of more than {MOST_OPERATIONS} operations"));
+        }
+        let before = self.places.enter(&mut self.builder, &op.place, op.at);
+        let done = self
+            .results(op)
+            .and_then(|bundles| self.promised(op, bundles))
+            .and_then(|bundles| self.define_results(op, bundles));
+        self.builder.set_loc(before);
+        done.map_err(|stop| stop.within(op.at))
+    }
+
+    fn results(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        if let Some(value) = self.arith(op)? {
+            return Ok(vec![Bundle::from_slice(&[value])]);
+        }
+        if let Some(values) = self.shape(op)? {
+            return Ok(values
+                .into_iter()
+                .map(|value| Bundle::from_slice(&[value]))
+                .collect());
+        }
+        for known in [
+            Self::access,
+            Self::tiles,
+            Self::control,
+            Self::reduce,
+            Self::dot,
+            Self::gpu,
+        ] {
+            if let Some(bundles) = known(self, op)? {
+                return Ok(bundles);
+            }
+        }
+        stop(format!("`{}` is not supported yet", op.name))
+    }
+}

@@ -1,0 +1,222 @@
+//! Loads, stores and atomics through pointers, and effects that touch no value: asserts, prints, barriers.
+//! Left out: cache hints, which change no result, and block pointers and descriptors (`tiles`).
+
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, Elem, MemoryOrder, OpKind, ValueId};
+use smallvec::SmallVec;
+
+use super::{Bundle, Lowered, Lowering, stop};
+use crate::syntax::{Attr, Operation};
+
+impl<'m> Lowering<'m> {
+    pub(super) fn access(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+        let value = match op.name.as_str() {
+            "tt.addptr" => {
+                let operands: [ValueId; 2] = self.operands(op)?;
+                let ty = self.ty(operands[0]);
+                self.op(OpKind::AddPtr, &operands, ty)
+            }
+            "tt.load" if self.is_one(op)? => {
+                let volatile = op.attr("isVolatile") == Some(&Attr::Bool(true));
+                self.load(op, volatile)?
+            }
+            "tt.store" if self.is_one(op)? => {
+                let operands = self.all(op)?;
+                let mask = operands.len() == 3;
+                self.builder.effect(OpKind::Store { mask }, &operands);
+                return Ok(Some(Vec::new()));
+            }
+            "tt.atomic_rmw" => self.atomic(op)?,
+            "tt.atomic_cas" => {
+                let operands: [ValueId; 3] = self.operands(op)?;
+                let ty = self.ty(operands[2]);
+                let order = order(op, 0)?;
+                self.op(OpKind::AtomicCas { order }, &operands, ty)
+            }
+            "tt.atomic_load" => {
+                let order = order(op, 0)?;
+                let loaded = self.load(op, true)?;
+                if order.acquires() {
+                    self.builder.effect(OpKind::Acquire, &[]);
+                }
+                loaded
+            }
+            "tt.atomic_store" => {
+                let operands = self.all(op)?;
+                let (order, mask) = (order(op, 0)?, operands.len() == 3);
+                let Some(&value) = operands.get(1) else {
+                    return stop("an atomic store without a value");
+                };
+                let ty = self.ty(value);
+                let op = AtomicOp::Xchg;
+                self.op(OpKind::AtomicRmw { op, mask, order }, &operands, ty);
+                return Ok(Some(Vec::new()));
+            }
+            "tt.atomic_poll" => {
+                let operands = self.all(op)?;
+                let timeout = operands.len() == 3;
+                let Some(operands) = operands.get(..2) else {
+                    return stop("an atomic poll without a value");
+                };
+                let ty = Self::bools(&self.ty(operands[1]));
+                self.op(OpKind::AtomicPoll { timeout }, operands, ty)
+            }
+            _ => return self.effect(op),
+        };
+        Ok(Some(vec![Bundle::from_slice(&[value])]))
+    }
+
+    /// Whether the first operand has one part.
+    fn is_one(&self, op: &Operation) -> Lowered<bool> {
+        match op.operands.first() {
+            Some(operand) => Ok(self.bundle(operand)?.len() == 1),
+            None => stop(format!("`{}` without operands", op.name)),
+        }
+    }
+
+    /// All operands, each one value.
+    pub(super) fn all(&self, op: &Operation) -> Lowered<SmallVec<[ValueId; 4]>> {
+        (0..op.operands.len()).map(|nth| self.operand(op, nth)).collect()
+    }
+
+    fn load(&mut self, op: &Operation, volatile: bool) -> Lowered<ValueId> {
+        let operands = self.all(op)?;
+        let Some(&pointer) = operands.first() else {
+            return stop("a load of nothing");
+        };
+        let ty = self.ty(pointer);
+        let Some(pointee) = ty.elem.pointee() else {
+            return stop(format!("a load through {ty}"));
+        };
+        let kind = OpKind::Load {
+            mask: operands.len() > 1,
+            other: operands.len() > 2,
+            volatile,
+        };
+        Ok(self.op(kind, &operands, ty.with_elem(pointee)))
+    }
+
+    fn atomic(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands = self.all(op)?;
+        let (kind, is_unsigned) = match op.word(0).unwrap_or_default() {
+            "add" | "fadd" => (AtomicOp::Add, false),
+            "and" => (AtomicOp::And, false),
+            "or" => (AtomicOp::Or, false),
+            "xor" => (AtomicOp::Xor, false),
+            "max" => (AtomicOp::Max, false),
+            "min" => (AtomicOp::Min, false),
+            "umax" => (AtomicOp::Max, true),
+            "umin" => (AtomicOp::Min, true),
+            "exch" => (AtomicOp::Xchg, false),
+            other => return stop(format!("the atomic `{other}` is not supported yet")),
+        };
+        let (&[pointer, value], rest) = operands.split_at(operands.len().min(2)) else {
+            return stop("an atomic without a value");
+        };
+        let order = order(op, 1)?;
+        self.exchange(kind, is_unsigned, (pointer, value, rest.first().copied()), order)
+    }
+
+    /// An atomic whose result has the value's type.
+    pub(super) fn exchange(
+        &mut self,
+        op: AtomicOp,
+        is_unsigned: bool,
+        (mut pointer, mut value, mask): (ValueId, ValueId, Option<ValueId>),
+        order: MemoryOrder,
+    ) -> Lowered<ValueId> {
+        let given = self.ty(value);
+        let bitwise = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+        let Some(mut dtype) = given.elem.num() else {
+            return stop("an atomic on pointers");
+        };
+        if dtype.is_float() && bitwise {
+            // Of floats it is an operation on their bits.
+            dtype = match dtype.bits() {
+                16 => DType::I16,
+                32 => DType::I32,
+                _ => DType::I64,
+            };
+            value = self.bitcast(value, Elem::Num(dtype));
+        }
+        if is_unsigned {
+            value = self.as_unsigned(value);
+        }
+        let elem = self.ty(value).elem;
+        pointer = self.bitcast(pointer, elem.pointer());
+        let operands: SmallVec<[ValueId; 3]> =
+            [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+        let kind = OpKind::AtomicRmw {
+            op,
+            mask: mask.is_some(),
+            order,
+        };
+        let ty = self.ty(value);
+        let before = self.op(kind, &operands, ty);
+        Ok(self.bitcast(before, given.elem))
+    }
+
+    /// Operations without a result that touch no tensor of the program.
+    fn effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+        match op.name.as_str() {
+            "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => self.builder.effect(OpKind::Barrier, &[]),
+            // Whether the kernel before this one has ended is not a question here.
+            "tt.grid_dependency_wait" | "tt.grid_dependency_launch" | "ttng.grid_dependency_wait" => {}
+            "llvm.intr.assume" | "tt.assume" => {
+                let [condition] = self.operands(op)?;
+                self.builder.effect(OpKind::Assume, &[condition]);
+            }
+            "tt.assert" => {
+                let [mut condition] = self.operands(op)?;
+                if self.dtype(condition) != Some(DType::I1) {
+                    let zero = self.number(0, self.ty(condition));
+                    condition = self.compare(cerith_tile::ir::CmpPredicate::Ne, condition, zero);
+                }
+                let message = op
+                    .words
+                    .iter()
+                    .find_map(Attr::text)
+                    .unwrap_or_default()
+                    .to_owned();
+                self.builder
+                    .effect(OpKind::Assert { message, mask: false }, &[condition]);
+            }
+            "tt.print" => {
+                let prefix = op
+                    .words
+                    .iter()
+                    .find_map(Attr::text)
+                    .unwrap_or_default()
+                    .to_owned();
+                let hex = op.attr("hex") == Some(&Attr::Bool(true));
+                let signs = op.attr("isSigned").and_then(Attr::ints).unwrap_or_default();
+                let mut operands = self.all(op)?;
+                for (nth, operand) in operands.iter_mut().enumerate() {
+                    if signs.get(nth) == Some(&0) {
+                        *operand = self.as_unsigned(*operand);
+                    }
+                }
+                self.builder.effect(OpKind::Print { prefix, hex }, &operands);
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(Vec::new()))
+    }
+}
+
+/// How an atomic orders programs, from its words from the `first` on: memory order, and scope. One whose scope is a block of threads
+/// orders nothing between programs.
+fn order(op: &Operation, first: usize) -> Lowered<MemoryOrder> {
+    let order = match op.word(first) {
+        Some("relaxed") => MemoryOrder::Relaxed,
+        Some("acquire") => MemoryOrder::Acquire,
+        Some("release") => MemoryOrder::Release,
+        Some("acq_rel") => MemoryOrder::AcquireRelease,
+        other => return stop(format!("the memory order {other:?} is not supported yet")),
+    };
+    match op.word(first + 1) {
+        Some("gpu" | "sys") => Ok(order),
+        Some("cta") => Ok(MemoryOrder::Relaxed),
+        other => stop(format!("the memory scope {other:?} is not supported yet")),
+    }
+}

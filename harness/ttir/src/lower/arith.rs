@@ -1,0 +1,367 @@
+//! Elementwise operations: `arith`, `math` and those of `tt`. MLIR's integers have no sign; an operation that needs one has it in its
+//! name, and its operands are taken as that here. Left out: functions of CUDA's library (`library`) and assembly (`assembly`).
+
+use cerith_tile::DType;
+use cerith_tile::ir::{
+    BinaryOp, CastKind, CmpPredicate, Elem, OpKind, Rounding, TernaryOp, Type, UnaryOp, ValueId,
+};
+
+use super::{Lowered, Lowering, stop};
+use crate::syntax::{Attr, Operation};
+
+/// How an operation takes integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Signed,
+    Unsigned,
+}
+
+const fn unsigned(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 => DType::U8,
+        DType::I16 => DType::U16,
+        DType::I32 => DType::U32,
+        DType::I64 => DType::U64,
+        other => other,
+    }
+}
+
+/// Operations of two operands that are one of the IR's.
+fn binary(name: &str) -> Option<(BinaryOp, Sign)> {
+    use BinaryOp as B;
+    use Sign::{Signed, Unsigned};
+    Some(match name {
+        "arith.addi" | "arith.addf" => (B::Add, Signed),
+        "arith.subi" | "arith.subf" => (B::Sub, Signed),
+        "arith.muli" | "arith.mulf" => (B::Mul, Signed),
+        "arith.divsi" => (B::IntDiv, Signed),
+        "arith.divui" => (B::IntDiv, Unsigned),
+        "arith.remsi" | "arith.remf" => (B::Rem, Signed),
+        "arith.remui" => (B::Rem, Unsigned),
+        "arith.andi" => (B::And, Signed),
+        "arith.ori" => (B::Or, Signed),
+        "arith.xori" => (B::Xor, Signed),
+        "arith.shli" => (B::Shl, Signed),
+        "arith.shrsi" => (B::Shr, Signed),
+        "arith.shrui" => (B::LShr, Signed),
+        "arith.minsi" | "arith.minnumf" => (B::Min, Signed),
+        "arith.maxsi" | "arith.maxnumf" => (B::Max, Signed),
+        "arith.minui" => (B::Min, Unsigned),
+        "arith.maxui" => (B::Max, Unsigned),
+        "arith.minimumf" => (B::MinPropagateNan, Signed),
+        "arith.maximumf" => (B::MaxPropagateNan, Signed),
+        "arith.divf" => (B::Div, Signed),
+        "tt.precise_divf" => (B::DivRn, Signed),
+        "tt.mulhiui" => (B::MulHi, Signed),
+        "math.powf" => (B::Pow, Signed),
+        "math.atan2" => (B::Atan2, Signed),
+        "math.copysign" => (B::CopySign, Signed),
+        _ => return None,
+    })
+}
+
+fn unary(name: &str) -> Option<UnaryOp> {
+    use UnaryOp as U;
+    Some(match name {
+        "arith.negf" => U::Neg,
+        "math.absf" | "math.absi" => U::Abs,
+        "math.floor" => U::Floor,
+        "math.ceil" => U::Ceil,
+        "math.trunc" => U::Trunc,
+        "math.round" => U::Round,
+        "math.roundeven" => U::Rint,
+        "math.sqrt" => U::Sqrt,
+        "tt.precise_sqrt" => U::SqrtRn,
+        "math.rsqrt" => U::Rsqrt,
+        "math.exp" => U::Exp,
+        "math.exp2" => U::Exp2,
+        "math.expm1" => U::Expm1,
+        "math.log" => U::Log,
+        "math.log2" => U::Log2,
+        "math.log10" => U::Log10,
+        "math.log1p" => U::Log1p,
+        "math.sin" => U::Sin,
+        "math.cos" => U::Cos,
+        "math.tan" => U::Tan,
+        "math.tanh" => U::Tanh,
+        "math.erf" => U::Erf,
+        _ => return None,
+    })
+}
+
+impl<'m> Lowering<'m> {
+    /// An elementwise operation, or a constant.
+    pub(super) fn arith(&mut self, op: &'m Operation) -> Lowered<Option<ValueId>> {
+        if let Some((kind, sign)) = binary(&op.name) {
+            let [a, b] = self.operands(op)?;
+            return self.two(kind, sign, a, b).map(Some);
+        }
+        if let Some(kind) = unary(&op.name) {
+            let [value] = self.operands(op)?;
+            let ty = self.ty(value);
+            return Ok(Some(self.op(OpKind::Unary(kind), &[value], ty)));
+        }
+        let value = match op.name.as_str() {
+            "arith.constant" => self.constant(op)?,
+            "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison" => self.poison(op)?,
+            "arith.cmpi" => {
+                let [a, b] = self.operands(op)?;
+                self.compare_integers(op.word(0).unwrap_or_default(), a, b)?
+            }
+            "arith.cmpf" => {
+                let [a, b] = self.operands(op)?;
+                self.compare_floats(op.word(0).unwrap_or_default(), a, b)?
+            }
+            "arith.select" if op.operands.len() == 3 => match self.bundle(&op.operands[1])?.len() {
+                1 => self.select(op)?,
+                _ => return Ok(None),
+            },
+            "arith.extsi" | "arith.sitofp" => self.converted(op, Sign::Signed, Sign::Signed)?,
+            "arith.extui" | "arith.uitofp" => self.converted(op, Sign::Unsigned, Sign::Signed)?,
+            "arith.fptoui" => self.converted(op, Sign::Signed, Sign::Unsigned)?,
+            "arith.trunci" | "arith.extf" | "arith.truncf" | "arith.fptosi" | "arith.index_cast" => {
+                self.converted(op, Sign::Signed, Sign::Signed)?
+            }
+            "tt.fp_to_fp" => {
+                let [value] = self.operands(op)?;
+                let ty = self.result_type(op)?;
+                let rounding = match op.attr("rounding") {
+                    None => Rounding::NearestEven,
+                    Some(Attr::Word(word)) if word == "rtne" => Rounding::NearestEven,
+                    Some(Attr::Word(word)) if word == "rtz" => Rounding::TowardZero,
+                    Some(Attr::Int(0)) => Rounding::TowardZero,
+                    Some(Attr::Int(1)) => Rounding::NearestEven,
+                    Some(other) => return stop(format!("the rounding {other:?} is not supported yet")),
+                };
+                self.cast_value(value, ty, rounding)
+            }
+            "arith.bitcast" | "tt.bitcast" | "tt.int_to_ptr" | "tt.ptr_to_int" => {
+                let [value] = self.operands(op)?;
+                let ty = self.result_type(op)?;
+                self.bitcast(value, ty.elem)
+            }
+            "math.fma" => {
+                let operands: [ValueId; 3] = self.operands(op)?;
+                let ty = self.ty(operands[0]);
+                self.op(OpKind::Ternary(TernaryOp::Fma), &operands, ty)
+            }
+            "tt.clampf" => {
+                let operands: [ValueId; 3] = self.operands(op)?;
+                let ty = self.ty(operands[0]);
+                let kind = match op.attr("propagateNan") {
+                    Some(Attr::Word(word)) if word == "all" => TernaryOp::ClampPropagateNan,
+                    Some(Attr::Word(word)) if word == "none" => TernaryOp::Clamp,
+                    other => return stop(format!("`tt.clampf` with propagateNan {other:?}")),
+                };
+                self.op(OpKind::Ternary(kind), &operands, ty)
+            }
+            "tt.extern_elementwise" => self.library(op)?,
+            "tt.elementwise_inline_asm" => self.assembly(op)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(value))
+    }
+
+    fn two(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+        let Some(dtype) = self.dtype(a) else {
+            return stop(format!("`{}` of pointers", kind.name()));
+        };
+        if dtype == DType::I1 {
+            return self.two_bits(kind, sign, a, b);
+        }
+        if sign == Sign::Signed || dtype.is_float() {
+            return Ok(self.binary(kind, a, b));
+        }
+        let wide = Elem::Num(unsigned(dtype));
+        let (a, b) = (self.bitcast(a, wide), self.bitcast(b, wide));
+        let value = self.binary(kind, a, b);
+        Ok(self.bitcast(value, Elem::Num(dtype)))
+    }
+
+    /// Of `i1`, whose true is -1 to signed operations.
+    fn two_bits(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+        let kind = match (kind, sign) {
+            (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _) => BinaryOp::Xor,
+            (BinaryOp::Mul | BinaryOp::And, _)
+            | (BinaryOp::Max, Sign::Signed)
+            | (BinaryOp::Min, Sign::Unsigned) => BinaryOp::And,
+            (BinaryOp::Or, _) | (BinaryOp::Min, Sign::Signed) | (BinaryOp::Max, Sign::Unsigned) => {
+                BinaryOp::Or
+            }
+            (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::LShr, _) => kind,
+            (BinaryOp::IntDiv | BinaryOp::Rem, _) => return self.two_numbers(kind, a, b),
+            _ => return stop(format!("`{}` of i1", kind.name())),
+        };
+        Ok(self.binary(kind, a, b))
+    }
+
+    /// A division of `i1`: of numbers whose lowest bit is what it gives, whatever the sign.
+    fn two_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+        let bits = self.ty(a);
+        let ty = bits.with_elem(Elem::Num(DType::U8));
+        let a = self.cast_value(a, ty.clone(), Rounding::NearestEven);
+        let b = self.cast_value(b, ty, Rounding::NearestEven);
+        let value = self.binary(kind, a, b);
+        Ok(self.cast_value(value, bits, Rounding::NearestEven))
+    }
+
+    pub(super) fn compare(&mut self, predicate: CmpPredicate, a: ValueId, b: ValueId) -> ValueId {
+        let ty = Self::bools(&self.ty(a));
+        self.op(OpKind::Compare(predicate), &[a, b], ty)
+    }
+
+    fn compare_integers(&mut self, predicate: &str, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+        use CmpPredicate::{Eq, Ge, Gt, Le, Lt, Ne};
+        let (predicate, sign) = match predicate {
+            "eq" => (Eq, Sign::Signed),
+            "ne" => (Ne, Sign::Signed),
+            "slt" => (Lt, Sign::Signed),
+            "sle" => (Le, Sign::Signed),
+            "sgt" => (Gt, Sign::Signed),
+            "sge" => (Ge, Sign::Signed),
+            "ult" => (Lt, Sign::Unsigned),
+            "ule" => (Le, Sign::Unsigned),
+            "ugt" => (Gt, Sign::Unsigned),
+            "uge" => (Ge, Sign::Unsigned),
+            other => return stop(format!("the comparison `{other}` is not supported yet")),
+        };
+        let Some(dtype) = self.dtype(a) else {
+            return Ok(self.compare(predicate, a, b));
+        };
+        if dtype == DType::I1 {
+            // True is 1, or -1 to a signed comparison.
+            let (a, b) = if sign == Sign::Signed { (b, a) } else { (a, b) };
+            return Ok(self.compare(predicate, a, b));
+        }
+        if sign == Sign::Signed {
+            return Ok(self.compare(predicate, a, b));
+        }
+        let wide = Elem::Num(unsigned(dtype));
+        let (a, b) = (self.bitcast(a, wide), self.bitcast(b, wide));
+        Ok(self.compare(predicate, a, b))
+    }
+
+    /// `o…` is false of a NaN, `u…` is true.
+    fn compare_floats(&mut self, predicate: &str, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+        use CmpPredicate::{Eq, Ge, Gt, Le, Lt, Ne};
+        let ty = Self::bools(&self.ty(a));
+        let not = |this: &mut Self, value| this.op(OpKind::Unary(UnaryOp::Not), &[value], ty.clone());
+        Ok(match predicate {
+            "oeq" => self.compare(Eq, a, b),
+            "ogt" => self.compare(Gt, a, b),
+            "oge" => self.compare(Ge, a, b),
+            "olt" => self.compare(Lt, a, b),
+            "ole" => self.compare(Le, a, b),
+            "une" => self.compare(Ne, a, b),
+            "one" => {
+                let (below, above) = (self.compare(Lt, a, b), self.compare(Gt, a, b));
+                self.binary(BinaryOp::Or, below, above)
+            }
+            "ueq" => {
+                let (below, above) = (self.compare(Lt, a, b), self.compare(Gt, a, b));
+                let differ = self.binary(BinaryOp::Or, below, above);
+                not(self, differ)
+            }
+            "ugt" => {
+                let other = self.compare(Le, a, b);
+                not(self, other)
+            }
+            "uge" => {
+                let other = self.compare(Lt, a, b);
+                not(self, other)
+            }
+            "ult" => {
+                let other = self.compare(Ge, a, b);
+                not(self, other)
+            }
+            "ule" => {
+                let other = self.compare(Gt, a, b);
+                not(self, other)
+            }
+            "uno" | "ord" => {
+                let (a, b) = (self.compare(Ne, a, a), self.compare(Ne, b, b));
+                let unordered = self.binary(BinaryOp::Or, a, b);
+                if predicate == "uno" {
+                    unordered
+                } else {
+                    not(self, unordered)
+                }
+            }
+            other => return stop(format!("the comparison `{other}` is not supported yet")),
+        })
+    }
+
+    fn select(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands: [ValueId; 3] = self.operands(op)?;
+        let ty = self.ty(operands[1]);
+        Ok(self.op(OpKind::Select, &operands, ty))
+    }
+
+    /// A conversion of values, `from` and `to` saying how integers are taken.
+    fn converted(&mut self, op: &Operation, from: Sign, to: Sign) -> Lowered<ValueId> {
+        let [value] = self.operands(op)?;
+        let ty = self.result_type(op)?;
+        let (Some(source), Some(target)) = (self.dtype(value), ty.elem.num()) else {
+            return stop(format!("`{}` of pointers", op.name));
+        };
+        if target == DType::I1 && source.is_int() {
+            // The lowest bit; the IR's cast asks whether the value is zero.
+            let one = self.number(1, self.ty(value));
+            let low = self.binary(BinaryOp::And, value, one);
+            return Ok(self.cast_value(low, ty, Rounding::NearestEven));
+        }
+        if source == DType::I1 && from == Sign::Signed && target != DType::I1 {
+            let wide = self.cast_value(value, ty.clone(), Rounding::NearestEven);
+            return Ok(self.op(OpKind::Unary(UnaryOp::Neg), &[wide], ty));
+        }
+        let value = if from == Sign::Unsigned {
+            self.bitcast(value, Elem::Num(unsigned(source)))
+        } else {
+            value
+        };
+        if to == Sign::Unsigned {
+            let wide = ty.with_elem(Elem::Num(unsigned(target)));
+            let value = self.cast_value(value, wide, Rounding::NearestEven);
+            return Ok(self.bitcast(value, ty.elem));
+        }
+        Ok(self.cast_value(value, ty, Rounding::NearestEven))
+    }
+
+    pub(super) fn cast_value(&mut self, value: ValueId, ty: Type, rounding: Rounding) -> ValueId {
+        if *self.builder.ty(value) == ty {
+            return value;
+        }
+        let kind = OpKind::Cast {
+            kind: CastKind::Value,
+            rounding,
+        };
+        self.op(kind, &[value], ty)
+    }
+
+    /// The same bits as another element.
+    pub(super) fn bitcast(&mut self, value: ValueId, elem: Elem) -> ValueId {
+        let ty = self.ty(value);
+        if ty.elem == elem {
+            return value;
+        }
+        let kind = OpKind::Cast {
+            kind: CastKind::Bits,
+            rounding: Rounding::NearestEven,
+        };
+        self.op(kind, &[value], ty.with_elem(elem))
+    }
+
+    /// A value, its integers taken as unsigned.
+    pub(super) fn as_unsigned(&mut self, value: ValueId) -> ValueId {
+        match self.dtype(value) {
+            Some(dtype) => self.bitcast(value, Elem::Num(unsigned(dtype))),
+            None => value,
+        }
+    }
+
+    /// A scalar integer as an `i64`.
+    pub(super) fn wide(&mut self, value: ValueId) -> ValueId {
+        let ty = self.ty(value).with_elem(Elem::Num(DType::I64));
+        self.cast_value(value, ty, Rounding::NearestEven)
+    }
+}

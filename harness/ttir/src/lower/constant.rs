@@ -1,0 +1,52 @@
+//! Constants. Left out: those whose lanes differ, which Triton does not make.
+
+use cerith_tile::ir::{Elem, OpKind, Rounding, Type, ValueId};
+use cerith_tile::numeric;
+
+use super::{Lowered, Lowering, stop};
+use crate::syntax::{Attr, Operation};
+
+impl Lowering<'_> {
+    /// `arith.constant`, `ub.poison`, `llvm.mlir.undef` and the like.
+    pub(super) fn constant(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let attr = op.words.first().or_else(|| op.attr("value"));
+        let Some(attr) = attr else {
+            return stop("a constant without a value");
+        };
+        // `true` has no type behind it.
+        let ty = match (op.result_types().first(), attr) {
+            (None, Attr::Bool(_)) => Type::num(cerith_tile::DType::I1),
+            _ => self.result_type(op)?,
+        };
+        let bits = bits(attr, ty.elem)?;
+        Ok(self.builder.constant(bits, ty))
+    }
+
+    pub(super) fn poison(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let ty = self.result_type(op)?;
+        Ok(self.op(OpKind::Poison, &[], ty))
+    }
+}
+
+/// The bits of a value in every lane.
+fn bits(attr: &Attr, elem: Elem) -> Lowered<u64> {
+    let dtype = elem.num();
+    match (attr, dtype) {
+        (Attr::Dense(inner), _) => match &**inner {
+            Attr::List(items) => match items.as_slice() {
+                [first, rest @ ..] if rest.iter().all(|item| item == first) => {
+                    bits(&Attr::Dense(Box::new(first.clone())), elem)
+                }
+                _ => stop("a constant whose lanes differ"),
+            },
+            inner => bits(inner, elem),
+        },
+        (Attr::Bool(flag), Some(dtype)) if dtype.is_int() => Ok(u64::from(*flag)),
+        (Attr::Int(number), Some(dtype)) if dtype.is_int() => Ok(numeric::encode_int(dtype, *number)),
+        (Attr::Bits(bits), Some(_)) => Ok(*bits as u64),
+        (Attr::Float(number), Some(dtype)) if dtype.is_float() => {
+            Ok(numeric::encode(dtype, *number, Rounding::NearestEven))
+        }
+        _ => stop(format!("a constant {attr:?} of {elem}")),
+    }
+}

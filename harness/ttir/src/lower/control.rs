@@ -1,0 +1,244 @@
+//! Loops, conditions and calls. A call is inlined: Triton has no recursion. Left out: branches between blocks (`flow`).
+
+use cerith_tile::ir::{OpKind, Type, ValueId};
+
+use super::flow::Ends;
+use super::{Bundle, Lowered, Lowering, Scope, stop};
+use crate::syntax::{Attr, Operation, Region};
+
+impl<'m> Lowering<'m> {
+    pub(super) fn control(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+        Ok(Some(match op.name.as_str() {
+            "scf.for" => self.counted(op)?,
+            "scf.if" => self.conditional(op)?,
+            "scf.while" => self.repeated(op)?,
+            "scf.execute_region" => match op.regions.as_slice() {
+                [region] => self.region_of(region, Vec::new(), Ends::Region)?,
+                _ => return stop("`scf.execute_region` without a region"),
+            },
+            "tt.call" => self.inlined(op)?,
+            "arith.select" => self.chosen(op)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn types(&self, bundles: &[Bundle]) -> Vec<Type> {
+        bundles.iter().flatten().map(|&value| self.ty(value)).collect()
+    }
+
+    /// What the local memory holds that was there when these were the carried values, memory last.
+    fn held(&self, initial: &[Bundle]) -> Bundle {
+        let count = initial.last().map_or(0, |memories| memories.len());
+        self.memories.iter().take(count).copied().collect()
+    }
+
+    /// The results, once the last of them is what local memory holds.
+    fn without_memory(&mut self, mut results: Vec<Bundle>) -> Vec<Bundle> {
+        self.memories = results.pop().unwrap_or_default();
+        results
+    }
+
+    /// New values of the types of these.
+    fn like(&mut self, bundles: &[Bundle]) -> Vec<Bundle> {
+        bundles
+            .iter()
+            .map(|bundle| {
+                bundle
+                    .iter()
+                    .map(|&value| {
+                        let ty = self.ty(value);
+                        self.builder.value(ty)
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// Values in the groups of these bundles.
+    fn grouped(flat: impl IntoIterator<Item = ValueId>, shape: &[Bundle]) -> Vec<Bundle> {
+        let mut flat = flat.into_iter();
+        shape
+            .iter()
+            .map(|bundle| flat.by_ref().take(bundle.len()).collect())
+            .collect()
+    }
+
+    /// `scf.for %i = %lower to %upper step %step iter_args(…)`.
+    fn counted(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        let ([counter, carried @ ..], [region]) = (op.bindings.as_slice(), op.regions.as_slice()) else {
+            return stop("`scf.for` without a counter and a region");
+        };
+        if op.has_word("unsigned") {
+            return stop("`scf.for unsigned` is not supported yet");
+        }
+        let [lower, upper, step] = [self.operand(op, 0)?, self.operand(op, 1)?, self.operand(op, 2)?];
+        let mut initial = self.values(op.operands.get(3..).unwrap_or_default())?;
+        if initial.len() != carried.len() {
+            return stop("`scf.for` that carries other values than it is given");
+        }
+        // What local memory holds is carried last.
+        initial.push(self.memories.clone());
+        let number = self.ty(lower);
+        let index = self.builder.value(number);
+        let inside = self.like(&initial);
+        let args: Vec<ValueId> = std::iter::once(index)
+            .chain(inside.iter().flatten().copied())
+            .collect();
+        self.builder.open_block(&args);
+        let since = self.scope.hidden.len();
+        self.define(counter, 0, Bundle::from_slice(&[index]));
+        self.memories = inside.last().cloned().unwrap_or_default();
+        for (name, bundle) in carried.iter().zip(inside) {
+            self.define(name, 0, bundle);
+        }
+        let mut yields = self.region_of(region, Vec::new(), Ends::Region)?;
+        self.forget(since);
+        yields.push(self.held(&initial));
+        let yields: Vec<ValueId> = yields.into_iter().flatten().collect();
+        let body = self.builder.close_block(&yields);
+        let types = self.types(&initial);
+        let operands: Vec<ValueId> = [lower, upper, step]
+            .into_iter()
+            .chain(initial.iter().flatten().copied())
+            .collect();
+        let results = self.builder.op_multi(OpKind::For { body }, &operands, &types);
+        Ok(self.without_memory(Self::grouped(results, &initial)))
+    }
+
+    /// `scf.if`.
+    fn conditional(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        let [condition] = self.operands(op)?;
+        let (then_region, else_region): (&Region, Option<&Region>) = match op.regions.as_slice() {
+            [one] => (one, None),
+            [one, other] => (one, Some(other)),
+            _ => return stop("`scf.if` without a region"),
+        };
+        let before = self.memories.clone();
+        self.builder.open_block(&[]);
+        let mut yields = self.region_of(then_region, Vec::new(), Ends::Region)?;
+        yields.push(self.memories[..before.len()].into());
+        self.memories.clone_from(&before);
+        let flat: Vec<ValueId> = yields.iter().flatten().copied().collect();
+        let types = self.types(&yields);
+        let then_block = self.builder.close_block(&flat);
+        self.builder.open_block(&[]);
+        let mut other = match else_region {
+            Some(region) => self.region_of(region, Vec::new(), Ends::Region)?,
+            None => Vec::new(),
+        };
+        other.push(self.memories[..before.len()].into());
+        let flat: Vec<ValueId> = other.into_iter().flatten().collect();
+        let else_block = self.builder.close_block(&flat);
+        let kind = OpKind::If {
+            then_block,
+            else_block,
+        };
+        let results = self.builder.op_multi(kind, &[condition], &types);
+        Ok(self.without_memory(Self::grouped(results, &yields)))
+    }
+
+    /// `scf.while (…) : … { … scf.condition(…) … } do { … }`.
+    fn repeated(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        let [test, body] = op.regions.as_slice() else {
+            return stop("`scf.while` without two regions");
+        };
+        let [block] = test.blocks.as_slice() else {
+            return stop("`scf.while` with branches in its test");
+        };
+        let Some((condition, ops)) = block.ops.split_last() else {
+            return stop("`scf.while` without a test");
+        };
+        let mut initial = self.values(&op.operands)?;
+        initial.push(self.memories.clone());
+        let mut inside = self.like(&initial);
+        let args: Vec<ValueId> = inside.iter().flatten().copied().collect();
+        self.builder.open_block(&args);
+        let since = self.scope.hidden.len();
+        let names = if op.bindings.is_empty() {
+            block.args.iter().map(|arg| arg.name.as_str()).collect()
+        } else {
+            op.bindings.iter().map(String::as_str).collect::<Vec<_>>()
+        };
+        self.memories = inside.pop().unwrap_or_default();
+        if names.len() != inside.len() || condition.name != "scf.condition" {
+            return stop("`scf.while` that carries other values than it is given");
+        }
+        for (name, bundle) in names.into_iter().zip(inside) {
+            self.define(name, 0, bundle);
+        }
+        for op in ops {
+            self.deeper(|this| this.operation(op))?;
+        }
+        let flag = self.operand(condition, 0)?;
+        let mut passed = self.values(condition.operands.get(1..).unwrap_or_default())?;
+        passed.push(self.held(&initial));
+        let yields: Vec<ValueId> = std::iter::once(flag)
+            .chain(passed.iter().flatten().copied())
+            .collect();
+        let types = self.types(&passed);
+        self.forget(since);
+        let before = self.builder.close_block(&yields);
+        let mut taken = self.like(&passed);
+        let args: Vec<ValueId> = taken.iter().flatten().copied().collect();
+        self.builder.open_block(&args);
+        self.memories = taken.pop().unwrap_or_default();
+        let mut yields = self.region_of(body, taken, Ends::Region)?;
+        yields.push(self.held(&initial));
+        let yields: Vec<ValueId> = yields.into_iter().flatten().collect();
+        let after = self.builder.close_block(&yields);
+        let operands: Vec<ValueId> = initial.into_iter().flatten().collect();
+        let results = self
+            .builder
+            .op_multi(OpKind::While { before, after }, &operands, &types);
+        Ok(self.without_memory(Self::grouped(results, &passed)))
+    }
+
+    /// `tt.call`.
+    fn inlined(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        let name = op.words.iter().find_map(|attr| match attr {
+            Attr::Symbol(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let name = name.or_else(|| op.attr("callee").and_then(Attr::text));
+        let Some(&func) = name.and_then(|name| self.functions.get(name)) else {
+            return stop(format!(
+                "a call of `{}`, which is not there",
+                name.unwrap_or_default()
+            ));
+        };
+        let args = self.values(&op.operands)?;
+        if func.args.len() != args.len() {
+            return stop(format!("a call of `{}` with {} arguments", func.name, args.len()));
+        }
+        let scope = std::mem::replace(&mut self.scope, Scope::default());
+        let at = self.builder.loc();
+        let caller = self.places.caller.replace(at);
+        for (arg, value) in func.args.iter().zip(&args) {
+            self.define(&arg.name, 0, value.clone());
+        }
+        // The entry block of a function has its arguments in the head.
+        let results = self.region_of(&func.body, Vec::new(), Ends::Function);
+        self.places.caller = caller;
+        self.scope = scope;
+        self.builder.set_loc(at);
+        results
+    }
+
+    /// `arith.select` of values with parts.
+    fn chosen(&mut self, op: &Operation) -> Lowered<Vec<Bundle>> {
+        let condition = self.operand(op, 0)?;
+        let [_, one, other] = op.operands.as_slice() else {
+            return stop("`arith.select` of other than three operands");
+        };
+        let (one, other) = (self.bundle(one)?, self.bundle(other)?);
+        if one.len() != other.len() {
+            return stop("`arith.select` of values with different parts");
+        }
+        let mut parts = Bundle::new();
+        for (&a, &b) in one.iter().zip(&other) {
+            let ty = self.ty(a);
+            parts.push(self.op(OpKind::Select, &[condition, a, b], ty));
+        }
+        Ok(vec![parts])
+    }
+}

@@ -1,0 +1,267 @@
+//! Matrix products. A scaled one becomes what Triton's compiler makes of it where the hardware has none (`DecomposeScaledBlocked.cpp`):
+//! operands widened to bf16, or to f16 where one of them is, times their scales, and a product.
+//! Left out: products of tensor memory, which only Blackwell has.
+
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Rounding, Shape, Type, ValueId};
+use cerith_tile::numeric;
+
+use super::{Bundle, Lowered, Lowering, stop};
+use crate::syntax::{Attr, Operation};
+
+/// One side of a scaled product.
+struct Side<'a> {
+    value: ValueId,
+    scale: Option<ValueId>,
+    format: &'a str,
+    /// Whether four-bit numbers are packed along the inner dimension.
+    k_pack: bool,
+    /// Whether the inner dimension is the last.
+    is_left: bool,
+}
+
+impl<'m> Lowering<'m> {
+    pub(super) fn dot(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+        let value = match op.name.as_str() {
+            "tt.dot" => self.product(op)?,
+            "tt.dot_scaled" => self.scaled_product(op)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(vec![Bundle::from_slice(&[value])]))
+    }
+
+    /// `a, b, accumulator`; of more than 3 dimensions, the outer ones as one.
+    pub(super) fn product(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let operands: [ValueId; 3] = self.operands(op)?;
+        self.multiplied(op, operands)
+    }
+
+    /// The product of these, as an operation says. Its attributes are words, or numbers in its generic form.
+    pub(super) fn multiplied(&mut self, op: &Operation, operands: [ValueId; 3]) -> Lowered<ValueId> {
+        let ty = self.ty(operands[2]);
+        let precision = op.attr("inputPrecision");
+        let precision = match (precision.and_then(Attr::text), precision.and_then(Attr::int)) {
+            (Some("tf32"), _) | (_, Some(0)) => InputPrecision::Tf32,
+            (Some("tf32x3"), _) | (_, Some(1)) => InputPrecision::Tf32x3,
+            // What is not printed is the default.
+            (None, None) | (Some("ieee"), _) | (_, Some(2)) => InputPrecision::Ieee,
+            (Some("bf16x3"), _) | (_, Some(3)) => InputPrecision::Bf16x3,
+            (Some("bf16x6"), _) | (_, Some(4)) => InputPrecision::Bf16x6,
+            _ => return stop(format!("the precision {precision:?} is not supported yet")),
+        };
+        let imprecise = op.attr("maxNumImpreciseAcc").and_then(Attr::int).unwrap_or(0);
+        let kind = OpKind::Dot {
+            precision,
+            max_imprecise: u32::try_from(imprecise).unwrap_or(0),
+        };
+        if ty.shape.len() <= 3 {
+            return Ok(self.op(kind, &operands, ty));
+        }
+        let mut flat = operands;
+        for value in &mut flat {
+            let ty = self.ty(*value);
+            let (outer, inner) = ty.shape.split_at(ty.shape.len().saturating_sub(2));
+            let shape: Shape = std::iter::once(outer.iter().product())
+                .chain(inner.iter().copied())
+                .collect();
+            *value = self.op(
+                OpKind::Reshape { reorder: false },
+                &[*value],
+                Type::block(ty.elem, shape),
+            );
+        }
+        let product = self.ty(flat[2]);
+        let value = self.op(kind, &flat, product);
+        Ok(self.op(OpKind::Reshape { reorder: false }, &[value], ty))
+    }
+
+    fn scaled_product(&mut self, op: &Operation) -> Lowered<ValueId> {
+        // `a [scale s], b [scale t], accumulator`.
+        let scaled_at = |before: usize| {
+            op.words
+                .iter()
+                .zip(&op.words_at)
+                .any(|(word, &at)| at == before && matches!(word, Attr::Word(word) if word == "scale"))
+        };
+        let operands = self.all(op)?;
+        let mut rest = operands.iter().copied();
+        let mut read = 0;
+        let mut sides = Vec::with_capacity(2);
+        for (name, pack, is_left) in [("lhs", "lhs_k_pack", true), ("rhs", "rhs_k_pack", false)] {
+            let Some(value) = rest.next() else {
+                return stop("a scaled product without operands");
+            };
+            read += 1;
+            let scale = if scaled_at(read) { rest.next() } else { None };
+            read += usize::from(scale.is_some());
+            sides.push(Side {
+                value,
+                scale,
+                format: op.attr(name).and_then(Attr::text).unwrap_or_default(),
+                k_pack: op.attr(pack) != Some(&Attr::Bool(false)),
+                is_left,
+            });
+        }
+        let (Some(accumulator), None, [left, right]) = (rest.next(), rest.next(), sides.as_slice()) else {
+            return stop("a scaled product of other operands than known");
+        };
+        let fast = op.attr("fastMath") == Some(&Attr::Bool(true));
+        let half = [left, right].iter().any(|side| side.format == "fp16");
+        let wide = if half { DType::F16 } else { DType::BF16 };
+        let left_value = self.widened(left, wide)?;
+        let right_value = self.widened(right, wide)?;
+        let a = self.scaled(left, left_value, wide, fast)?;
+        let b = self.scaled(right, right_value, wide, fast)?;
+        let kind = OpKind::Dot {
+            precision: InputPrecision::Ieee,
+            max_imprecise: 0,
+        };
+        let ty = self.ty(accumulator);
+        Ok(self.op(kind, &[a, b, accumulator], ty))
+    }
+
+    fn cast_to(&mut self, value: ValueId, dtype: DType) -> ValueId {
+        let ty = self.ty(value).with_elem(Elem::Num(dtype));
+        self.cast_value(value, ty, Rounding::NearestEven)
+    }
+
+    fn widened(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
+        let dtype = match side.format {
+            "e2m1" => return self.unpacked(side, wide),
+            "e4m3" => DType::F8E4NV,
+            "e5m2" => DType::F8E5,
+            "bf16" => DType::BF16,
+            "fp16" => DType::F16,
+            other => return stop(format!("a scaled product of `{other}` is not supported yet")),
+        };
+        let value = self.bitcast(side.value, Elem::Num(dtype));
+        Ok(self.cast_to(value, wide))
+    }
+
+    /// Two numbers of four bits in each byte, the first in the low half.
+    fn unpacked(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
+        let bytes = self.bitcast(side.value, Elem::Num(DType::U8));
+        let ty = self.ty(bytes);
+        let mask = self.number(0xf, ty.clone());
+        let low = self.binary(BinaryOp::And, bytes, mask);
+        let four = self.number(4, ty.clone());
+        let high = self.binary(BinaryOp::LShr, bytes, four);
+        let (low, high) = (self.four_bits(low), self.four_bits(high));
+        let rank = ty.shape.len();
+        if rank < 2 {
+            return stop("a scaled product of vectors");
+        }
+        let mut shape = ty.shape.clone();
+        shape.push(2);
+        let elem = Elem::Num(DType::F16);
+        let mut both = self.op(OpKind::Join, &[low, high], Type::block(elem, shape.clone()));
+        let is_last = side.k_pack == side.is_left;
+        if !is_last {
+            let mut order: Shape = (0..=rank).collect();
+            order.swap(rank - 1, rank);
+            shape.swap(rank - 1, rank);
+            both = self.op(OpKind::Trans { order }, &[both], Type::block(elem, shape));
+        }
+        let mut packed = ty.shape;
+        packed[if is_last { rank - 1 } else { rank - 2 }] *= 2;
+        let value = self.op(
+            OpKind::Reshape { reorder: false },
+            &[both],
+            Type::block(elem, packed),
+        );
+        Ok(self.cast_to(value, wide))
+    }
+
+    /// The bits of e2m1 as f16, whose exponent is then 14 too low.
+    fn four_bits(&mut self, value: ValueId) -> ValueId {
+        let value = self.cast_to(value, DType::U16);
+        let ty = self.ty(value);
+        let field = |this: &mut Self, mask, shift| {
+            let mask = this.number(mask, ty.clone());
+            let shift = this.number(shift, ty.clone());
+            let field = this.binary(BinaryOp::And, value, mask);
+            this.binary(BinaryOp::Shl, field, shift)
+        };
+        let (sign, magnitude) = (field(self, 8, 12), field(self, 7, 9));
+        let bits = self.binary(BinaryOp::Or, sign, magnitude);
+        let small = self.bitcast(bits, Elem::Num(DType::F16));
+        let factor = numeric::encode(DType::F16, 16384.0, Rounding::NearestEven);
+        let factor = self.builder.constant(factor, ty.with_elem(Elem::Num(DType::F16)));
+        self.binary(BinaryOp::Mul, small, factor)
+    }
+
+    /// The operand times its scales, each of which is for a group along the inner dimension.
+    fn scaled(&mut self, side: &Side<'_>, value: ValueId, wide: DType, fast: bool) -> Lowered<ValueId> {
+        let Some(scale) = side.scale else {
+            return Ok(value);
+        };
+        let ty = self.ty(value);
+        let rank = ty.shape.len();
+        let own = self.ty(scale).shape;
+        // Scales lie along the last dimension on both sides.
+        let mut spread = ty.shape.clone();
+        if !side.is_left {
+            spread.swap(rank - 2, rank - 1);
+        }
+        let (Some(&inner), Some(&groups)) = (spread.last(), own.last()) else {
+            return stop("a scaled product of scalars");
+        };
+        if own.len() != rank || groups == 0 || inner % groups != 0 {
+            return stop("a scaled product whose scales do not fit");
+        }
+        let factors = match self.dtype(scale) {
+            Some(DType::F8E4NV) => self.cast_to(scale, wide),
+            Some(DType::I8) => self.exponents(scale, wide, fast),
+            _ => return stop("a scaled product with scales of another type"),
+        };
+        let elem = Elem::Num(wide);
+        let mut column = own.clone();
+        column.push(1);
+        let factors = self.op(
+            OpKind::Reshape { reorder: false },
+            &[factors],
+            Type::block(elem, column),
+        );
+        let mut repeated = own;
+        repeated.push(inner / groups);
+        let factors = self.op(OpKind::Broadcast, &[factors], Type::block(elem, repeated));
+        let mut factors = self.op(
+            OpKind::Reshape { reorder: false },
+            &[factors],
+            Type::block(elem, spread),
+        );
+        if !side.is_left {
+            let mut order: Shape = (0..rank).collect();
+            order.swap(rank - 2, rank - 1);
+            factors = self.op(OpKind::Trans { order }, &[factors], ty.clone());
+        }
+        Ok(self.binary(BinaryOp::Mul, value, factors))
+    }
+
+    /// e8m0 bytes as a float: `2^(byte - 127)`, and NaN for 255. With fast math, that NaN is not promised.
+    fn exponents(&mut self, scale: ValueId, wide: DType, fast: bool) -> ValueId {
+        let bytes = self.bitcast(scale, Elem::Num(DType::U8));
+        let bits = self.cast_to(bytes, DType::U16);
+        let ty = self.ty(bits);
+        let seven = self.number(7, ty.clone());
+        let power = self.binary(BinaryOp::Shl, bits, seven);
+        // 2^-127 is a subnormal number of bf16.
+        let least = self.number(0x40, ty.clone());
+        let power = self.binary(BinaryOp::Max, power, least);
+        let mut power = self.bitcast(power, Elem::Num(DType::BF16));
+        if wide != DType::BF16 {
+            let whole = self.cast_to(power, DType::F32);
+            power = self.cast_to(whole, wide);
+        }
+        let all = self.number(255, ty.clone());
+        let special = self.compare(CmpPredicate::Eq, bits, all);
+        let ty = ty.with_elem(Elem::Num(wide));
+        let nan = if fast {
+            self.op(OpKind::Poison, &[], ty.clone())
+        } else {
+            let bits = numeric::encode(wide, f64::NAN, Rounding::NearestEven);
+            self.builder.constant(bits, ty.clone())
+        };
+        self.op(OpKind::Select, &[special, nan, power], ty)
+    }
+}

@@ -1,0 +1,283 @@
+//! Regions and functions: blocks with branches between them become `if`s, and what a function returns is what its call is. Branches
+//! never go back: Triton's loops are operations. Left out: operations that hold regions (`control`, `reduce`).
+
+use cerith_tile::ir::{Block, OpKind, Type, ValueId};
+use rustc_hash::FxHashMap;
+
+use super::{Bundle, Lowered, Lowering, stop};
+use crate::syntax::{Operand, Operation, Region};
+
+/// What ends a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// `tt.return`.
+    Function,
+    /// `scf.yield`, `tt.reduce.return` and the like.
+    Region,
+}
+
+/// The most blocks of a region: which of them every way goes through is found with a table of all pairs.
+const MOST_BLOCKS: usize = 1024;
+
+/// The blocks of a region, and where they lead.
+struct Graph<'m> {
+    region: &'m Region,
+    labels: FxHashMap<&'m str, usize>,
+    /// The nearest block that every way from a block goes through; none: the region's end.
+    joins: Vec<Option<usize>>,
+    ends: Ends,
+}
+
+/// How a run of blocks ended.
+enum Ended {
+    /// The region ends with these values.
+    Done(Vec<Bundle>),
+    /// The block that was to be reached is, with these values.
+    Reached(Vec<Bundle>),
+}
+
+impl<'m> Graph<'m> {
+    fn new(region: &'m Region, ends: Ends) -> Lowered<Self> {
+        if region.blocks.len() > MOST_BLOCKS {
+            return stop(format!("a region with more than {MOST_BLOCKS} blocks"));
+        }
+        let labels: FxHashMap<&str, usize> = region
+            .blocks
+            .iter()
+            .enumerate()
+            .map(|(at, block)| (block.label.as_str(), at))
+            .collect();
+        let mut graph = Self {
+            region,
+            labels,
+            joins: Vec::new(),
+            ends,
+        };
+        if region.blocks.len() > 1 {
+            graph.joins = graph.nearest_joins()?;
+        }
+        Ok(graph)
+    }
+
+    fn target(&self, label: &str) -> Lowered<usize> {
+        match self.labels.get(label) {
+            Some(&at) => Ok(at),
+            None => stop(format!("there is no block `^{label}`")),
+        }
+    }
+
+    /// Of each block, the nearest that every way from it goes through: its immediate post-dominator.
+    fn nearest_joins(&self) -> Lowered<Vec<Option<usize>>> {
+        let count = self.region.blocks.len();
+        let mut after = Vec::with_capacity(count);
+        for block in &self.region.blocks {
+            let mut targets = Vec::new();
+            if let Some(op) = block.ops.last() {
+                for (label, _) in &op.successors {
+                    targets.push(self.target(label).map_err(|stop| stop.within(op.at))?);
+                }
+            }
+            after.push(targets);
+        }
+        // A block's set: the blocks on every way from it. Without loops, a block is settled once those after it are.
+        let words = count.div_ceil(64);
+        let mut through = vec![vec![u64::MAX; words]; count];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in (0..count).rev() {
+                let mut set = match after[at].as_slice() {
+                    [] => vec![0; words],
+                    [first, rest @ ..] => {
+                        let mut set = through[*first].clone();
+                        for &other in rest {
+                            for (word, other) in set.iter_mut().zip(&through[other]) {
+                                *word &= other;
+                            }
+                        }
+                        set
+                    }
+                };
+                set[at / 64] |= 1 << (at % 64);
+                if set != through[at] {
+                    through[at] = set;
+                    changed = true;
+                }
+            }
+        }
+        let size = |at: usize| through[at].iter().map(|word| word.count_ones()).sum::<u32>();
+        Ok((0..count)
+            .map(|at| {
+                (0..count)
+                    .filter(|&other| other != at && through[at][other / 64] >> (other % 64) & 1 == 1)
+                    .max_by_key(|&other| size(other))
+            })
+            .collect())
+    }
+}
+
+impl<'m> Lowering<'m> {
+    /// Lowers a region in place, its entry taking these values; what it ends with.
+    pub(super) fn region_of(
+        &mut self,
+        region: &'m Region,
+        args: Vec<Bundle>,
+        ends: Ends,
+    ) -> Lowered<Vec<Bundle>> {
+        let graph = Graph::new(region, ends)?;
+        let since = self.scope.hidden.len();
+        let ended = self.deeper(|this| this.blocks(&graph, 0, args, None))?;
+        self.forget(since);
+        match ended {
+            Ended::Done(values) => Ok(values),
+            Ended::Reached(_) => stop("a region that ends at a block"),
+        }
+    }
+
+    /// Lowers a block and those after it, up to the end or to the block `until`.
+    fn blocks(
+        &mut self,
+        graph: &Graph<'m>,
+        mut at: usize,
+        mut args: Vec<Bundle>,
+        until: Option<usize>,
+    ) -> Lowered<Ended> {
+        // Without loops, no block comes twice.
+        for _ in 0..=graph.region.blocks.len() {
+            if Some(at) == until {
+                return Ok(Ended::Reached(args));
+            }
+            let Some(block) = graph.region.blocks.get(at) else {
+                return stop("a region without blocks");
+            };
+            if block.args.len() != args.len() {
+                return stop(format!(
+                    "a block takes {} values and gets {}",
+                    block.args.len(),
+                    args.len()
+                ));
+            }
+            for (arg, value) in block.args.iter().zip(args) {
+                self.define(&arg.name, 0, value);
+            }
+            let Some((last, ops)) = block.ops.split_last() else {
+                // Regions without results are printed without their `scf.yield`.
+                return Ok(Ended::Done(Vec::new()));
+            };
+            for op in ops {
+                self.operation(op)?;
+            }
+            match self
+                .last(graph, last, at, until)
+                .map_err(|stop| stop.within(last.at))?
+            {
+                Next::Ended(ended) => return Ok(ended),
+                Next::Block(next, values) => (at, args) = (next, values),
+            }
+        }
+        stop("branches that go back are not supported yet")
+    }
+
+    /// Lowers the last operation of a block.
+    fn last(
+        &mut self,
+        graph: &Graph<'m>,
+        op: &'m Operation,
+        at: usize,
+        until: Option<usize>,
+    ) -> Lowered<Next> {
+        let is_end = match graph.ends {
+            Ends::Function => op.name == "tt.return",
+            Ends::Region => matches!(
+                op.name.as_str(),
+                "scf.yield"
+                    | "tt.reduce.return"
+                    | "tt.scan.return"
+                    | "tt.map_elementwise.return"
+                    | "ttg.warp_return"
+            ),
+        };
+        if is_end {
+            return Ok(Next::Ended(Ended::Done(self.values(&op.operands)?)));
+        }
+        match (op.name.as_str(), op.successors.as_slice()) {
+            ("cf.br", [(label, operands)]) => Ok(Next::Block(graph.target(label)?, self.values(operands)?)),
+            ("cf.cond_br", [one, other]) => {
+                self.places.enter(&mut self.builder, &op.place, op.at);
+                let condition = self.operand(op, 0)?;
+                self.branch(graph, condition, [one, other], at, until)
+            }
+            _ => {
+                self.operation(op)?;
+                Ok(Next::Ended(Ended::Done(Vec::new())))
+            }
+        }
+    }
+
+    /// Two ways, up to where they meet.
+    fn branch(
+        &mut self,
+        graph: &Graph<'m>,
+        condition: ValueId,
+        ways: [&'m (String, Vec<Operand>); 2],
+        at: usize,
+        until: Option<usize>,
+    ) -> Lowered<Next> {
+        let join = graph.joins.get(at).copied().flatten();
+        let mut blocks: Vec<Block> = Vec::with_capacity(2);
+        let mut results: Option<Vec<Vec<Type>>> = None;
+        let before = self.memories.clone();
+        for (label, operands) in ways {
+            let target = graph.target(label)?;
+            let values = self.values(operands)?;
+            self.memories.clone_from(&before);
+            self.builder.open_block(&[]);
+            let since = self.scope.hidden.len();
+            let ended = self.deeper(|this| this.blocks(graph, target, values, join.or(until)))?;
+            let mut values = match (ended, join.or(until)) {
+                (Ended::Done(values), None) | (Ended::Reached(values), Some(_)) => values,
+                _ => return stop("two ways of which one ends and the other does not"),
+            };
+            values.push(self.memories[..before.len()].into());
+            let types: Vec<Vec<Type>> = values
+                .iter()
+                .map(|bundle| bundle.iter().map(|&value| self.ty(value)).collect())
+                .collect();
+            self.forget(since);
+            let flat: Vec<ValueId> = values.into_iter().flatten().collect();
+            blocks.push(self.builder.close_block(&flat));
+            if results.get_or_insert_with(|| types.clone()) != &types {
+                return stop("two ways that end with values of different types");
+            }
+        }
+        let shape = results.unwrap_or_default();
+        let (Some(else_block), Some(then_block)) = (blocks.pop(), blocks.pop()) else {
+            return stop("a branch without ways");
+        };
+        let types: Vec<Type> = shape.iter().flatten().cloned().collect();
+        let kind = OpKind::If {
+            then_block,
+            else_block,
+        };
+        let mut flat = self.builder.op_multi(kind, &[condition], &types).into_iter();
+        let mut values: Vec<Bundle> = shape
+            .iter()
+            .map(|parts| flat.by_ref().take(parts.len()).collect())
+            .collect();
+        self.memories = values.pop().unwrap_or_default();
+        Ok(match join.or(until) {
+            Some(join) => Next::Block(join, values),
+            None => Next::Ended(Ended::Done(values)),
+        })
+    }
+
+    pub(super) fn values(&self, operands: &[Operand]) -> Lowered<Vec<Bundle>> {
+        operands.iter().map(|operand| self.bundle(operand)).collect()
+    }
+}
+
+/// Where control goes behind a block.
+enum Next {
+    Ended(Ended),
+    Block(usize, Vec<Bundle>),
+}

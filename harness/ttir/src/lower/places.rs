@@ -1,0 +1,125 @@
+//! Where operations came from: lines of Python that `loc` names, through calls, else lines of the MLIR.
+//! Left out: names of values, of which `loc` only knows those of arguments.
+
+use std::sync::Arc;
+
+use cerith_tile::ir::{Builder, LocId};
+use cerith_tile::source::{SourceFile, SourceId, Span};
+use rustc_hash::FxHashMap;
+
+use super::Origin;
+use crate::syntax::{Module, Place};
+
+/// How long a chain of aliases and names is followed.
+const DEEPEST: usize = 64;
+
+pub(super) struct Places<'m> {
+    table: FxHashMap<&'m str, &'m Place>,
+    files: Vec<(String, Arc<SourceFile>)>,
+    /// Files that were pointed into.
+    added: FxHashMap<String, SourceId>,
+    first_column: u32,
+    text: SourceId,
+    /// The places that are registered.
+    known: FxHashMap<(Span, Option<LocId>), LocId>,
+    /// The call that is being inlined.
+    pub(super) caller: Option<LocId>,
+}
+
+impl<'m> Places<'m> {
+    pub fn new(module: &'m Module, origin: &Origin<'_>, text: SourceId) -> Self {
+        Self {
+            table: module
+                .places
+                .iter()
+                .map(|(name, place)| (name.as_str(), place))
+                .collect(),
+            files: origin.files.to_vec(),
+            added: FxHashMap::default(),
+            first_column: origin.first_column,
+            text,
+            known: FxHashMap::default(),
+            caller: None,
+        }
+    }
+
+    /// Makes this the place of the operations that follow; the place before it.
+    pub fn enter(&mut self, builder: &mut Builder, place: &'m Place, at: usize) -> LocId {
+        let found = self.resolve(builder, place, self.caller, 0).or(self.caller);
+        let loc = found.unwrap_or_else(|| {
+            let span = Span::new(self.text, at as u32, at as u32);
+            self.register(builder, span, None)
+        });
+        builder.set_loc(loc)
+    }
+
+    fn register(&mut self, builder: &mut Builder, span: Span, caller: Option<LocId>) -> LocId {
+        *self
+            .known
+            .entry((span, caller))
+            .or_insert_with(|| builder.add_loc(span, caller))
+    }
+
+    /// The place in files that are there; of a place in none, the call that it was inlined at.
+    fn resolve(
+        &mut self,
+        builder: &mut Builder,
+        place: &'m Place,
+        caller: Option<LocId>,
+        depth: usize,
+    ) -> Option<LocId> {
+        if depth > DEEPEST {
+            return None;
+        }
+        match place {
+            Place::Unknown => None,
+            Place::Alias(name) => {
+                let place = *self.table.get(name.as_str())?;
+                self.resolve(builder, place, caller, depth + 1)
+            }
+            Place::Named(_, inner) => self.resolve(builder, inner, caller, depth + 1),
+            Place::Fused(places) => places
+                .iter()
+                .find_map(|place| self.resolve(builder, place, caller, depth + 1)),
+            Place::CallSite(callee, at) => {
+                let at = self.resolve(builder, at, caller, depth + 1).or(caller);
+                self.resolve(builder, callee, at, depth + 1).or(at)
+            }
+            Place::File(name, line, column) => {
+                let span = self.span(builder, name, *line, *column)?;
+                Some(self.register(builder, span, caller))
+            }
+        }
+    }
+
+    fn span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
+        let (_, file) = self.files.iter().find(|(known, _)| known == name)?;
+        let column = column.saturating_sub(self.first_column);
+        let (start, end) = file.bytes(line, column)?;
+        let source = match self.added.get(name) {
+            Some(&source) => source,
+            None => {
+                let source = builder.sources().add(Arc::clone(file));
+                self.added.insert(name.to_owned(), source);
+                source
+            }
+        };
+        Some(Span::new(source, start, end))
+    }
+
+    /// The name that a place gives an argument.
+    pub fn name<'a>(&self, place: &'a Place) -> Option<&'a str>
+    where
+        'm: 'a,
+    {
+        let mut place = place;
+        for _ in 0..DEEPEST {
+            match place {
+                Place::Named(name, _) => return Some(name),
+                Place::Alias(alias) => place = self.table.get(alias.as_str())?,
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,157 @@
+//! Operations that make lanes or move them, and promises about them. Left out: layouts.
+
+use cerith_tile::ir::{Combine, OpKind, Promise, Shape, Type, ValueId};
+use smallvec::SmallVec;
+
+use super::{Bundle, Lowered, Lowering, stop};
+use crate::syntax::{Attr, Operation};
+
+impl<'m> Lowering<'m> {
+    pub(super) fn shape(&mut self, op: &'m Operation) -> Lowered<Option<SmallVec<[ValueId; 2]>>> {
+        let kind = match op.name.as_str() {
+            "tt.get_program_id" => OpKind::ProgramId(axis_of_grid(op)?),
+            "tt.get_num_programs" => OpKind::NumPrograms(axis_of_grid(op)?),
+            "tt.make_range" => OpKind::Range {
+                start: int(op, "start")?,
+                end: int(op, "end")?,
+            },
+            "tt.splat" => {
+                let [value] = self.operands(op)?;
+                let ty = self.result_type(op)?;
+                let splat = if ty.is_scalar() {
+                    value
+                } else {
+                    self.op(OpKind::Splat, &[value], ty)
+                };
+                return Ok(Some(smallvec::smallvec![splat]));
+            }
+            "tt.unsplat" => {
+                let [value] = self.operands(op)?;
+                return Ok(Some(smallvec::smallvec![self.only_lane(value)?]));
+            }
+            "tt.broadcast" => OpKind::Broadcast,
+            "tt.expand_dims" => OpKind::Reshape { reorder: false },
+            "tt.reshape" | "tt.view" => OpKind::Reshape {
+                reorder: op.name == "tt.view"
+                    || op.has_word("allow_reorder")
+                    || op.attr("allow_reorder") == Some(&Attr::Bool(true)),
+            },
+            "tt.trans" | "tt.permute" => OpKind::Trans { order: order(op)? },
+            "tt.join" => OpKind::Join,
+            "tt.cat" => OpKind::Cat { reorder: true },
+            "tt.gather" => OpKind::Gather {
+                axis: int::<usize>(op, "axis")?,
+            },
+            "tt.histogram" => OpKind::Histogram {
+                mask: op.operands.len() == 2,
+            },
+            "tt.split" => {
+                let [value] = self.operands(op)?;
+                let ty = self.result_type(op)?;
+                return Ok(Some(self.builder.op_multi(
+                    OpKind::Split,
+                    &[value],
+                    &[ty.clone(), ty],
+                )));
+            }
+            _ => return Ok(None),
+        };
+        let ty = self.result_type(op)?;
+        let mut operands: SmallVec<[ValueId; 2]> = SmallVec::new();
+        for nth in 0..op.operands.len() {
+            operands.push(self.operand(op, nth)?);
+        }
+        Ok(Some(smallvec::smallvec![self.op(kind, &operands, ty)]))
+    }
+
+    /// The scalar of a block that has one lane.
+    pub(super) fn only_lane(&mut self, value: ValueId) -> Lowered<ValueId> {
+        let ty = self.ty(value);
+        if ty.numel() != 1 {
+            return stop(format!("`tt.unsplat` of {ty}"));
+        }
+        let element = Type::scalar(ty.elem);
+        let mut value = value;
+        for left in (0..ty.shape.len()).rev() {
+            // Nothing is combined where there is one lane.
+            let args = [
+                self.builder.value(element.clone()),
+                self.builder.value(element.clone()),
+            ];
+            self.builder.open_block(&args);
+            let region = self.builder.close_block(&[args[0]]);
+            let kind = OpKind::Reduce {
+                axis: 0,
+                combine: None::<Combine>,
+                region,
+            };
+            let rest: Shape = ty.shape.iter().skip(ty.shape.len() - left).copied().collect();
+            value = self.op(kind, &[value], Type::block(ty.elem, rest));
+        }
+        Ok(value)
+    }
+
+    /// The results with what attributes promise of them: `tt.multiple_of` and its like in Python.
+    pub(super) fn promised(&mut self, op: &Operation, bundles: Vec<Bundle>) -> Lowered<Vec<Bundle>> {
+        let [bundle] = bundles.as_slice() else {
+            return Ok(bundles);
+        };
+        let &[mut value] = bundle.as_slice() else {
+            return Ok(bundles);
+        };
+        let before = value;
+        for (name, promise) in [
+            ("tt.divisibility", Promise::MultipleOf),
+            ("tt.contiguity", Promise::MaxContiguous),
+            ("tt.constancy", Promise::MaxConstancy),
+        ] {
+            let Some(attr) = op.attr(name) else { continue };
+            let ty = self.ty(value);
+            let rank = ty.shape.len().max(1);
+            let numbers = match (attr, attr.ints()) {
+                (_, Some(numbers)) => numbers,
+                (Attr::Dense(one), None) if one.int().is_some() => vec![one.int().unwrap_or(1); rank],
+                (Attr::Int(one), None) => vec![*one; rank],
+                _ => return stop(format!("`{name}` that promises {attr:?}")),
+            };
+            let values: Option<Shape> = numbers
+                .iter()
+                .map(|&number| usize::try_from(number).ok())
+                .collect();
+            match values {
+                Some(values) if values.len() == rank => {
+                    value = self.op(OpKind::Hint { promise, values }, &[value], ty);
+                }
+                _ => return stop(format!("`{name}` that promises {attr:?} of {ty}")),
+            }
+        }
+        if value == before {
+            return Ok(bundles);
+        }
+        Ok(vec![Bundle::from_slice(&[value])])
+    }
+}
+
+/// A number that an attribute has to have.
+pub(super) fn int<T: TryFrom<i128>>(op: &Operation, name: &str) -> Lowered<T> {
+    op.attr(name)
+        .and_then(Attr::int)
+        .and_then(|number| T::try_from(number).ok())
+        .map_or_else(|| stop(format!("`{}` without `{name}`", op.name)), Ok)
+}
+
+fn axis_of_grid(op: &Operation) -> Lowered<u8> {
+    match op.word(0) {
+        Some("x") => Ok(0),
+        Some("y") => Ok(1),
+        Some("z") => Ok(2),
+        _ => int(op, "axis"),
+    }
+}
+
+pub(super) fn order(op: &Operation) -> Lowered<Shape> {
+    op.attr("order")
+        .and_then(Attr::ints)
+        .and_then(|order| order.into_iter().map(|at| usize::try_from(at).ok()).collect())
+        .map_or_else(|| stop(format!("`{}` without an order", op.name)), Ok)
+}

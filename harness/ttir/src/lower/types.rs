@@ -1,0 +1,93 @@
+//! Types of MLIR as types of the IR, part by part. Left out: encodings of tensors, which change no value.
+
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Shape, Type};
+
+use super::{Lowered, Lowering, stop};
+use crate::syntax;
+
+/// Flags of a descriptor: whether what lies outside is NaN, whether `f32` is rounded to tf32.
+pub(super) const FLAGS: usize = 2;
+
+/// Dimensions that a block pointer or descriptor may have.
+const MOST_DIMENSIONS: usize = 8;
+
+pub(super) fn float(name: &str) -> Option<DType> {
+    Some(match name {
+        "f16" => DType::F16,
+        "bf16" => DType::BF16,
+        "f32" => DType::F32,
+        "f64" => DType::F64,
+        "f8E4M3FN" => DType::F8E4NV,
+        "f8E5M2" => DType::F8E5,
+        "f8E4M3FNUZ" => DType::F8E4B8,
+        "f8E5M2FNUZ" => DType::F8E5B16,
+        _ => return None,
+    })
+}
+
+impl Lowering<'_> {
+    /// What one lane holds.
+    pub(super) fn elem(&self, ty: &syntax::Type) -> Lowered<Elem> {
+        let known = match ty {
+            syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
+            syntax::Type::Int(8) | syntax::Type::Signed(_, 8) => Some(Elem::Num(DType::I8)),
+            syntax::Type::Int(16) | syntax::Type::Signed(_, 16) => Some(Elem::Num(DType::I16)),
+            syntax::Type::Int(32) | syntax::Type::Signed(_, 32) => Some(Elem::Num(DType::I32)),
+            syntax::Type::Int(64) | syntax::Type::Signed(_, 64) | syntax::Type::Index => {
+                Some(Elem::Num(DType::I64))
+            }
+            syntax::Type::Float(name) => float(name).map(Elem::Num),
+            syntax::Type::Ptr(pointee) => Some(self.elem(pointee)?.pointer()),
+            _ => None,
+        };
+        known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
+    }
+
+    /// A type that has one part.
+    pub(super) fn one_type(&self, ty: &syntax::Type) -> Lowered<Type> {
+        match ty {
+            syntax::Type::Tensor(shape, element) => {
+                if shape.is_empty() {
+                    return stop("a tensor without dimensions");
+                }
+                Ok(Type::block(self.elem(element)?, extents(shape)?))
+            }
+            _ => Ok(Type::scalar(self.elem(ty)?)),
+        }
+    }
+
+    /// The parts of a type. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a descriptor is its base,
+    /// extents, strides (`i64`) and [`FLAGS`].
+    pub(super) fn bundle_types(&self, ty: &syntax::Type) -> Lowered<Vec<Type>> {
+        let parts = |shape: &[u64], element, last: DType, count| {
+            if shape.len() > MOST_DIMENSIONS {
+                return stop("a tile of more than 8 dimensions");
+            }
+            let base = Type::scalar(self.elem(element)?.pointer());
+            let sizes = std::iter::repeat_n(Type::num(DType::I64), 2 * shape.len());
+            let rest = std::iter::repeat_n(Type::num(last), count);
+            Ok(std::iter::once(base).chain(sizes).chain(rest).collect())
+        };
+        match ty {
+            syntax::Type::Ptr(inner) => match &**inner {
+                syntax::Type::Tensor(shape, element) => parts(shape, element, DType::I32, shape.len()),
+                _ => Ok(vec![self.one_type(ty)?]),
+            },
+            syntax::Type::Descriptor(shape, element) => parts(shape, element, DType::I1, FLAGS),
+            syntax::Type::Other(text) if text.contains("token") => Ok(Vec::new()),
+            _ => Ok(vec![self.one_type(ty)?]),
+        }
+    }
+}
+
+/// The extents of a tensor. Their product is the verifier's to look at.
+pub(super) fn extents(shape: &[u64]) -> Lowered<Shape> {
+    shape
+        .iter()
+        .map(|&extent| match usize::try_from(extent) {
+            Ok(extent) if extent > 0 && extent <= cerith_tile::ir::MAX_NUMEL => Ok(extent),
+            _ => stop(format!("a tensor with an extent of {extent}")),
+        })
+        .collect()
+}

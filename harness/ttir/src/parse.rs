@@ -1,0 +1,133 @@
+//! From text to syntax. The forms that Triton's operations are printed in differ in punctuation only, so one reader takes them all:
+//! it collects operands, words, attributes, types and regions until the line ends. Left out: what an operation needs of these.
+
+mod attr;
+mod cursor;
+mod operation;
+mod types;
+
+use crate::syntax::{Func, Module, Place};
+
+use cursor::Cursor;
+pub use cursor::SyntaxError;
+
+/// How deep regions, types, attributes and places may nest.
+const DEEPEST: usize = 64;
+
+/// Whether MLIR's own verifier takes a module: what it does not take is printed in the generic form.
+pub fn verifies(text: &str) -> bool {
+    !text.lines().any(|line| line.starts_with("\"builtin.module\""))
+}
+
+/// Reads a module.
+///
+/// # Errors
+/// The text is not MLIR as Triton prints it; the first place that is not.
+pub fn module(text: &str) -> Result<Module, SyntaxError> {
+    let mut cursor = Cursor::new(text);
+    let mut module = Module::default();
+    let mut inside = false;
+    loop {
+        cursor.skip_lines();
+        if cursor.is_at_end() {
+            return if inside {
+                Err(cursor.error("the module ends before its last brace"))
+            } else {
+                Ok(module)
+            };
+        }
+        match cursor.peek() {
+            Some(b'#') => alias(&mut cursor, &mut module)?,
+            Some(b'!') => {
+                cursor.next_byte();
+                cursor.word()?;
+                cursor.expect('=')?;
+                types::ty(&mut cursor, 0)?;
+            }
+            Some(b'}') if inside => {
+                cursor.next_byte();
+                inside = false;
+                cursor.skip_spaces();
+                if cursor.eat_word("loc") {
+                    attr::place(&mut cursor, 0)?;
+                }
+            }
+            _ if cursor.eat_word("module") || cursor.eat_word("builtin.module") => {
+                if cursor.peek() == Some(b'@') {
+                    cursor.symbol()?;
+                }
+                if cursor.eat_word("attributes") {
+                    attr::dict(&mut cursor, 0)?;
+                }
+                cursor.expect('{')?;
+                inside = true;
+            }
+            _ if cursor.eat_word("tt.func") => {
+                let func = func(&mut cursor)?;
+                module.functions.push(func);
+            }
+            _ if inside => {
+                // Globals and the like: nothing here calls them.
+                let other = operation::operation(&mut cursor, 0)?;
+                if other.name.is_empty() {
+                    return Err(cursor.error("neither a function nor an operation"));
+                }
+            }
+            // MLIR prints so what does not verify.
+            Some(b'"') => {
+                return Err(cursor.error("a module in generic form, which MLIR's verifier does not take"));
+            }
+            _ => return Err(cursor.error("neither a module nor an alias")),
+        }
+    }
+}
+
+/// `#loc3 = loc(…)`, `#blocked = …`.
+fn alias(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), SyntaxError> {
+    cursor.next_byte();
+    let name = cursor.word()?.to_owned();
+    cursor.expect('=')?;
+    cursor.skip_spaces();
+    if cursor.eat_word("loc") {
+        let place = attr::place(cursor, 0)?;
+        module.places.push((name, place));
+        Ok(())
+    } else {
+        attr::attr(cursor, 0).map(drop)
+    }
+}
+
+fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
+    let at = cursor.at();
+    let is_public = cursor.eat_word("public");
+    if !is_public {
+        let _ = cursor.eat_word("private") || cursor.eat_word("nested");
+    }
+    let name = cursor.symbol()?;
+    cursor.expect('(')?;
+    let args = operation::block_args(cursor)?;
+    let mut results = Vec::new();
+    if cursor.eat("->") {
+        results = types::result_types(cursor, 0)?;
+    }
+    if cursor.eat_word("attributes") {
+        attr::dict(cursor, 0)?;
+    }
+    cursor.expect('{')?;
+    let body = operation::region(cursor, 0)?;
+    cursor.skip_spaces();
+    let place = if cursor.eat_word("loc") {
+        attr::place(cursor, 0)?
+    } else {
+        Place::Unknown
+    };
+    Ok(Func {
+        name,
+        is_public,
+        args,
+        results,
+        body,
+        place,
+        at,
+    })
+}

@@ -1,0 +1,392 @@
+//! Operations, blocks and regions. An operation ends with its line, or with its place (`loc`); regions in it go over lines.
+//! Left out: which parts an operation needs.
+
+use super::DEEPEST;
+use super::attr::{attr, dict, place};
+use super::cursor::{Cursor, SyntaxError};
+use super::types::{result_types, skip_angles, ty};
+use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region, Type};
+
+/// The blocks of a region, behind its opening brace; the closing one is taken.
+pub(super) fn region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
+    if depth >= DEEPEST {
+        return Err(cursor.error("regions are nested too deep"));
+    }
+    let mut region = Region::default();
+    let mut block = Block::default();
+    loop {
+        cursor.skip_lines();
+        match cursor.peek() {
+            None => return Err(cursor.error("a region has no end")),
+            Some(b'}') => {
+                cursor.next_byte();
+                region.blocks.push(block);
+                return Ok(region);
+            }
+            Some(b'^') => {
+                let is_first = region.blocks.is_empty() && block.ops.is_empty() && block.label.is_empty();
+                if !is_first {
+                    region.blocks.push(block);
+                }
+                cursor.next_byte();
+                block = Block {
+                    label: cursor.name()?.to_owned(),
+                    ..Block::default()
+                };
+                if cursor.eat("(") {
+                    block.args = block_args(cursor)?;
+                }
+                cursor.expect(':')?;
+            }
+            Some(_) => block.ops.push(operation(cursor, depth)?),
+        }
+    }
+}
+
+/// `%a: i32 loc(…), …)`, behind the opening bracket; the closing one is taken.
+pub(super) fn block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>, SyntaxError> {
+    let mut args = Vec::new();
+    loop {
+        cursor.skip_lines();
+        if cursor.eat(")") {
+            return Ok(args);
+        }
+        if !cursor.eat("%") {
+            return Err(cursor.error("an argument is missing"));
+        }
+        let name = cursor.name()?.to_owned();
+        cursor.expect(':')?;
+        let ty = ty(cursor, 0)?;
+        if cursor.peek() == Some(b'{') {
+            dict(cursor, 0)?;
+        }
+        let place = if cursor.eat_word("loc") {
+            place(cursor, 0)?
+        } else {
+            Place::Unknown
+        };
+        args.push(BlockArg { name, ty, place });
+        cursor.skip_lines();
+        cursor.eat(",");
+    }
+}
+
+/// One operation.
+pub(super) fn operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<Operation, SyntaxError> {
+    let at = cursor.at();
+    let mut results = Vec::new();
+    if cursor.peek() == Some(b'%') {
+        while cursor.eat("%") {
+            let name = cursor.name()?.to_owned();
+            let count = if cursor.eat(":") {
+                usize::try_from(cursor.natural()?).unwrap_or(usize::MAX)
+            } else {
+                1
+            };
+            results.push((name, count));
+            cursor.eat(",");
+        }
+        cursor.expect('=')?;
+    }
+    let name = if cursor.peek() == Some(b'"') {
+        cursor.string()?
+    } else {
+        cursor.word()?.to_owned()
+    };
+    let mut reader = Reader {
+        op: Operation {
+            name,
+            results,
+            operands: Vec::new(),
+            brackets: Vec::new(),
+            bindings: Vec::new(),
+            words: Vec::new(),
+            words_at: Vec::new(),
+            attrs: Vec::new(),
+            types: Vec::new(),
+            results_types: Vec::new(),
+            successors: Vec::new(),
+            regions: Vec::new(),
+            place: Place::Unknown,
+            at,
+        },
+        depth,
+    };
+    while reader.part(cursor)? {}
+    Ok(reader.op)
+}
+
+/// An operation that is being read.
+struct Reader {
+    op: Operation,
+    depth: usize,
+}
+
+impl Reader {
+    /// Reads the next part; whether there was one.
+    fn part(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
+        if cursor.is_at_line_end() {
+            return Ok(false);
+        }
+        match cursor.peek() {
+            Some(b'}' | b')') | None => return Ok(false),
+            Some(b',' | b'*') => cursor.next_byte(),
+            Some(b'%') => self.value(cursor)?,
+            Some(b'^') => {
+                let successor = successor(cursor)?;
+                self.op.successors.push(successor);
+            }
+            Some(b'(') => self.parentheses(cursor)?,
+            Some(b'[') => self.bracketed(cursor)?,
+            Some(b'{') => self.braces(cursor)?,
+            Some(b'<') if cursor.eat("<{") => {
+                // `dict` wants the brace, and there is no way back.
+                self.properties(cursor)?;
+            }
+            Some(b':') => {
+                cursor.next_byte();
+                self.types(cursor)?;
+            }
+            Some(b'-') if cursor.eat("->") => {
+                let types = result_types(cursor, 0)?;
+                self.op.results_types.extend(types);
+            }
+            Some(_) => return self.word(cursor),
+        }
+        Ok(true)
+    }
+
+    /// Keeps a word or a value that stands by itself.
+    fn say(&mut self, word: Attr) {
+        self.op.words.push(word);
+        self.op.words_at.push(self.op.operands.len());
+    }
+
+    fn value(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        let operand = operand(cursor)?;
+        if cursor.eat("=") {
+            self.op.bindings.push(operand.name);
+        } else {
+            self.op.operands.push(operand);
+        }
+        Ok(())
+    }
+
+    /// Operands, bindings, regions, or offsets that are written in a row.
+    fn parentheses(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        cursor.next_byte();
+        loop {
+            cursor.skip_spaces();
+            match cursor.peek() {
+                Some(b')') => {
+                    cursor.next_byte();
+                    return Ok(());
+                }
+                Some(b',') => cursor.next_byte(),
+                Some(b'%') => self.value(cursor)?,
+                Some(b'{') => {
+                    cursor.next_byte();
+                    let region = region(cursor, self.depth + 1)?;
+                    self.op.regions.push(region);
+                }
+                _ => {
+                    let value = attr(cursor, 0)?;
+                    self.say(value);
+                }
+            }
+        }
+    }
+
+    fn bracketed(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        let mut ahead = *cursor;
+        ahead.next_byte();
+        if !matches!(ahead.peek(), Some(b'%' | b'^' | b']')) {
+            let list = attr(cursor, 0)?;
+            self.say(list);
+            return Ok(());
+        }
+        cursor.next_byte();
+        let first = self.op.operands.len();
+        loop {
+            match cursor.peek() {
+                Some(b']') => {
+                    cursor.next_byte();
+                    self.op.brackets.push(first..self.op.operands.len());
+                    return Ok(());
+                }
+                Some(b',') => cursor.next_byte(),
+                Some(b'%') => self.value(cursor)?,
+                Some(b'^') => {
+                    let successor = successor(cursor)?;
+                    self.op.successors.push(successor);
+                }
+                _ => return Err(cursor.error("`]` is missing")),
+            }
+        }
+    }
+
+    /// A region if the line ends behind the brace, else attributes.
+    fn braces(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        let mut ahead = *cursor;
+        ahead.next_byte();
+        if ahead.is_at_line_end() {
+            *cursor = ahead;
+            let region = region(cursor, self.depth + 1)?;
+            self.op.regions.push(region);
+        } else {
+            let entries = dict(cursor, 0)?;
+            self.op.attrs.extend(entries);
+        }
+        Ok(())
+    }
+
+    /// `<{a = 1}>`, behind its opening.
+    fn properties(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        loop {
+            cursor.skip_lines();
+            if cursor.eat("}>") {
+                return Ok(());
+            }
+            let name = cursor.word()?.to_owned();
+            let value = if cursor.eat("=") {
+                cursor.skip_spaces();
+                attr(cursor, 0)?
+            } else {
+                Attr::Bool(true)
+            };
+            self.op.attrs.push((name, value));
+            cursor.skip_lines();
+            cursor.eat(",");
+        }
+    }
+
+    /// What stands behind a colon: types, an arrow, more types; `tt.print` has operands there.
+    fn types(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
+        loop {
+            match cursor.peek() {
+                Some(b'%') => return Ok(()),
+                Some(b'(') => {
+                    let types = result_types(cursor, 0)?;
+                    self.op.types.extend(types);
+                }
+                // A type whose name the operation knows: `: <f32>`.
+                Some(b'<') => {
+                    let start = cursor.at();
+                    skip_angles(cursor);
+                    self.op.types.push(Type::Other(cursor.since(start).to_owned()));
+                }
+                _ => {
+                    let one = ty(cursor, 0)?;
+                    self.op.types.push(one);
+                }
+            }
+            if cursor.eat_word("to") {
+                let types = result_types(cursor, 0)?;
+                self.op.results_types.extend(types);
+                return Ok(());
+            }
+            if !cursor.eat(",") && !cursor.eat("*") {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A word: the operation's place, an attribute, or a word by itself.
+    fn word(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
+        let mut ahead = *cursor;
+        if ahead.eat_word("loc") && ahead.peek() == Some(b'(') {
+            *cursor = ahead;
+            self.op.place = place(cursor, 0)?;
+            return Ok(false);
+        }
+        let mut ahead = *cursor;
+        if let Ok(name) = ahead.word()
+            && ahead.peek() == Some(b'=')
+        {
+            ahead.next_byte();
+            if ahead.peek() != Some(b'%') {
+                *cursor = ahead;
+                let value = attr(cursor, 0)?;
+                self.op.attrs.push((name.to_owned(), value));
+                return Ok(true);
+            }
+        }
+        let start = cursor.at();
+        let value = if matches!(cursor.peek(), Some(b'"')) {
+            Attr::Text(cursor.string()?)
+        } else {
+            value_or_word(cursor)?
+        };
+        self.say(value);
+        if cursor.at() == start {
+            return Err(cursor.error("nothing that can be read"));
+        }
+        Ok(true)
+    }
+}
+
+/// A value by itself keeps the type behind it for the operation: `arith.constant 7 : i32`.
+fn value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
+    let before = *cursor;
+    let value = attr(cursor, 0)?;
+    if !matches!(
+        value,
+        Attr::Int(_) | Attr::Bits(_) | Attr::Float(_) | Attr::Dense(_)
+    ) {
+        return Ok(value);
+    }
+    // Back to the colon, if one was read over.
+    let read = cursor.since(before.at());
+    let mut back = before;
+    if let Some(colon) = read.rfind(" : ") {
+        while back.at() < before.at() + colon {
+            back.next_byte();
+        }
+        *cursor = back;
+    }
+    Ok(value)
+}
+
+/// `%name` or `%name#2`.
+fn operand(cursor: &mut Cursor<'_>) -> Result<Operand, SyntaxError> {
+    cursor.next_byte();
+    let name = cursor.name()?.to_owned();
+    let nth = if cursor.raw() == Some(b'#') {
+        cursor.next_byte();
+        usize::try_from(cursor.natural()?).unwrap_or(usize::MAX)
+    } else {
+        0
+    };
+    Ok(Operand { name, nth })
+}
+
+/// `^bb1`, `^bb1(%a, %b : i32, f32)`.
+fn successor(cursor: &mut Cursor<'_>) -> Result<(String, Vec<Operand>), SyntaxError> {
+    cursor.next_byte();
+    let label = cursor.name()?.to_owned();
+    let mut operands = Vec::new();
+    if cursor.raw() == Some(b'(') {
+        cursor.next_byte();
+        loop {
+            match cursor.peek() {
+                Some(b'%') => operands.push(operand(cursor)?),
+                Some(b',') => cursor.next_byte(),
+                Some(b')') => {
+                    cursor.next_byte();
+                    break;
+                }
+                Some(b':') => {
+                    cursor.next_byte();
+                    loop {
+                        ty(cursor, 0)?;
+                        if !cursor.eat(",") {
+                            break;
+                        }
+                    }
+                }
+                _ => return Err(cursor.error("`)` is missing")),
+            }
+        }
+    }
+    Ok((label, operands))
+}

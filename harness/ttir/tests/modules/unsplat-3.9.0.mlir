@@ -1,0 +1,18 @@
+#loc = loc("/kernels/method/method.py":101:1)
+#loc5 = loc("x"(#loc))
+#loc6 = loc("out"(#loc))
+module {
+  tt.func public @item_kernel(%x: !tt.ptr<i8> {tt.divisibility = 16 : i32} loc("x"(#loc)), %out: !tt.ptr<i8> {tt.divisibility = 16 : i32} loc("out"(#loc))) attributes {noinline = false} {
+    %0 = tt.make_range {end = 1 : i32, start = 0 : i32} : tensor<1xi32> loc(#loc1)
+    %1 = tt.splat %x : !tt.ptr<i8> -> tensor<1x!tt.ptr<i8>> loc(#loc2)
+    %2 = tt.addptr %1, %0 : tensor<1x!tt.ptr<i8>>, tensor<1xi32> loc(#loc2)
+    %3 = tt.load %2 : tensor<1x!tt.ptr<i8>> loc(#loc3)
+    %4 = tt.unsplat %3 : tensor<1xi8> loc(#loc3)
+    tt.store %out, %4 : !tt.ptr<i8> loc(#loc4)
+    tt.return loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc1 = loc("/kernels/method/method.py":102:31)
+#loc2 = loc("/kernels/method/method.py":102:27)
+#loc3 = loc("/kernels/method/method.py":102:19)
+#loc4 = loc("/kernels/method/method.py":102:5)
