@@ -15,7 +15,7 @@ mod gamma;
 mod instruction;
 mod integer;
 mod pair;
-mod rounding;
+pub mod rounding;
 mod special;
 mod table;
 mod word;

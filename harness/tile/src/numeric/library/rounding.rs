@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// Which way a result that is not exact is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub enum Direction {
     /// `_rn`: to nearest, ties to even.
     Nearest,
     /// `_rz`: toward zero.
@@ -17,7 +17,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// The integral number that a number is rounded to.
-    pub(super) fn integral(self, value: f64) -> f64 {
+    pub fn integral(self, value: f64) -> f64 {
         match self {
             Self::Nearest => value.round_ties_even(),
             Self::Zero => value.trunc(),
@@ -42,17 +42,20 @@ impl Direction {
     }
 }
 
-/// A float type that results are rounded to.
-pub(super) trait Format: Copy {
+/// A float type that results are rounded to: `f32` and `f64`.
+pub trait Format: Copy {
     /// Bits of the significand, the leading one included.
     const DIGITS: u32;
     /// The exponent of the last place of subnormal numbers.
     const LEAST: i32;
+    /// The largest finite number.
+    const LARGEST: Self;
+    /// The same number as a double.
     fn widen(self) -> f64;
     /// A number of so many units, times a power of two; exact.
     fn assemble(units: u64, exponent: i32, negative: bool) -> Self;
+    /// The number nearest to a double.
     fn of(value: f64) -> Self;
-    const LARGEST: Self;
 }
 
 macro_rules! format {
@@ -281,7 +284,8 @@ fn zero<F: Format>(x: f64, y: f64, direction: Direction) -> F {
     F::of(if negative { -0.0 } else { 0.0 })
 }
 
-pub(super) fn add<F: Format>(x: F, y: F, direction: Direction) -> F {
+/// The sum.
+pub fn add<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() {
         return F::of(x + y);
@@ -295,11 +299,13 @@ pub(super) fn add<F: Format>(x: F, y: F, direction: Direction) -> F {
     }
 }
 
-pub(super) fn sub<F: Format>(x: F, y: F, direction: Direction) -> F {
+/// The difference.
+pub fn sub<F: Format>(x: F, y: F, direction: Direction) -> F {
     add(x, F::of(-y.widen()), direction)
 }
 
-pub(super) fn mul<F: Format>(x: F, y: F, direction: Direction) -> F {
+/// The product.
+pub fn mul<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
         return F::of(x * y);
@@ -307,7 +313,8 @@ pub(super) fn mul<F: Format>(x: F, y: F, direction: Direction) -> F {
     Exact::of(x).times(Exact::of(y)).rounded(direction)
 }
 
-pub(super) fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
+/// The quotient.
+pub fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
         return F::of(x / y);
@@ -315,7 +322,8 @@ pub(super) fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
     Exact::of(x).over(Exact::of(y)).rounded(direction)
 }
 
-pub(super) fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
+/// `x * y + z`, rounded once.
+pub fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
     let (x, y, z) = (x.widen(), y.widen(), z.widen());
     if !x.is_finite() || !y.is_finite() || !z.is_finite() {
         // A finite product is no infinity, however large: it does not meet the addend.
@@ -337,7 +345,8 @@ pub(super) fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
     }
 }
 
-pub(super) fn sqrt<F: Format>(x: F, direction: Direction) -> F {
+/// The square root.
+pub fn sqrt<F: Format>(x: F, direction: Direction) -> F {
     let value = x.widen();
     if value == 0.0 || value.is_nan() || value < 0.0 || value.is_infinite() {
         return F::of(value.sqrt());
@@ -346,7 +355,7 @@ pub(super) fn sqrt<F: Format>(x: F, direction: Direction) -> F {
 }
 
 /// A number in another format.
-pub(super) fn narrowed<F: Format>(value: f64, direction: Direction) -> F {
+pub fn narrowed<F: Format>(value: f64, direction: Direction) -> F {
     if value == 0.0 || !value.is_finite() {
         return F::of(value);
     }
@@ -354,10 +363,11 @@ pub(super) fn narrowed<F: Format>(value: f64, direction: Direction) -> F {
 }
 
 /// An integer as a float.
-pub(super) fn from_int<F: Format>(value: i128, direction: Direction) -> F {
+pub fn from_int<F: Format>(value: i128, direction: Direction) -> F {
     Exact::of_int(value).rounded(direction)
 }
 
-pub(super) fn rcp<F: Format>(x: F, direction: Direction) -> F {
+/// The quotient of 1 and a number.
+pub fn rcp<F: Format>(x: F, direction: Direction) -> F {
     div(F::of(1.0), x, direction)
 }

@@ -1,0 +1,117 @@
+//! What instructions compute: for each opcode with its types and modifiers, a function over the lanes of registers. Left out:
+//! which instruction is which ([`crate::decode`]), memory, what lanes exchange.
+//!
+//! - [`integer`]: sums, products, quotients, comparisons of whole numbers.
+//! - [`bits`]: logic, shifts, fields, counts.
+//! - [`float`]: `f32` and `f64`; [`half`]: `f16`, `bf16` and pairs of them.
+//! - [`convert`]: `cvt`.
+//!
+//! What is exact in PTX is exact here. The instructions with `.approx` and `.full` are rounded correctly, or within an ULP of
+//! that, which is inside of the bounds that the PTX ISA gives for them; a GPU gives other last bits.
+
+pub(crate) mod bits;
+pub(crate) mod convert;
+pub(crate) mod float;
+pub(crate) mod half;
+pub(crate) mod integer;
+
+use crate::syntax::{Kind, Type};
+
+/// Picks by an integer type: `$e` is computed with `$x` of that type.
+macro_rules! with_int {
+    ($ty:expr, $T:ident => $e:expr) => {
+        match ($ty.kind == Kind::Signed, $ty.bits) {
+            (true, 8) => {
+                type $T = i8;
+                $e
+            }
+            (true, 16) => {
+                type $T = i16;
+                $e
+            }
+            (true, 32) => {
+                type $T = i32;
+                $e
+            }
+            (true, 64) => {
+                type $T = i64;
+                $e
+            }
+            (false, 8) => {
+                type $T = u8;
+                $e
+            }
+            (false, 16) => {
+                type $T = u16;
+                $e
+            }
+            (false, 32) => {
+                type $T = u32;
+                $e
+            }
+            (false, 64) => {
+                type $T = u64;
+                $e
+            }
+            _ => None,
+        }
+    };
+}
+pub(crate) use with_int;
+
+/// An integer type of the machine.
+pub(crate) trait Int: Copy {
+    /// Of a register's low bits.
+    fn of(bits: u64) -> Self;
+    /// As a register has it.
+    fn bits(self) -> u64;
+    /// As a number.
+    fn wide(self) -> i128;
+    /// The low bits of a number.
+    fn low(value: i128) -> Self;
+    /// Bits.
+    const BITS: u32;
+    /// The least and the greatest number.
+    const RANGE: (i128, i128);
+}
+
+macro_rules! int {
+    ($($ty:ident $raw:ident;)+) => { $(
+        impl Int for $ty {
+            #[inline(always)]
+            fn of(bits: u64) -> Self {
+                bits as Self
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self as $raw)
+            }
+            #[inline(always)]
+            fn wide(self) -> i128 {
+                i128::from(self)
+            }
+            #[inline(always)]
+            fn low(value: i128) -> Self {
+                value as Self
+            }
+            const BITS: u32 = <$ty>::BITS;
+            const RANGE: (i128, i128) = (<$ty>::MIN as i128, <$ty>::MAX as i128);
+        }
+    )+ };
+}
+
+int! {
+    i8 u8;
+    i16 u16;
+    i32 u32;
+    i64 u64;
+    u8 u8;
+    u16 u16;
+    u32 u32;
+    u64 u64;
+}
+
+/// Whether a type is one of whole numbers, or of plain bits.
+pub(crate) const fn is_int(ty: Type) -> bool {
+    matches!(ty.kind, Kind::Bits | Kind::Signed | Kind::Unsigned) && !ty.pair
+}

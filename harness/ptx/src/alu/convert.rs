@@ -1,0 +1,345 @@
+//! `cvt`: conversions between types. What does not fit into a whole number becomes the nearest that does; a NaN becomes 0, or
+//! the number whose top bit alone is set where the operand or the result has 64 bits.
+
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric;
+use cerith_tile::numeric::library::rounding::{self, Direction};
+
+use super::float::{NAN32, Round, in32, out32};
+use super::half::{bf16, f16, to_bf16, to_f16};
+use super::{Int, is_int, with_int};
+use crate::lanes::{Binary, Unary, each1, each2};
+use crate::syntax::{Kind, Type};
+
+/// How a conversion is to be done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conversion {
+    pub(crate) to: Type,
+    pub(crate) from: Type,
+    /// `.rn`, `.rz`, …
+    pub(crate) round: Option<Round>,
+    /// `.rni`, `.rzi`, …
+    pub(crate) integral: Option<Round>,
+    pub(crate) flush: bool,
+    pub(crate) saturate: bool,
+}
+
+/// A float type that is read from a register's low bits.
+trait Source {
+    /// Whether a NaN becomes 0 in a whole number of at most 32 bits.
+    const NAN_IS_ZERO: bool;
+    fn read(bits: u64) -> f64;
+}
+
+macro_rules! source {
+    ($($name:ident $zero:literal $read:expr;)+) => { $(
+        struct $name;
+        impl Source for $name {
+            const NAN_IS_ZERO: bool = $zero;
+            #[inline(always)]
+            fn read(bits: u64) -> f64 {
+                $read(bits)
+            }
+        }
+    )+ };
+}
+
+source! {
+    Half true |bits| f64::from(f16(bits));
+    Brain true |bits| f64::from(bf16(bits));
+    Single true |bits| f64::from(in32::<false>(bits));
+    Flushed true |bits| f64::from(in32::<true>(bits));
+    Double false f64::from_bits;
+}
+
+macro_rules! with_source {
+    ($ty:expr, $flush:expr, $S:ident => $e:expr) => {
+        match ($ty.kind, $ty.bits, $flush) {
+            (Kind::Float, 16, false) => {
+                type $S = Half;
+                $e
+            }
+            (Kind::Brain, 16, false) => {
+                type $S = Brain;
+                $e
+            }
+            (Kind::Float, 32, false) => {
+                type $S = Single;
+                $e
+            }
+            (Kind::Float, 32, true) => {
+                type $S = Flushed;
+                $e
+            }
+            (Kind::Float, 64, false) => {
+                type $S = Double;
+                $e
+            }
+            _ => None,
+        }
+    };
+}
+
+const fn is_float(ty: Type) -> bool {
+    matches!(ty.kind, Kind::Float | Kind::Brain) && !ty.pair
+}
+
+/// Conversions of one operand.
+pub(crate) fn unary(how: Conversion) -> Option<Unary> {
+    match (is_int(how.from), is_int(how.to)) {
+        (true, true) if how.round.is_none() && how.integral.is_none() && !how.flush => {
+            between_ints(how.from, how.to, how.saturate)
+        }
+        (true, false) if is_float(how.to) && how.integral.is_none() && !how.saturate => {
+            from_int(how.from, how.to, how.round?)
+        }
+        (false, true) if is_float(how.from) && how.round.is_none() => to_int(how),
+        (false, false) if how.to.kind == Kind::Tensor => to_tensor(how),
+        (false, false) if is_float(how.to) && is_float(how.from) => between_floats(how),
+        _ => None,
+    }
+}
+
+fn between_ints(from: Type, to: Type, saturate: bool) -> Option<Unary> {
+    if saturate {
+        return with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| {
+            T::low(S::of(a).wide().clamp(T::RANGE.0, T::RANGE.1)).bits()
+        }))));
+    }
+    with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| (S::of(a) as T).bits()))))
+}
+
+fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
+    macro_rules! directed {
+        ($direction:ident) => {
+            match to.bits {
+                32 => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
+                    rounding::from_int::<f32>(S::of(a).wide(), Direction::$direction).to_bits().into()
+                }))),
+                64 => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
+                    rounding::from_int::<f64>(S::of(a).wide(), Direction::$direction).to_bits()
+                }))),
+                _ => None,
+            }
+        };
+    }
+    match (to.kind, to.bits, round) {
+        (Kind::Float, 32, Round::Nearest) => {
+            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f32).to_bits().into())))
+        }
+        (Kind::Float, 64, Round::Nearest) => {
+            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f64).to_bits())))
+        }
+        (Kind::Float, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
+            numeric::encode_int(DType::F16, S::of(a).wide())
+        }))),
+        (Kind::Brain, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
+            numeric::encode_int(DType::BF16, S::of(a).wide())
+        }))),
+        (Kind::Float, _, Round::Zero) => directed!(Zero),
+        (Kind::Float, _, Round::Down) => directed!(Down),
+        (Kind::Float, _, Round::Up) => directed!(Up),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
+    let value = S::read(bits);
+    if value.is_nan() {
+        return if S::NAN_IS_ZERO && T::BITS < 64 {
+            0
+        } else {
+            1 << (T::BITS - 1)
+        };
+    }
+    // Beyond 2^127 it is as far out of range as there.
+    T::low((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).bits()
+}
+
+fn to_int(how: Conversion) -> Option<Unary> {
+    macro_rules! by {
+        ($integral:expr) => {
+            with_source!(how.from, how.flush, S => with_int!(how.to, T => {
+                Some(|a, out| each1(a, out, |a| whole::<S, T>(a, $integral)))
+            }))
+        };
+    }
+    match how.integral? {
+        Round::Nearest => by!(f64::round_ties_even),
+        Round::Zero => by!(f64::trunc),
+        Round::Down => by!(f64::floor),
+        Round::Up => by!(f64::ceil),
+    }
+}
+
+/// `cvt.rna.tf32.f32` is decoded with [`Round::Nearest`]: ties go away from zero, unlike anywhere else.
+fn to_tensor(how: Conversion) -> Option<Unary> {
+    if how.from.kind != Kind::Float || how.from.bits != 32 || how.flush || how.saturate {
+        return None;
+    }
+    match how.round? {
+        Round::Nearest => Some(|a, out| {
+            each1(a, out, |a| {
+                let value = f32::from_bits(a as u32);
+                if value.is_nan() {
+                    return NAN32;
+                }
+                // Half a unit of the 10 bits that stay; a carry goes into the exponent, and so to infinity.
+                u64::from((a as u32).wrapping_add(0x1000) & 0xffff_e000)
+            })
+        }),
+        _ => None,
+    }
+}
+
+fn between_floats(how: Conversion) -> Option<Unary> {
+    if let Some(round) = how.integral {
+        return integral(how, round);
+    }
+    if how.saturate {
+        // To itself: how Triton clamps.
+        return match (how.from.bits, how.to.bits, how.flush) {
+            (32, 32, false) => Some(|a, out| each1(a, out, |a| clamped(in32::<false>(a)))),
+            (32, 32, true) => Some(|a, out| each1(a, out, |a| clamped(in32::<true>(a)))),
+            _ => None,
+        };
+    }
+    if how.to == how.from {
+        return match (how.to.bits, how.flush) {
+            (32, true) => Some(|a, out| each1(a, out, |a| out32::<true>(in32::<true>(a)))),
+            (_, false) => Some(|a, out| each1(a, out, |a| a)),
+            _ => None,
+        };
+    }
+    match (how.to.kind, how.to.bits, how.round) {
+        (Kind::Float, 64, None) => {
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widened(S::read(a)))))
+        }
+        (Kind::Float, 32, None) if how.from.bits == 16 => {
+            with_source!(how.from, false, S => Some(|a, out| each1(a, out, |a| out32::<false>(S::read(a) as f32))))
+        }
+        (Kind::Float, 32, Some(round)) if how.from.bits == 64 => narrowed_single(round, how.flush),
+        (Kind::Float, 16, Some(Round::Nearest)) => {
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16(S::read(a)))))
+        }
+        (Kind::Float, 16, Some(Round::Zero)) => {
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16_down(S::read(a)))))
+        }
+        (Kind::Brain, 16, Some(Round::Nearest)) => {
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16(S::read(a)))))
+        }
+        (Kind::Brain, 16, Some(Round::Zero)) => {
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16_down(S::read(a)))))
+        }
+        _ => None,
+    }
+}
+
+/// A NaN keeps what fits of its payload.
+#[inline(always)]
+fn widened(value: f64) -> u64 {
+    value.to_bits()
+}
+
+#[inline(always)]
+fn clamped(value: f32) -> u64 {
+    let value = if value > 0.0 { value.min(1.0) } else { 0.0 };
+    value.to_bits().into()
+}
+
+#[inline(always)]
+fn to_f16_down(value: f64) -> u64 {
+    if value.is_nan() {
+        return 0x7fff;
+    }
+    numeric::encode(DType::F16, value, Rounding::TowardZero)
+}
+
+#[inline(always)]
+fn to_bf16_down(value: f64) -> u64 {
+    if value.is_nan() {
+        return 0x7fff;
+    }
+    numeric::encode(DType::BF16, value, Rounding::TowardZero)
+}
+
+fn narrowed_single(round: Round, flush: bool) -> Option<Unary> {
+    macro_rules! with {
+        ($flush:literal, $narrow:expr) => {
+            |a, out| {
+                each1(a, out, |a| {
+                    let narrow: fn(f64) -> f32 = $narrow;
+                    out32::<$flush>(narrow(f64::from_bits(a)))
+                })
+            }
+        };
+    }
+    Some(match (round, flush) {
+        (Round::Nearest, false) => with!(false, |a| a as f32),
+        (Round::Nearest, true) => with!(true, |a| a as f32),
+        (Round::Zero, false) => with!(false, |a| rounding::narrowed(a, Direction::Zero)),
+        (Round::Zero, true) => with!(true, |a| rounding::narrowed(a, Direction::Zero)),
+        (Round::Down, false) => with!(false, |a| rounding::narrowed(a, Direction::Down)),
+        (Round::Down, true) => with!(true, |a| rounding::narrowed(a, Direction::Down)),
+        (Round::Up, false) => with!(false, |a| rounding::narrowed(a, Direction::Up)),
+        (Round::Up, true) => with!(true, |a| rounding::narrowed(a, Direction::Up)),
+    })
+}
+
+/// `cvt.rzi.f32.f32`: to an integral number of the same type.
+fn integral(how: Conversion, round: Round) -> Option<Unary> {
+    if how.to != how.from || how.saturate {
+        return None;
+    }
+    macro_rules! by {
+        ($integral:ident) => {
+            match (how.to.kind, how.to.bits, how.flush) {
+                (Kind::Float, 32, false) => {
+                    Some(|a, out| each1(a, out, |a| out32::<false>(in32::<false>(a).$integral())))
+                }
+                (Kind::Float, 32, true) => {
+                    Some(|a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).$integral())))
+                }
+                (Kind::Float, 64, false) => {
+                    Some(|a, out| each1(a, out, |a| f64::from_bits(a).$integral().to_bits()))
+                }
+                (Kind::Float, 16, false) => {
+                    Some(|a, out| each1(a, out, |a| to_f16(f64::from(f16(a).$integral()))))
+                }
+                _ => None,
+            }
+        };
+    }
+    match round {
+        Round::Nearest => by!(round_ties_even),
+        Round::Zero => by!(trunc),
+        Round::Down => by!(floor),
+        Round::Up => by!(ceil),
+    }
+}
+
+/// Conversions of two `f32` to a pair; the first operand is the upper half.
+pub(crate) fn pair(how: Conversion) -> Option<Binary> {
+    if !how.to.pair || how.from.kind != Kind::Float || how.from.bits != 32 || how.flush || how.saturate {
+        return None;
+    }
+    macro_rules! with {
+        ($narrow:path) => {
+            Some(|a, b, out| {
+                each2(a, b, out, |a, b| {
+                    let of = |bits: u64| $narrow(f64::from(in32::<false>(bits)));
+                    of(a) << 16 | of(b)
+                })
+            })
+        };
+    }
+    match (how.to.kind, how.round?) {
+        (Kind::Float, Round::Nearest) => with!(to_f16),
+        (Kind::Float, Round::Zero) => with!(to_f16_down),
+        (Kind::Brain, Round::Nearest) => with!(to_bf16),
+        (Kind::Brain, Round::Zero) => with!(to_bf16_down),
+        _ => None,
+    }
+}

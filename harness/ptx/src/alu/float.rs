@@ -1,0 +1,455 @@
+//! `f32` and `f64`.
+//!
+//! An `f32` NaN that an instruction makes is 0x7fffffff. An `f64` instruction hands on the last NaN among its operands, made
+//! quiet, and makes 0xfff8000000000000 itself (`snapshots/tile/h200-3.9.0.txt`).
+
+use cerith_tile::numeric::library::rounding::{self, Direction};
+use cerith_tile::numeric::single;
+
+use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
+
+/// `.rn` and its like; none is written where it is `.rn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    Nearest,
+    Zero,
+    Down,
+    Up,
+}
+
+/// How an instruction on `f32` or `f64` is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mode {
+    pub(crate) bits: u32,
+    pub(crate) round: Round,
+    /// Whether subnormal numbers are zeros.
+    pub(crate) flush: bool,
+    /// Whether the result is brought to between 0 and 1.
+    pub(crate) saturate: bool,
+}
+
+pub(crate) const NAN32: u64 = 0x7fff_ffff;
+const NAN64: u64 = 0xfff8_0000_0000_0000;
+
+/// An operand.
+#[inline(always)]
+pub(crate) fn in32<const FLUSH: bool>(bits: u64) -> f32 {
+    let value = f32::from_bits(bits as u32);
+    if FLUSH && value.abs() < f32::MIN_POSITIVE {
+        0f32.copysign(value)
+    } else {
+        value
+    }
+}
+
+/// A result.
+#[inline(always)]
+pub(crate) fn out32<const FLUSH: bool>(value: f32) -> u64 {
+    let bits = u64::from(value.to_bits());
+    let bits = if FLUSH && value.abs() < f32::MIN_POSITIVE {
+        bits & 0x8000_0000
+    } else {
+        bits
+    };
+    if value.is_nan() { NAN32 } else { bits }
+}
+
+/// A result between 0 and 1; a NaN becomes 0.
+#[inline(always)]
+fn saturated<const FLUSH: bool>(value: f32) -> u64 {
+    let value = if value > 0.0 { value } else { 0.0 };
+    out32::<FLUSH>(value.min(1.0))
+}
+
+/// A double result; `from` are the operands, the one that counts most as a NaN first.
+#[inline(always)]
+fn out64<const N: usize>(value: f64, from: [u64; N]) -> u64 {
+    if !value.is_nan() {
+        return value.to_bits();
+    }
+    from.into_iter()
+        .find(|&bits| f64::from_bits(bits).is_nan())
+        .map_or(NAN64, |bits| bits | 1 << 51)
+}
+
+macro_rules! single2 {
+    ($mode:expr, $near:expr, $exact:path) => {{
+        macro_rules! with {
+            ($flush:literal, $out:path, $compute:expr) => {
+                |a, b, out| {
+                    each2(a, b, out, |a, b| {
+                        let compute: fn(f32, f32) -> f32 = $compute;
+                        $out(compute(in32::<$flush>(a), in32::<$flush>(b)))
+                    })
+                }
+            };
+        }
+        let all: Binary = match ($mode.round, $mode.flush, $mode.saturate) {
+            (Round::Nearest, false, false) => with!(false, out32::<false>, $near),
+            (Round::Nearest, true, false) => with!(true, out32::<true>, $near),
+            (Round::Nearest, false, true) => with!(false, saturated::<false>, $near),
+            (Round::Nearest, true, true) => with!(true, saturated::<true>, $near),
+            (Round::Zero, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Zero)),
+            (Round::Zero, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Zero)),
+            (Round::Down, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Down)),
+            (Round::Down, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Down)),
+            (Round::Up, false, false) => with!(false, out32::<false>, |a, b| $exact(a, b, Direction::Up)),
+            (Round::Up, true, false) => with!(true, out32::<true>, |a, b| $exact(a, b, Direction::Up)),
+            _ => return None,
+        };
+        all
+    }};
+}
+
+macro_rules! double2 {
+    ($mode:expr, $near:expr, $exact:path) => {{
+        macro_rules! with {
+            ($compute:expr) => {
+                |a, b, out| {
+                    each2(a, b, out, |a, b| {
+                        let compute: fn(f64, f64) -> f64 = $compute;
+                        out64(compute(f64::from_bits(a), f64::from_bits(b)), [b, a])
+                    })
+                }
+            };
+        }
+        let all: Binary = match $mode.round {
+            Round::Nearest => with!($near),
+            Round::Zero => with!(|a, b| $exact(a, b, Direction::Zero)),
+            Round::Down => with!(|a, b| $exact(a, b, Direction::Down)),
+            Round::Up => with!(|a, b| $exact(a, b, Direction::Up)),
+        };
+        all
+    }};
+}
+
+/// `add`, `sub`, `mul`, `div`.
+pub(crate) fn binary(name: &str, mode: Mode) -> Option<Binary> {
+    if mode.bits == 64 {
+        if mode.flush || mode.saturate {
+            return None;
+        }
+        return Some(match name {
+            "add" => double2!(mode, |a, b| a + b, rounding::add),
+            "sub" => double2!(mode, |a, b| a - b, rounding::sub),
+            "mul" => double2!(mode, |a, b| a * b, rounding::mul),
+            "div" => double2!(mode, |a, b| a / b, rounding::div),
+            _ => return None,
+        });
+    }
+    Some(match name {
+        "add" => single2!(mode, |a, b| a + b, rounding::add),
+        "sub" => single2!(mode, |a, b| a - b, rounding::sub),
+        "mul" => single2!(mode, |a, b| a * b, rounding::mul),
+        "div" => single2!(mode, |a, b| a / b, rounding::div),
+        _ => return None,
+    })
+}
+
+/// `div.approx`: zero for very large divisors.
+pub(crate) fn quick_quotient(flush: bool) -> Binary {
+    #[inline(always)]
+    fn quotient(a: f32, b: f32) -> f32 {
+        // 2^126
+        if b.abs() > 8.507_059e37 && b.is_finite() {
+            let zero = 0f32.copysign(a) * 1f32.copysign(b);
+            return if a.is_infinite() { f32::NAN } else { zero + a * 0.0 };
+        }
+        a / b
+    }
+    if flush {
+        |a, b, out| each2(a, b, out, |a, b| out32::<true>(quotient(in32::<true>(a), in32::<true>(b))))
+    } else {
+        |a, b, out| each2(a, b, out, |a, b| out32::<false>(quotient(in32::<false>(a), in32::<false>(b))))
+    }
+}
+
+/// `fma`, and `mad` of floats.
+pub(crate) fn fused(mode: Mode) -> Option<Ternary> {
+    macro_rules! single {
+        ($flush:literal, $out:path, $compute:expr) => {
+            |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    let compute: fn(f32, f32, f32) -> f32 = $compute;
+                    $out(compute(in32::<$flush>(a), in32::<$flush>(b), in32::<$flush>(c)))
+                })
+            }
+        };
+    }
+    macro_rules! double {
+        ($compute:expr) => {
+            |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    let compute: fn(f64, f64, f64) -> f64 = $compute;
+                    let value = compute(f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
+                    out64(value, [c, b, a])
+                })
+            }
+        };
+    }
+    if mode.bits == 64 {
+        if mode.flush || mode.saturate {
+            return None;
+        }
+        return Some(match mode.round {
+            Round::Nearest => double!(f64::mul_add),
+            Round::Zero => double!(|a, b, c| rounding::fma(a, b, c, Direction::Zero)),
+            Round::Down => double!(|a, b, c| rounding::fma(a, b, c, Direction::Down)),
+            Round::Up => double!(|a, b, c| rounding::fma(a, b, c, Direction::Up)),
+        });
+    }
+    Some(match (mode.round, mode.flush, mode.saturate) {
+        (Round::Nearest, false, false) => single!(false, out32::<false>, f32::mul_add),
+        (Round::Nearest, true, false) => single!(true, out32::<true>, f32::mul_add),
+        (Round::Nearest, false, true) => single!(false, saturated::<false>, f32::mul_add),
+        (Round::Nearest, true, true) => single!(true, saturated::<true>, f32::mul_add),
+        (Round::Zero, false, false) => {
+            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Zero))
+        }
+        (Round::Zero, true, false) => {
+            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Zero))
+        }
+        (Round::Down, false, false) => {
+            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Down))
+        }
+        (Round::Down, true, false) => {
+            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Down))
+        }
+        (Round::Up, false, false) => {
+            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Up))
+        }
+        (Round::Up, true, false) => {
+            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Up))
+        }
+        _ => return None,
+    })
+}
+
+macro_rules! single1 {
+    ($flush:expr, $compute:expr) => {{
+        macro_rules! with {
+            ($constant:literal) => {
+                |a, out| {
+                    each1(a, out, |a| {
+                        let compute: fn(f32) -> f32 = $compute;
+                        out32::<$constant>(compute(in32::<$constant>(a)))
+                    })
+                }
+            };
+        }
+        let all: Unary = if $flush { with!(true) } else { with!(false) };
+        all
+    }};
+}
+
+macro_rules! double1 {
+    ($compute:expr) => {
+        |a, out| {
+            each1(a, out, |a| {
+                let compute: fn(f64) -> f64 = $compute;
+                out64(compute(f64::from_bits(a)), [a])
+            })
+        }
+    };
+}
+
+/// `rcp`, `sqrt`, rounded.
+pub(crate) fn unary(name: &str, mode: Mode) -> Option<Unary> {
+    if mode.saturate {
+        return None;
+    }
+    if mode.bits == 64 {
+        return Some(match (name, mode.round, mode.flush) {
+            ("rcp", Round::Nearest, false) => double1!(f64::recip),
+            ("rcp", Round::Zero, false) => double1!(|a| rounding::rcp(a, Direction::Zero)),
+            ("rcp", Round::Down, false) => double1!(|a| rounding::rcp(a, Direction::Down)),
+            ("rcp", Round::Up, false) => double1!(|a| rounding::rcp(a, Direction::Up)),
+            ("sqrt", Round::Nearest, false) => double1!(f64::sqrt),
+            ("sqrt", Round::Zero, false) => double1!(|a| rounding::sqrt(a, Direction::Zero)),
+            ("sqrt", Round::Down, false) => double1!(|a| rounding::sqrt(a, Direction::Down)),
+            ("sqrt", Round::Up, false) => double1!(|a| rounding::sqrt(a, Direction::Up)),
+            _ => return None,
+        });
+    }
+    let flush = mode.flush;
+    Some(match (name, mode.round) {
+        ("rcp", Round::Nearest) => single1!(flush, f32::recip),
+        ("rcp", Round::Zero) => single1!(flush, |a| rounding::rcp(a, Direction::Zero)),
+        ("rcp", Round::Down) => single1!(flush, |a| rounding::rcp(a, Direction::Down)),
+        ("rcp", Round::Up) => single1!(flush, |a| rounding::rcp(a, Direction::Up)),
+        ("sqrt", Round::Nearest) => single1!(flush, f32::sqrt),
+        ("sqrt", Round::Zero) => single1!(flush, |a| rounding::sqrt(a, Direction::Zero)),
+        ("sqrt", Round::Down) => single1!(flush, |a| rounding::sqrt(a, Direction::Down)),
+        ("sqrt", Round::Up) => single1!(flush, |a| rounding::sqrt(a, Direction::Up)),
+        _ => return None,
+    })
+}
+
+/// What `.approx` functions of `f64` are: the upper half of the result; the lower half of the operand is not looked at.
+#[inline(always)]
+fn upper(value: f64) -> f64 {
+    let bits = value.to_bits() & 0xffff_ffff_0000_0000;
+    let value = f64::from_bits(bits);
+    if value.abs() < f64::MIN_POSITIVE {
+        0f64.copysign(value)
+    } else {
+        value
+    }
+}
+
+/// `rcp`, `sqrt`, `rsqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` with `.approx`.
+pub(crate) fn approximate(name: &str, bits: u32, flush: bool) -> Option<Unary> {
+    if bits == 64 {
+        return Some(match (name, flush) {
+            ("rcp", true) => double1!(|a| upper(upper(a).recip())),
+            ("rsqrt", true) => double1!(|a| upper(upper(a).sqrt().recip())),
+            ("rsqrt", false) => double1!(|a| a.sqrt().recip()),
+            _ => return None,
+        });
+    }
+    Some(match name {
+        "rcp" => single1!(flush, f32::recip),
+        "sqrt" => single1!(flush, f32::sqrt),
+        "rsqrt" => single1!(flush, |a| f64::from(a).sqrt().recip() as f32),
+        "ex2" => single1!(flush, |a| single::exp2(f64::from(a)) as f32),
+        "lg2" => single1!(flush, |a| single::log2(f64::from(a)) as f32),
+        // The range is brought to a period as the hardware does: of what is infinite there is none.
+        "sin" => single1!(flush, |a| libm::sin(f64::from(a)) as f32),
+        "cos" => single1!(flush, |a| libm::cos(f64::from(a)) as f32),
+        "tanh" => single1!(flush, |a| libm::tanh(f64::from(a)) as f32),
+        _ => return None,
+    })
+}
+
+/// `neg`, `abs`: the sign bit alone, but that subnormal numbers are zeros with `.ftz`, and an `f32` NaN is made canonical
+/// by none of the two.
+pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
+    Some(match (name, bits, flush) {
+        ("neg", 32, false) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_0000),
+        ("abs", 32, false) => |a, out| each1(a, out, |a| a & 0x7fff_ffff),
+        ("neg", 32, true) => |a, out| each1(a, out, |a| out32::<true>(-in32::<true>(a))),
+        ("abs", 32, true) => |a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).abs())),
+        ("neg", 64, false) => |a, out| each1(a, out, |a| a ^ 1 << 63),
+        ("abs", 64, false) => |a, out| each1(a, out, |a| a & !(1 << 63)),
+        _ => return None,
+    })
+}
+
+/// `copysign`: the sign of the first, everything else of the second.
+pub(crate) fn copysign(bits: u32) -> Option<Binary> {
+    Some(match bits {
+        32 => |a, b, out| each2(a, b, out, |a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff)),
+        64 => |a, b, out| each2(a, b, out, |a, b| (a & 1 << 63) | (b & !(1 << 63))),
+        _ => return None,
+    })
+}
+
+/// The lesser of two numbers, -0 below +0; the number where one is a NaN.
+macro_rules! extreme {
+    ($name:ident $ty:ident $op:tt $zero:tt) => {
+        #[inline(always)]
+        pub(crate) fn $name(a: $ty, b: $ty) -> $ty {
+            if a == b {
+                return $ty::from_bits(a.to_bits() $zero b.to_bits());
+            }
+            if a $op b || b.is_nan() { a } else { b }
+        }
+    };
+}
+extreme!(min32 f32 < |);
+extreme!(max32 f32 > &);
+extreme!(min64 f64 < |);
+extreme!(max64 f64 > &);
+
+/// `min`, `max`; with `nan`, a NaN if one operand is.
+pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<Binary> {
+    macro_rules! with {
+        ($flush:literal, $f:expr) => {
+            |a, b, out| {
+                each2(a, b, out, |a, b| {
+                    let f: fn(f32, f32) -> f32 = $f;
+                    out32::<$flush>(f(in32::<$flush>(a), in32::<$flush>(b)))
+                })
+            }
+        };
+    }
+    #[inline(always)]
+    fn both(a: f32, b: f32, f: fn(f32, f32) -> f32) -> f32 {
+        if a.is_nan() || b.is_nan() { f32::NAN } else { f(a, b) }
+    }
+    Some(match (name, bits, flush, nan) {
+        ("min", 32, false, false) => with!(false, min32),
+        ("min", 32, true, false) => with!(true, min32),
+        ("max", 32, false, false) => with!(false, max32),
+        ("max", 32, true, false) => with!(true, max32),
+        ("min", 32, false, true) => with!(false, |a, b| both(a, b, min32)),
+        ("min", 32, true, true) => with!(true, |a, b| both(a, b, min32)),
+        ("max", 32, false, true) => with!(false, |a, b| both(a, b, max32)),
+        ("max", 32, true, true) => with!(true, |a, b| both(a, b, max32)),
+        ("min", 64, false, false) => {
+            |a, b, out| each2(a, b, out, |a, b| out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a]))
+        }
+        ("max", 64, false, false) => {
+            |a, b, out| each2(a, b, out, |a, b| out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a]))
+        }
+        _ => return None,
+    })
+}
+
+/// Comparisons, for `setp` and `set`. Those that end in `u` hold where an operand is a NaN.
+macro_rules! comparison {
+    ($name:expr, $read:expr) => {
+        match $name {
+            "eq" => |a, b| test2(a, b, |a, b| $read(a) == $read(b)),
+            "ne" => |a, b| test2(a, b, |a, b| $read(a) < $read(b) || $read(a) > $read(b)),
+            "lt" => |a, b| test2(a, b, |a, b| $read(a) < $read(b)),
+            "le" => |a, b| test2(a, b, |a, b| $read(a) <= $read(b)),
+            "gt" => |a, b| test2(a, b, |a, b| $read(a) > $read(b)),
+            "ge" => |a, b| test2(a, b, |a, b| $read(a) >= $read(b)),
+            "equ" => |a, b| test2(a, b, |a, b| !($read(a) < $read(b) || $read(a) > $read(b))),
+            "neu" => |a, b| test2(a, b, |a, b| $read(a) != $read(b)),
+            "ltu" => |a, b| test2(a, b, |a, b| !($read(a) >= $read(b))),
+            "leu" => |a, b| test2(a, b, |a, b| !($read(a) > $read(b))),
+            "gtu" => |a, b| test2(a, b, |a, b| !($read(a) <= $read(b))),
+            "geu" => |a, b| test2(a, b, |a, b| !($read(a) < $read(b))),
+            "num" => |a, b| test2(a, b, |a, b| !$read(a).is_nan() && !$read(b).is_nan()),
+            "nan" => |a, b| test2(a, b, |a, b| $read(a).is_nan() || $read(b).is_nan()),
+            _ => return None,
+        }
+    };
+}
+pub(crate) use comparison;
+
+/// Comparisons of `f32` and `f64`.
+pub(crate) fn compare(name: &str, bits: u32, flush: bool) -> Option<Test> {
+    let test: Test = match (bits, flush) {
+        (32, false) => comparison!(name, in32::<false>),
+        (32, true) => comparison!(name, in32::<true>),
+        (64, false) => comparison!(name, f64::from_bits),
+        _ => return None,
+    };
+    Some(test)
+}
+
+/// `testp`; the second operand is not looked at.
+pub(crate) fn classify(name: &str, bits: u32) -> Option<Test> {
+    macro_rules! of {
+        ($read:expr) => {
+            match name {
+                "finite" => |a, b| test2(a, b, |a, _| $read(a).is_finite()),
+                "infinite" => |a, b| test2(a, b, |a, _| $read(a).is_infinite()),
+                "number" => |a, b| test2(a, b, |a, _| !$read(a).is_nan()),
+                "notanumber" => |a, b| test2(a, b, |a, _| $read(a).is_nan()),
+                "normal" => |a, b| test2(a, b, |a, _| $read(a).is_normal()),
+                "subnormal" => |a, b| test2(a, b, |a, _| $read(a).is_subnormal()),
+                _ => return None,
+            }
+        };
+    }
+    let test: Test = match bits {
+        32 => of!(in32::<false>),
+        64 => of!(f64::from_bits),
+        _ => return None,
+    };
+    Some(test)
+}

@@ -1,0 +1,173 @@
+//! `f16` and `bf16`, alone and in pairs: computed exactly in more bits, rounded to nearest even once. A NaN that they make is
+//! 0x7fff.
+
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric;
+
+use super::float::{comparison, max32, min32};
+use crate::lanes::{Binary, Test, Ternary, Unary, each1, each2, each3, test2};
+
+const NAN: u64 = 0x7fff;
+
+#[inline(always)]
+pub(crate) fn f16(bits: u64) -> f32 {
+    // As an f32 the magnitude is 2^-112 times too small, subnormal numbers included.
+    let sign = (bits as u32 & 0x8000) << 16;
+    let magnitude = (bits as u32 & 0x7fff) << 13;
+    let scaled = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
+    let special = f32::from_bits(magnitude | 0x7f80_0000);
+    let value = if magnitude >= 0x0f80_0000 { special } else { scaled };
+    f32::from_bits(value.to_bits() | sign)
+}
+
+#[inline(always)]
+pub(crate) fn bf16(bits: u64) -> f32 {
+    f32::from_bits((bits as u32) << 16)
+}
+
+#[inline(always)]
+pub(crate) fn to_f16(value: f64) -> u64 {
+    if value.is_nan() {
+        return NAN;
+    }
+    numeric::encode(DType::F16, value, Rounding::NearestEven)
+}
+
+#[inline(always)]
+pub(crate) fn to_bf16(value: f64) -> u64 {
+    if value.is_nan() {
+        return NAN;
+    }
+    numeric::encode(DType::BF16, value, Rounding::NearestEven)
+}
+
+/// `a * b + c`, rounded to odd: rounding that again gives what rounding once does.
+#[inline(always)]
+fn fused(a: f32, b: f32, c: f32) -> f64 {
+    // 11 or 8 bits each: the product is exact.
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    if !sum.is_finite() {
+        return sum;
+    }
+    let part = sum - product;
+    let lost = (product - (sum - part)) + (c - part);
+    if lost == 0.0 || sum.to_bits() & 1 == 1 {
+        return sum;
+    }
+    let away = (lost > 0.0) == (sum > 0.0);
+    f64::from_bits(if away { sum.to_bits() | 1 } else { sum.to_bits() - 1 })
+}
+
+/// The same for both halves of a register.
+#[inline(always)]
+fn halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
+    let low = f(a & 0xffff, b & 0xffff, c & 0xffff) & 0xffff;
+    let high = f(a >> 16 & 0xffff, b >> 16 & 0xffff, c >> 16 & 0xffff) & 0xffff;
+    low | high << 16
+}
+
+/// A function of a format, alone or in pairs.
+macro_rules! formats {
+    ($pair:expr, $brain:expr, |$read:ident, $write:ident, $a:ident, $b:ident| $e:expr) => {{
+        let all: Binary = match ($pair, $brain) {
+            (false, false) => |a, b, out| each2(a, b, out, |$a, $b| { let ($read, $write) = (f16, to_f16); let _ = $write; $e }),
+            (false, true) => |a, b, out| each2(a, b, out, |$a, $b| { let ($read, $write) = (bf16, to_bf16); let _ = $write; $e }),
+            (true, false) => |a, b, out| each2(a, b, out, |a, b| halves(a, b, 0, |$a, $b, _| { let ($read, $write) = (f16, to_f16); let _ = $write; $e })),
+            (true, true) => |a, b, out| each2(a, b, out, |a, b| halves(a, b, 0, |$a, $b, _| { let ($read, $write) = (bf16, to_bf16); let _ = $write; $e })),
+        };
+        all
+    }};
+}
+
+/// `add`, `sub`, `mul`, `min`, `max`.
+pub(crate) fn binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<Binary> {
+    Some(match (name, nan) {
+        ("add", false) => {
+            formats!(pair, brain, |read, write, a, b| write(fused(read(a), 1.0, read(b))))
+        }
+        ("sub", false) => {
+            formats!(pair, brain, |read, write, a, b| write(fused(read(b), -1.0, read(a))))
+        }
+        ("mul", false) => {
+            formats!(pair, brain, |read, write, a, b| write(f64::from(read(a)) * f64::from(read(b))))
+        }
+        ("min", false) => {
+            formats!(pair, brain, |read, write, a, b| write(f64::from(min32(read(a), read(b)))))
+        }
+        ("max", false) => {
+            formats!(pair, brain, |read, write, a, b| write(f64::from(max32(read(a), read(b)))))
+        }
+        ("min", true) => formats!(pair, brain, |read, write, a, b| {
+            if read(a).is_nan() || read(b).is_nan() { NAN } else { write(f64::from(min32(read(a), read(b)))) }
+        }),
+        ("max", true) => formats!(pair, brain, |read, write, a, b| {
+            if read(a).is_nan() || read(b).is_nan() { NAN } else { write(f64::from(max32(read(a), read(b)))) }
+        }),
+        _ => return None,
+    })
+}
+
+/// `fma`.
+pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
+    match (pair, brain) {
+        (false, false) => {
+            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c))))
+        }
+        (false, true) => {
+            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_bf16(fused(bf16(a), bf16(b), bf16(c))))
+        }
+        (true, false) => |a, b, c, out| {
+            each3(a, b, c, out, |a, b, c| {
+                halves(a, b, c, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c))))
+            });
+        },
+        (true, true) => |a, b, c, out| {
+            each3(a, b, c, out, |a, b, c| {
+                halves(a, b, c, |a, b, c| to_bf16(fused(bf16(a), bf16(b), bf16(c))))
+            });
+        },
+    }
+}
+
+/// `neg`, `abs`: the sign alone.
+pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
+    Some(match (name, pair) {
+        ("neg", false) => |a, out| each1(a, out, |a| (a & 0xffff) ^ 0x8000),
+        ("abs", false) => |a, out| each1(a, out, |a| a & 0x7fff),
+        ("neg", true) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_8000),
+        ("abs", true) => |a, out| each1(a, out, |a| a & 0x7fff_7fff),
+        _ => return None,
+    })
+}
+
+/// Comparisons of one number; `upper` of those in the upper halves.
+pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
+    #[inline(always)]
+    fn high16(bits: u64) -> f32 {
+        f16(bits >> 16)
+    }
+    #[inline(always)]
+    fn high_brain(bits: u64) -> f32 {
+        bf16(bits >> 16)
+    }
+    let test: Test = match (brain, upper) {
+        (false, false) => comparison!(name, f16),
+        (true, false) => comparison!(name, bf16),
+        (false, true) => comparison!(name, high16),
+        (true, true) => comparison!(name, high_brain),
+    };
+    Some(test)
+}
+
+/// `ex2.approx`, `tanh.approx`.
+pub(crate) fn approximate(name: &str, brain: bool) -> Option<Unary> {
+    Some(match (name, brain) {
+        ("ex2", false) => |a, out| each1(a, out, |a| to_f16(libm::exp2(f64::from(f16(a))))),
+        ("ex2", true) => |a, out| each1(a, out, |a| to_bf16(libm::exp2(f64::from(bf16(a))))),
+        ("tanh", false) => |a, out| each1(a, out, |a| to_f16(libm::tanh(f64::from(f16(a))))),
+        ("tanh", true) => |a, out| each1(a, out, |a| to_bf16(libm::tanh(f64::from(bf16(a))))),
+        _ => return None,
+    })
+}

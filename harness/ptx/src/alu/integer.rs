@@ -1,0 +1,229 @@
+//! Whole numbers. Everything wraps. The quotient of a division by zero has all bits set and the remainder is the dividend,
+//! as on the GPU; the PTX ISA leaves both open.
+
+use super::{Int, is_int, with_int};
+use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::syntax::{Kind, Type};
+
+/// Which half of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    Low,
+    High,
+    /// Both, in a register of twice the width.
+    Wide,
+}
+
+/// `add`, `sub`, `div`, `rem`, `min`, `max`, saturating sums with `sat`.
+pub(crate) fn binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
+    if !is_int(ty) {
+        return None;
+    }
+    if sat {
+        // Only `.s32` saturates.
+        return match (name, ty.kind, ty.bits) {
+            ("add", Kind::Signed, 32) => {
+                Some(|a, b, out| each2(a, b, out, |a, b| (a as i32).saturating_add(b as i32).bits()))
+            }
+            ("sub", Kind::Signed, 32) => {
+                Some(|a, b, out| each2(a, b, out, |a, b| (a as i32).saturating_sub(b as i32).bits()))
+            }
+            _ => None,
+        };
+    }
+    match name {
+        "add" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_add(T::of(b)).bits()))),
+        "sub" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_sub(T::of(b)).bits()))),
+        "min" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).min(T::of(b)).bits()))),
+        "max" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).max(T::of(b)).bits()))),
+        "div" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
+            if T::of(b) == 0 { T::of(u64::MAX).bits() } else { T::of(a).wrapping_div(T::of(b)).bits() }
+        }))),
+        "rem" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
+            if T::of(b) == 0 { T::of(a).bits() } else { T::of(a).wrapping_rem(T::of(b)).bits() }
+        }))),
+        _ => None,
+    }
+}
+
+/// `mul`.
+pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
+    if !is_int(ty) {
+        return None;
+    }
+    match half {
+        Half::Low => {
+            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_mul(T::of(b)).bits())))
+        }
+        Half::High => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| high::<T>(a, b).bits()))),
+        Half::Wide => wide_product(ty),
+    }
+}
+
+#[inline(always)]
+fn high<T: Int>(a: u64, b: u64) -> T {
+    T::low(T::of(a).wide().wrapping_mul(T::of(b).wide()) >> T::BITS)
+}
+
+fn wide_product(ty: Type) -> Option<Binary> {
+    Some(match (ty.kind == Kind::Signed, ty.bits) {
+        (true, 16) => |a, b, out| each2(a, b, out, |a, b| (i32::from(a as i16) * i32::from(b as i16)).bits()),
+        (false, 16) => |a, b, out| each2(a, b, out, |a, b| u32::from(a as u16).wrapping_mul(u32::from(b as u16)).bits()),
+        (true, 32) => |a, b, out| each2(a, b, out, |a, b| (i64::from(a as i32) * i64::from(b as i32)).bits()),
+        (false, 32) => |a, b, out| each2(a, b, out, |a, b| u64::from(a as u32).wrapping_mul(u64::from(b as u32))),
+        _ => return None,
+    })
+}
+
+/// `mad`.
+pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
+    if !is_int(ty) {
+        return None;
+    }
+    match half {
+        Half::Low => with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
+            T::of(a).wrapping_mul(T::of(b)).wrapping_add(T::of(c)).bits()
+        }))),
+        Half::High => with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
+            high::<T>(a, b).wrapping_add(T::of(c)).bits()
+        }))),
+        Half::Wide => Some(match (ty.kind == Kind::Signed, ty.bits) {
+            (true, 16) => |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    (i32::from(a as i16) * i32::from(b as i16)).wrapping_add(c as i32).bits()
+                });
+            },
+            (false, 16) => |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    u32::from(a as u16).wrapping_mul(u32::from(b as u16)).wrapping_add(c as u32).bits()
+                });
+            },
+            (true, 32) => |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64).bits()
+                });
+            },
+            (false, 32) => |a, b, c, out| {
+                each3(a, b, c, out, |a, b, c| {
+                    u64::from(a as u32).wrapping_mul(u64::from(b as u32)).wrapping_add(c)
+                });
+            },
+            _ => return None,
+        }),
+    }
+}
+
+/// `sad`: the third and how far the first two are apart.
+pub(crate) fn distance(ty: Type) -> Option<Ternary> {
+    with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
+        let apart = (T::of(a).wide() - T::of(b).wide()).unsigned_abs();
+        apart.wrapping_add(T::of(c).bits().into()) as T as u64 & mask_of(T::BITS)
+    })))
+}
+
+const fn mask_of(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+/// `neg`, `abs`.
+pub(crate) fn unary(name: &str, ty: Type) -> Option<Unary> {
+    if ty.kind != Kind::Signed {
+        return None;
+    }
+    macro_rules! signed {
+        ($method:ident) => {
+            Some(match ty.bits {
+                16 => |a, out| each1(a, out, |a| (a as i16).$method().bits()),
+                32 => |a, out| each1(a, out, |a| (a as i32).$method().bits()),
+                64 => |a, out| each1(a, out, |a| (a as i64).$method().bits()),
+                _ => return None,
+            })
+        };
+    }
+    match name {
+        "neg" => signed!(wrapping_neg),
+        "abs" => signed!(wrapping_abs),
+        _ => None,
+    }
+}
+
+/// `setp` and `set` of whole numbers.
+pub(crate) fn compare(name: &str, ty: Type) -> Option<Test> {
+    if !is_int(ty) || ty.bits == 8 {
+        return None;
+    }
+    macro_rules! by {
+        ($T:ident, $op:tt) => {
+            Some(|a, b| test2(a, b, |a, b| <$T>::of(a) $op <$T>::of(b)))
+        };
+    }
+    // Bits are only equal or not; `lo` and its like are of unsigned numbers.
+    let ordered = ty.kind != Kind::Bits;
+    match name {
+        "eq" => with_int!(ty, T => by!(T, ==)),
+        "ne" => with_int!(ty, T => by!(T, !=)),
+        "lt" | "lo" if ordered => with_int!(ty, T => by!(T, <)),
+        "le" | "ls" if ordered => with_int!(ty, T => by!(T, <=)),
+        "gt" | "hi" if ordered => with_int!(ty, T => by!(T, >)),
+        "ge" | "hs" if ordered => with_int!(ty, T => by!(T, >=)),
+        _ => None,
+    }
+}
+
+/// What is added with a carry, or subtracted with a borrow, by lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carry {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// The low half of `a * b`, and `c`.
+    LowProduct,
+    /// The high half.
+    HighProduct,
+}
+
+/// Sums with carries. `carried` is the carry (or borrow) that comes in, by lane; the one that goes out is returned.
+pub(crate) fn carry(
+    op: Carry,
+    ty: Type,
+    operands: [&Lanes; 3],
+    carried: u32,
+    out: &mut Lanes,
+) -> u32 {
+    let mask = u128::from(mask_of(ty.bits));
+    let signed = ty.kind == Kind::Signed;
+    let mut goes = 0;
+    for lane in 0..out.len() {
+        let [a, b, c] = operands.map(|of| of.get(lane).map_or(0, |&bits| u128::from(bits) & mask));
+        let carry = u128::from(carried >> lane & 1);
+        let product = || {
+            let extend = |bits: u128| {
+                if signed {
+                    let shift = 128 - ty.bits;
+                    ((bits << shift) as i128 >> shift) as u128
+                } else {
+                    bits
+                }
+            };
+            extend(a).wrapping_mul(extend(b))
+        };
+        let (sum, beyond) = match op {
+            Carry::Add => (a + b + carry, a + b + carry > mask),
+            Carry::Sub => (a.wrapping_sub(b).wrapping_sub(carry), a < b + carry),
+            Carry::LowProduct => {
+                let sum = (product() & mask) + c + carry;
+                (sum, sum > mask)
+            }
+            Carry::HighProduct => {
+                let sum = (product() >> ty.bits & mask) + c + carry;
+                (sum, sum > mask)
+            }
+        };
+        if let Some(out) = out.get_mut(lane) {
+            *out = (sum & mask) as u64;
+        }
+        goes |= u32::from(beyond) << lane;
+    }
+    goes
+}

@@ -1,0 +1,225 @@
+//! The words of a PTX text, with their places. Left out: what they mean ([`crate::parse`]).
+
+use crate::syntax::{Place, SyntaxError};
+
+/// What a word is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Token<'t> {
+    /// `add`, `%r1`, `$L__BB0_1`, `global_smem`.
+    Name(&'t str),
+    /// `.reg`, `.rn`, `.L1::evict_first`; without the dot.
+    Dot(&'t str),
+    /// A whole number's bits.
+    Int(u64),
+    /// `0f3F800000`.
+    Single(u32),
+    /// `0d3FF0000000000000`.
+    Double(u64),
+    /// A text in quotes, without them.
+    Text(&'t str),
+    /// A sign by itself.
+    Sign(char),
+    /// Behind the last word.
+    End,
+}
+
+/// Reads words one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Lexer<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
+    line_start: usize,
+    /// Of the word that was read last.
+    start: usize,
+}
+
+const fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            line: 1,
+            line_start: 0,
+            start: 0,
+        }
+    }
+
+    /// Where the word that was read last begins.
+    pub(crate) fn place(&self) -> Place {
+        let column = self.start.saturating_sub(self.line_start) as u32;
+        Place {
+            line: self.line,
+            column: column.saturating_add(1),
+        }
+    }
+
+    pub(crate) fn error(&self, message: impl Into<String>) -> SyntaxError {
+        SyntaxError {
+            place: self.place(),
+            message: message.into(),
+        }
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    fn skip_blank(&mut self) -> Result<(), SyntaxError> {
+        while let Some(byte) = self.byte(0) {
+            match byte {
+                b'\n' => {
+                    self.at += 1;
+                    self.line = self.line.saturating_add(1);
+                    self.line_start = self.at;
+                }
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'/' if self.byte(1) == Some(b'/') => self.skip_line(),
+                b'/' if self.byte(1) == Some(b'*') => self.skip_comment()?,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the end of the line.
+    pub(crate) fn skip_line(&mut self) {
+        while self.byte(0).is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
+    fn skip_comment(&mut self) -> Result<(), SyntaxError> {
+        self.start = self.at;
+        let opened = self.error("a comment that does not end");
+        self.at += 2;
+        loop {
+            match (self.byte(0), self.byte(1)) {
+                (Some(b'*'), Some(b'/')) => {
+                    self.at += 2;
+                    return Ok(());
+                }
+                (Some(b'\n'), _) => {
+                    self.at += 1;
+                    self.line = self.line.saturating_add(1);
+                    self.line_start = self.at;
+                }
+                (Some(_), _) => self.at += 1,
+                (None, _) => return Err(opened),
+            }
+        }
+    }
+
+    fn run(&mut self, holds: impl Fn(u8) -> bool) -> &'t str {
+        let from = self.at;
+        while self.byte(0).is_some_and(&holds) {
+            self.at += 1;
+        }
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+
+    /// The next word.
+    pub(crate) fn next(&mut self) -> Result<Token<'t>, SyntaxError> {
+        self.skip_blank()?;
+        self.start = self.at;
+        let Some(byte) = self.byte(0) else {
+            return Ok(Token::End);
+        };
+        Ok(match byte {
+            b'.' if self.byte(1).is_some_and(in_name) => {
+                self.at += 1;
+                Token::Dot(self.run(|byte| in_name(byte) || byte == b':'))
+            }
+            b'0'..=b'9' => return self.number(),
+            _ if in_name(byte) => Token::Name(self.run(in_name)),
+            b'"' => {
+                self.at += 1;
+                let text = self.run(|byte| byte != b'"' && byte != b'\n');
+                if self.byte(0) != Some(b'"') {
+                    return Err(self.error("a text that does not end on its line"));
+                }
+                self.at += 1;
+                Token::Text(text)
+            }
+            _ => {
+                let rest = self.text.get(self.at..).unwrap_or_default();
+                let sign = rest.chars().next().unwrap_or('\u{fffd}');
+                self.at += sign.len_utf8();
+                Token::Sign(sign)
+            }
+        })
+    }
+
+    fn number(&mut self) -> Result<Token<'t>, SyntaxError> {
+        let word = self.run(in_name);
+        let lower = word.get(..2).unwrap_or(word);
+        let digits = word.get(2..).unwrap_or_default();
+        let bad = |lexer: &Self| lexer.error(format!("`{word}` is no number"));
+        let bits = |radix: u32, digits: &str| {
+            let digits = digits.strip_suffix(['U', 'u']).unwrap_or(digits);
+            u64::from_str_radix(digits, radix).ok()
+        };
+        match lower {
+            "0f" | "0F" => {
+                let bits = u32::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 8);
+                bits.map(Token::Single).ok_or_else(|| bad(self))
+            }
+            "0d" | "0D" => {
+                let bits = u64::from_str_radix(digits, 16)
+                    .ok()
+                    .filter(|_| digits.len() == 16);
+                bits.map(Token::Double).ok_or_else(|| bad(self))
+            }
+            "0x" | "0X" => bits(16, digits).map(Token::Int).ok_or_else(|| bad(self)),
+            "0b" | "0B" => bits(2, digits).map(Token::Int).ok_or_else(|| bad(self)),
+            _ => self.decimal(word),
+        }
+    }
+
+    /// A decimal number: whole, octal with a leading zero, or with a fraction, which is a double.
+    fn decimal(&mut self, word: &'t str) -> Result<Token<'t>, SyntaxError> {
+        let from = self.start;
+        let fraction = self.byte(0) == Some(b'.') && self.byte(1).is_some_and(|byte| byte.is_ascii_digit());
+        if fraction || word.contains(['e', 'E']) {
+            if fraction {
+                self.at += 1;
+                self.run(in_name);
+            }
+            if self.text.as_bytes().get(self.at - 1).is_some_and(|byte| matches!(byte, b'e' | b'E'))
+                && matches!(self.byte(0), Some(b'-' | b'+'))
+            {
+                self.at += 1;
+                self.run(|byte| byte.is_ascii_digit());
+            }
+            let text = self.text.get(from..self.at).unwrap_or_default();
+            return match text.parse::<f64>() {
+                Ok(number) => Ok(Token::Double(number.to_bits())),
+                Err(_) => Err(self.error(format!("`{text}` is no number"))),
+            };
+        }
+        let digits = word.strip_suffix(['U', 'u']).unwrap_or(word);
+        let radix = if digits.len() > 1 && digits.starts_with('0') {
+            8
+        } else {
+            10
+        };
+        match u64::from_str_radix(digits, radix) {
+            Ok(number) => Ok(Token::Int(number)),
+            Err(_) => Err(self.error(format!("`{word}` is no number"))),
+        }
+    }
+}
+
+impl<'t> Lexer<'t> {
+    /// The rest of the line, behind the word that was read last.
+    pub(crate) fn rest_of_line(&mut self) -> &'t str {
+        let from = self.at;
+        self.skip_line();
+        let line = self.text.get(from..self.at).unwrap_or_default();
+        line.split("//").next().unwrap_or_default().trim()
+    }
+}

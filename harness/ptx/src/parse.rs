@@ -1,0 +1,380 @@
+//! Reads a PTX text: directives, declarations, functions. Every name is resolved here, in the scope that it stands in, so that
+//! what comes after works with numbers. Left out: which instructions there are ([`crate::decode`]). Debug information
+//! (`.section`) is skipped.
+
+mod body;
+mod declaration;
+mod operand;
+mod scope;
+
+use crate::lex::{Lexer, Token};
+use crate::syntax::{Function, Module, Named, Place, Role, Source, Space, SyntaxError, Type, Variable};
+use scope::{Entry, Scopes};
+
+/// The most registers of a function.
+pub(crate) const MOST_REGISTERS: usize = 1 << 18;
+
+/// Reads a module.
+///
+/// # Errors
+/// The text is no PTX, or has a directive that is not known here.
+pub fn parse(text: &str) -> Result<Module, SyntaxError> {
+    let mut parser = Parser::new(text)?;
+    parser.module()?;
+    Ok(parser.module)
+}
+
+/// What has been read, and the word that comes next.
+struct Parser<'t> {
+    lexer: Lexer<'t>,
+    token: Token<'t>,
+    place: Place,
+    module: Module,
+    /// The function that is being read.
+    function: Function,
+    scopes: Scopes<'t>,
+    source: Option<Source>,
+    /// Labels that the function's instructions name, in order.
+    used: Vec<body::Used<'t>>,
+}
+
+type Read<T> = Result<T, SyntaxError>;
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str) -> Read<Self> {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Self {
+            place: lexer.place(),
+            lexer,
+            token,
+            module: Module::default(),
+            function: Function::default(),
+            scopes: Scopes::new(),
+            source: None,
+            used: Vec::new(),
+        })
+    }
+
+    fn error<T>(&self, message: impl Into<String>) -> Read<T> {
+        Err(SyntaxError {
+            place: self.place,
+            message: message.into(),
+        })
+    }
+
+    /// That something else was to stand here.
+    fn expected<T>(&self, what: &str) -> Read<T> {
+        let found = match self.token {
+            Token::Name(word) => format!("`{word}`"),
+            Token::Dot(word) => format!("`.{word}`"),
+            Token::Text(_) => "a text".to_owned(),
+            Token::Sign(sign) => format!("`{sign}`"),
+            Token::Int(_) | Token::Single(_) | Token::Double(_) => "a number".to_owned(),
+            Token::End => "the end".to_owned(),
+        };
+        self.error(format!("{what} is expected here, not {found}"))
+    }
+
+    fn advance(&mut self) -> Read<Token<'t>> {
+        let next = self.lexer.next()?;
+        self.place = self.lexer.place();
+        Ok(std::mem::replace(&mut self.token, next))
+    }
+
+    fn is_sign(&self, sign: char) -> bool {
+        self.token == Token::Sign(sign)
+    }
+
+    /// Whether a sign is next, which is then behind us.
+    fn takes(&mut self, sign: char) -> Read<bool> {
+        let there = self.is_sign(sign);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    fn sign(&mut self, sign: char) -> Read<()> {
+        if self.takes(sign)? {
+            return Ok(());
+        }
+        self.expected(&format!("`{sign}`"))
+    }
+
+    fn takes_dot(&mut self, word: &str) -> Read<bool> {
+        let there = self.token == Token::Dot(word);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    fn name(&mut self) -> Read<&'t str> {
+        let Token::Name(name) = self.token else {
+            return self.expected("a name");
+        };
+        self.advance()?;
+        Ok(name)
+    }
+
+    fn int(&mut self) -> Read<u64> {
+        let Token::Int(number) = self.token else {
+            return self.expected("a whole number");
+        };
+        self.advance()?;
+        Ok(number)
+    }
+
+    fn data_type(&mut self) -> Read<Type> {
+        if let Token::Dot(word) = self.token
+            && let Some(ty) = Type::of(word)
+        {
+            self.advance()?;
+            return Ok(ty);
+        }
+        self.expected("a type")
+    }
+
+    /// The rest of the line, the next word behind it.
+    fn line(&mut self) -> Read<&'t str> {
+        let line = self.lexer.rest_of_line();
+        self.advance()?;
+        Ok(line)
+    }
+
+    fn module(&mut self) -> Read<()> {
+        loop {
+            match self.token {
+                Token::End => return Ok(()),
+                Token::Dot("version") => {
+                    line_of(self.line()?).clone_into(&mut self.module.version);
+                }
+                Token::Dot("target") => {
+                    line_of(self.line()?).clone_into(&mut self.module.target);
+                }
+                Token::Dot("address_size") => {
+                    if self.line()? != "64" {
+                        return self.error("only addresses of 64 bits are known");
+                    }
+                }
+                Token::Dot("file") => self.file()?,
+                Token::Dot("section") => self.skip_section()?,
+                Token::Dot("pragma") => {
+                    self.advance()?;
+                    self.pragma()?;
+                }
+                Token::Dot("loc") => self.location()?,
+                Token::Dot(_) => self.linked()?,
+                Token::Sign(';') => {
+                    self.advance()?;
+                }
+                _ => return self.expected("a directive"),
+            }
+        }
+    }
+
+    /// A variable or a function, with how it is linked before it.
+    fn linked(&mut self) -> Read<()> {
+        let mut external = false;
+        loop {
+            match self.token {
+                Token::Dot("visible" | "weak" | "common") => {
+                    self.advance()?;
+                }
+                Token::Dot("extern") => {
+                    external = true;
+                    self.advance()?;
+                }
+                Token::Dot("entry") => {
+                    self.advance()?;
+                    return self.function(true, external);
+                }
+                Token::Dot("func") => {
+                    self.advance()?;
+                    return self.function(false, external);
+                }
+                Token::Dot("global") => return self.variable(Space::Global),
+                Token::Dot("const") => return self.variable(Space::Const),
+                Token::Dot("shared") => return self.variable(Space::Shared),
+                _ => return self.expected("a variable or a function"),
+            }
+        }
+    }
+
+    /// A variable of the module.
+    fn variable(&mut self, space: Space) -> Read<()> {
+        self.advance()?;
+        let declared = self.declared(space, Role::Own)?;
+        for (name, variable) in declared {
+            let number = self.module.variables.len() as u32;
+            self.module.variables.push(variable);
+            self.scopes
+                .declare_global(name, Entry::Variable(Named::Module(number)));
+        }
+        self.sign(';')
+    }
+
+    fn file(&mut self) -> Read<()> {
+        self.advance()?;
+        let number = self.int()?;
+        let Token::Text(name) = self.token else {
+            return self.expected("a file's name");
+        };
+        let file = (number as u32, name.to_owned());
+        self.module.files.push(file);
+        self.line().map(drop)
+    }
+
+    /// `.loc FILE LINE COLUMN`; where it was inlined from is left out.
+    fn location(&mut self) -> Read<()> {
+        let line = self.line()?;
+        let mut numbers = line
+            .split([' ', '\t', ','])
+            .filter(|word| !word.is_empty())
+            .map_while(|word| word.parse().ok());
+        let (file, at, column) = (numbers.next(), numbers.next(), numbers.next());
+        self.source = match (file, at) {
+            // Line 0 is code that no line stands for.
+            (Some(file), Some(line)) if line > 0 => Some(Source {
+                file,
+                line,
+                column: column.unwrap_or(0),
+            }),
+            _ => None,
+        };
+        Ok(())
+    }
+
+    fn pragma(&mut self) -> Read<()> {
+        while !self.takes(';')? {
+            if self.token == Token::End {
+                return self.expected("`;`");
+            }
+            self.advance()?;
+        }
+        Ok(())
+    }
+
+    fn skip_section(&mut self) -> Read<()> {
+        while !self.is_sign('{') {
+            if self.token == Token::End {
+                return self.expected("`{`");
+            }
+            self.advance()?;
+        }
+        let mut depth = 0u32;
+        loop {
+            match self.advance()? {
+                Token::Sign('{') => depth = depth.saturating_add(1),
+                Token::Sign('}') => depth = depth.saturating_sub(1),
+                Token::End => return self.expected("`}`"),
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn function(&mut self, entry: bool, external: bool) -> Read<()> {
+        self.scopes.open();
+        self.function = Function {
+            entry,
+            ..Function::default()
+        };
+        if self.is_sign('(') {
+            self.parameters(Role::Result)?;
+        }
+        let name = self.name()?;
+        name.clone_into(&mut self.function.name);
+        if self.is_sign('(') {
+            self.parameters(Role::Parameter)?;
+        }
+        self.attributes()?;
+        // A function may be declared before it is defined; calls mean the one that is defined.
+        let number = self.module.functions.len() as u32;
+        self.scopes
+            .declare_global(name, Entry::Variable(Named::Function(number)));
+        if self.takes(';')? {
+            self.scopes.close_all();
+        } else {
+            if external {
+                return self.expected("`;`");
+            }
+            self.body()?;
+            self.function.defined = true;
+        }
+        let function = std::mem::take(&mut self.function);
+        self.module.functions.push(function);
+        Ok(())
+    }
+
+    /// `(.param .u64 .ptr .global .align 1 x, …)`.
+    fn parameters(&mut self, role: Role) -> Read<()> {
+        self.sign('(')?;
+        while !self.takes(')')? {
+            if self.takes_dot("reg")? {
+                return self.error("parameters in registers are not known here");
+            }
+            if !self.takes_dot("param")? {
+                return self.expected("`.param`");
+            }
+            let (name, variable) = self.declaration(Space::Param, role)?;
+            self.own(name, variable)?;
+            if !self.is_sign(')') {
+                self.sign(',')?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A variable of the function.
+    fn own(&mut self, name: &'t str, variable: Variable) -> Read<()> {
+        let number = self.function.variables.len();
+        if number >= MOST_REGISTERS {
+            return self.error("too many variables");
+        }
+        self.function.variables.push(variable);
+        self.scopes
+            .declare(name, Entry::Variable(Named::Own(number as u32)));
+        Ok(())
+    }
+
+    /// `.reqntid 128`, `.minnctapersm 1`, `.noreturn`, …
+    fn attributes(&mut self) -> Read<()> {
+        while let Token::Dot(word) = self.token {
+            let numbers = match word {
+                "reqntid" | "maxntid" => 3,
+                "minnctapersm" | "maxnreg" | "maxnctapersm" => 1,
+                "noreturn" | "noinline" | "blocksareclusters" => 0,
+                "reqnctapercluster" | "maxclusterrank" | "explicitcluster" => {
+                    return self.error(format!("`.{word}` is not known here"));
+                }
+                "pragma" => {
+                    self.advance()?;
+                    self.pragma()?;
+                    continue;
+                }
+                _ => return self.expected("an attribute of the function"),
+            };
+            self.advance()?;
+            let mut given = [1; 3];
+            for (nth, number) in given.iter_mut().enumerate().take(numbers) {
+                if nth > 0 && !self.takes(',')? {
+                    break;
+                }
+                *number = self.int()? as u32;
+            }
+            if numbers == 3 {
+                self.function.threads = Some(given);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A directive's text, without what ends a statement.
+fn line_of(line: &str) -> &str {
+    line.trim_end_matches(';').trim()
+}

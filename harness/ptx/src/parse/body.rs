@@ -1,0 +1,151 @@
+//! A function's instructions. Left out: their operands ([`super::operand`]).
+
+use smallvec::SmallVec;
+
+use super::scope::Entry;
+use super::{Parser, Read};
+use crate::lex::Token;
+use crate::syntax::{Instruction, Operand, Place, Role, Space};
+
+/// A label that is used, before it is known where it stands.
+pub(super) struct Used<'t> {
+    name: &'t str,
+    scope: usize,
+    place: Place,
+}
+
+impl<'t> Parser<'t> {
+    /// From `{` to the `}` that belongs to it.
+    pub(super) fn body(&mut self) -> Read<()> {
+        self.source = None;
+        self.sign('{')?;
+        loop {
+            match self.token {
+                Token::Sign('{') => {
+                    self.advance()?;
+                    self.scopes.open();
+                }
+                Token::Sign('}') => {
+                    // What follows belongs to the module.
+                    let inside = self.scopes.close();
+                    if !inside {
+                        self.resolve_labels()?;
+                        self.scopes.close_all();
+                        self.used.clear();
+                        self.advance()?;
+                        return Ok(());
+                    }
+                    self.advance()?;
+                }
+                Token::Sign(';') => {
+                    self.advance()?;
+                }
+                Token::Sign('@') => {
+                    self.advance()?;
+                    let negated = self.takes('!')?;
+                    let name = self.name()?;
+                    let Some(Entry::Predicate(number)) = self.scopes.find(name) else {
+                        return self.error(format!("`{name}` is no predicate"));
+                    };
+                    let name = self.name()?;
+                    self.instruction(name, Some((number, negated)))?;
+                }
+                Token::Name(name) => {
+                    let place = self.place;
+                    self.advance()?;
+                    if self.takes(':')? {
+                        let at = self.function.body.len() as u32;
+                        if !self.scopes.label(name, at) {
+                            self.place = place;
+                            return self.error(format!("the label `{name}` stands twice"));
+                        }
+                    } else {
+                        self.instruction_at(name, None, place)?;
+                    }
+                }
+                Token::Dot(word) => self.directive(word)?,
+                _ => return self.expected("an instruction"),
+            }
+        }
+    }
+
+    fn directive(&mut self, word: &str) -> Read<()> {
+        let space = match word {
+            "loc" => return self.location(),
+            "reg" => {
+                self.advance()?;
+                return self.registers();
+            }
+            "pragma" => {
+                self.advance()?;
+                return self.pragma();
+            }
+            "local" => Space::Local,
+            "shared" => Space::Shared,
+            "param" => Space::Param,
+            _ => return self.error(format!("`.{word}` is not known here")),
+        };
+        self.advance()?;
+        for (name, variable) in self.declared(space, Role::Own)? {
+            self.own(name, variable)?;
+        }
+        self.sign(';')
+    }
+
+    fn instruction(&mut self, name: &'t str, guard: Option<(u32, bool)>) -> Read<()> {
+        let place = self.place;
+        self.instruction_at(name, guard, place)
+    }
+
+    fn instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
+        let mut opcode: SmallVec<[Box<str>; 4]> = SmallVec::new();
+        opcode.push(name.into());
+        while let Token::Dot(word) = self.token {
+            opcode.push(word.into());
+            self.advance()?;
+        }
+        let mut operands = Vec::new();
+        if !self.is_sign(';') {
+            loop {
+                operands.push(self.operand(0)?);
+                if !self.takes(',')? {
+                    break;
+                }
+            }
+        }
+        self.sign(';')?;
+        self.function.body.push(Instruction {
+            guard,
+            opcode,
+            operands,
+            place,
+            source: self.source,
+        });
+        Ok(())
+    }
+
+    /// A label as an operand.
+    pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Read<Operand> {
+        let number = self.used.len() as u32;
+        self.used.push(Used {
+            name,
+            scope: self.scopes.current(),
+            place,
+        });
+        Ok(Operand::Label(number))
+    }
+
+    fn resolve_labels(&mut self) -> Read<()> {
+        for used in &self.used {
+            match self.scopes.find_label(used.scope, used.name) {
+                Some(at) => self.function.labels.push(at),
+                None => {
+                    self.place = used.place;
+                    let name = used.name;
+                    return self.error(format!("`{name}` is not declared"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

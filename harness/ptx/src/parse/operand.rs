@@ -1,0 +1,180 @@
+//! Operands. Left out: which operands an instruction takes ([`crate::decode`]).
+
+use super::scope::Entry;
+use super::{Parser, Read};
+use crate::lex::Token;
+use crate::syntax::{Base, MaskOf, Named, Operand, Special};
+
+/// How deep lists and vectors may be in each other.
+const DEPTH: u32 = 3;
+
+impl<'t> Parser<'t> {
+    pub(super) fn operand(&mut self, depth: u32) -> Read<Operand> {
+        let first = self.single(depth)?;
+        if !self.takes('|')? {
+            return Ok(first);
+        }
+        let second = self.single(depth)?;
+        Ok(Operand::Two(Box::new(first), Box::new(second)))
+    }
+
+    fn single(&mut self, depth: u32) -> Read<Operand> {
+        if depth > DEPTH {
+            return self.error("operands are too deep in each other");
+        }
+        match self.token {
+            Token::Sign('{') => self.several('}', depth).map(Operand::Vector),
+            Token::Sign('(') => self.several(')', depth).map(Operand::List),
+            Token::Sign('[') => self.address(),
+            Token::Sign('!') => {
+                self.advance()?;
+                let name = self.name()?;
+                match self.scopes.find(name) {
+                    Some(Entry::Predicate(number)) => Ok(Operand::Predicate {
+                        number,
+                        negated: true,
+                    }),
+                    _ => self.error(format!("`{name}` is no predicate")),
+                }
+            }
+            Token::Sign('-' | '+') => {
+                let negative = self.is_sign('-');
+                self.advance()?;
+                let operand = match self.token {
+                    Token::Int(number) if negative => Operand::Int(number.wrapping_neg()),
+                    Token::Int(number) => Operand::Int(number),
+                    Token::Single(bits) => Operand::Single(bits ^ u32::from(negative) << 31),
+                    Token::Double(bits) => Operand::Double(bits ^ u64::from(negative) << 63),
+                    _ => return self.expected("a number"),
+                };
+                self.advance()?;
+                Ok(operand)
+            }
+            Token::Int(number) => self.advance().map(|_| Operand::Int(number)),
+            Token::Single(bits) => self.advance().map(|_| Operand::Single(bits)),
+            Token::Double(bits) => self.advance().map(|_| Operand::Double(bits)),
+            Token::Name("_") => self.advance().map(|_| Operand::Nothing),
+            Token::Name(name) => {
+                self.advance()?;
+                self.named_operand(name)
+            }
+            _ => self.expected("an operand"),
+        }
+    }
+
+    fn several(&mut self, end: char, depth: u32) -> Read<Vec<Operand>> {
+        self.advance()?;
+        let mut all = Vec::new();
+        while !self.takes(end)? {
+            all.push(self.operand(depth + 1)?);
+            if !self.is_sign(end) {
+                self.sign(',')?;
+            }
+        }
+        Ok(all)
+    }
+
+    fn named_operand(&mut self, name: &'t str) -> Read<Operand> {
+        match self.scopes.find(name) {
+            Some(Entry::Register(number)) => return Ok(Operand::Register(number)),
+            Some(Entry::Predicate(number)) => {
+                return Ok(Operand::Predicate {
+                    number,
+                    negated: false,
+                });
+            }
+            Some(Entry::Variable(named)) => {
+                let offset = self.offset()?;
+                return Ok(Operand::Symbol(named, offset));
+            }
+            _ => {}
+        }
+        if name == "WARP_SZ" {
+            return Ok(Operand::Int(32));
+        }
+        if let Some(name) = name.strip_prefix('%') {
+            return self.special(name);
+        }
+        // It may stand further on.
+        let place = self.place;
+        self.label_used(name, place)
+    }
+
+    fn special(&mut self, name: &str) -> Read<Operand> {
+        let axis = match self.token {
+            Token::Dot("x") => Some(0),
+            Token::Dot("y") => Some(1),
+            Token::Dot("z") => Some(2),
+            _ => None,
+        };
+        let special = match (name, axis) {
+            ("tid", Some(axis)) => Special::Thread(axis),
+            ("ntid", Some(axis)) => Special::Threads(axis),
+            ("ctaid" | "clusterid", Some(axis)) => Special::Block(axis),
+            ("nctaid" | "nclusterid", Some(axis)) => Special::Blocks(axis),
+            ("cluster_ctaid", Some(_)) => Special::Zero,
+            ("cluster_nctaid", Some(_)) => Special::One,
+            ("laneid", None) => Special::Lane,
+            ("warpid", None) => Special::Warp,
+            ("nwarpid", None) => Special::Warps,
+            ("lanemask_eq", None) => Special::Mask(MaskOf::Equal),
+            ("lanemask_lt", None) => Special::Mask(MaskOf::Less),
+            ("lanemask_le", None) => Special::Mask(MaskOf::LessEqual),
+            ("lanemask_gt", None) => Special::Mask(MaskOf::Greater),
+            ("lanemask_ge", None) => Special::Mask(MaskOf::GreaterEqual),
+            ("clock" | "clock_hi" | "clock64" | "globaltimer" | "globaltimer_lo" | "globaltimer_hi", None) => {
+                Special::Clock
+            }
+            ("smid" | "gridid" | "cluster_ctarank", None) => Special::Zero,
+            ("nsmid" | "cluster_nctarank", None) => Special::One,
+            ("dynamic_smem_size", None) => Special::DynamicShared,
+            ("total_smem_size", None) => Special::TotalShared,
+            _ => return self.error(format!("`%{name}` is not declared")),
+        };
+        if axis.is_some() {
+            self.advance()?;
+        }
+        Ok(Operand::Special(special))
+    }
+
+    fn offset(&mut self) -> Read<i64> {
+        let mut sum = 0i64;
+        loop {
+            let negative = match self.token {
+                Token::Sign('+') => false,
+                Token::Sign('-') => true,
+                _ => return Ok(sum),
+            };
+            self.advance()?;
+            let negative = negative != self.takes('-')?;
+            let number = self.int()? as i64;
+            sum = sum.wrapping_add(if negative { number.wrapping_neg() } else { number });
+        }
+    }
+
+    fn address(&mut self) -> Read<Operand> {
+        self.advance()?;
+        let base = match self.token {
+            Token::Name(name) => {
+                self.advance()?;
+                match self.scopes.find(name) {
+                    Some(Entry::Register(number)) => Base::Register(number),
+                    Some(Entry::Variable(Named::Function(_))) => {
+                        return self.error("a function cannot be accessed");
+                    }
+                    Some(Entry::Variable(named)) => Base::Variable(named),
+                    _ => return self.error(format!("`{name}` is no register and no variable")),
+                }
+            }
+            Token::Int(number) => {
+                self.advance()?;
+                self.sign(']')?;
+                return Ok(Operand::Address(Base::Absolute, number as i64));
+            }
+            _ => return self.expected("a register or a variable"),
+        };
+        let offset = self.offset()?;
+        self.sign(']')?;
+        Ok(Operand::Address(base, offset))
+    }
+}

@@ -1,0 +1,357 @@
+//! A PTX module as it is read: declarations and instructions, names resolved to what they name. Left out: what instructions
+//! mean ([`crate::decode`]).
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+/// A place in the text, both from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The column, in bytes.
+    pub column: u32,
+}
+
+/// A text that is no PTX. A fragment that fits "failed to read PTX: …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{}: {message}", place.line, place.column)]
+pub struct SyntaxError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// What a variable or an access belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Any: the address says which.
+    Generic,
+    /// The device's memory.
+    Global,
+    /// A block's.
+    Shared,
+    /// A thread's.
+    Local,
+    /// Parameters.
+    Param,
+    /// What never changes.
+    Const,
+}
+
+/// The kind of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `.b32`
+    Bits,
+    /// `.u32`
+    Unsigned,
+    /// `.s32`
+    Signed,
+    /// `.f32`
+    Float,
+    /// `.bf16`
+    Brain,
+    /// `.tf32`
+    Tensor,
+    /// `.pred`
+    Predicate,
+}
+
+/// A fundamental type, or two packed 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Its kind.
+    pub kind: Kind,
+    /// Bits of one number; 1 for predicates.
+    pub bits: u32,
+    /// Whether it is two of them (`.f16x2`).
+    pub pair: bool,
+}
+
+impl Type {
+    /// The type of a word behind a dot.
+    pub fn of(word: &str) -> Option<Self> {
+        let make = |kind, bits, pair| Some(Self { kind, bits, pair });
+        match word {
+            "pred" => return make(Kind::Predicate, 1, false),
+            "bf16" => return make(Kind::Brain, 16, false),
+            "bf16x2" => return make(Kind::Brain, 16, true),
+            "f16x2" => return make(Kind::Float, 16, true),
+            "tf32" => return make(Kind::Tensor, 32, false),
+            _ => {}
+        }
+        let mut letters = word.chars();
+        let kind = match letters.next()? {
+            'b' => Kind::Bits,
+            'u' => Kind::Unsigned,
+            's' => Kind::Signed,
+            'f' => Kind::Float,
+            _ => return None,
+        };
+        let bits = match letters.as_str() {
+            "8" if kind != Kind::Float => 8,
+            "16" => 16,
+            "32" => 32,
+            "64" => 64,
+            _ => return None,
+        };
+        make(kind, bits, false)
+    }
+
+    /// Bits in a register or in memory.
+    pub const fn width(self) -> u32 {
+        if self.pair { self.bits * 2 } else { self.bits }
+    }
+
+    /// Bytes in memory.
+    pub const fn bytes(self) -> u32 {
+        self.width().div_ceil(8)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bits, pair) = (self.bits, if self.pair { "x2" } else { "" });
+        match self.kind {
+            Kind::Bits => write!(f, ".b{bits}"),
+            Kind::Unsigned => write!(f, ".u{bits}"),
+            Kind::Signed => write!(f, ".s{bits}"),
+            Kind::Float => write!(f, ".f{bits}{pair}"),
+            Kind::Brain => write!(f, ".bf{bits}{pair}"),
+            Kind::Tensor => f.write_str(".tf32"),
+            Kind::Predicate => f.write_str(".pred"),
+        }
+    }
+}
+
+/// A register that is told by the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Special {
+    /// `%tid.x` and its like, by axis.
+    Thread(u8),
+    /// `%ntid.x`.
+    Threads(u8),
+    /// `%ctaid.x`.
+    Block(u8),
+    /// `%nctaid.x`.
+    Blocks(u8),
+    /// `%laneid`.
+    Lane,
+    /// `%warpid`.
+    Warp,
+    /// `%nwarpid`.
+    Warps,
+    /// `%lanemask_eq`, `lt`, `le`, `gt`, `ge`.
+    Mask(MaskOf),
+    /// `%clock`, `%clock64`, `%globaltimer` and the like: any number.
+    Clock,
+    /// `%smid`, `%nsmid`, `%gridid`, cluster numbers of a grid without clusters: 0.
+    Zero,
+    /// The counts of those: 1.
+    One,
+    /// `%dynamic_smem_size`.
+    DynamicShared,
+    /// `%total_smem_size`.
+    TotalShared,
+}
+
+/// Which lanes a `%lanemask` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskOf {
+    /// This lane.
+    Equal,
+    /// Those before it.
+    Less,
+    /// Those before it, and it.
+    LessEqual,
+    /// Those behind it.
+    Greater,
+    /// It and those behind it.
+    GreaterEqual,
+}
+
+/// A variable of a module or of a function, by its number in [`Module::variables`] or [`Function::variables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Named {
+    /// A module's.
+    Module(u32),
+    /// A function's own, its parameters among them.
+    Own(u32),
+    /// A function, by its number.
+    Function(u32),
+}
+
+/// What an address is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// A register's value.
+    Register(u32),
+    /// A variable's place.
+    Variable(Named),
+    /// Zero.
+    Absolute,
+}
+
+/// An operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// A register that is no predicate, by its number in [`Function::registers`].
+    Register(u32),
+    /// A predicate, by its number.
+    Predicate {
+        /// Its number.
+        number: u32,
+        /// Whether what it is not is meant (`!%p1`).
+        negated: bool,
+    },
+    /// A number that the machine tells.
+    Special(Special),
+    /// A whole number, in two's complement.
+    Int(u64),
+    /// The bits of an `f32`.
+    Single(u32),
+    /// The bits of an `f64`.
+    Double(u64),
+    /// `{a, b}`.
+    Vector(Vec<Operand>),
+    /// `[base + offset]`.
+    Address(Base, i64),
+    /// A variable's address, or a function.
+    Symbol(Named, i64),
+    /// A label, by its number in the function.
+    Label(u32),
+    /// `d|p`.
+    Two(Box<Operand>, Box<Operand>),
+    /// `(a, b)` of a call.
+    List(Vec<Operand>),
+    /// `_`.
+    Nothing,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// The predicate that it is executed under, and whether that is negated.
+    pub guard: Option<(u32, bool)>,
+    /// The opcode and its modifiers: `["ld", "global", "b32"]`.
+    pub opcode: SmallVec<[Box<str>; 4]>,
+    /// Its operands.
+    pub operands: Vec<Operand>,
+    /// Where it is.
+    pub place: Place,
+    /// The `.loc` before it.
+    pub source: Option<Source>,
+}
+
+impl Instruction {
+    /// The opcode with its modifiers, as written.
+    pub fn name(&self) -> String {
+        self.opcode.join(".")
+    }
+}
+
+/// A line of the text that the PTX was compiled from (`.loc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// The number of its file in [`Module::files`].
+    pub file: u32,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// A variable's first content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Initial {
+    /// Zeros.
+    Zero,
+    /// Bytes; zeros behind them.
+    Bytes(Vec<u8>),
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it lives.
+    pub space: Space,
+    /// Bytes that its place is a multiple of.
+    pub align: u32,
+    /// Bytes; `None` of an array without a length (`global_smem[]`).
+    pub size: Option<u64>,
+    /// First content.
+    pub initial: Initial,
+    /// Whether a parameter of the function, and its place among them, or among its results.
+    pub role: Role,
+}
+
+/// What a variable of a function is to its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing.
+    Own,
+    /// A parameter.
+    Parameter,
+    /// A result.
+    Result,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Whether it can be launched.
+    pub entry: bool,
+    /// Whether its instructions are here.
+    pub defined: bool,
+    /// The most threads of a block that it was compiled for (`.reqntid`, `.maxntid`), if that is said.
+    pub threads: Option<[u32; 3]>,
+    /// Registers that are no predicates, by their types.
+    pub registers: Vec<Type>,
+    /// How many predicates there are.
+    pub predicates: u32,
+    /// Parameters, results and variables of its own, in order.
+    pub variables: Vec<Variable>,
+    /// Its instructions.
+    pub body: Vec<Instruction>,
+    /// Where labels point in `body`; as many as there are instructions for its end.
+    pub labels: Vec<u32>,
+}
+
+/// A PTX module.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Module {
+    /// `.version`, as written.
+    pub version: String,
+    /// `.target`, as written.
+    pub target: String,
+    /// Files by the numbers that `.loc` uses.
+    pub files: Vec<(u32, String)>,
+    /// Variables.
+    pub variables: Vec<Variable>,
+    /// Functions, in order.
+    pub functions: Vec<Function>,
+}
+
+impl Module {
+    /// The function of a name that has instructions.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions
+            .iter()
+            .find(|function| function.defined && function.name == name)
+    }
+
+    /// The name of a file of `.loc`.
+    pub fn file(&self, number: u32) -> Option<&str> {
+        self.files
+            .iter()
+            .find(|(of, _)| *of == number)
+            .map(|(_, name)| name.as_str())
+    }
+}
