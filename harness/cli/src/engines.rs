@@ -11,7 +11,7 @@ use std::time::Duration;
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::record::Shelf;
 use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference, Ttir};
+use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Ptx, Recorded, Reference, Ttir};
 use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Stage, Target};
@@ -167,11 +167,17 @@ impl Opener<'_> {
 
     /// The engine of an id, its toolchain found or installed; or why it cannot run.
     fn open(&self, id: &EngineId) -> Result<Opened, String> {
-        let engine = match id {
+        let engine: Arc<dyn Engine> = match id {
             EngineId::Reference => return Ok(Opened::Reference(Arc::clone(&self.reference))),
             EngineId::Recorded => Arc::new(Recorded::default()),
             EngineId::Inductor { torch, by } => return self.inductors(*torch, *by),
             EngineId::Cuda { toolchain, target } => return self.cuda(id, toolchain, *target),
+            EngineId::Ptx { .. } => {
+                // It is the assembly that counts; what the assembler makes of it is what `cuda@…:sm_80` keeps.
+                let offline = self.offline || self.by_default;
+                let compiler = compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
+                Arc::new(Ptx::new(compiler))
+            }
             EngineId::Jit { version } => jit(*version, self.jobs, self.corpus)?,
             EngineId::Ttir { toolchain, stage } => self.ttir(toolchain, *stage)?,
             EngineId::Interpret {
@@ -395,8 +401,10 @@ pub fn compiler(
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
     readable(corpus)?;
-    let EngineId::Cuda { toolchain, target } = id else {
-        return Err("only `cuda@VERSION` compiles".to_owned());
+    let (toolchain, target) = match id {
+        EngineId::Cuda { toolchain, target } => (toolchain, *target),
+        EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
+        _ => return Err("only `cuda@VERSION` and `ptx@VERSION` compile".to_owned()),
     };
     if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
         return Err(format!(

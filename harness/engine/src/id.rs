@@ -1,5 +1,5 @@
 //! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
-//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
+//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `ptx@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
 //! `inductor@2.11.0+cuda`, `ttir@3.9.0`, `ttir@3.9.0:source`, `ttgir@3.9.0`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
 //! themselves).
 
@@ -32,6 +32,11 @@ pub enum EngineId {
         toolchain: ToolchainId,
         /// What it compiles for, `:sm_80`; none: for the GPU that executes.
         target: Option<Target>,
+    },
+    /// Triton's compiler for `sm_80`, its PTX executed without a GPU.
+    Ptx {
+        /// Which Triton, or which build of it; no NumPy.
+        toolchain: ToolchainId,
     },
     /// Triton's compiler and launcher on a GPU, as whoever has torch uses them.
     Jit {
@@ -126,6 +131,7 @@ impl EngineId {
             Self::Reference => "reference",
             Self::Interpret { .. } => "interpret",
             Self::Cuda { .. } => "cuda",
+            Self::Ptx { .. } => "ptx",
             Self::Inductor { .. } => "inductor",
             Self::Jit { .. } => "jit",
             Self::Ttir {
@@ -143,6 +149,7 @@ impl EngineId {
             Self::Reference | Self::Recorded => None,
             Self::Interpret { toolchain, .. }
             | Self::Cuda { toolchain, .. }
+            | Self::Ptx { toolchain }
             | Self::Ttir { toolchain, .. } => Some(toolchain.triton()),
             Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
@@ -154,6 +161,7 @@ impl EngineId {
         match self {
             Self::Interpret { toolchain, .. }
             | Self::Cuda { toolchain, .. }
+            | Self::Ptx { toolchain }
             | Self::Ttir { toolchain, .. } => Some(toolchain),
             _ => None,
         }
@@ -165,7 +173,7 @@ impl EngineId {
         match self {
             Self::Reference => &[Family::Reference],
             Self::Interpret { .. } => &[Family::Interpreter],
-            Self::Cuda { .. } | Self::Jit { .. } => &[Family::Compiler],
+            Self::Cuda { .. } | Self::Ptx { .. } | Self::Jit { .. } => &[Family::Compiler],
             // Triton decides what is computed, and the reference's interpreter computes.
             Self::Ttir { .. } => &[Family::Reference, Family::Compiler],
             Self::Inductor {
@@ -208,6 +216,7 @@ impl fmt::Display for EngineId {
                 toolchain,
                 target: Some(target),
             } => f.pad(&format!("cuda@{toolchain}:{target}")),
+            Self::Ptx { toolchain } => f.pad(&format!("ptx@{toolchain}")),
             Self::Jit { version } => f.pad(&format!("jit@{version}")),
             Self::Ttir { toolchain, stage } => f.pad(&match stage {
                 Stage::Source => format!("ttir@{toolchain}:source"),
@@ -231,10 +240,11 @@ pub struct BadEngineId {
     pub suggestion: Option<String>,
 }
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "reference",
     "interpret",
     "cuda",
+    "ptx",
     "jit",
     "ttir",
     "ttgir",
@@ -302,7 +312,7 @@ impl FromStr for EngineId {
         if kind == "inductor" {
             return inductor(text, rest);
         }
-        if matches!(kind, "cuda" | "jit" | "ttir" | "ttgir") {
+        if matches!(kind, "cuda" | "ptx" | "jit" | "ttir" | "ttgir") {
             return compiled(text, kind, rest);
         }
         let (mut host, mut torch) = (false, false);
@@ -348,7 +358,7 @@ impl FromStr for EngineId {
     }
 }
 
-/// Reads what follows `cuda@`, `jit@`, `ttir@` or `ttgir@`.
+/// Reads what follows `cuda@`, `ptx@`, `jit@`, `ttir@` or `ttgir@`.
 fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId> {
     let bad = |reason: String, suggestion: String| BadEngineId {
         text: text.to_owned(),
@@ -404,6 +414,15 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
     };
     if let Some(stage) = stage {
         return Ok(EngineId::Ttir { toolchain, stage });
+    }
+    if kind == "ptx" {
+        return match target {
+            None => Ok(EngineId::Ptx { toolchain }),
+            Some(_) => Err(bad(
+                "`ptx` executes what is compiled for sm_80 and nothing else".to_owned(),
+                format!("ptx@{built}"),
+            )),
+        };
     }
     let target = target
         .map(|target| {
@@ -550,6 +569,12 @@ mod tests {
         check("cuda@3.9.0:sm_80+pr-1234", Err(Some("cuda@3.9.0:sm_80")));
         check("jit@3.6.0:sm_80", Err(Some("jit@3.6.0")));
         check("cuda@3.9.0+numpy2", Err(Some("cuda@3.9.0")));
+        check("ptx@3.9", Ok("ptx@3.9.0"));
+        check("ptx@3.9.0+pr-1234", Ok("ptx@3.9.0+pr-1234"));
+        check("ptx@3.9.0:sm_80", Err(Some("ptx@3.9.0")));
+        check("ptx@3.9.0+numpy2", Err(Some("ptx@3.9.0")));
+        check("ptx", Err(Some("ptx@3.9.0")));
+        check("ptx@2.3.1", Err(Some("ptx@3.0.0")));
         check("cuda@3.9.0+pr-1234+numpy2", Err(Some("cuda@3.9.0")));
         check("jit@3.9.0+pr-1234", Err(Some("jit@3.9.0")));
         check("inductor@2.11.0", Ok("inductor@2.11.0"));
@@ -604,5 +629,8 @@ mod tests {
         check("ttir@3.9.0:source", "reference", false);
         check("ttgir@3.9.0", "cuda@3.6.0", false);
         check("ttir@3.9.0", "interpret@3.9.0", true);
+        check("cuda@3.9.0", "ptx@3.6.0", false);
+        check("reference", "ptx@3.9.0", true);
+        check("interpret@3.9.0", "ptx@3.9.0", true);
     }
 }

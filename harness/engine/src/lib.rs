@@ -1,7 +1,7 @@
 //! The engines: what executes a case, each behind the [`Engine`] trait.
 //!
 //! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
-//!   `jit@3.6.0`, `ttir@3.9.0`, `inductor@2.11.0`.
+//!   `ptx@3.9.0`, `jit@3.6.0`, `ttir@3.9.0`, `inductor@2.11.0`.
 //! - [`Outcome`] is what an engine did with a case. A program's trap is a value; a failure of Cerith itself is a [`Failure`].
 //!
 //! ```
@@ -63,6 +63,7 @@ mod lane_orders;
 mod lines;
 mod loading;
 mod outcome;
+mod ptx;
 mod recorded;
 mod reference;
 mod schedules;
@@ -84,6 +85,7 @@ pub use outcome::{
     Complaint, DAMAGED_RECORDING, Finished, MODULE_NOT_FOUND, NO_RECORDING, OTHER_CODE, Outcome, Position,
     STALE_RECORDING, Tracked, Trap,
 };
+pub use ptx::Ptx;
 pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
 pub use ttir::Ttir;

@@ -189,7 +189,11 @@ impl<'t> Lexer<'t> {
                 self.at += 1;
                 self.run(in_name);
             }
-            if self.text.as_bytes().get(self.at - 1).is_some_and(|byte| matches!(byte, b'e' | b'E'))
+            if self
+                .text
+                .as_bytes()
+                .get(self.at - 1)
+                .is_some_and(|byte| matches!(byte, b'e' | b'E'))
                 && matches!(self.byte(0), Some(b'-' | b'+'))
             {
                 self.at += 1;

@@ -98,7 +98,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
             Standing::Undefined => undefined_foreseen |= foreseen.next().is_some(),
             // A GPU that was named, and is not at hand, lacks what it lacks.
             Standing::Silent
-                if matches!(id, EngineId::Cuda { target: Some(_), .. })
+                if matches!(id, EngineId::Cuda { target: Some(_), .. } | EngineId::Ptx { .. })
                     && matches!(outcome, Outcome::Unsupported(_)) => {}
             Standing::Silent
                 if matches!(outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))

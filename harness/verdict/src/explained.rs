@@ -28,7 +28,9 @@ impl Tolerance for ByQuirks<'_> {
 const fn family(engine: &EngineId) -> Option<Family> {
     match engine {
         EngineId::Interpret { .. } => Some(Family::Interpreter),
-        EngineId::Cuda { .. } | EngineId::Jit { .. } | EngineId::Ttir { .. } => Some(Family::Compiler),
+        EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. } | EngineId::Ttir { .. } => {
+            Some(Family::Compiler)
+        }
         EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => None,
     }
 }

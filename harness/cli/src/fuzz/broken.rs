@@ -105,7 +105,10 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
 
 /// What an engine may not do with a case that breaks a rule.
 fn wrong(record: &Record, is_illegal: bool) -> Option<&'static str> {
-    let compiles = matches!(record.id, EngineId::Cuda { .. } | EngineId::Jit { .. });
+    let compiles = matches!(
+        record.id,
+        EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. }
+    );
     match &record.outcome {
         Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
         Outcome::Finished(_) if compiles && is_illegal => Some("taken"),

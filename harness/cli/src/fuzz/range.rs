@@ -93,6 +93,11 @@ pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
                 target,
             })
             .collect(),
+        EngineId::Ptx { .. } => plain
+            .map(|one| EngineId::Ptx {
+                toolchain: one.id.compiler(),
+            })
+            .collect(),
         other => {
             return Err(format!("error: {other} has no versions to ask one by one"));
         }

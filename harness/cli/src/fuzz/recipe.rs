@@ -201,7 +201,13 @@ const VARYING: [&str; 2] = ["num_warps", "num_stages"];
 /// Whether cases are tried with other options too: where all engines but the reference compile.
 fn varies(engines: &[EngineId]) -> bool {
     let mut others = engines.iter().filter(|id| **id != EngineId::Reference).peekable();
-    others.peek().is_some() && others.all(|id| matches!(id, EngineId::Cuda { .. } | EngineId::Jit { .. }))
+    others.peek().is_some()
+        && others.all(|id| {
+            matches!(
+                id,
+                EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. }
+            )
+        })
 }
 
 impl Recipe {

@@ -106,9 +106,7 @@ pub(crate) fn insert(ty: Type) -> Option<Quaternary> {
     macro_rules! of {
         ($bits:literal) => {
             |[a, b, c, d], out| {
-                for (out, ((&a, &b), (&c, &d))) in
-                    out.iter_mut().zip(a.iter().zip(b).zip(c.iter().zip(d)))
-                {
+                for (out, ((&a, &b), (&c, &d))) in out.iter_mut().zip(a.iter().zip(b).zip(c.iter().zip(d))) {
                     *out = put($bits, a, b & (u64::MAX >> (64 - $bits)), c, d);
                 }
             }
@@ -162,7 +160,11 @@ pub(crate) fn permute(mode: Option<&str>) -> Option<Ternary> {
         Some("f4e") => with!(|c, nth| ((c & 3) as u32 + nth, false)),
         Some("b4e") => with!(|c, nth| ((c & 3) as u32 + 8 - nth, false)),
         Some("rc8") => with!(|c, _| ((c & 3) as u32, false)),
-        Some("ecl") => with!(|c, nth| ((c & 3) as u32 * u32::from(nth < (c & 3) as u32) + nth.max((c & 3) as u32) * u32::from(nth >= (c & 3) as u32), false)),
+        Some("ecl") => with!(|c, nth| (
+            (c & 3) as u32 * u32::from(nth < (c & 3) as u32)
+                + nth.max((c & 3) as u32) * u32::from(nth >= (c & 3) as u32),
+            false
+        )),
         Some("ecr") => with!(|c, nth| (nth.min((c & 3) as u32), false)),
         Some("rc16") => with!(|c, nth| (((c & 1) as u32) * 2 + (nth & 1), false)),
         _ => None,
@@ -194,8 +196,7 @@ pub(crate) fn funnel(left: bool, wrap: bool) -> Ternary {
 /// `selp` and what packs: `mov.b64 d, {a, b}`.
 pub(crate) fn pack(parts: &[u64], width: u32) -> u64 {
     let mask = u64::MAX >> (64 - width);
-    parts
-        .iter()
-        .rev()
-        .fold(0, |packed, &part| packed.checked_shl(width).unwrap_or(0) | (part & mask))
+    parts.iter().rev().fold(0, |packed, &part| {
+        packed.checked_shl(width).unwrap_or(0) | (part & mask)
+    })
 }

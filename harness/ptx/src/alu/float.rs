@@ -158,9 +158,17 @@ pub(crate) fn quick_quotient(flush: bool) -> Binary {
         a / b
     }
     if flush {
-        |a, b, out| each2(a, b, out, |a, b| out32::<true>(quotient(in32::<true>(a), in32::<true>(b))))
+        |a, b, out| {
+            each2(a, b, out, |a, b| {
+                out32::<true>(quotient(in32::<true>(a), in32::<true>(b)))
+            })
+        }
     } else {
-        |a, b, out| each2(a, b, out, |a, b| out32::<false>(quotient(in32::<false>(a), in32::<false>(b))))
+        |a, b, out| {
+            each2(a, b, out, |a, b| {
+                out32::<false>(quotient(in32::<false>(a), in32::<false>(b)))
+            })
+        }
     }
 }
 
@@ -171,7 +179,11 @@ pub(crate) fn fused(mode: Mode) -> Option<Ternary> {
             |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
                     let compute: fn(f32, f32, f32) -> f32 = $compute;
-                    $out(compute(in32::<$flush>(a), in32::<$flush>(b), in32::<$flush>(c)))
+                    $out(compute(
+                        in32::<$flush>(a),
+                        in32::<$flush>(b),
+                        in32::<$flush>(c),
+                    ))
                 })
             }
         };
@@ -204,22 +216,52 @@ pub(crate) fn fused(mode: Mode) -> Option<Ternary> {
         (Round::Nearest, false, true) => single!(false, saturated::<false>, f32::mul_add),
         (Round::Nearest, true, true) => single!(true, saturated::<true>, f32::mul_add),
         (Round::Zero, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Zero))
+            single!(false, out32::<false>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Zero
+            ))
         }
         (Round::Zero, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Zero))
+            single!(true, out32::<true>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Zero
+            ))
         }
         (Round::Down, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Down))
+            single!(false, out32::<false>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Down
+            ))
         }
         (Round::Down, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Down))
+            single!(true, out32::<true>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Down
+            ))
         }
         (Round::Up, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(a, b, c, Direction::Up))
+            single!(false, out32::<false>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Up
+            ))
         }
         (Round::Up, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(a, b, c, Direction::Up))
+            single!(true, out32::<true>, |a, b, c| rounding::fma(
+                a,
+                b,
+                c,
+                Direction::Up
+            ))
         }
         _ => return None,
     })
@@ -375,7 +417,11 @@ pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<B
     }
     #[inline(always)]
     fn both(a: f32, b: f32, f: fn(f32, f32) -> f32) -> f32 {
-        if a.is_nan() || b.is_nan() { f32::NAN } else { f(a, b) }
+        if a.is_nan() || b.is_nan() {
+            f32::NAN
+        } else {
+            f(a, b)
+        }
     }
     Some(match (name, bits, flush, nan) {
         ("min", 32, false, false) => with!(false, min32),
@@ -386,12 +432,16 @@ pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<B
         ("min", 32, true, true) => with!(true, |a, b| both(a, b, min32)),
         ("max", 32, false, true) => with!(false, |a, b| both(a, b, max32)),
         ("max", 32, true, true) => with!(true, |a, b| both(a, b, max32)),
-        ("min", 64, false, false) => {
-            |a, b, out| each2(a, b, out, |a, b| out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a]))
-        }
-        ("max", 64, false, false) => {
-            |a, b, out| each2(a, b, out, |a, b| out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a]))
-        }
+        ("min", 64, false, false) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            })
+        },
+        ("max", 64, false, false) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            })
+        },
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 
 use super::float::{comparison, max32, min32};
-use crate::lanes::{Binary, Test, Ternary, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
 
 const NAN: u64 = 0x7fff;
 
@@ -57,7 +57,11 @@ fn fused(a: f32, b: f32, c: f32) -> f64 {
         return sum;
     }
     let away = (lost > 0.0) == (sum > 0.0);
-    f64::from_bits(if away { sum.to_bits() | 1 } else { sum.to_bits() - 1 })
+    f64::from_bits(if away {
+        sum.to_bits() | 1
+    } else {
+        sum.to_bits() - 1
+    })
 }
 
 /// The same for both halves of a register.
@@ -72,10 +76,38 @@ fn halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
 macro_rules! formats {
     ($pair:expr, $brain:expr, |$read:ident, $write:ident, $a:ident, $b:ident| $e:expr) => {{
         let all: Binary = match ($pair, $brain) {
-            (false, false) => |a, b, out| each2(a, b, out, |$a, $b| { let ($read, $write) = (f16, to_f16); let _ = $write; $e }),
-            (false, true) => |a, b, out| each2(a, b, out, |$a, $b| { let ($read, $write) = (bf16, to_bf16); let _ = $write; $e }),
-            (true, false) => |a, b, out| each2(a, b, out, |a, b| halves(a, b, 0, |$a, $b, _| { let ($read, $write) = (f16, to_f16); let _ = $write; $e })),
-            (true, true) => |a, b, out| each2(a, b, out, |a, b| halves(a, b, 0, |$a, $b, _| { let ($read, $write) = (bf16, to_bf16); let _ = $write; $e })),
+            (false, false) => |a, b, out| {
+                each2(a, b, out, |$a, $b| {
+                    let ($read, $write) = (f16, to_f16);
+                    let _ = $write;
+                    $e
+                })
+            },
+            (false, true) => |a, b, out| {
+                each2(a, b, out, |$a, $b| {
+                    let ($read, $write) = (bf16, to_bf16);
+                    let _ = $write;
+                    $e
+                })
+            },
+            (true, false) => |a, b, out| {
+                each2(a, b, out, |a, b| {
+                    halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (f16, to_f16);
+                        let _ = $write;
+                        $e
+                    })
+                })
+            },
+            (true, true) => |a, b, out| {
+                each2(a, b, out, |a, b| {
+                    halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (bf16, to_bf16);
+                        let _ = $write;
+                        $e
+                    })
+                })
+            },
         };
         all
     }};
@@ -85,25 +117,49 @@ macro_rules! formats {
 pub(crate) fn binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<Binary> {
     Some(match (name, nan) {
         ("add", false) => {
-            formats!(pair, brain, |read, write, a, b| write(fused(read(a), 1.0, read(b))))
+            formats!(pair, brain, |read, write, a, b| write(fused(
+                read(a),
+                1.0,
+                read(b)
+            )))
         }
         ("sub", false) => {
-            formats!(pair, brain, |read, write, a, b| write(fused(read(b), -1.0, read(a))))
+            formats!(pair, brain, |read, write, a, b| write(fused(
+                read(b),
+                -1.0,
+                read(a)
+            )))
         }
         ("mul", false) => {
-            formats!(pair, brain, |read, write, a, b| write(f64::from(read(a)) * f64::from(read(b))))
+            formats!(pair, brain, |read, write, a, b| write(
+                f64::from(read(a)) * f64::from(read(b))
+            ))
         }
         ("min", false) => {
-            formats!(pair, brain, |read, write, a, b| write(f64::from(min32(read(a), read(b)))))
+            formats!(pair, brain, |read, write, a, b| write(f64::from(min32(
+                read(a),
+                read(b)
+            ))))
         }
         ("max", false) => {
-            formats!(pair, brain, |read, write, a, b| write(f64::from(max32(read(a), read(b)))))
+            formats!(pair, brain, |read, write, a, b| write(f64::from(max32(
+                read(a),
+                read(b)
+            ))))
         }
         ("min", true) => formats!(pair, brain, |read, write, a, b| {
-            if read(a).is_nan() || read(b).is_nan() { NAN } else { write(f64::from(min32(read(a), read(b)))) }
+            if read(a).is_nan() || read(b).is_nan() {
+                NAN
+            } else {
+                write(f64::from(min32(read(a), read(b))))
+            }
         }),
         ("max", true) => formats!(pair, brain, |read, write, a, b| {
-            if read(a).is_nan() || read(b).is_nan() { NAN } else { write(f64::from(max32(read(a), read(b)))) }
+            if read(a).is_nan() || read(b).is_nan() {
+                NAN
+            } else {
+                write(f64::from(max32(read(a), read(b))))
+            }
         }),
         _ => return None,
     })
@@ -112,9 +168,7 @@ pub(crate) fn binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<B
 /// `fma`.
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
-        (false, false) => {
-            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c))))
-        }
+        (false, false) => |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c)))),
         (false, true) => {
             |a, b, c, out| each3(a, b, c, out, |a, b, c| to_bf16(fused(bf16(a), bf16(b), bf16(c))))
         }

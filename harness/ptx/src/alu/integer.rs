@@ -32,8 +32,12 @@ pub(crate) fn binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
         };
     }
     match name {
-        "add" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_add(T::of(b)).bits()))),
-        "sub" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_sub(T::of(b)).bits()))),
+        "add" => {
+            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_add(T::of(b)).bits())))
+        }
+        "sub" => {
+            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_sub(T::of(b)).bits())))
+        }
         "min" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).min(T::of(b)).bits()))),
         "max" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).max(T::of(b)).bits()))),
         "div" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
@@ -67,10 +71,26 @@ fn high<T: Int>(a: u64, b: u64) -> T {
 
 fn wide_product(ty: Type) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits) {
-        (true, 16) => |a, b, out| each2(a, b, out, |a, b| (i32::from(a as i16) * i32::from(b as i16)).bits()),
-        (false, 16) => |a, b, out| each2(a, b, out, |a, b| u32::from(a as u16).wrapping_mul(u32::from(b as u16)).bits()),
-        (true, 32) => |a, b, out| each2(a, b, out, |a, b| (i64::from(a as i32) * i64::from(b as i32)).bits()),
-        (false, 32) => |a, b, out| each2(a, b, out, |a, b| u64::from(a as u32).wrapping_mul(u64::from(b as u32))),
+        (true, 16) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                (i32::from(a as i16) * i32::from(b as i16)).bits()
+            })
+        },
+        (false, 16) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                u32::from(a as u16).wrapping_mul(u32::from(b as u16)).bits()
+            })
+        },
+        (true, 32) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                (i64::from(a as i32) * i64::from(b as i32)).bits()
+            })
+        },
+        (false, 32) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                u64::from(a as u32).wrapping_mul(u64::from(b as u32))
+            })
+        },
         _ => return None,
     })
 }
@@ -90,22 +110,31 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
         Half::Wide => Some(match (ty.kind == Kind::Signed, ty.bits) {
             (true, 16) => |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
-                    (i32::from(a as i16) * i32::from(b as i16)).wrapping_add(c as i32).bits()
+                    (i32::from(a as i16) * i32::from(b as i16))
+                        .wrapping_add(c as i32)
+                        .bits()
                 });
             },
             (false, 16) => |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
-                    u32::from(a as u16).wrapping_mul(u32::from(b as u16)).wrapping_add(c as u32).bits()
+                    u32::from(a as u16)
+                        .wrapping_mul(u32::from(b as u16))
+                        .wrapping_add(c as u32)
+                        .bits()
                 });
             },
             (true, 32) => |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
-                    (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64).bits()
+                    (i64::from(a as i32) * i64::from(b as i32))
+                        .wrapping_add(c as i64)
+                        .bits()
                 });
             },
             (false, 32) => |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
-                    u64::from(a as u32).wrapping_mul(u64::from(b as u32)).wrapping_add(c)
+                    u64::from(a as u32)
+                        .wrapping_mul(u64::from(b as u32))
+                        .wrapping_add(c)
                 });
             },
             _ => return None,
@@ -184,13 +213,7 @@ pub(crate) enum Carry {
 }
 
 /// Sums with carries. `carried` is the carry (or borrow) that comes in, by lane; the one that goes out is returned.
-pub(crate) fn carry(
-    op: Carry,
-    ty: Type,
-    operands: [&Lanes; 3],
-    carried: u32,
-    out: &mut Lanes,
-) -> u32 {
+pub(crate) fn carry(op: Carry, ty: Type, operands: [&Lanes; 3], carried: u32, out: &mut Lanes) -> u32 {
     let mask = u128::from(mask_of(ty.bits));
     let signed = ty.kind == Kind::Signed;
     let mut goes = 0;

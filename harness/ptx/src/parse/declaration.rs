@@ -20,9 +20,7 @@ impl<'t> Parser<'t> {
             let count = match usize::try_from(count) {
                 Ok(count) if count <= MOST_REGISTERS - held.min(MOST_REGISTERS) => count as u32,
                 _ => {
-                    return self.error(format!(
-                        "a function has at most {MOST_REGISTERS} registers here"
-                    ));
+                    return self.error(format!("a function has at most {MOST_REGISTERS} registers here"));
                 }
             };
             let entry = if ty.kind == Kind::Predicate {
@@ -105,13 +103,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn named(
-        &mut self,
-        space: Space,
-        role: Role,
-        align: Option<u32>,
-        ty: Type,
-    ) -> Read<(&'t str, Variable)> {
+    fn named(&mut self, space: Space, role: Role, align: Option<u32>, ty: Type) -> Read<(&'t str, Variable)> {
         let name = self.name()?;
         let element = u64::from(ty.bytes());
         let mut size = Some(element);

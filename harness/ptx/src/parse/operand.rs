@@ -122,9 +122,10 @@ impl<'t> Parser<'t> {
             ("lanemask_le", None) => Special::Mask(MaskOf::LessEqual),
             ("lanemask_gt", None) => Special::Mask(MaskOf::Greater),
             ("lanemask_ge", None) => Special::Mask(MaskOf::GreaterEqual),
-            ("clock" | "clock_hi" | "clock64" | "globaltimer" | "globaltimer_lo" | "globaltimer_hi", None) => {
-                Special::Clock
-            }
+            (
+                "clock" | "clock_hi" | "clock64" | "globaltimer" | "globaltimer_lo" | "globaltimer_hi",
+                None,
+            ) => Special::Clock,
             ("smid" | "gridid" | "cluster_ctarank", None) => Special::Zero,
             ("nsmid" | "cluster_nctarank", None) => Special::One,
             ("dynamic_smem_size", None) => Special::DynamicShared,

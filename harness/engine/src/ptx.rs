@@ -1,0 +1,290 @@
+//! `ptx@V`: the PTX that Triton's compiler makes of a case for `sm_80`, executed on this machine.
+//!
+//! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. What executes the PTX is `cerith-ptx`. It is no GPU:
+//! what NVIDIA's assembler does below the PTX is not seen, and what a GPU does not show is: races in shared memory, copies
+//! that are not waited for, registers that nothing was written to. These count as traps of the program.
+//!
+//! Left out: `sm_90`, whose code has instructions of Hopper's (`cuda@V` and its records say what those do).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cerith_case::Case;
+use cerith_memory::{Memory, StorageId};
+use cerith_ptx::{At, Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
+use cerith_tile::rules::Rules;
+use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
+
+use crate::cuda::capabilities;
+use crate::cuda::compile::{Compiler, Compiling};
+use crate::cuda::made::Made;
+use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
+use crate::{Complaint, EngineId, Finished, Outcome, Trap, translation};
+
+/// The most time that the launches of a case take.
+const TIME: Duration = Duration::from_secs(20);
+
+/// `ptx@V`.
+#[derive(Debug)]
+pub struct Ptx {
+    id: EngineId,
+    capabilities: Capabilities,
+    compiler: Compiler,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Ptx {
+    /// What it executes is compiled for.
+    pub const TARGET: Target = Target(80);
+
+    /// Executes what a compiler for [`Self::TARGET`] makes.
+    pub fn new(compiler: Compiler) -> Self {
+        let toolchain = compiler.toolchain().compiler();
+        let mut capabilities = capabilities(toolchain.triton(), true);
+        capabilities.needs = Needs {
+            gpu: false,
+            ..capabilities.needs
+        };
+        Self {
+            id: EngineId::Ptx { toolchain },
+            capabilities,
+            compiler,
+            stopped: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}
+
+impl Engine for Ptx {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let job = match self.compiler.job(case)? {
+            Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
+            Compiling::Ready(job) => job,
+        };
+        match kernels(&job.compiled)? {
+            Ok(kernels) => Ok(Preparation::Ready(Box::new(Ready {
+                kernels,
+                compiled: job.compiled,
+                stopped: Arc::clone(&self.stopped),
+            }))),
+            Err(complaint) => Ok(Preparation::Ended(Outcome::Unsupported(complaint))),
+        }
+    }
+
+    fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
+        self.compiler.made(case)
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.compiler.stop();
+    }
+}
+
+/// The kernels of a compilation, or the first of them that is not supported.
+fn kernels(compiled: &Compiled) -> Result<Result<Vec<Kernel>, Box<Complaint>>, Failure> {
+    let mut all = Vec::with_capacity(compiled.kernels.len());
+    for kernel in &compiled.kernels {
+        let name = &kernel.metadata.name;
+        let module = match cerith_ptx::parse(&kernel.ptx) {
+            Ok(module) => Arc::new(module),
+            Err(error) => {
+                let complaint = Complaint::new(
+                    "ptx-syntax",
+                    format!("the PTX of `{name}` is not known here: {error}"),
+                );
+                return Ok(Err(Box::new(complaint)));
+            }
+        };
+        match Kernel::new(&module, name) {
+            Ok(kernel) => all.push(kernel),
+            Err(LinkError::NoKernel(name)) => {
+                let doing = format!("find `{name}` in the PTX of its module");
+                return Err(Failure::internal(doing, "it is not there"));
+            }
+            Err(error) => {
+                let complaint = Complaint::new("ptx-instruction", format!("the PTX of `{name}`: {error}"));
+                return Ok(Err(Box::new(complaint)));
+            }
+        }
+    }
+    Ok(Ok(all))
+}
+
+/// The kernels of a case.
+struct Ready {
+    kernels: Vec<Kernel>,
+    compiled: Compiled,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let mut memory = case.memory();
+        let until = Instant::now() + TIME;
+        let mut printed = Vec::new();
+        for invocation in &self.compiled.invocations {
+            let (Some(kernel), Some(compiled)) = (
+                self.kernels.get(invocation.kernel),
+                self.compiled.kernels.get(invocation.kernel),
+            ) else {
+                return Err(Failure::internal(
+                    "launch a kernel",
+                    "the compilation has no such kernel",
+                ));
+            };
+            let metadata = &compiled.metadata;
+            let (bytes, scratch) = match parameters(kernel, metadata, invocation, &memory) {
+                Ok(parameters) => parameters,
+                Err(why) => return Ok(Outcome::Unsupported(Box::new(Complaint::new("launch", why)))),
+            };
+            let launch = Launch {
+                grid: invocation.grid,
+                threads: [metadata.num_warps.saturating_mul(32), 1, 1],
+                shared: metadata.shared,
+                parameters: &bytes,
+                scratch,
+            };
+            let config = Config {
+                stop: Some(&self.stopped),
+                until: Some((until, TIME)),
+                ..Config::default()
+            };
+            let ended = kernel.launch(&launch, &mut memory, &config);
+            match ended {
+                LaunchOutcome::Finished(finished) => {
+                    printed.extend(finished.prints);
+                    if let Some(finding) = finished.findings.first() {
+                        let others = finished.findings.len() - 1;
+                        let mut complaint = Complaint::new(finding.kind.code(), finding.to_string());
+                        if others > 0 {
+                            complaint.detail = Some(format!("{others} more like it"));
+                        }
+                        complaint.launch = Some(invocation.launch);
+                        return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
+                    }
+                }
+                other => return stopped(&other, invocation.launch, &memory),
+            }
+        }
+        Ok(Outcome::Finished(Box::new(Finished {
+            memory: all_defined(case, &memory)?,
+            tracked: None,
+            unsteady: None,
+            printed,
+            remark: None,
+        })))
+    }
+}
+
+/// The memory that is left, with what the case knows of its bytes.
+fn all_defined(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
+    let mut all = case.memory();
+    let (to, _) = all.arena_mut();
+    if to.len() != memory.arena().0.len() {
+        return Err(Failure::internal("keep what a launch left", "another layout"));
+    }
+    to.copy_from_slice(memory.arena().0);
+    Ok(all)
+}
+
+/// A launch that did not come to its end.
+fn stopped(ended: &LaunchOutcome, launch: usize, memory: &Memory) -> Result<Outcome, Failure> {
+    Ok(match ended {
+        LaunchOutcome::Trapped(trap) => {
+            let place = trap
+                .at
+                .as_ref()
+                .map_or(String::new(), |at: &At| format!(", {at}"));
+            let near = trap.kind.storage().map_or(String::new(), |storage: StorageId| {
+                format!(" (near storage `{}`)", memory.name(storage))
+            });
+            let message = format!("{}{near}, in {}{place}", trap.kind, trap.thread);
+            let assert = matches!(trap.kind, TrapKind::Assert { .. });
+            let kind = if assert {
+                translation::ASSERT_FAILED
+            } else {
+                trap.kind.code()
+            };
+            let mut complaint = Complaint::new(kind, message);
+            complaint.launch = Some(launch);
+            let trap = if assert { Trap::Assert } else { Trap::Raised };
+            Outcome::Trapped(trap, Box::new(complaint))
+        }
+        LaunchOutcome::Exhausted(exhausted) => {
+            let mut complaint = Complaint::new("limit", exhausted.to_string());
+            complaint.launch = Some(launch);
+            Outcome::Exhausted(Box::new(complaint))
+        }
+        LaunchOutcome::Stopped => return Err(Failure::Stopped),
+        LaunchOutcome::Finished(_) => return Err(Failure::internal("end a launch", "it has ended")),
+    })
+}
+
+/// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it wants; or why there are none.
+fn parameters(
+    kernel: &Kernel,
+    metadata: &Metadata,
+    invocation: &Invocation,
+    memory: &Memory,
+) -> Result<(Vec<u8>, u64), String> {
+    if metadata.num_ctas > 1 {
+        return Err("blocks in clusters are not executed here".to_owned());
+    }
+    let mut given: Vec<Vec<u8>> = Vec::with_capacity(invocation.params.len() + 2);
+    for param in &invocation.params {
+        given.push(match param {
+            Param::Address { storage, offset } => {
+                let id = memory
+                    .ids()
+                    .nth(*storage)
+                    .ok_or_else(|| format!("there is no storage {storage}"))?;
+                let address = memory.address(id).wrapping_add_signed(*offset);
+                address.to_le_bytes().to_vec()
+            }
+            Param::Bytes(bytes) => bytes.clone(),
+            Param::TensorMap(_) => return Err("descriptors of the TMA unit are Hopper's".to_owned()),
+        });
+    }
+    let mut scratch = 0u64;
+    let programs = invocation
+        .grid
+        .iter()
+        .fold(1u64, |all, &count| all.saturating_mul(count.into()));
+    for Scratch { size, align } in [metadata.global_scratch, metadata.profile_scratch]
+        .into_iter()
+        .flatten()
+    {
+        if size == 0 {
+            given.push(vec![0; 8]);
+            continue;
+        }
+        let at = scratch.next_multiple_of(align.clamp(1, 1 << 20).next_power_of_two());
+        given.push((SCRATCH_WINDOW + at).to_le_bytes().to_vec());
+        scratch = at.saturating_add(size.saturating_mul(programs));
+    }
+    let wanted = kernel.parameters();
+    if wanted.len() != given.len() {
+        return Err(format!(
+            "the PTX has {} parameters, and {} are given",
+            wanted.len(),
+            given.len()
+        ));
+    }
+    let mut bytes = Vec::new();
+    for (parameter, given) in wanted.iter().zip(given) {
+        bytes.resize(parameter.offset as usize, 0);
+        let mut value = given;
+        value.resize(parameter.size as usize, 0);
+        bytes.extend(value);
+    }
+    Ok((bytes, scratch))
+}

@@ -1,0 +1,343 @@
+//! Loads, stores, atomics and asynchronous copies of the lanes of a warp. Left out: where addresses lead ([`crate::machine`]).
+
+use cerith_memory::ByteState;
+
+use crate::lanes::{LANES, lanes_of};
+use crate::machine::{Machine, Stop, Target};
+use crate::op::{Access, Address, Atomic, Copy};
+use crate::outcome::TrapKind;
+use crate::shared::By;
+use crate::warp::{Pending, Warp};
+
+/// The most bytes that one lane accesses at once.
+const WIDEST: usize = 64;
+
+impl Machine<'_> {
+    /// The address of a lane, which must be a multiple of `align`.
+    fn address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
+        let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
+        if at % (align as u64).max(1) != 0 {
+            return Err(TrapKind::Misaligned {
+                address: at,
+                align: align as u64,
+            });
+        }
+        Ok(at)
+    }
+
+    /// Whether the addresses of some lanes are known.
+    fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
+        let unknown = lanes & !warp.known[address.base as usize];
+        if unknown != 0 {
+            self.suspected(warp, unknown.trailing_zeros() as usize);
+        }
+    }
+
+    /// Reads the bytes of a lane; whether all of them were written.
+    fn read(&mut self, warp: &Warp, lane: usize, target: Target, to: &mut [u8], atomic: bool) -> bool {
+        let from = match target {
+            Target::Arena(at) => self.memory.arena().0.get(at..at + to.len()),
+            Target::Private(at) => {
+                let at = lane * self.kernel.private as usize + at;
+                warp.private.get(at..at + to.len())
+            }
+            Target::Parameters(at) => self.launch.parameters.get(at..at + to.len()),
+            Target::Module(at) => self.globals.get(at..at + to.len()),
+            Target::Scratch(at) => self.scratch.get(at..at + to.len()),
+            Target::Shared(at) => {
+                let mut met = None;
+                let by = By {
+                    warp: warp.number,
+                    clock: &warp.clock,
+                    step: warp.group.step,
+                    atomic,
+                };
+                let known = self.shared.read(at, to, &by, &mut met);
+                self.note(warp, lane, met);
+                return known;
+            }
+        };
+        if let Some(from) = from {
+            to.copy_from_slice(from);
+        }
+        true
+    }
+
+    /// Writes the bytes of a lane.
+    fn write(
+        &mut self,
+        warp: &mut Warp,
+        lane: usize,
+        target: Target,
+        from: &[u8],
+        known: bool,
+        atomic: bool,
+    ) -> Result<(), TrapKind> {
+        let to = match target {
+            Target::Arena(at) => {
+                let (bytes, states) = self.memory.arena_mut();
+                if let Some(states) = states.get_mut(at..at + from.len()) {
+                    states.fill(ByteState::Init);
+                }
+                bytes.get_mut(at..at + from.len())
+            }
+            Target::Private(at) => {
+                let at = lane * self.kernel.private as usize + at;
+                warp.private.get_mut(at..at + from.len())
+            }
+            Target::Parameters(_) => {
+                return Err(TrapKind::ReadOnly {
+                    what: "the parameters",
+                });
+            }
+            Target::Module(at) => self.globals.get_mut(at..at + from.len()),
+            Target::Scratch(at) => self.scratch.get_mut(at..at + from.len()),
+            Target::Shared(at) => {
+                let mut met = None;
+                let by = By {
+                    warp: warp.number,
+                    clock: &warp.clock,
+                    step: warp.group.step,
+                    atomic,
+                };
+                self.shared.write(at, from, known, &by, &mut met);
+                self.note(warp, lane, met);
+                return Ok(());
+            }
+        };
+        if let Some(to) = to {
+            to.copy_from_slice(from);
+        }
+        if !known && !matches!(target, Target::Private(_)) {
+            self.suspected(warp, lane);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn load(&mut self, warp: &mut Warp, access: &Access, lanes: u32) -> Result<(), Stop> {
+        self.look_at_address(warp, &access.address, lanes);
+        let (each, count) = (usize::from(access.bytes), usize::from(access.count));
+        let all = (each * count).min(WIDEST);
+        let mut values = [[0u64; LANES]; 8];
+        let mut known = lanes;
+        let mut buffer = [0; WIDEST];
+        for lane in lanes_of(lanes) {
+            let bytes = &mut buffer[..all];
+            let target = Self::address(warp, &access.address, lane, all)
+                .and_then(|_| self.locate(warp, &access.address, lane, all))
+                .map_err(|kind| self.trap(warp, lane, kind))?;
+            if !self.read(warp, lane, target, bytes, false) {
+                known &= !(1 << lane);
+            }
+            for (value, element) in values.iter_mut().zip(bytes.chunks_exact(each)) {
+                value[lane] = number(element, access.signed);
+            }
+        }
+        for (&register, value) in access.registers.iter().zip(&values).take(count) {
+            warp.put(register, lanes, value, known);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn store(&mut self, warp: &mut Warp, access: &Access, lanes: u32) -> Result<(), Stop> {
+        self.look_at_address(warp, &access.address, lanes);
+        let (each, count) = (usize::from(access.bytes), usize::from(access.count));
+        let all = (each * count).min(WIDEST);
+        let mut buffer = [0; WIDEST];
+        let registers = &access.registers[..count.min(8)];
+        let known = registers
+            .iter()
+            .fold(u32::MAX, |known, &register| known & warp.known[register as usize]);
+        for lane in lanes_of(lanes) {
+            let bytes = &mut buffer[..all];
+            for (&register, element) in registers.iter().zip(bytes.chunks_exact_mut(each)) {
+                let value = warp.registers[register as usize][lane].to_le_bytes();
+                element.copy_from_slice(&value[..each]);
+            }
+            let done = Self::address(warp, &access.address, lane, all)
+                .and_then(|_| self.locate(warp, &access.address, lane, all))
+                .and_then(|target| self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false));
+            done.map_err(|kind| self.trap(warp, lane, kind))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn atomic(&mut self, warp: &mut Warp, atomic: &Atomic, lanes: u32) -> Result<(), Stop> {
+        self.look_at_address(warp, &atomic.address, lanes);
+        let bytes = usize::from(atomic.bytes);
+        let operands_known = warp.known[atomic.b as usize] & warp.known[atomic.c as usize];
+        let mut values = [0; LANES];
+        let mut known = lanes;
+        for lane in lanes_of(lanes) {
+            let mut buffer = [0; 8];
+            let target = Self::address(warp, &atomic.address, lane, bytes)
+                .and_then(|_| self.locate(warp, &atomic.address, lane, bytes))
+                .map_err(|kind| self.trap(warp, lane, kind))?;
+            let was_known = self.read(warp, lane, target, &mut buffer[..bytes], true);
+            if !was_known {
+                known &= !(1 << lane);
+            }
+            let old = u64::from_le_bytes(buffer);
+            let of = |slot: u32| warp.registers[slot as usize][lane];
+            let new = (atomic.update)(old, of(atomic.b), of(atomic.c)).to_le_bytes();
+            values[lane] = old;
+            let new_known = was_known && operands_known >> lane & 1 == 1;
+            self.write(warp, lane, target, &new[..bytes], new_known, true)
+                .map_err(|kind| self.trap(warp, lane, kind))?;
+        }
+        if let Some(to) = atomic.to {
+            warp.put(to, lanes, &values, known);
+        }
+        Ok(())
+    }
+
+    /// `cp.async`: what it reads is read now; it lands when it is waited for.
+    pub(crate) fn copy(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32) -> Result<(), Stop> {
+        self.look_at_address(warp, &copy.from, lanes);
+        self.look_at_address(warp, &copy.to, lanes);
+        let bytes = usize::from(copy.bytes);
+        for lane in lanes_of(lanes) {
+            let read = (warp.registers[copy.read as usize][lane] as u32 as usize).min(bytes);
+            let mut content = [0; 16];
+            let target = Self::address(warp, &copy.to, lane, bytes)
+                .and_then(|_| self.locate(warp, &copy.to, lane, bytes));
+            if read > 0 {
+                let from = Self::address(warp, &copy.from, lane, bytes)
+                    .and_then(|_| self.locate(warp, &copy.from, lane, read))
+                    .map_err(|kind| self.trap(warp, lane, kind))?;
+                self.read(warp, lane, from, &mut content[..read], false);
+            }
+            let at = match target {
+                Ok(Target::Shared(at)) => at,
+                Ok(_) => continue,
+                Err(kind) => return Err(self.trap(warp, lane, kind)),
+            };
+            let mut met = None;
+            let by = By {
+                warp: warp.number,
+                clock: &warp.clock,
+                step: warp.group.step,
+                atomic: false,
+            };
+            self.shared.depart(at, bytes, &by, &mut met);
+            self.note(warp, lane, met);
+            warp.loose.push(Pending {
+                lane: lane as u8,
+                bytes: copy.bytes,
+                to: at as u64,
+                content,
+                step: warp.group.step,
+            });
+        }
+        Ok(())
+    }
+
+    /// `cp.async.commit_group`.
+    pub(crate) fn commit(warp: &mut Warp, lanes: u32) {
+        let all = std::mem::take(&mut warp.loose);
+        let (group, rest) = all.into_iter().partition(|copy| lanes >> copy.lane & 1 == 1);
+        warp.loose = rest;
+        warp.copies.push_back((lanes, group));
+    }
+
+    /// `cp.async.wait_group`: all groups of a lane land but the youngest `left`.
+    pub(crate) fn wait(&mut self, warp: &mut Warp, left: u32, lanes: u32) {
+        let mut copies = std::mem::take(&mut warp.copies);
+        let mut younger = [0u32; LANES];
+        for (of, group) in copies.iter_mut().rev() {
+            let mut lands = 0;
+            for lane in lanes_of(*of & lanes) {
+                if younger[lane] >= left {
+                    lands |= 1 << lane;
+                }
+                younger[lane] += 1;
+            }
+            *of &= !lands;
+            let landed = std::mem::take(group);
+            let (lands, stays): (Vec<_>, Vec<_>) =
+                landed.into_iter().partition(|copy| lands >> copy.lane & 1 == 1);
+            *group = stays;
+            for copy in lands {
+                self.land(warp, &copy);
+            }
+        }
+        copies.retain(|(of, _)| *of != 0);
+        warp.copies = copies;
+    }
+
+    /// `cp.async.wait_all`.
+    pub(crate) fn wait_all(&mut self, warp: &mut Warp, lanes: u32) {
+        Self::commit(warp, lanes);
+        self.wait(warp, 0, lanes);
+    }
+
+    fn land(&mut self, warp: &Warp, copy: &Pending) {
+        let by = By {
+            warp: warp.number,
+            clock: &warp.clock,
+            step: copy.step,
+            atomic: false,
+        };
+        self.shared
+            .land(copy.to as usize, &copy.content[..usize::from(copy.bytes)], &by);
+    }
+
+    /// Bytes of a lane's own memory that a call hands over.
+    pub(crate) fn own_bytes(&self, lane: usize, at: u32) -> usize {
+        lane * self.kernel.private as usize + at as usize
+    }
+
+    /// A text that an address leads to, as far as it is one.
+    pub(crate) fn text(&self, warp: &Warp, lane: usize, address: u64) -> String {
+        let mut bytes = Vec::new();
+        while bytes.len() < 4096 {
+            let at = address.wrapping_add(bytes.len() as u64);
+            let byte = match self.generic_target(at) {
+                Some(Target::Module(at)) => self.globals.get(at).copied(),
+                Some(Target::Arena(at)) => self.memory.arena().0.get(at).copied(),
+                Some(Target::Private(at)) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),
+                _ => None,
+            };
+            match byte {
+                Some(byte) if byte != 0 => bytes.push(byte),
+                _ => break,
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The bytes of a lane behind an address anywhere, for what is no instruction.
+    pub(crate) fn bytes_at(&self, warp: &Warp, lane: usize, address: u64) -> Option<u8> {
+        match self.generic_target(address)? {
+            Target::Private(at) => warp.private.get(self.own_bytes(lane, at as u32)).copied(),
+            Target::Module(at) => self.globals.get(at).copied(),
+            Target::Arena(at) => self.memory.arena().0.get(at).copied(),
+            _ => None,
+        }
+    }
+
+    /// A register's worth of a call's argument.
+    pub(crate) fn argument(&self, warp: &Warp, lane: usize, at: u32) -> u64 {
+        let at = self.own_bytes(lane, at);
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(warp.private.get(at..).unwrap_or_default()) {
+            *to = *from;
+        }
+        u64::from_le_bytes(bytes)
+    }
+}
+
+/// A loaded element.
+#[inline]
+fn number(bytes: &[u8], signed: bool) -> u64 {
+    match *bytes {
+        [a] if signed => a as i8 as i64 as u64,
+        [a] => a.into(),
+        [a, b] if signed => i16::from_le_bytes([a, b]) as i64 as u64,
+        [a, b] => u16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] if signed => i32::from_le_bytes([a, b, c, d]) as i64 as u64,
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => 0,
+    }
+}

@@ -1,0 +1,181 @@
+//! The blocks of a launch: in which order their warps run, and where they wait for each other. Blocks run one after the other.
+//!
+//! Left out: blocks that wait for later ones. They run out of fuel here.
+
+use crate::execute::Pause;
+use crate::lanes::{ALL, LANES, Lanes};
+use crate::link::{Kernel, Preset};
+use crate::machine::{Machine, Stop};
+use crate::outcome::TrapKind;
+use crate::syntax::{MaskOf, Special};
+use crate::warp::{Group, Warp};
+
+/// Steps that a warp has before the next one's turn.
+const TURN: u64 = 1 << 16;
+
+/// The warps of a block, used again for the next one.
+pub(crate) struct Block {
+    warps: Vec<Warp>,
+    threads: u32,
+}
+
+impl Block {
+    pub(crate) fn new(kernel: &Kernel, threads: u32) -> Self {
+        Self {
+            warps: (0..threads.div_ceil(32))
+                .map(|number| Warp::new(kernel, number))
+                .collect(),
+            threads,
+        }
+    }
+
+    /// Makes them those of the block that the machine is at. What nothing is written to is `fill`.
+    fn begin(&mut self, machine: &Machine<'_>, fill: Option<u8>) {
+        let warps = self.warps.len();
+        for warp in &mut self.warps {
+            if let Some(fill) = fill {
+                let bits = u64::from_le_bytes([fill; 8]);
+                warp.registers.fill([bits; LANES]);
+                warp.flags.fill(u32::from_le_bytes([fill; 4]));
+                warp.private.fill(fill);
+            }
+            warp.known.fill(0);
+            warp.flags_known.fill(0);
+            warp.carry = 0;
+            let before = warp.number * 32;
+            warp.running = ALL >> (32 - (self.threads - before).min(32));
+            warp.group = Group {
+                step: 0,
+                lanes: warp.running,
+            };
+            warp.others.clear();
+            warp.next = u32::MAX;
+            warp.waiting = None;
+            warp.loose.clear();
+            warp.copies.clear();
+            warp.clock.clear();
+            warp.clock.resize(warps, 0);
+            if let Some(own) = warp.clock.get_mut(warp.number as usize) {
+                *own = 1;
+            }
+            for &(slot, preset) in &machine.kernel.presets {
+                let value = match preset {
+                    Preset::Constant(bits) => [bits; LANES],
+                    Preset::Special(special) => machine.special(special, warp.number, warps as u32),
+                };
+                warp.put(slot, ALL, &value, ALL);
+            }
+            // The predicate that always holds.
+            warp.put_flag(0, ALL, ALL, ALL);
+        }
+    }
+
+    /// Runs the block that the machine is at.
+    pub(crate) fn run(&mut self, machine: &mut Machine<'_>, fill: Option<u8>) -> Result<(), Stop> {
+        self.begin(machine, fill);
+        loop {
+            let mut went = false;
+            for warp in &mut self.warps {
+                if warp.is_over() || warp.waiting.is_some() {
+                    continue;
+                }
+                went = true;
+                machine.run(warp, TURN).map(|pause: Pause| drop(pause))?;
+            }
+            if self.warps.iter().all(Warp::is_over) {
+                return Ok(());
+            }
+            if !self.pass() && !went {
+                let waiting = self.warps.iter_mut().find(|warp| warp.waiting.is_some());
+                let Some(warp) = waiting else { return Ok(()) };
+                if let Some(at) = warp.waiting {
+                    warp.group.step = at.step;
+                }
+                return Err(machine.trap(warp, 0, TrapKind::Deadlock));
+            }
+        }
+    }
+
+    /// Lets warps pass the barriers that all have come to; whether there was one.
+    fn pass(&mut self) -> bool {
+        let mut passed = false;
+        for barrier in 0..16 {
+            let mut came = 0;
+            let mut wanted = None;
+            let mut over = 0;
+            for warp in &self.warps {
+                let lanes = (self.threads - warp.number * 32).min(32);
+                match warp.waiting {
+                    Some(waiting) if waiting.barrier == barrier => {
+                        came += lanes;
+                        wanted = waiting.count.or(wanted);
+                    }
+                    _ if warp.is_over() => over += lanes,
+                    _ => {}
+                }
+            }
+            // Those that have ended are not waited for.
+            let full = match wanted {
+                Some(count) => came >= count,
+                None => came + over >= self.threads,
+            };
+            if came == 0 || !full {
+                continue;
+            }
+            passed = true;
+            self.meet(barrier);
+        }
+        passed
+    }
+
+    /// All that is known to one who came to a barrier is known to all who did.
+    fn meet(&mut self, barrier: u8) {
+        let is_here = |warp: &Warp| warp.waiting.is_some_and(|waiting| waiting.barrier == barrier);
+        let mut joined = vec![0; self.warps.len()];
+        for warp in self.warps.iter().filter(|warp| is_here(warp)) {
+            for (joined, &time) in joined.iter_mut().zip(&warp.clock) {
+                *joined = time.max(*joined);
+            }
+        }
+        for warp in self.warps.iter_mut().filter(|warp| is_here(warp)) {
+            warp.waiting = None;
+            warp.clock.copy_from_slice(&joined);
+            if let Some(own) = warp.clock.get_mut(warp.number as usize) {
+                *own += 1;
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    fn special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
+        let [x, y, _] = self.launch.threads;
+        let mut value = [0; LANES];
+        for (lane, value) in value.iter_mut().enumerate() {
+            let thread = warp * 32 + lane as u32;
+            let axis = |of: [u32; 3], axis: u8| of.get(usize::from(axis)).copied().unwrap_or(0);
+            let number = match special {
+                Special::Thread(0) => thread % x.max(1),
+                Special::Thread(1) => thread / x.max(1) % y.max(1),
+                Special::Thread(_) => thread / x.max(1) / y.max(1),
+                Special::Threads(at) => axis(self.launch.threads, at),
+                Special::Block(at) => axis(self.block, at),
+                Special::Blocks(at) => axis(self.launch.grid, at),
+                Special::Lane => lane as u32,
+                Special::Warp => warp,
+                Special::Warps => warps,
+                Special::Mask(MaskOf::Equal) => 1 << lane,
+                Special::Mask(MaskOf::Less) => (1 << lane) - 1,
+                Special::Mask(MaskOf::LessEqual) => u32::MAX >> (31 - lane),
+                Special::Mask(MaskOf::Greater) => (u32::MAX << lane) << 1,
+                Special::Mask(MaskOf::GreaterEqual) => u32::MAX << lane,
+                Special::Clock | Special::Zero => 0,
+                Special::One => 1,
+                Special::DynamicShared => self.launch.shared,
+                Special::TotalShared => self.shared.len() as u32,
+            };
+            *value = number.into();
+        }
+        value
+    }
+}

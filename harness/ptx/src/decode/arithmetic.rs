@@ -1,0 +1,493 @@
+//! Instructions that compute registers from registers.
+
+use super::{Words, elements, is_predicate};
+use crate::alu::convert::Conversion;
+use crate::alu::float::{Mode, Round};
+use crate::alu::integer::{Carry, Half};
+use crate::alu::{bits, convert, float, half, integer, is_int};
+use crate::lanes::{Binary, Ternary, Test, Unary};
+use crate::link::Linker;
+use crate::op::{Flag, Logic, Op};
+use crate::syntax::{Kind, Operand, Type};
+
+pub(super) fn decode(
+    linker: &mut Linker<'_>,
+    name: &str,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+) -> Option<Op> {
+    match name {
+        "mov" => mov(linker, words, operands),
+        "cvt" => cvt(linker, words, operands),
+        "setp" => setp(linker, words, operands),
+        "set" => set(linker, words, operands),
+        "selp" => selp(linker, words, operands),
+        "testp" => testp(linker, words, operands),
+        "and" | "or" | "xor" | "not" if operands.first().is_some_and(is_predicate) => {
+            flags(linker, name, words, operands)
+        }
+        "addc" | "subc" | "madc" => with_carry(linker, name, words, operands),
+        "add" | "sub" | "mad" if words.left.contains(&"cc") => with_carry(linker, name, words, operands),
+        "slct" => None,
+        _ => match operands.len() {
+            2 => {
+                let (f, ty) = unary(name, words)?;
+                let (to, a) = (
+                    linker.target(operands.first()?)?,
+                    linker.source(operands.get(1)?, ty)?,
+                );
+                Some(Op::Unary { f, to, a })
+            }
+            3 => {
+                let (f, ty) = binary(name, words)?;
+                let to = linker.target(operands.first()?)?;
+                let (a, b) = (
+                    linker.source(operands.get(1)?, ty)?,
+                    linker.source(operands.get(2)?, ty)?,
+                );
+                Some(Op::Binary { f, to, a, b })
+            }
+            4 => {
+                let (f, ty) = ternary(name, words)?;
+                let to = linker.target(operands.first()?)?;
+                let a = linker.source(operands.get(1)?, ty)?;
+                let (b, c) = (
+                    linker.source(operands.get(2)?, ty)?,
+                    linker.source(operands.get(3)?, ty)?,
+                );
+                Some(Op::Ternary { f, to, a, b, c })
+            }
+            5 => {
+                let ty = words.ty()?;
+                let f = match name {
+                    "lop3" if ty.bits == 32 => bits::LOOKUP,
+                    "bfi" => bits::insert(ty)?,
+                    _ => return None,
+                };
+                let to = linker.target(operands.first()?)?;
+                let mut from = [0; 4];
+                for (slot, operand) in from.iter_mut().zip(operands.get(1..)?) {
+                    *slot = linker.source(operand, ty)?;
+                }
+                Some(Op::Quaternary { f, to, from })
+            }
+            _ => None,
+        },
+    }
+}
+
+/// How a float instruction is done; `.rn` is what nothing else says.
+fn mode(words: &mut Words<'_>, ty: Type) -> Mode {
+    Mode {
+        bits: ty.bits,
+        round: words.round().unwrap_or(Round::Nearest),
+        flush: words.take("ftz"),
+        saturate: words.take("sat"),
+    }
+}
+
+fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
+    let ty = words.ty()?;
+    let f = match name {
+        "not" | "cnot" | "popc" | "clz" | "brev" if is_int(ty) => bits::unary(name, ty),
+        "bfind" => {
+            let shift = words.take("shiftamt");
+            bits::find(ty, shift)
+        }
+        "neg" | "abs" if is_int(ty) => integer::unary(name, ty),
+        "neg" | "abs" if ty.bits == 16 => half::sign(name, ty.pair),
+        "neg" | "abs" => {
+            let flush = words.take("ftz");
+            float::sign(name, ty.bits, flush)
+        }
+        "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh"
+            if ty.kind == Kind::Float && ty.bits > 16 =>
+        {
+            if words.take("approx") {
+                let flush = words.take("ftz");
+                float::approximate(name, ty.bits, flush)
+            } else {
+                let mode = mode(words, ty);
+                float::unary(name, mode)
+            }
+        }
+        "ex2" | "tanh" if words.take("approx") && !ty.pair => half::approximate(name, ty.kind == Kind::Brain),
+        _ => None,
+    };
+    Some((f?, ty))
+}
+
+fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
+    let ty = words.ty()?;
+    let brain = ty.kind == Kind::Brain;
+    let f = match name {
+        "and" | "or" | "xor" | "shl" | "shr" => bits::binary(name, ty),
+        "mul" if is_int(ty) => {
+            let half = product(words)?;
+            integer::multiply(ty, half)
+        }
+        "add" | "sub" | "div" | "rem" | "min" | "max" if is_int(ty) => {
+            let sat = words.take("sat");
+            integer::binary(name, ty, sat)
+        }
+        "min" | "max" => {
+            let nan = words.take("NaN");
+            if ty.bits == 16 {
+                half::binary(name, brain, ty.pair, nan)
+            } else {
+                let flush = words.take("ftz");
+                float::extreme(name, ty.bits, flush, nan)
+            }
+        }
+        "add" | "sub" | "mul" if ty.bits == 16 => {
+            words.take("rn");
+            half::binary(name, brain, ty.pair, false)
+        }
+        "div" if words.take("approx") && ty.bits == 32 => {
+            let flush = words.take("ftz");
+            Some(float::quick_quotient(flush))
+        }
+        "div" => {
+            words.take("full");
+            let mode = mode(words, ty);
+            float::binary(name, mode)
+        }
+        "add" | "sub" | "mul" if ty.kind == Kind::Float => {
+            let mode = mode(words, ty);
+            float::binary(name, mode)
+        }
+        "copysign" if ty.kind == Kind::Float => float::copysign(ty.bits),
+        "cvt" => None,
+        _ => None,
+    };
+    Some((f?, ty))
+}
+
+fn product(words: &mut Words<'_>) -> Option<Half> {
+    words.take_one(&[("lo", Half::Low), ("hi", Half::High), ("wide", Half::Wide)])
+}
+
+fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
+    let ty = words.ty()?;
+    let f = match name {
+        "mad" if is_int(ty) => {
+            let half = product(words)?;
+            integer::multiply_add(ty, half)
+        }
+        "fma" | "mad" if ty.kind == Kind::Float && ty.bits > 16 => {
+            let mode = mode(words, ty);
+            float::fused(mode)
+        }
+        "fma" if ty.bits == 16 => {
+            if !words.take("rn") {
+                return None;
+            }
+            Some(half::multiply_add(ty.kind == Kind::Brain, ty.pair))
+        }
+        "sad" if is_int(ty) => integer::distance(ty),
+        "bfe" if is_int(ty) => bits::extract(ty),
+        "prmt" if ty.bits == 32 => {
+            let mode = words.take_one(&[
+                ("f4e", "f4e"),
+                ("b4e", "b4e"),
+                ("rc8", "rc8"),
+                ("ecl", "ecl"),
+                ("ecr", "ecr"),
+                ("rc16", "rc16"),
+            ]);
+            bits::permute(mode)
+        }
+        "shf" if ty.bits == 32 => {
+            let left = words.take_one(&[("l", true), ("r", false)])?;
+            let wrap = words.take_one(&[("wrap", true), ("clamp", false)])?;
+            Some(bits::funnel(left, wrap))
+        }
+        _ => None,
+    };
+    Some((f?, ty))
+}
+
+fn mov(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, from] = operands else { return None };
+    let ty = words.ty()?;
+    if ty.kind == Kind::Predicate {
+        let (to, a) = (linker.flag_target(to)?, linker.flag(from)?);
+        return Some(Op::Flags {
+            logic: Logic::And,
+            to,
+            a,
+            b: Flag::TRUE,
+        });
+    }
+    match (elements(to), elements(from)) {
+        ([to], [from]) => {
+            let (to, a) = (linker.target(to)?, linker.source(from, ty)?);
+            Some(Op::Move { to, a })
+        }
+        ([to], parts @ ([_, _] | [_, _, _, _])) => {
+            let to = linker.target(to)?;
+            let mut slots = [0; 4];
+            for (slot, part) in slots.iter_mut().zip(parts) {
+                *slot = linker.source(part, ty)?;
+            }
+            let count = parts.len() as u8;
+            Some(Op::Pack {
+                to,
+                parts: slots,
+                count,
+                width: ty.bits as u8 / count,
+            })
+        }
+        (parts @ ([_, _] | [_, _, _, _]), [from]) => {
+            let a = linker.source(from, ty)?;
+            let mut slots = [0; 4];
+            for (slot, part) in slots.iter_mut().zip(parts) {
+                *slot = linker.target(part)?;
+            }
+            let count = parts.len() as u8;
+            Some(Op::Unpack {
+                parts: slots,
+                count,
+                width: ty.bits as u8 / count,
+                a,
+            })
+        }
+        _ => None,
+    }
+}
+
+fn cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let rna = words.take("rna");
+    let round = words.round();
+    let integral = words.take_one(&[
+        ("rni", Round::Nearest),
+        ("rzi", Round::Zero),
+        ("rmi", Round::Down),
+        ("rpi", Round::Up),
+    ]);
+    let (flush, saturate) = (words.take("ftz"), words.take("sat"));
+    let (to_type, from_type) = (words.ty()?, words.ty()?);
+    if rna && to_type.kind != Kind::Tensor || to_type.kind == Kind::Tensor && !rna {
+        return None;
+    }
+    let how = Conversion {
+        to: to_type,
+        from: from_type,
+        round: if rna { Some(Round::Nearest) } else { round },
+        integral,
+        flush,
+        saturate,
+    };
+    match operands {
+        [to, a] => {
+            let f = convert::unary(how)?;
+            let (to, a) = (linker.target(to)?, linker.source(a, from_type)?);
+            Some(Op::Unary { f, to, a })
+        }
+        [to, a, b] => {
+            let f = convert::pair(how)?;
+            let to = linker.target(to)?;
+            let (a, b) = (linker.source(a, from_type)?, linker.source(b, from_type)?);
+            Some(Op::Binary { f, to, a, b })
+        }
+        _ => None,
+    }
+}
+
+const COMPARISONS: [&str; 18] = [
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu",
+    "num", "nan",
+];
+
+fn compared(name: &str, ty: Type, flush: bool, upper: bool) -> Option<Test> {
+    if is_int(ty) {
+        return integer::compare(name, ty).filter(|_| !flush);
+    }
+    match ty.bits {
+        16 => half::compare(name, ty.kind == Kind::Brain, upper).filter(|_| !flush),
+        _ => float::compare(name, ty.bits, flush),
+    }
+}
+
+fn logic(words: &mut Words<'_>) -> Option<Logic> {
+    words.take_one(&[("and", Logic::And), ("or", Logic::Or), ("xor", Logic::Xor)])
+}
+
+fn setp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let name = COMPARISONS.into_iter().find(|name| words.take(name))?;
+    let (joined, flush, ty) = (logic(words), words.take("ftz"), words.ty()?);
+    let (to, other) = match operands.first()? {
+        Operand::Two(to, other) => (&**to, Some(&**other)),
+        to => (to, None),
+    };
+    let to = linker.flag_target(to)?;
+    let other = match other {
+        Some(other) => Some(linker.flag_target(other)?),
+        None => None,
+    };
+    let (a, b) = (
+        linker.source(operands.get(1)?, ty)?,
+        linker.source(operands.get(2)?, ty)?,
+    );
+    let (logic, with) = match (joined, operands.get(3)) {
+        (Some(logic), Some(with)) => (logic, linker.flag(with)?),
+        (None, None) => (Logic::And, Flag::TRUE),
+        _ => return None,
+    };
+    if ty.pair {
+        return Some(Op::TestPair {
+            low: compared(name, ty, flush, false)?,
+            high: compared(name, ty, flush, true)?,
+            to,
+            other: other?,
+            a,
+            b,
+            logic,
+            with,
+        });
+    }
+    Some(Op::Test {
+        f: compared(name, ty, flush, false)?,
+        to,
+        other,
+        a,
+        b,
+        logic,
+        with,
+    })
+}
+
+fn set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, a, b] = operands else { return None };
+    let name = COMPARISONS.into_iter().find(|name| words.take(name))?;
+    let (flush, to_type, ty) = (words.take("ftz"), words.ty()?, words.ty()?);
+    let truth = match (to_type.kind, to_type.bits, to_type.pair) {
+        (Kind::Float, 32, _) => 0x3f80_0000,
+        (Kind::Float, 16, false) => 0x3c00,
+        (Kind::Float, 16, true) => 0x3c00_3c00,
+        (Kind::Brain, 16, false) => 0x3f80,
+        (Kind::Brain, 16, true) => 0x3f80_3f80,
+        (Kind::Signed | Kind::Unsigned, bits, _) => u64::MAX >> (64 - bits),
+        _ => return None,
+    };
+    let (to, a, b) = (linker.target(to)?, linker.source(a, ty)?, linker.source(b, ty)?);
+    Some(Op::Set {
+        low: compared(name, ty, flush, false)?,
+        high: if ty.pair {
+            Some(compared(name, ty, flush, true)?)
+        } else {
+            None
+        },
+        to,
+        a,
+        b,
+        truth,
+    })
+}
+
+fn selp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, a, b, flag] = operands else { return None };
+    let ty = words.ty()?;
+    let flag = linker.flag(flag)?;
+    if ty.kind == Kind::Predicate {
+        return Some(Op::FlagSelect {
+            to: linker.flag_target(to)?,
+            a: linker.flag(a)?,
+            b: linker.flag(b)?,
+            by: flag,
+        });
+    }
+    let (to, a, b) = (linker.target(to)?, linker.source(a, ty)?, linker.source(b, ty)?);
+    Some(Op::Select { to, a, b, flag })
+}
+
+fn testp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, a] = operands else { return None };
+    let kinds = [
+        "finite",
+        "infinite",
+        "number",
+        "notanumber",
+        "normal",
+        "subnormal",
+    ];
+    let name = kinds.into_iter().find(|name| words.take(name))?;
+    let ty = words.ty()?;
+    let f = float::classify(name, ty.bits)?;
+    let (to, a) = (linker.flag_target(to)?, linker.source(a, ty)?);
+    Some(Op::Test {
+        f,
+        to,
+        other: None,
+        a,
+        b: a,
+        logic: Logic::And,
+        with: Flag::TRUE,
+    })
+}
+
+fn flags(linker: &mut Linker<'_>, name: &str, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    if words.ty()?.kind != Kind::Predicate {
+        return None;
+    }
+    let (to, a) = (
+        linker.flag_target(operands.first()?)?,
+        linker.flag(operands.get(1)?)?,
+    );
+    if name == "not" {
+        return Some(Op::Flags {
+            logic: Logic::Xor,
+            to,
+            a,
+            b: Flag::TRUE,
+        });
+    }
+    let logic = match name {
+        "and" => Logic::And,
+        "or" => Logic::Or,
+        _ => Logic::Xor,
+    };
+    let b = linker.flag(operands.get(2)?)?;
+    Some(Op::Flags { logic, to, a, b })
+}
+
+/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
+fn with_carry(
+    linker: &mut Linker<'_>,
+    name: &str,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+) -> Option<Op> {
+    let (gives, ty) = (words.take("cc"), words.ty()?);
+    if !is_int(ty) || !matches!(ty.bits, 32 | 64) {
+        return None;
+    }
+    let op = match name.trim_end_matches('c') {
+        "add" => Carry::Add,
+        "sub" => Carry::Sub,
+        _ => match product(words)? {
+            Half::Low => Carry::LowProduct,
+            Half::High => Carry::HighProduct,
+            Half::Wide => return None,
+        },
+    };
+    let to = linker.target(operands.first()?)?;
+    let (a, b) = (
+        linker.source(operands.get(1)?, ty)?,
+        linker.source(operands.get(2)?, ty)?,
+    );
+    let c = match operands.get(3) {
+        Some(c) => linker.source(c, ty)?,
+        None => a,
+    };
+    Some(Op::Carry {
+        op,
+        ty,
+        takes: name.ends_with('c'),
+        gives,
+        to,
+        a,
+        b,
+        c,
+    })
+}

@@ -1,0 +1,181 @@
+//! Instructions that decide what comes next, and those in which lanes meet.
+
+use super::{Words, called};
+use crate::alu::{bits, integer};
+use crate::link::Linker;
+use crate::op::{Op, Shuffle, ShuffleMode, VoteMode};
+use crate::syntax::{Kind, Operand, Type};
+
+const WORD: Type = Type {
+    kind: Kind::Bits,
+    bits: 32,
+    pair: false,
+};
+
+pub(super) fn decode(
+    linker: &mut Linker<'_>,
+    name: &str,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+) -> Option<Op> {
+    match name {
+        "bra" => {
+            words.take("uni");
+            match *operands {
+                [Operand::Label(label)] => Some(Op::Branch { to: label }),
+                _ => None,
+            }
+        }
+        "call" => {
+            words.take("uni");
+            call(linker, operands)
+        }
+        "ret" => {
+            words.take("uni");
+            Some(linker.end())
+        }
+        "exit" => Some(Op::Exit),
+        "trap" => Some(Op::Trap),
+        "brkpt" | "nanosleep" | "pmevent" => {
+            words.left.clear();
+            Some(Op::Nothing)
+        }
+        "shfl" => shuffle(linker, words, operands),
+        "vote" => vote(linker, words, operands),
+        "match" => {
+            if !words.take("any") || !words.take("sync") {
+                return None;
+            }
+            let ty = words.ty()?;
+            let [to, a, members] = operands else { return None };
+            Some(Op::Match {
+                to: linker.target(to)?,
+                a: linker.source(a, ty)?,
+                bits: ty.bits,
+                members: linker.source(members, WORD)?,
+            })
+        }
+        "redux" => reduce(linker, words, operands),
+        "activemask" => {
+            words.ty()?;
+            Some(Op::ActiveMask {
+                to: linker.target(operands.first()?)?,
+            })
+        }
+        "bar" | "barrier" => barrier(linker, words, operands),
+        _ => None,
+    }
+}
+
+fn barrier(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    if words.take("warp") {
+        if !words.take("sync") {
+            return None;
+        }
+        return Some(Op::SyncWarp {
+            members: linker.source(operands.first()?, WORD)?,
+        });
+    }
+    words.take("cta");
+    words.take("aligned");
+    let waits = words.take("sync");
+    if !waits && !words.take("arrive") {
+        return None;
+    }
+    let id = linker.source(operands.first()?, WORD)?;
+    let count = match operands.get(1) {
+        Some(count) => Some(linker.source(count, WORD)?),
+        None => None,
+    };
+    Some(Op::Barrier { id, count, waits })
+}
+
+fn shuffle(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    if !words.take("sync") || words.ty()?.bits != 32 {
+        return None;
+    }
+    let mode = words.take_one(&[
+        ("up", ShuffleMode::Up),
+        ("down", ShuffleMode::Down),
+        ("bfly", ShuffleMode::Butterfly),
+        ("idx", ShuffleMode::Index),
+    ])?;
+    let [to, a, b, c, members] = operands else {
+        return None;
+    };
+    let (to, valid) = match to {
+        Operand::Two(to, valid) => (linker.target(to)?, Some(linker.flag_target(valid)?)),
+        to => (linker.target(to)?, None),
+    };
+    Some(Op::Shuffle(Box::new(Shuffle {
+        mode,
+        to,
+        valid,
+        a: linker.source(a, WORD)?,
+        b: linker.source(b, WORD)?,
+        c: linker.source(c, WORD)?,
+        members: linker.source(members, WORD)?,
+    })))
+}
+
+fn vote(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, a, members] = operands else { return None };
+    if !words.take("sync") {
+        return None;
+    }
+    let mode = words.take_one(&[
+        ("all", VoteMode::All),
+        ("any", VoteMode::Any),
+        ("uni", VoteMode::Uniform),
+        ("ballot", VoteMode::Ballot),
+    ])?;
+    words.ty()?;
+    let to = match mode {
+        VoteMode::Ballot => linker.target(to)?,
+        _ => linker.flag_target(to)?,
+    };
+    Some(Op::Vote {
+        mode,
+        to,
+        a: linker.flag(a)?,
+        members: linker.source(members, WORD)?,
+    })
+}
+
+fn reduce(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+    let [to, a, members] = operands else { return None };
+    if !words.take("sync") {
+        return None;
+    }
+    let name = ["add", "min", "max", "and", "or", "xor"]
+        .into_iter()
+        .find(|name| words.take(name))?;
+    let ty = words.ty()?;
+    if ty.bits != 32 {
+        return None;
+    }
+    let f = match name {
+        "and" | "or" | "xor" => bits::binary(name, ty)?,
+        _ => integer::binary(name, ty, false)?,
+    };
+    Some(Op::Reduce {
+        f,
+        to: linker.target(to)?,
+        a: linker.source(a, ty)?,
+        members: linker.source(members, WORD)?,
+    })
+}
+
+/// `call (result), f, (arguments)`.
+fn call(linker: &mut Linker<'_>, operands: &[Operand]) -> Option<Op> {
+    let (results, rest) = match operands {
+        [Operand::List(results), rest @ ..] => (results.as_slice(), rest),
+        rest => (&[][..], rest),
+    };
+    let (function, arguments) = match rest {
+        [function] => (called(function)?, &[][..]),
+        [function, Operand::List(arguments)] => (called(function)?, arguments.as_slice()),
+        _ => return None,
+    };
+    linker.call(function, results, arguments)
+}

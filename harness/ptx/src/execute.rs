@@ -1,0 +1,361 @@
+//! What each operation does to a warp. Left out: memory ([`crate::access`]), what lanes exchange ([`crate::exchange`]), barriers
+//! of a block ([`crate::block`]).
+
+use crate::alu::bits::pack;
+use crate::alu::integer;
+use crate::lanes::{LANES, lanes_of};
+use crate::machine::{Machine, Stop};
+use crate::op::{Handed, Op};
+use crate::outcome::TrapKind;
+use crate::warp::{Waiting, Warp};
+
+/// Why a warp does not go on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// It is at a barrier.
+    Barrier,
+    /// All its lanes have ended.
+    Over,
+    /// Others have their turn.
+    Turn,
+}
+
+/// What comes after an operation.
+enum Next {
+    Step,
+    Jump(u32),
+    /// The group has changed.
+    Turned,
+    Pause(Pause),
+}
+
+impl Machine<'_> {
+    /// Runs a warp until it stops or has done so many steps.
+    pub(crate) fn run(&mut self, warp: &mut Warp, steps: u64) -> Result<Pause, Stop> {
+        let kernel = self.kernel;
+        for _ in 0..steps {
+            if warp.group.step >= warp.next && !warp.turn() {
+                return Ok(Pause::Over);
+            }
+            let step = kernel.steps.get(warp.group.step as usize);
+            let Some(step) = step else {
+                return Err(self.trap(
+                    warp,
+                    warp.group.lanes.trailing_zeros() as usize & 31,
+                    TrapKind::NoStep,
+                ));
+            };
+            self.spend()?;
+            let guard = warp.flag(step.guard);
+            let lanes = warp.group.lanes & guard;
+            let unknown = warp.group.lanes & !warp.flag_known(step.guard);
+            if unknown != 0 && decides(&step.op) {
+                self.suspected(warp, unknown.trailing_zeros() as usize);
+            }
+            let next = if lanes == 0 {
+                Next::Step
+            } else {
+                self.step(warp, &step.op, lanes)?
+            };
+            match next {
+                Next::Step => warp.group.step += 1,
+                Next::Jump(to) if lanes == warp.group.lanes => warp.group.step = to,
+                Next::Jump(to) => {
+                    warp.group.lanes &= !lanes;
+                    warp.group.step += 1;
+                    warp.part(to, lanes);
+                }
+                Next::Turned => {}
+                Next::Pause(pause) => {
+                    warp.group.step += 1;
+                    return Ok(pause);
+                }
+            }
+        }
+        Ok(Pause::Turn)
+    }
+
+    fn step(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
+        match op {
+            Op::Nothing => {}
+            Op::Load(access) => self.load(warp, access, lanes)?,
+            Op::Store(access) => self.store(warp, access, lanes)?,
+            Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
+            Op::Copy(copy) => self.copy(warp, copy, lanes)?,
+            Op::CommitCopies => Self::commit(warp, lanes),
+            Op::WaitCopies(left) => self.wait(warp, *left, lanes),
+            Op::WaitAllCopies => self.wait_all(warp, lanes),
+            Op::MatrixLoad(load) => self.load_matrix(warp, load, lanes)?,
+            Op::Mma(mma) => self.multiply(warp, mma, lanes)?,
+            Op::Shuffle(shuffle) => self.shuffle(warp, shuffle, lanes)?,
+            &Op::Vote { mode, to, a, members } => self.vote(warp, (mode, to, a), members, lanes)?,
+            &Op::Match { to, a, bits, members } => self.matching(warp, (to, a, bits), members, lanes)?,
+            &Op::Reduce { f, to, a, members } => self.reduce(warp, (f, to, a), members, lanes)?,
+            &Op::ActiveMask { to } => warp.put(to, lanes, &[lanes.into(); LANES], lanes),
+            &Op::SyncWarp { members } => {
+                self.members(warp, members, lanes)?;
+            }
+            Op::Foreign {
+                which,
+                arguments,
+                result,
+            } => self.foreign(warp, *which, *arguments, *result, lanes)?,
+            op => return self.control(warp, op, lanes),
+        }
+        Ok(Next::Step)
+    }
+
+    /// What decides where a warp goes on; everything else computes.
+    fn control(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
+        let first = lanes.trailing_zeros() as usize & 31;
+        match op {
+            &Op::Branch { to } => return Ok(Next::Jump(to)),
+            Op::Call { to, back, handed } => {
+                self.hand(warp, handed, lanes);
+                let behind = u64::from(warp.group.step) + 1;
+                warp.put(*back, lanes, &[behind; LANES], lanes);
+                return Ok(Next::Jump(*to));
+            }
+            Op::Back { handed } => self.hand(warp, handed, lanes),
+            &Op::Return { back } => {
+                let to = warp.registers[back as usize];
+                warp.group.lanes &= !lanes;
+                let stays = warp.group.lanes != 0;
+                for lane in lanes_of(lanes) {
+                    warp.part(to[lane] as u32, 1 << lane);
+                }
+                if stays {
+                    return Ok(Next::Step);
+                }
+                warp.turn();
+                return Ok(Next::Turned);
+            }
+            Op::Exit => {
+                warp.end(lanes);
+                if warp.is_over() {
+                    return Ok(Next::Pause(Pause::Over));
+                }
+                if warp.group.lanes != 0 {
+                    return Ok(Next::Step);
+                }
+                warp.turn();
+                return Ok(Next::Turned);
+            }
+            Op::Trap => return Err(self.trap(warp, first, TrapKind::Trap)),
+            &Op::Barrier { id, count, waits } => {
+                if lanes != warp.running {
+                    let kind = TrapKind::DivergentBarrier {
+                        came: lanes,
+                        running: warp.running,
+                    };
+                    return Err(self.trap(warp, first, kind));
+                }
+                let of = |slot: u32| warp.registers[slot as usize][first] as u32;
+                let (barrier, count) = (of(id), count.map(of));
+                if !waits || barrier > 15 || count.is_some_and(|count| count == 0 || count % 32 != 0) {
+                    return Err(self.trap(warp, first, TrapKind::BadBarrier));
+                }
+                warp.waiting = Some(Waiting {
+                    barrier: barrier as u8,
+                    count,
+                    step: warp.group.step,
+                });
+                return Ok(Next::Pause(Pause::Barrier));
+            }
+            op => compute(warp, op, lanes),
+        }
+        Ok(Next::Step)
+    }
+
+    fn hand(&self, warp: &mut Warp, handed: &[Handed], lanes: u32) {
+        for lane in lanes_of(lanes) {
+            for of in handed {
+                let (from, to) = (self.own_bytes(lane, of.from), self.own_bytes(lane, of.to));
+                let end = from + of.bytes as usize;
+                if end <= warp.private.len() && to + of.bytes as usize <= warp.private.len() {
+                    warp.private.copy_within(from..end, to);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an operation reaches further than the registers of the lanes that do it.
+const fn decides(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Store(_) | Op::Atomic(_) | Op::Copy(_) | Op::Branch { .. } | Op::Exit | Op::Foreign { .. }
+    )
+}
+
+/// What computes registers from registers.
+fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
+    let mut out = [0; LANES];
+    let known = |warp: &Warp, slot: u32| warp.known[slot as usize];
+    match *op {
+        Op::Move { to, a } => {
+            let value = warp.registers[a as usize];
+            let known = known(warp, a);
+            warp.put(to, lanes, &value, known);
+        }
+        Op::Unary { f, to, a } => {
+            f(&warp.registers[a as usize], &mut out);
+            let known = known(warp, a);
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Binary { f, to, a, b } => {
+            f(&warp.registers[a as usize], &warp.registers[b as usize], &mut out);
+            let known = known(warp, a) & known(warp, b);
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Ternary { f, to, a, b, c } => {
+            let of = |slot: u32| &warp.registers[slot as usize];
+            f(of(a), of(b), of(c), &mut out);
+            let known = known(warp, a) & known(warp, b) & known(warp, c);
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Quaternary { f, to, from } => {
+            f(from.map(|slot| &warp.registers[slot as usize]), &mut out);
+            let known = from.iter().fold(lanes, |all, &slot| all & known(warp, slot));
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Pack {
+            to,
+            parts,
+            count,
+            width,
+        } => {
+            let parts = &parts[..usize::from(count).min(4)];
+            for (lane, out) in out.iter_mut().enumerate() {
+                let mut values = [0; 4];
+                for (value, &slot) in values.iter_mut().zip(parts) {
+                    *value = warp.registers[slot as usize][lane];
+                }
+                *out = pack(&values[..parts.len()], width.into());
+            }
+            let known = parts.iter().fold(lanes, |all, &slot| all & known(warp, slot));
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Unpack {
+            parts,
+            count,
+            width,
+            a,
+        } => {
+            let value = warp.registers[a as usize];
+            let known = known(warp, a);
+            let mask = u64::MAX >> (64 - u32::from(width));
+            for (nth, &to) in parts.iter().take(count.into()).enumerate() {
+                let part = value.map(|value| value >> (usize::from(width) * nth) & mask);
+                warp.put(to, lanes, &part, known);
+            }
+        }
+        Op::Carry {
+            op,
+            ty,
+            takes,
+            gives,
+            to,
+            a,
+            b,
+            c,
+        } => {
+            let of = |slot: u32| &warp.registers[slot as usize];
+            let carried = if takes { warp.carry } else { 0 };
+            let goes = integer::carry(op, ty, [of(a), of(b), of(c)], carried, &mut out);
+            let known = known(warp, a) & known(warp, b) & known(warp, c);
+            if gives {
+                warp.carry = (warp.carry & !lanes) | (goes & lanes);
+            }
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Select { to, a, b, flag } => {
+            let picked = warp.flag(flag);
+            let (x, y) = (&warp.registers[a as usize], &warp.registers[b as usize]);
+            for (lane, (out, (&x, &y))) in out.iter_mut().zip(x.iter().zip(y)).enumerate() {
+                *out = if picked >> lane & 1 == 1 { x } else { y };
+            }
+            let known = warp.flag_known(flag) & ((known(warp, a) & picked) | (known(warp, b) & !picked));
+            warp.put(to, lanes, &out, known);
+        }
+        _ => compute_flags(warp, op, lanes),
+    }
+}
+
+/// What computes predicates, or registers from comparisons.
+fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
+    let known = |warp: &Warp, slot: u32| warp.known[slot as usize];
+    match *op {
+        Op::Test {
+            f,
+            to,
+            other,
+            a,
+            b,
+            logic,
+            with,
+        } => {
+            let holds = f(&warp.registers[a as usize], &warp.registers[b as usize]);
+            let known = known(warp, a) & known(warp, b) & warp.flag_known(with);
+            let with = warp.flag(with);
+            warp.put_flag(to, lanes, logic.of(holds, with), known);
+            if let Some(other) = other {
+                warp.put_flag(other, lanes, logic.of(!holds, with), known);
+            }
+        }
+        Op::TestPair {
+            low,
+            high,
+            to,
+            other,
+            a,
+            b,
+            logic,
+            with,
+        } => {
+            let (x, y) = (&warp.registers[a as usize], &warp.registers[b as usize]);
+            let (lower, upper) = (low(x, y), high(x, y));
+            let known = known(warp, a) & known(warp, b) & warp.flag_known(with);
+            let with = warp.flag(with);
+            warp.put_flag(to, lanes, logic.of(lower, with), known);
+            warp.put_flag(other, lanes, logic.of(upper, with), known);
+        }
+        Op::Set {
+            low,
+            high,
+            to,
+            a,
+            b,
+            truth,
+        } => {
+            let (x, y) = (&warp.registers[a as usize], &warp.registers[b as usize]);
+            let lower = low(x, y);
+            let upper = high.map(|high| high(x, y));
+            let mut out = [0; LANES];
+            for (lane, out) in out.iter_mut().enumerate() {
+                let is = |mask: u32| mask >> lane & 1 == 1;
+                *out = match upper {
+                    None => u64::from(is(lower)) * truth,
+                    Some(upper) => {
+                        u64::from(is(lower)) * (truth & 0xffff) | u64::from(is(upper)) * (truth & 0xffff_0000)
+                    }
+                };
+            }
+            let known = known(warp, a) & known(warp, b);
+            warp.put(to, lanes, &out, known);
+        }
+        Op::Flags { logic, to, a, b } => {
+            let known = warp.flag_known(a) & warp.flag_known(b);
+            let value = logic.of(warp.flag(a), warp.flag(b));
+            warp.put_flag(to, lanes, value, known);
+        }
+        Op::FlagSelect { to, a, b, by } => {
+            let picked = warp.flag(by);
+            let value = (warp.flag(a) & picked) | (warp.flag(b) & !picked);
+            let known =
+                warp.flag_known(by) & ((warp.flag_known(a) & picked) | (warp.flag_known(b) & !picked));
+            warp.put_flag(to, lanes, value, known);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,192 @@
+//! Functions that are no PTX: `vprintf` and `__assertfail`. Left out: all others, which are not supported.
+
+use crate::lanes::lanes_of;
+use crate::machine::{Machine, Stop};
+use crate::op::Foreign;
+use crate::outcome::{Exhausted, Resource, TrapKind};
+use crate::warp::Warp;
+
+impl Machine<'_> {
+    pub(crate) fn foreign(
+        &mut self,
+        warp: &mut Warp,
+        which: Foreign,
+        arguments: [u32; 5],
+        result: Option<u32>,
+        lanes: u32,
+    ) -> Result<(), Stop> {
+        let of = |machine: &Self, warp: &Warp, lane: usize, nth: usize| {
+            machine.argument(warp, lane, arguments.get(nth).copied().unwrap_or(0))
+        };
+        for lane in lanes_of(lanes) {
+            match which {
+                Foreign::Assert => {
+                    let message = of(self, warp, lane, 0);
+                    let file = of(self, warp, lane, 1);
+                    let line = of(self, warp, lane, 2) as u32;
+                    let kind = TrapKind::Assert {
+                        message: self.text(warp, lane, message),
+                        file: self.text(warp, lane, file),
+                        line,
+                    };
+                    return Err(self.trap(warp, lane, kind));
+                }
+                Foreign::Print => {
+                    let format = of(self, warp, lane, 0);
+                    let format = self.text(warp, lane, format);
+                    let from = of(self, warp, lane, 1);
+                    let mut values = Values { at: from };
+                    let text = self.formatted(warp, lane, &format, &mut values);
+                    self.print(text)?;
+                    if let Some(at) = result {
+                        let at = self.own_bytes(lane, at);
+                        if let Some(to) = warp.private.get_mut(at..at + 4) {
+                            to.fill(0);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, text: String) -> Result<(), Stop> {
+        self.printed = self.printed.saturating_add(text.len().max(1));
+        if self.printed > self.config.print_limit {
+            return Err(Stop::Exhausted(Exhausted {
+                what: Resource::Prints,
+                limit: self.config.print_limit as u64,
+            }));
+        }
+        // A line may come in parts.
+        let mut lines = text.split('\n');
+        let first = lines.next().unwrap_or_default();
+        match self.prints.last_mut() {
+            Some(last) if !last.ends_with('\n') => last.push_str(first),
+            _ => self.prints.push(first.to_owned()),
+        }
+        for line in lines {
+            if let Some(last) = self.prints.last_mut() {
+                last.push('\n');
+            }
+            if !line.is_empty() {
+                self.prints.push(line.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// What `printf` makes of a format.
+    fn formatted(&self, warp: &Warp, lane: usize, format: &str, values: &mut Values) -> String {
+        let mut out = String::new();
+        let mut rest = format;
+        while let Some((before, after)) = rest.split_once('%') {
+            out.push_str(before);
+            let (field, behind) = Field::read(after);
+            rest = behind;
+            let word = |values: &mut Values, size: u64| {
+                values.at = values.at.next_multiple_of(size);
+                let value = (0..size).rev().fold(0, |value, nth| {
+                    let byte = self.bytes_at(warp, lane, values.at.wrapping_add(nth));
+                    value << 8 | u64::from(byte.unwrap_or(0))
+                });
+                values.at = values.at.wrapping_add(size);
+                value
+            };
+            let size = if field.long { 8 } else { 4 };
+            let text = match field.conversion {
+                '%' => "%".to_owned(),
+                'd' | 'i' => {
+                    let value = word(values, size);
+                    let value = if field.long {
+                        value as i64
+                    } else {
+                        i64::from(value as i32)
+                    };
+                    value.to_string()
+                }
+                'u' => word(values, size).to_string(),
+                'x' => format!("{:x}", word(values, size)),
+                'X' => format!("{:X}", word(values, size)),
+                'o' => format!("{:o}", word(values, size)),
+                'c' => char::from(word(values, 4) as u8).to_string(),
+                'p' => format!("{:#x}", word(values, 8)),
+                'f' | 'F' | 'e' | 'g' => {
+                    let value = f64::from_bits(word(values, 8));
+                    let digits = field.precision.unwrap_or(6);
+                    format!("{value:.digits$}")
+                }
+                's' => {
+                    let at = word(values, 8);
+                    self.text(warp, lane, at)
+                }
+                other => format!("%{other}"),
+            };
+            if field.left {
+                out.push_str(&format!("{text:<width$}", width = field.width));
+            } else if field.zeros && !text.starts_with('-') {
+                out.push_str(&format!("{text:0>width$}", width = field.width));
+            } else {
+                out.push_str(&format!("{text:>width$}", width = field.width));
+            }
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+/// Where the next value lies.
+struct Values {
+    at: u64,
+}
+
+/// A field of a format, `%-8.3lld`.
+struct Field {
+    left: bool,
+    zeros: bool,
+    width: usize,
+    precision: Option<usize>,
+    long: bool,
+    conversion: char,
+}
+
+/// The widest field.
+const WIDEST: usize = 256;
+
+impl Field {
+    /// Reads a field behind its `%`; with it, what follows.
+    fn read(text: &str) -> (Self, &str) {
+        let mut field = Self {
+            left: false,
+            zeros: false,
+            width: 0,
+            precision: None,
+            long: false,
+            conversion: '%',
+        };
+        let mut letters = text.char_indices();
+        let mut fraction = false;
+        let mut longs = 0;
+        for (at, letter) in letters.by_ref() {
+            let digit = letter.to_digit(10).map(|digit| digit as usize);
+            match (letter, digit) {
+                ('-', _) => field.left = true,
+                ('0', _) if field.width == 0 && !fraction => field.zeros = true,
+                (_, Some(digit)) if fraction => {
+                    let precision = field.precision.unwrap_or(0) * 10 + digit;
+                    field.precision = Some(precision.min(WIDEST));
+                }
+                (_, Some(digit)) => field.width = (field.width * 10 + digit).min(WIDEST),
+                ('.', _) => fraction = true,
+                ('l' | 'j' | 'z', _) => longs += 1,
+                ('h' | '+' | ' ' | '#', _) => {}
+                _ => {
+                    field.conversion = letter;
+                    field.long = longs > 0;
+                    return (field, text.get(at + letter.len_utf8()..).unwrap_or_default());
+                }
+            }
+        }
+        (field, "")
+    }
+}

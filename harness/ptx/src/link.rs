@@ -1,0 +1,659 @@
+//! A kernel, ready to be launched: the functions that it reaches, decoded, with one numbering of registers and one layout of
+//! memory. Left out: what instructions are ([`crate::decode`]), launches ([`crate::launch`]).
+//!
+//! Functions do not call themselves in what Triton compiles, so each has one set of registers and one place for its
+//! variables in a thread's own memory. A call that could come back to its own function is not supported.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::decode;
+use crate::op::{Flag, Foreign, Handed, Op, Slot, Step};
+use crate::outcome::At;
+use crate::syntax::{
+    Function, Initial, Instruction, Module, Named, Operand, Place, Role, Source, Space, Special, Variable,
+};
+
+/// Where the addresses of a block's shared memory begin for those that say no space.
+pub(crate) const SHARED_WINDOW: u64 = 0x0100_0000_0000;
+/// The same of a thread's own memory, for all.
+pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000;
+/// The same of the launch's parameters.
+pub(crate) const PARAMETER_WINDOW: u64 = 0x0300_0000_0000;
+/// The same of the module's variables.
+pub(crate) const MODULE_WINDOW: u64 = 0x0400_0000_0000;
+
+/// The most bytes of a thread's own memory: the PTX ISA's limit of local memory.
+const MOST_PRIVATE: u64 = 512 << 10;
+/// The most bytes of a module's variables.
+const MOST_GLOBALS: u64 = 64 << 20;
+/// The most bytes of parameters.
+const MOST_PARAMETERS: u64 = 32 << 10;
+
+/// Why a kernel cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// There is no kernel of this name.
+    #[error("the module has no kernel `{0}`")]
+    NoKernel(String),
+    /// An instruction that is not known here.
+    #[error("line {}: `{instruction}` is not supported", place.line)]
+    Unsupported {
+        /// The opcode with its modifiers, or what is not known about a call.
+        instruction: String,
+        /// Where.
+        place: Place,
+        /// The line that it was compiled from.
+        line: Option<Source>,
+    },
+    /// More than a limit allows.
+    #[error("{what} takes {bytes} bytes, and {limit} is the limit")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// Bytes asked for.
+        bytes: u64,
+        /// The most.
+        limit: u64,
+    },
+}
+
+/// What a register holds from the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Preset {
+    Constant(u64),
+    Special(Special),
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Where it is among the parameters' bytes.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// A kernel that can be launched. Shared between threads.
+#[derive(Debug)]
+pub struct Kernel {
+    pub(crate) module: Arc<Module>,
+    pub(crate) name: String,
+    pub(crate) steps: Vec<Step>,
+    /// For every step, the function and the instruction that it is of.
+    origins: Vec<(u32, u32)>,
+    pub(crate) registers: usize,
+    pub(crate) predicates: usize,
+    pub(crate) presets: Vec<(Slot, Preset)>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameter_bytes: u64,
+    /// Bytes of a thread's own memory.
+    pub(crate) private: u64,
+    /// Bytes of shared memory that the module declares; what a launch adds comes behind.
+    pub(crate) shared: u64,
+    /// The module's variables.
+    pub(crate) globals: Vec<u8>,
+    pub(crate) threads: Option<[u32; 3]>,
+}
+
+impl Kernel {
+    /// Decodes a kernel of a module and the functions that it calls.
+    ///
+    /// # Errors
+    /// There is no such kernel, it has an instruction that is not known here, or its variables are too large.
+    pub fn new(module: &Arc<Module>, name: &str) -> Result<Self, LinkError> {
+        let at = module
+            .functions
+            .iter()
+            .position(|function| function.entry && function.defined && function.name == name)
+            .ok_or_else(|| LinkError::NoKernel(name.to_owned()))?;
+        let mut linker = Linker::new(module)?;
+        linker.function(at as u32)?;
+        linker.patch();
+        if linker.private > MOST_PRIVATE {
+            return Err(LinkError::TooLarge {
+                what: "a thread's own memory",
+                bytes: linker.private,
+                limit: MOST_PRIVATE,
+            });
+        }
+        let entry = module.functions.get(at);
+        let (parameters, parameter_bytes) = entry.map(parameters).unwrap_or_default();
+        if parameter_bytes > MOST_PARAMETERS {
+            return Err(LinkError::TooLarge {
+                what: "a kernel's parameters",
+                bytes: parameter_bytes,
+                limit: MOST_PARAMETERS,
+            });
+        }
+        Ok(Self {
+            module: Arc::clone(module),
+            name: name.to_owned(),
+            steps: linker.steps,
+            origins: linker.origins,
+            registers: linker.registers as usize,
+            predicates: linker.predicates as usize,
+            presets: linker.presets,
+            parameters,
+            parameter_bytes,
+            private: linker.private,
+            shared: linker.shared,
+            globals: linker.globals,
+            threads: entry.and_then(|entry| entry.threads),
+        })
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The module that it is of.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// How many steps there are; nearly one for each instruction.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is nothing to execute.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The instruction that a step is of.
+    pub(crate) fn instruction(&self, step: u32) -> Option<&Instruction> {
+        let &(function, at) = self.origins.get(step as usize)?;
+        self.module
+            .functions
+            .get(function as usize)?
+            .body
+            .get(at as usize)
+    }
+}
+
+impl Kernel {
+    /// The instruction of a step, for messages.
+    pub(crate) fn at_step(&self, step: u32) -> Option<At> {
+        let instruction = self.instruction(step)?;
+        Some(At {
+            instruction: instruction.name(),
+            place: instruction.place,
+            source: instruction.source,
+        })
+    }
+}
+
+/// Where parameters lie, and how many bytes they have together.
+fn parameters(function: &Function) -> (Vec<Parameter>, u64) {
+    let mut end = 0u64;
+    let mut all = Vec::new();
+    for variable in &function.variables {
+        if variable.role == Role::Parameter {
+            let offset = end.next_multiple_of(u64::from(variable.align.max(1)));
+            let size = variable.size.unwrap_or(0);
+            end = offset.saturating_add(size);
+            all.push(Parameter {
+                name: variable.name.clone(),
+                offset,
+                size,
+            });
+        }
+    }
+    (all, end)
+}
+
+/// A function that is part of the kernel.
+#[derive(Clone, Copy, Debug)]
+struct Linked {
+    /// Its first step.
+    start: u32,
+    /// Holds the step that it returns to.
+    back: Slot,
+}
+
+/// What is known while a kernel is put together.
+pub(crate) struct Linker<'m> {
+    module: &'m Module,
+    /// Functions of the module by name, those that have instructions.
+    defined: FxHashMap<&'m str, u32>,
+    steps: Vec<Step>,
+    origins: Vec<(u32, u32)>,
+    registers: u32,
+    predicates: u32,
+    presets: Vec<(Slot, Preset)>,
+    constants: FxHashMap<u64, Slot>,
+    specials: FxHashMap<Special, Slot>,
+    /// Where the module's variables are.
+    addresses: Vec<u64>,
+    shared: u64,
+    globals: Vec<u8>,
+    private: u64,
+    /// Where the variables of functions are.
+    places: FxHashMap<u32, Vec<u64>>,
+    linked: FxHashMap<u32, Linked>,
+    /// Functions that are being put in, the innermost last.
+    open: Vec<Frame<'m>>,
+    /// Calls whose functions come later: step and function.
+    calls: Vec<(u32, u32)>,
+    wanted: Vec<u32>,
+}
+
+/// The function that is being put in.
+struct Frame<'m> {
+    function: &'m Function,
+    first_register: Slot,
+    first_predicate: Slot,
+    addresses: Vec<u64>,
+    back: Slot,
+    after: Option<Op>,
+}
+
+impl<'m> Linker<'m> {
+    fn new(module: &'m Module) -> Result<Self, LinkError> {
+        let mut linker = Self {
+            module,
+            defined: FxHashMap::default(),
+            steps: Vec::new(),
+            origins: Vec::new(),
+            // A register and a predicate that nobody reads; predicate 0 always holds.
+            registers: 1,
+            predicates: 2,
+            presets: Vec::new(),
+            constants: FxHashMap::default(),
+            specials: FxHashMap::default(),
+            addresses: Vec::new(),
+            shared: 0,
+            globals: Vec::new(),
+            private: 0,
+            places: FxHashMap::default(),
+            linked: FxHashMap::default(),
+            open: Vec::new(),
+            calls: Vec::new(),
+            wanted: Vec::new(),
+        };
+        for (number, function) in module.functions.iter().enumerate() {
+            if function.defined {
+                linker.defined.insert(&function.name, number as u32);
+            }
+        }
+        // Arrays without a length are what a launch adds, behind all others.
+        let mut behind = Vec::new();
+        for variable in &module.variables {
+            let address = match (variable.space, variable.size) {
+                (Space::Shared, None) => {
+                    behind.push(linker.addresses.len());
+                    0
+                }
+                (Space::Shared, Some(size)) => linker.place_shared(variable, size),
+                _ => linker.place_global(variable)?,
+            };
+            linker.addresses.push(address);
+        }
+        if !behind.is_empty() {
+            linker.shared = linker.shared.next_multiple_of(16);
+        }
+        for at in behind {
+            if let Some(address) = linker.addresses.get_mut(at) {
+                *address = linker.shared;
+            }
+        }
+        Ok(linker)
+    }
+
+    fn place_shared(&mut self, variable: &Variable, size: u64) -> u64 {
+        let at = self.shared.next_multiple_of(u64::from(variable.align.max(1)));
+        self.shared = at.saturating_add(size);
+        at
+    }
+
+    fn place_global(&mut self, variable: &Variable) -> Result<u64, LinkError> {
+        let at = (self.globals.len() as u64).next_multiple_of(u64::from(variable.align.max(1)));
+        let size = variable.size.unwrap_or(0);
+        let end = at.saturating_add(size);
+        if end > MOST_GLOBALS {
+            return Err(LinkError::TooLarge {
+                what: "the module's variables",
+                bytes: end,
+                limit: MOST_GLOBALS,
+            });
+        }
+        self.globals.resize(end as usize, 0);
+        if let (Initial::Bytes(bytes), Some(to)) = (&variable.initial, self.globals.get_mut(at as usize..)) {
+            for (to, &byte) in to.iter_mut().zip(bytes) {
+                *to = byte;
+            }
+        }
+        Ok(MODULE_WINDOW + at)
+    }
+
+    /// Puts a function in, and then those that it calls.
+    fn function(&mut self, first: u32) -> Result<(), LinkError> {
+        self.wanted.push(first);
+        while let Some(number) = self.wanted.pop() {
+            if self.linked.contains_key(&number) {
+                continue;
+            }
+            self.body(number)?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, number: u32) -> Result<(), LinkError> {
+        let module = self.module;
+        let Some(function) = module.functions.get(number as usize) else {
+            return Ok(());
+        };
+        let addresses = self.own_places(number);
+        let back = self.new_register();
+        let frame = Frame {
+            function,
+            first_register: self.registers,
+            first_predicate: self.predicates,
+            addresses,
+            back,
+            after: None,
+        };
+        self.registers = self.registers.saturating_add(function.registers.len() as u32);
+        self.predicates = self.predicates.saturating_add(function.predicates);
+        self.linked.insert(
+            number,
+            Linked {
+                start: self.steps.len() as u32,
+                back,
+            },
+        );
+        self.open.push(frame);
+        let first = self.steps.len();
+        let mut starts = Vec::with_capacity(function.body.len() + 1);
+        for (at, instruction) in function.body.iter().enumerate() {
+            starts.push(self.steps.len() as u32);
+            let guard = instruction.guard.map_or(Some(Flag::TRUE), |(number, negated)| {
+                Some(Flag {
+                    slot: self.predicate(number)?,
+                    negated,
+                })
+            });
+            let op = decode::decode(self, instruction);
+            let (Some(guard), Some(op)) = (guard, op) else {
+                return Err(LinkError::Unsupported {
+                    instruction: instruction.name(),
+                    place: instruction.place,
+                    line: instruction.source,
+                });
+            };
+            let call = matches!(op, Op::Call { .. });
+            self.push(guard, op, (number, at as u32));
+            if call && let Some(after) = self.open.last_mut().and_then(|frame| frame.after.take()) {
+                self.push(Flag::TRUE, after, (number, at as u32));
+            }
+        }
+        starts.push(self.steps.len() as u32);
+        let end = self.end();
+        self.push(Flag::TRUE, end, (number, function.body.len() as u32));
+        for step in self.steps.iter_mut().skip(first) {
+            if let Op::Branch { to } = &mut step.op {
+                let at = function.labels.get(*to as usize).copied().unwrap_or(u32::MAX);
+                *to = starts.get(at as usize).copied().unwrap_or(u32::MAX);
+            }
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    fn push(&mut self, guard: Flag, op: Op, origin: (u32, u32)) {
+        self.steps.push(Step { guard, op });
+        self.origins.push(origin);
+    }
+
+    /// Places for a function's variables in a thread's own memory, or in shared memory.
+    fn own_places(&mut self, number: u32) -> Vec<u64> {
+        if let Some(places) = self.places.get(&number) {
+            return places.clone();
+        }
+        let Some(function) = self.module.functions.get(number as usize) else {
+            return Vec::new();
+        };
+        let (laid_out, _) = parameters(function);
+        let mut given = laid_out.iter();
+        let mut addresses = Vec::with_capacity(function.variables.len());
+        for variable in &function.variables {
+            let size = variable.size.unwrap_or(0);
+            let address = if variable.role == Role::Parameter && function.entry {
+                PARAMETER_WINDOW + given.next().map_or(0, |parameter| parameter.offset)
+            } else if variable.space == Space::Shared {
+                self.place_shared(variable, size)
+            } else {
+                let at = self.private.next_multiple_of(u64::from(variable.align.max(1)));
+                self.private = at.saturating_add(size);
+                LOCAL_WINDOW + at
+            };
+            addresses.push(address);
+        }
+        self.places.insert(number, addresses.clone());
+        addresses
+    }
+
+    /// Fills in where functions begin.
+    fn patch(&mut self) {
+        for &(step, function) in &self.calls {
+            let Some(&linked) = self.linked.get(&function) else {
+                continue;
+            };
+            if let Some(Op::Call { to, back, .. }) =
+                self.steps.get_mut(step as usize).map(|step| &mut step.op)
+            {
+                (*to, *back) = (linked.start, linked.back);
+            }
+        }
+        let always = (0, Preset::Constant(0));
+        self.presets.push(always);
+    }
+
+    fn new_register(&mut self) -> Slot {
+        let slot = self.registers;
+        self.registers = self.registers.saturating_add(1);
+        slot
+    }
+
+    pub(crate) fn register(&self, number: u32) -> Option<Slot> {
+        self.open.last().map(|frame| frame.first_register + number)
+    }
+
+    pub(crate) fn predicate(&self, number: u32) -> Option<Slot> {
+        self.open.last().map(|frame| frame.first_predicate + number)
+    }
+
+    /// A register that nobody reads.
+    pub(crate) const fn sink(&self) -> Slot {
+        0
+    }
+
+    /// A predicate that nobody reads.
+    pub(crate) const fn flag_sink(&self) -> Slot {
+        1
+    }
+
+    pub(crate) fn constant(&mut self, bits: u64) -> Slot {
+        if let Some(&slot) = self.constants.get(&bits) {
+            return slot;
+        }
+        let slot = self.new_register();
+        self.constants.insert(bits, slot);
+        self.presets.push((slot, Preset::Constant(bits)));
+        slot
+    }
+
+    pub(crate) fn special(&mut self, special: Special) -> Slot {
+        if let Some(&slot) = self.specials.get(&special) {
+            return slot;
+        }
+        let slot = self.new_register();
+        self.specials.insert(special, slot);
+        self.presets.push((slot, Preset::Special(special)));
+        slot
+    }
+
+    pub(crate) fn variable(&self, named: Named) -> Option<&'m Variable> {
+        match named {
+            Named::Module(number) => self.module.variables.get(number as usize),
+            Named::Own(number) => self.open.last()?.function.variables.get(number as usize),
+            Named::Function(_) => None,
+        }
+    }
+
+    pub(crate) fn address_of(&self, named: Named) -> Option<u64> {
+        match named {
+            Named::Module(number) => self.addresses.get(number as usize).copied(),
+            Named::Own(number) => self.open.last()?.addresses.get(number as usize).copied(),
+            Named::Function(_) => None,
+        }
+    }
+
+    /// Whether the function is the kernel.
+    pub(crate) fn is_entry(&self) -> bool {
+        self.open.last().is_some_and(|frame| frame.function.entry)
+    }
+
+    /// What ends the function.
+    pub(crate) fn end(&self) -> Op {
+        match self.open.last() {
+            Some(frame) if !frame.function.entry => Op::Return { back: frame.back },
+            _ => Op::Exit,
+        }
+    }
+
+    /// Where an argument of a call lies in a thread's own memory, and its bytes.
+    fn handed(&self, operand: &Operand) -> Option<(u32, u32)> {
+        let Operand::Symbol(named @ Named::Own(_), 0) = *operand else {
+            return None;
+        };
+        let variable = self.variable(named).filter(|of| of.space == Space::Param)?;
+        let at = self.address_of(named)?.checked_sub(LOCAL_WINDOW)?;
+        Some((u32::try_from(at).ok()?, u32::try_from(variable.size?).ok()?))
+    }
+
+    /// A call. What it gives back is fetched behind it.
+    pub(crate) fn call(&mut self, function: u32, results: &[Operand], arguments: &[Operand]) -> Option<Op> {
+        let name = &self.module.functions.get(function as usize)?.name;
+        let arguments: Vec<(u32, u32)> = arguments
+            .iter()
+            .map(|operand| self.handed(operand))
+            .collect::<Option<_>>()?;
+        let results: Vec<(u32, u32)> = results
+            .iter()
+            .map(|operand| self.handed(operand))
+            .collect::<Option<_>>()?;
+        let Some(&number) = self.defined.get(name.as_str()) else {
+            let which = match name.as_str() {
+                "vprintf" if arguments.len() == 2 => Foreign::Print,
+                "__assertfail" if arguments.len() == 5 => Foreign::Assert,
+                _ => return None,
+            };
+            let mut at = [0; 5];
+            for (to, (from, _)) in at.iter_mut().zip(arguments) {
+                *to = from;
+            }
+            return Some(Op::Foreign {
+                which,
+                arguments: at,
+                result: results.first().map(|&(at, _)| at),
+            });
+        };
+        // Its own registers are in use already: it is among those that led here.
+        if self.reaches_back(number) {
+            return None;
+        }
+        let callee = self.module.functions.get(number as usize)?;
+        let places: Vec<u32> = self
+            .own_places(number)
+            .iter()
+            .map(|at| at.saturating_sub(LOCAL_WINDOW) as u32)
+            .collect();
+        self.wanted.push(number);
+        let by_role = |role: Role| {
+            callee
+                .variables
+                .iter()
+                .zip(&places)
+                .filter(move |(variable, _)| variable.role == role)
+                .map(|(variable, &at)| (at, variable.size.unwrap_or(0) as u32))
+        };
+        let pair = |(from, bytes): (u32, u32), (to, room): (u32, u32)| Handed {
+            from,
+            to,
+            bytes: bytes.min(room),
+        };
+        let handed: Box<[Handed]> = arguments
+            .iter()
+            .zip(by_role(Role::Parameter))
+            .map(|(&from, to)| pair(from, to))
+            .collect();
+        let given: Box<[Handed]> = by_role(Role::Result)
+            .zip(&results)
+            .map(|(from, &to)| pair(from, to))
+            .collect();
+        self.calls.push((self.steps.len() as u32, number));
+        self.open.last_mut()?.after = Some(Op::Back { handed: given });
+        Some(Op::Call {
+            to: 0,
+            back: 0,
+            handed,
+        })
+    }
+
+    /// Whether a function calls the one that is being put in, directly or not.
+    fn reaches_back(&self, number: u32) -> bool {
+        let Some(frame) = self.open.last() else {
+            return false;
+        };
+        let mut seen = vec![number];
+        let mut at = 0;
+        while let Some(&number) = seen.get(at) {
+            at += 1;
+            let Some(function) = self.module.functions.get(number as usize) else {
+                continue;
+            };
+            if std::ptr::eq(function, frame.function) {
+                return true;
+            }
+            for called in callees(function) {
+                let name = self
+                    .module
+                    .functions
+                    .get(called as usize)
+                    .map(|of| of.name.as_str());
+                if let Some(&number) = name.and_then(|name| self.defined.get(name))
+                    && !seen.contains(&number)
+                {
+                    seen.push(number);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The functions that a function names in its calls.
+fn callees(function: &Function) -> impl Iterator<Item = u32> {
+    let calls = function
+        .body
+        .iter()
+        .filter(|instruction| instruction.opcode.first().is_some_and(|name| &**name == "call"));
+    calls.flat_map(|call| {
+        call.operands.iter().filter_map(|operand| match operand {
+            Operand::Symbol(Named::Function(number), _) => Some(*number),
+            _ => None,
+        })
+    })
+}

@@ -1,0 +1,226 @@
+//! The matrix unit: `mma.sync` and `ldmatrix`.
+//!
+//! Which lane holds which element follows from one rule. A register holds as many elements as fit, one behind the other in a
+//! row of the left operand or a column of the right one; lane `4 g + t` has those of row (or column) `g` from `t` registers
+//! on; further registers continue 8 rows below and then 4 registers to the right (PTX ISA, "Matrix Fragments for mma").
+//!
+//! How floats are summed is not documented. What is done here is in [`sum`].
+
+use crate::alu::half::{bf16, f16};
+use crate::lanes::{ALL, LANES, Lanes};
+use crate::machine::{Machine, Stop};
+use crate::op::{MatrixLoad, Mma, MmaKind};
+use crate::outcome::TrapKind;
+use crate::shared::By;
+use crate::sum;
+use crate::warp::Warp;
+
+/// The most rows and columns of an operand.
+const MOST: usize = 32;
+
+/// An operand, as rows of elements.
+type Matrix = [[u64; MOST]; MOST];
+
+impl Machine<'_> {
+    fn all_lanes(&self, warp: &Warp, lanes: u32) -> Result<(), Stop> {
+        if lanes == ALL {
+            return Ok(());
+        }
+        Err(self.trap(
+            warp,
+            lanes.trailing_zeros() as usize & 31,
+            TrapKind::Inactive {
+                members: ALL,
+                came: lanes,
+            },
+        ))
+    }
+
+    pub(crate) fn multiply(&mut self, warp: &mut Warp, mma: &Mma, lanes: u32) -> Result<(), Stop> {
+        self.all_lanes(warp, lanes)?;
+        let element_bits = match mma.kind {
+            MmaKind::HalfHalf | MmaKind::Half | MmaKind::Brain => 16,
+            MmaKind::Tensor => 32,
+            MmaKind::Byte { .. } => 8,
+            MmaKind::Double => 64,
+        };
+        let sum_bits = match mma.kind {
+            MmaKind::HalfHalf => 16,
+            MmaKind::Double => 64,
+            _ => 32,
+        };
+        let registers = |slots: &[u32]| -> Vec<Lanes> {
+            slots.iter().map(|&slot| warp.registers[slot as usize]).collect()
+        };
+        let a = left(&registers(&mma.a), element_bits, mma.m);
+        // The right operand lies as the left one of its transpose does, with 8 columns.
+        let b = left(&registers(&mma.b), element_bits, 8);
+        let c = summands(&registers(&mma.c), sum_bits);
+        let mut d = [[0; MOST]; MOST];
+        for (row, (a, (c, d))) in a.iter().zip(c.iter().zip(d.iter_mut())).enumerate().take(mma.m) {
+            let _ = row;
+            for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
+                *d = element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
+            }
+        }
+        let operands = mma.a.iter().chain(&mma.b).chain(&mma.c);
+        let known = operands.fold(ALL, |known, &slot| known & warp.known[slot as usize]);
+        let known = if known == ALL { ALL } else { 0 };
+        for (nth, &slot) in mma.d.iter().enumerate() {
+            let values = result(&d, sum_bits, nth);
+            warp.put(slot, ALL, &values, known);
+        }
+        Ok(())
+    }
+
+    /// Each lane's address is one row of 16 bytes; 8 of them are a matrix, and a lane gets two neighbours of it.
+    pub(crate) fn load_matrix(&mut self, warp: &mut Warp, load: &MatrixLoad, lanes: u32) -> Result<(), Stop> {
+        self.all_lanes(warp, lanes)?;
+        let addresses = warp.registers[load.address.base as usize];
+        for (nth, &slot) in load.to.iter().enumerate() {
+            let mut rows = [[0u8; 16]; 8];
+            let mut known = warp.known[load.address.base as usize] == ALL;
+            for (row, bytes) in rows.iter_mut().enumerate() {
+                let lane = nth * 8 + row;
+                let at = addresses[lane & 31].wrapping_add_signed(load.address.offset);
+                if at % 16 != 0 {
+                    return Err(self.trap(
+                        warp,
+                        lane,
+                        TrapKind::Misaligned {
+                            address: at,
+                            align: 16,
+                        },
+                    ));
+                }
+                let target = self
+                    .locate(warp, &load.address, lane & 31, 16)
+                    .map_err(|kind| self.trap(warp, lane, kind))?;
+                if let crate::machine::Target::Shared(at) = target {
+                    let mut met = None;
+                    let by = By {
+                        warp: warp.number,
+                        clock: &warp.clock,
+                        step: warp.group.step,
+                        atomic: false,
+                    };
+                    known &= self.shared.read(at, bytes, &by, &mut met);
+                    self.note(warp, lane, met);
+                }
+            }
+            let half = |row: usize, column: usize| -> u64 {
+                let at = |nth: usize| u64::from(rows[row & 7][(column * 2 + nth) & 15]);
+                at(0) | at(1) << 8
+            };
+            let mut values = [0; LANES];
+            for (lane, value) in values.iter_mut().enumerate() {
+                let (row, column) = (lane / 4, lane % 4 * 2);
+                *value = if load.transposed {
+                    half(column, row) | half(column + 1, row) << 16
+                } else {
+                    half(row, column) | half(row, column + 1) << 16
+                };
+            }
+            warp.put(slot, ALL, &values, if known { ALL } else { 0 });
+        }
+        Ok(())
+    }
+}
+
+/// The left operand.
+fn left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
+    let each = (32 / bits as usize).max(1);
+    let mask = u64::MAX >> (64 - bits);
+    let mut matrix = [[0; MOST]; MOST];
+    for (nth, register) in registers.iter().enumerate() {
+        // Rows 8 below come before columns to the right.
+        let (below, right) = if rows > 8 { (nth & 1, nth >> 1) } else { (0, nth) };
+        for (lane, &value) in register.iter().enumerate() {
+            for part in 0..each {
+                let row = lane / 4 + 8 * below;
+                let column = lane % 4 * each + part + right * 4 * each;
+                matrix[row & 31][column & 31] = value >> (bits as usize * part) & mask;
+            }
+        }
+    }
+    matrix
+}
+
+/// The sums, which lie in pairs of columns.
+fn summands(registers: &[Lanes], bits: u32) -> Matrix {
+    let mut matrix = [[0; MOST]; MOST];
+    for (nth, register) in registers.iter().enumerate() {
+        for (lane, &value) in register.iter().enumerate() {
+            if bits == 16 {
+                let row = lane / 4 + 8 * nth;
+                matrix[row & 31][lane % 4 * 2] = value & 0xffff;
+                matrix[row & 31][lane % 4 * 2 + 1] = value >> 16 & 0xffff;
+            } else {
+                let row = lane / 4 + 8 * (nth >> 1);
+                matrix[row & 31][lane % 4 * 2 + (nth & 1)] = value;
+            }
+        }
+    }
+    matrix
+}
+
+/// A register of the result.
+fn result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
+    let mut values = [0; LANES];
+    for (lane, value) in values.iter_mut().enumerate() {
+        let column = lane % 4 * 2;
+        *value = if bits == 16 {
+            let row = &matrix[(lane / 4 + 8 * nth) & 31];
+            row[column] | row[column + 1] << 16
+        } else {
+            matrix[(lane / 4 + 8 * (nth >> 1)) & 31][column + (nth & 1)]
+        };
+    }
+    values
+}
+
+/// One element of the result: `a` is a row, `b` a column.
+fn element(kind: MmaKind, a: &[u64], b: &[u64; MOST], c: u64) -> u64 {
+    let pairs = a.iter().copied().zip(b.iter().copied());
+    match kind {
+        MmaKind::Half => sum::single(pairs.map(|(a, b)| (f16(a), f16(b))), f32::from_bits(c as u32), 16),
+        MmaKind::HalfHalf => sum::half(pairs.map(|(a, b)| (f16(a), f16(b))), f16(c)),
+        MmaKind::Brain => sum::single(
+            pairs.map(|(a, b)| (bf16(a), bf16(b))),
+            f32::from_bits(c as u32),
+            16,
+        ),
+        MmaKind::Tensor => {
+            // The low bits of the operands are not looked at.
+            let of = |bits: u64| f32::from_bits(bits as u32 & 0xffff_e000);
+            sum::single(pairs.map(|(a, b)| (of(a), of(b))), f32::from_bits(c as u32), 8)
+        }
+        MmaKind::Byte {
+            a_signed,
+            b_signed,
+            saturate,
+        } => {
+            let of = |bits: u64, signed: bool| {
+                if signed {
+                    i64::from(bits as i8)
+                } else {
+                    i64::from(bits as u8)
+                }
+            };
+            let sum = pairs.fold(i64::from(c as i32), |sum, (a, b)| {
+                sum + of(a, a_signed) * of(b, b_signed)
+            });
+            let sum = if saturate {
+                sum.clamp(i32::MIN.into(), i32::MAX.into())
+            } else {
+                sum
+            };
+            u64::from(sum as i32 as u32)
+        }
+        MmaKind::Double => pairs
+            .fold(f64::from_bits(c), |sum, (a, b)| {
+                f64::from_bits(a).mul_add(f64::from_bits(b), sum)
+            })
+            .to_bits(),
+    }
+}

@@ -1,0 +1,371 @@
+//! Instructions as they are executed: registers as slots, functions already picked. Left out: what they do ([`crate::execute`]).
+
+use smallvec::SmallVec;
+
+use crate::alu::integer::Carry;
+use crate::lanes::{Binary, Quaternary, Ternary, Test, Unary};
+use crate::syntax::Type;
+
+/// The number of a register in a warp.
+pub(crate) type Slot = u32;
+
+/// A predicate that an instruction reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flag {
+    pub(crate) slot: Slot,
+    pub(crate) negated: bool,
+}
+
+impl Flag {
+    /// The predicate that always holds.
+    pub(crate) const TRUE: Self = Self {
+        slot: 0,
+        negated: false,
+    };
+    /// The predicate that never holds.
+    pub(crate) const FALSE: Self = Self {
+        slot: 0,
+        negated: true,
+    };
+}
+
+/// What two predicates give.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+impl Logic {
+    pub(crate) const fn of(self, a: u32, b: u32) -> u32 {
+        match self {
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
+        }
+    }
+}
+
+/// Memory that an access goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// By the address.
+    Generic,
+    Global,
+    Shared,
+    /// A thread's own.
+    Private,
+    /// The parameters of the launch.
+    Parameters,
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub(crate) place: Place,
+    pub(crate) base: Slot,
+    pub(crate) offset: i64,
+}
+
+/// A load or a store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) address: Address,
+    /// Bytes of one element.
+    pub(crate) bytes: u8,
+    /// Elements, 1, 2, 4 or 8.
+    pub(crate) count: u8,
+    /// Whether a loaded element is extended with its sign.
+    pub(crate) signed: bool,
+    pub(crate) registers: [Slot; 8],
+}
+
+/// What an atomic makes of what is there and its operands.
+pub(crate) type Update = fn(u64, u64, u64) -> u64;
+
+/// An atomic, or a `red` if nobody wants what was there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) address: Address,
+    pub(crate) bytes: u8,
+    pub(crate) update: Update,
+    pub(crate) to: Option<Slot>,
+    pub(crate) b: Slot,
+    pub(crate) c: Slot,
+}
+
+/// `cp.async`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) to: Address,
+    pub(crate) from: Address,
+    pub(crate) bytes: u8,
+    /// How many of them are read; the rest is zeros.
+    pub(crate) read: Slot,
+}
+
+/// How `shfl` picks a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// `shfl.sync`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shuffle {
+    pub(crate) mode: ShuffleMode,
+    pub(crate) to: Slot,
+    pub(crate) valid: Option<Slot>,
+    pub(crate) a: Slot,
+    pub(crate) b: Slot,
+    pub(crate) c: Slot,
+    pub(crate) members: Slot,
+}
+
+/// What `vote.sync` says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum VoteMode {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// The product that `mma.sync` is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MmaKind {
+    /// `f16` operands, `f16` sums.
+    HalfHalf,
+    /// `f16` operands, `f32` sums.
+    Half,
+    /// `bf16` operands, `f32` sums.
+    Brain,
+    /// `tf32` operands, `f32` sums.
+    Tensor,
+    /// `s8` or `u8` operands, `s32` sums.
+    Byte {
+        a_signed: bool,
+        b_signed: bool,
+        saturate: bool,
+    },
+    /// `f64`.
+    Double,
+}
+
+/// `mma.sync`.
+#[derive(Clone, Debug)]
+pub(crate) struct Mma {
+    pub(crate) kind: MmaKind,
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    pub(crate) d: SmallVec<[Slot; 4]>,
+    pub(crate) a: SmallVec<[Slot; 4]>,
+    pub(crate) b: SmallVec<[Slot; 4]>,
+    pub(crate) c: SmallVec<[Slot; 4]>,
+}
+
+/// `ldmatrix`.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixLoad {
+    pub(crate) address: Address,
+    pub(crate) transposed: bool,
+    pub(crate) to: SmallVec<[Slot; 4]>,
+}
+
+/// Bytes that a call hands over, in a thread's own memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handed {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) bytes: u32,
+}
+
+/// A function that is no PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    /// `vprintf(format, arguments)`
+    Print,
+    /// `__assertfail(message, file, line, function, char_size)`
+    Assert,
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Nothing,
+    Move {
+        to: Slot,
+        a: Slot,
+    },
+    Unary {
+        f: Unary,
+        to: Slot,
+        a: Slot,
+    },
+    Binary {
+        f: Binary,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    Ternary {
+        f: Ternary,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    Quaternary {
+        f: Quaternary,
+        to: Slot,
+        from: [Slot; 4],
+    },
+    /// Parts of equal width, the lowest first.
+    Pack {
+        to: Slot,
+        parts: [Slot; 4],
+        count: u8,
+        width: u8,
+    },
+    Unpack {
+        parts: [Slot; 4],
+        count: u8,
+        width: u8,
+        a: Slot,
+    },
+    Carry {
+        op: Carry,
+        ty: Type,
+        takes: bool,
+        gives: bool,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    Select {
+        to: Slot,
+        a: Slot,
+        b: Slot,
+        flag: Flag,
+    },
+    /// `setp`: `to` gets the comparison, `other` what it is not, each joined with `with`.
+    Test {
+        f: Test,
+        to: Slot,
+        other: Option<Slot>,
+        a: Slot,
+        b: Slot,
+        logic: Logic,
+        with: Flag,
+    },
+    /// `setp` of pairs: the lower and the upper halves.
+    TestPair {
+        low: Test,
+        high: Test,
+        to: Slot,
+        other: Slot,
+        a: Slot,
+        b: Slot,
+        logic: Logic,
+        with: Flag,
+    },
+    /// `set`: `truth` where it holds, in each half if there is a second comparison.
+    Set {
+        low: Test,
+        high: Option<Test>,
+        to: Slot,
+        a: Slot,
+        b: Slot,
+        truth: u64,
+    },
+    Flags {
+        logic: Logic,
+        to: Slot,
+        a: Flag,
+        b: Flag,
+    },
+    FlagSelect {
+        to: Slot,
+        a: Flag,
+        b: Flag,
+        by: Flag,
+    },
+    Load(Access),
+    Store(Access),
+    Atomic(Atomic),
+    Copy(Copy),
+    CommitCopies,
+    /// All groups but so many are waited for.
+    WaitCopies(u32),
+    /// Everything is waited for, committed or not.
+    WaitAllCopies,
+    MatrixLoad(Box<MatrixLoad>),
+    Mma(Box<Mma>),
+    Shuffle(Box<Shuffle>),
+    Vote {
+        mode: VoteMode,
+        to: Slot,
+        a: Flag,
+        members: Slot,
+    },
+    Match {
+        to: Slot,
+        a: Slot,
+        bits: u32,
+        members: Slot,
+    },
+    /// `redux.sync`
+    Reduce {
+        f: Binary,
+        to: Slot,
+        a: Slot,
+        members: Slot,
+    },
+    ActiveMask {
+        to: Slot,
+    },
+    SyncWarp {
+        members: Slot,
+    },
+    /// `bar.sync`, `barrier.sync`; without a count, of all threads.
+    Barrier {
+        id: Slot,
+        count: Option<Slot>,
+        waits: bool,
+    },
+    Branch {
+        to: u32,
+    },
+    Call {
+        to: u32,
+        back: Slot,
+        handed: Box<[Handed]>,
+    },
+    /// What a called function gives back, behind the call.
+    Back {
+        handed: Box<[Handed]>,
+    },
+    Foreign {
+        which: Foreign,
+        arguments: [u32; 5],
+        result: Option<u32>,
+    },
+    Return {
+        back: Slot,
+    },
+    Exit,
+    Trap,
+}
+
+/// An operation, and in which lanes it is done.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) guard: Flag,
+    pub(crate) op: Op,
+}

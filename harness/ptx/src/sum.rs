@@ -1,0 +1,124 @@
+//! How the matrix unit sums. NVIDIA does not document it; this is what a Hopper GPU does.
+//!
+//! All products of a run of elements and the sum so far are brought to the exponent of the largest of them, where a product's
+//! exponent is the sum of its factors' exponents. What lies below the 25th place behind the leading one is cut off. The sum of
+//! that is exact, and is cut to the result's digits.
+
+use crate::alu::float::NAN32;
+use crate::alu::half::to_f16;
+
+/// Places behind the leading one that are kept.
+const PLACES: i32 = 25;
+
+/// A number as a fixed number of units.
+#[derive(Clone, Copy)]
+struct Term {
+    negative: bool,
+    /// With 46 places behind the leading one of a factor's or product's exponent.
+    units: u64,
+    exponent: i32,
+}
+
+/// The significand with 23 places, and the exponent.
+fn parts(value: f32) -> (u64, i32) {
+    let bits = value.to_bits();
+    let field = (bits >> 23 & 0xff) as i32;
+    let fraction = u64::from(bits & 0x007f_ffff);
+    if field == 0 {
+        (fraction, -126)
+    } else {
+        (fraction | 1 << 23, field - 127)
+    }
+}
+
+fn product(a: f32, b: f32) -> Term {
+    let ((x, p), (y, q)) = (parts(a), parts(b));
+    Term {
+        negative: a.is_sign_negative() != b.is_sign_negative(),
+        units: x * y,
+        exponent: p + q,
+    }
+}
+
+fn term(value: f32) -> Term {
+    let (units, exponent) = parts(value);
+    Term {
+        negative: value.is_sign_negative(),
+        units: units << 23,
+        exponent,
+    }
+}
+
+/// `f32` sums of products, so many at a time.
+pub(crate) fn single(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
+    let pairs: smallvec::SmallVec<[(f32, f32); 32]> = pairs.collect();
+    let mut sum = c;
+    for pairs in pairs.chunks(run.max(1)) {
+        sum = round(pairs, sum);
+    }
+    if sum.is_nan() { NAN32 } else { sum.to_bits().into() }
+}
+
+/// `f16` sums: as those of `f32`, rounded to nearest in the end.
+pub(crate) fn half(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
+    let bits = single(pairs, c, 16);
+    to_f16(f64::from(f32::from_bits(bits as u32)))
+}
+
+/// One run.
+fn round(pairs: &[(f32, f32)], c: f32) -> f32 {
+    let finite = c.is_finite() && pairs.iter().all(|(a, b)| a.is_finite() && b.is_finite());
+    if !finite {
+        // What is not finite decides; the finite rest counts for nothing beside it.
+        let clip = |value: f64| if value.is_finite() { 0.0 } else { value };
+        let products = pairs.iter().map(|&(a, b)| clip(f64::from(a) * f64::from(b)));
+        return products.fold(clip(c.into()), |sum, product| sum + product) as f32;
+    }
+    let terms = pairs
+        .iter()
+        .map(|&(a, b)| product(a, b))
+        .chain(std::iter::once(term(c)))
+        .filter(|term| term.units != 0);
+    let Some(top) = terms.clone().map(|term| term.exponent).max() else {
+        // Zeros: negative only if all of them are.
+        let negative = c.is_sign_negative()
+            && pairs
+                .iter()
+                .all(|(a, b)| a.is_sign_negative() != b.is_sign_negative());
+        return if negative { -0.0 } else { 0.0 };
+    };
+    let mut sum = 0i64;
+    for term in terms {
+        let shift = 46 - PLACES + (top - term.exponent);
+        let kept = if shift >= 64 {
+            0
+        } else {
+            (term.units >> shift) as i64
+        };
+        sum += if term.negative { -kept } else { kept };
+    }
+    assemble(sum, top - PLACES)
+}
+
+/// A number of units of a power of two, cut to an `f32`.
+fn assemble(units: i64, exponent: i32) -> f32 {
+    if units == 0 {
+        return 0.0;
+    }
+    let magnitude = units.unsigned_abs();
+    let top = 63 - magnitude.leading_zeros() as i32;
+    // The last place of the result.
+    let last = (top - 23).max(-149 - exponent);
+    let kept = if last > 0 {
+        magnitude.checked_shr(last as u32).unwrap_or(0) << last.min(63)
+    } else {
+        magnitude
+    };
+    let value = kept as f64 * 2f64.powi(exponent);
+    let value = if value > f64::from(f32::MAX) {
+        f64::INFINITY
+    } else {
+        value
+    };
+    if units < 0 { -(value as f32) } else { value as f32 }
+}
