@@ -108,7 +108,7 @@ fn a_program_is_recorded_and_the_recording_runs() {
     let (code, out, err) = place.record(&[]);
     assert_eq!((code, out.as_str()), (Some(7), "done\n"), "{err}");
     assert!(
-        err.contains("recorded 4 launches: 3 cases of 1 kernels in recording")
+        err.contains("recorded 4 launches: 3 cases of 1 kernel in recording")
             && err.contains("1 like one that is kept"),
         "{err}"
     );
@@ -179,7 +179,10 @@ fn what_was_written_before_a_program_was_killed_counts() {
     let (code, _, err) = place.record(&["--filter", "secret*"]);
     assert_eq!(code, Some(137), "{err}");
     assert!(
-        err.contains("3 cases of 1 kernels") && err.contains("did not come to its end"),
+        err.contains("3 cases of 1 kernel ")
+            && err.contains("did not come to its end")
+            // No launch of it is to blame for that.
+            && !err.contains("was running"),
         "{err}"
     );
 }
@@ -193,8 +196,9 @@ fn what_cannot_be_recorded_is_told() {
     check(
         &["--filter", "other*", "--out", "none"],
         3,
-        "4 of kernels not asked for",
+        "recorded nothing: 4 launches, none of a kernel that `--filter` asks for; launched: secret_kernel",
     );
+    assert!(!place.folder.path().join("none").exists());
     fs::create_dir(place.folder.path().join("full")).expect("a folder");
     fs::write(place.folder.path().join("full/mine"), "").expect("a file");
     check(&["--out", "full"], 2, "full is not empty");
@@ -212,7 +216,68 @@ fn what_cannot_be_recorded_is_told() {
     let done = place.cerith(&["record", "--", "true"]);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3));
-    assert!(err.contains("no launch of a Triton kernel was seen"), "{err}");
+    assert!(
+        err.contains("recorded nothing: no Python began with the recorder in it"),
+        "{err}"
+    );
+    let python = place.python.display().to_string();
+    for (program, said) in [
+        (
+            "pass",
+            "recorded nothing: 1 Python ran, and none imported triton\n  = help: see which Python has Triton 3.0 or later",
+        ),
+        ("import triton", "was imported, and no kernel was launched\n  = help: name a program"),
+    ] {
+        // The folder of the one before is not in the way.
+        let done = place.cerith(&["record", "--out", "again", "--", &python, "-c", program]);
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(3) && err.contains(said), "{err}");
+    }
+}
+
+/// A kernel that stores far behind the end of its argument.
+const WILD: &str = "
+
+@triton.jit
+def wild_kernel(x, BLOCK: tl.constexpr):
+    far = x + (1 << 40)
+    tl.store(far + tl.arange(0, BLOCK), 1.0)
+
+
+try:
+    wild_kernel[(1,)](x, BLOCK=4)
+except RuntimeError as error:
+    print(type(error).__name__, error)
+";
+
+fn a_launch_that_kills_its_program_is_on_record() {
+    let place = Place::new(WILD);
+    let line = fs::read_to_string(place.folder.path().join("program.py"))
+        .expect("a file")
+        .lines()
+        .position(|line| line.starts_with("    tl.store(far"))
+        .expect("it stores")
+        + 1;
+    let (code, _, err) = place.record(&[]);
+    assert_eq!(code, Some(139), "{err}");
+    let words =
+        "  wild_kernel/0001 was running when the program died (SIGSEGV)\n    wild_kernel is undefined: out-of-bounds: ";
+    assert!(
+        err.contains(words) && err.contains(&format!("\n      at program.py:{line}:5\n")),
+        "{err}"
+    );
+    let (code, out, err) = place.record(&["--preflight", "--out", "held"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        out.contains("UndefinedLaunch wild_kernel is undefined: out-of-bounds: ")
+            && out.contains(&format!("at program.py:{line}:5")),
+        "{out}"
+    );
+    assert!(
+        err.contains("  wild_kernel/0001 did not run\n    wild_kernel is undefined: ")
+            && err.contains("judged before they ran"),
+        "{err}"
+    );
 }
 
 fn main() -> ExitCode {
@@ -223,6 +288,7 @@ fn main() -> ExitCode {
                 a_program_is_recorded_and_the_recording_runs,
                 what_is_private_stays_away,
                 what_was_written_before_a_program_was_killed_counts,
+                a_launch_that_kills_its_program_is_on_record,
                 what_cannot_be_recorded_is_told
             ],
         )

@@ -28,6 +28,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("executed.py", include_str!("../python/cerith_triton/executed.py")),
     ("failures.py", include_str!("../python/cerith_triton/failures.py")),
     ("hooks.py", include_str!("../python/cerith_triton/hooks.py")),
+    ("launch.py", include_str!("../python/cerith_triton/launch.py")),
     ("parts.py", include_str!("../python/cerith_triton/parts.py")),
     (
         "preflight.py",

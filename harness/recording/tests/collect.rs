@@ -40,7 +40,7 @@ impl Part {
 
     fn process(&mut self, triton: &str) -> &mut Self {
         self.frame(
-            &json!({"frame": "process", "format": 1, "pid": 7, "argv": ["train.py"], "python": "3.12.3", "triton": triton,
+            &json!({"frame": "process", "format": 2, "pid": 7, "argv": ["train.py"], "python": "3.12.3", "triton": triton,
                 "torch": "2.11.0", "numpy": "2.3.5", "platform": "linux-x86_64"}),
             b"",
         )
@@ -65,10 +65,29 @@ impl Part {
         )
     }
 
+    /// A launch, and its end.
     fn launch(&mut self, launch: &Value) -> &mut Self {
-        let mut header = json!({"frame": "launch", "kernel": 0, "engine": "interpret+host", "target": null, "grid": [1],
-            "options": [["num_warps", ["i", "4"]]], "raised": null, "seconds": 0.1});
+        let number = self.begun(launch);
+        let storages = launch["storages"].as_array().expect("storages");
+        let after: Vec<&Value> = storages.iter().map(|storage| &storage["after"]).collect();
+        self.ended(number, &json!({"after": after, "raised": launch["raised"], "seconds": 0.1}))
+    }
+
+    /// A launch that has not ended; its number.
+    fn begun(&mut self, launch: &Value) -> usize {
+        let number = self.0.len();
+        let mut header = json!({"frame": "launch", "launch": number, "kernel": 0, "engine": "interpret+host", "target": null,
+            "grid": [1], "options": [["num_warps", ["i", "4"]]]});
         for (key, value) in launch.as_object().expect("an object") {
+            header[key] = value.clone();
+        }
+        self.frame(&header, b"");
+        number
+    }
+
+    fn ended(&mut self, number: usize, end: &Value) -> &mut Self {
+        let mut header = json!({"frame": "ended", "launch": number});
+        for (key, value) in end.as_object().expect("an object") {
             header[key] = value.clone();
         }
         self.frame(&header, b"")
@@ -230,7 +249,7 @@ fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
     killed.0.truncate(killed.0.len() - 3);
     let mut other_format = Part::default();
     other_format.frame(
-        &json!({"frame": "process", "format": 2, "pid": 1, "argv": [], "python": "3.12", "triton": "3.6.0",
+        &json!({"frame": "process", "format": 3, "pid": 1, "argv": [], "python": "3.12", "triton": "3.6.0",
         "torch": null, "numpy": null, "platform": "linux"}),
         b"",
     );
@@ -330,4 +349,42 @@ fn rules_say_which_launches_are_repeated() {
             "{sample}"
         );
     }
+}
+
+#[test]
+fn launches_without_an_end_are_on_record() {
+    let whole = floats(&[1.0, 2.0, 3.0, 4.0]);
+    let view = tensor(0, &[4], &[1], 0);
+    let launch = |grid: i64| {
+        json!({"args": args(&view, &view, &view, 4), "grid": [grid],
+            "storages": [storage("x_ptr", 16, Some("a"), None)]})
+    };
+    let mut part = Part::default();
+    part.process("3.6.0").kernel(0, "add", ADD).bytes("a", &whole);
+    let refused = part.begun(&launch(1));
+    part.ended(refused, &json!({"refused": "add is undefined"}));
+    let interrupted = part.begun(&launch(2));
+    part.ended(interrupted, &json!({"left_out": "ended by KeyboardInterrupt"}));
+    part.begun(&launch(3));
+    let mut idle = Part::default();
+    idle.frame(&json!({"frame": "python", "pid": 8, "triton": null}), b"")
+        .frame(&json!({"frame": "python", "pid": 8, "triton": "3.6.0"}), b"");
+    let (shown, collected) = collected(&[("7-100.part", part), ("8-101.part", idle)], "layout");
+    let names = |of: &[cerith_recording::Unfinished]| -> Vec<(String, u64)> {
+        of.iter().map(|one| (one.case.clone(), one.pid)).collect()
+    };
+    assert_eq!(names(&collected.refused), [("add/0001".to_owned(), 7)]);
+    assert_eq!(names(&collected.running), [("add/0003".to_owned(), 7)]);
+    assert_eq!((collected.cases, collected.launches, collected.pythons), (2, 3, 1));
+    assert_eq!(collected.imported, ["3.6.0"]);
+    let abouts: Vec<&str> = shown.lines().filter(|line| line.starts_with("about: ")).collect();
+    assert_eq!(
+        abouts,
+        [
+            "about: Launch 1 of add in `python train.py`. It was judged before it ran, and did not run.",
+            "about: Launch 3 of add in `python train.py`. It was running when its process died.",
+        ]
+    );
+    // The language that the kernel is written in is known.
+    assert_eq!(shown.matches("recorded:\n  engine: interpret@3.6.0+host\n").count(), 2);
 }

@@ -16,12 +16,22 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["CerithError", "Disagreement", "Gate", "Recording", "Report", "gate", "record"]
+__all__ = [
+    "CerithError",
+    "Disagreement",
+    "Gate",
+    "Recording",
+    "Report",
+    "UndefinedLaunch",
+    "gate",
+    "record",
+]
 
 if TYPE_CHECKING:
     from cerith_triton.gating import Gate, gate
     from cerith_triton.judging import CerithError, Disagreement, Report
     from cerith_triton.library import Recording, record
+    from cerith_triton.preflight import UndefinedLaunch
 
 _MODULES = {
     "CerithError": "judging",
@@ -29,6 +39,7 @@ _MODULES = {
     "Gate": "gating",
     "Recording": "library",
     "Report": "judging",
+    "UndefinedLaunch": "preflight",
     "gate": "gating",
     "record": "library",
 }

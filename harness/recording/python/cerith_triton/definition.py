@@ -105,9 +105,7 @@ def definition_of(value: Any, launched: bool = False) -> Definition | None:
             raise Unsayable(f"the text of class `{value.__name__}` is not to be had") from error
         place = _place_of(inspect.getsourcefile(value), inspect.getsourcelines(value)[1], text)
         needs = _needs(text)
-        return Definition(
-            value.__name__, value, "", text, value.__module__, True, False, needs, place=place
-        )
+        return Definition(value.__name__, value, "", text, value.__module__, True, False, needs, place=place)
     if isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
         function = inspect.unwrap(value)
         if isinstance(function, FunctionType):

@@ -35,6 +35,7 @@ class Settings:
     undefined: bool = False
     strict: bool = False
     keep: str | None = None
+    preflight: bool = False
 
 
 @final
@@ -49,6 +50,12 @@ class Gate:
         """What came of the launches, once they are judged."""
 
     @property
+    def _sample(self) -> str:
+        """Before a launch it matters what its bytes are."""
+        settings = self._settings
+        return "data" if settings.preflight and settings.sample == "layout" else settings.sample
+
+    @property
     def recording(self) -> bool:
         """Whether it has been started and has not ended."""
         return self._recorder is not None
@@ -61,9 +68,10 @@ class Gate:
         binary.find()
         if settings.keep is not None:
             _make_room(Path(settings.keep))
-        wanted = options(settings.filter, settings.max_bytes, settings.sample)
+        wanted = options(settings.filter, settings.max_bytes, self._sample)
         self._folder = Path(tempfile.mkdtemp(prefix="cerith-"))
-        self._recorder = Recorder(self._folder / "parts", wanted)
+        preflight = binary.find() if settings.preflight else None
+        self._recorder = Recorder(self._folder / "parts", wanted, preflight=preflight)
         (self._folder / "parts").mkdir()
         self._recorder.start()
 
@@ -83,7 +91,7 @@ class Gate:
         try:
             # A process that launches nothing writes nothing.
             if any(parts.iterdir()):
-                judging.collect(parts, recording, self._settings.sample)
+                judging.collect(parts, recording, self._sample)
                 report = self._judge(recording)
         finally:
             shutil.rmtree(parts if report.failed else self._folder, ignore_errors=True)
@@ -187,6 +195,7 @@ def gate(
     undefined: bool = False,
     strict: bool = False,
     keep: str | None = None,
+    preflight: bool = False,
 ) -> Gate: ...
 
 
@@ -196,8 +205,9 @@ def gate(function: F | None = None, **settings: Any) -> F | Gate:
     The engines are the reference and what was executed; `engines` adds others, which must be installed
     (`["interpret@3.9.0+host"]`). `filter`, `max_bytes` and `sample` are those of `record`. `undefined=True`
     lets programs through that have no defined meaning. `strict=True` does not let through what could not be
-    recorded or judged. `keep` is where the recording of launches that are not let through is put, in place of
-    an older one.
+    recorded or judged. `preflight=True` judges each launch that is kept before it runs, too: one that has no
+    defined meaning raises `UndefinedLaunch` in its place, where it might crash the process. `keep` is where
+    the recording of launches that are not let through is put, in place of an older one.
 
     Raises `Disagreement` when the block or function ends, and `CerithError` if the program `cerith` is not
     there or fails. If the block raises, that exception goes on, with Cerith's words as a note (from Python

@@ -22,7 +22,8 @@ from .failures import Unsayable
 from .storages import capturing
 
 if TYPE_CHECKING:
-    from .recorder import Call, Launch, Recorder
+    from .launch import Call, Launch
+    from .recorder import Recorder
 
 # The recorders that are started.
 active: tuple[Recorder, ...] = ()
@@ -69,7 +70,7 @@ def _arranged(
 
 
 def _call(kernel: Any, way: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
-    from .recorder import Call
+    from .launch import Call
 
     function = function_of(kernel)
     values, options = _arranged(function, args, kwargs)
@@ -78,7 +79,7 @@ def _call(kernel: Any, way: str, args: Sequence[Any], kwargs: Mapping[str, Any])
 
 def _decided(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     """A launch of Inductor's tuner."""
-    from .recorder import Call
+    from .launch import Call
 
     values, options, grid = tuner.decided(kernel, args, kwargs.get("grid"))
     return Call(kernel.fn, kernel.fn.__name__, "inductor", values, options, grid)
@@ -157,7 +158,7 @@ def _patch_jit(module: ModuleType) -> None:
 
 def _ready(kernel: Any, args: Sequence[Any], grid: Any) -> Call:
     """A launch of a kernel that was compiled before."""
-    from .recorder import Call
+    from .launch import Call
 
     function = kernel.src.fn
     names = list(function.arg_names)

@@ -26,6 +26,9 @@ _FINISHED = (0, 1, 2, 3)
 cases."""
 
 
+_PLACES = 3
+"""Places in the first line of a disagreement."""
+
 _ORIGIN = re.compile(r"^origin: .*, (\S.*:\d+)\"?$", re.MULTILINE)
 
 
@@ -51,6 +54,8 @@ class Report:
     """What Cerith says: of each failure the kernel, the elements, the values, the source line."""
     recording: str | None = None
     """The folder of the recording, where it was kept."""
+    places: list[str] = field(default_factory=list)
+    """What is wrong where, in the user's own files: `out-of-bounds, softmax.py:18`."""
 
     def add(self, other: Report) -> None:
         """Takes the numbers of another report into this one."""
@@ -62,6 +67,7 @@ class Report:
         for why, count in other.unjudged.items():
             self.unjudged[why] = self.unjudged.get(why, 0) + count
         self.failed |= other.failed
+        self.places += [place for place in other.places if place not in self.places]
 
     def numbers(self) -> str:
         """The numbers in a line: `12 launches, 8 distinct: 7 agree, 1 differs`."""
@@ -86,7 +92,9 @@ class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of 
     """The gate does not let the launches through. Its text is Cerith's own words."""
 
     def __init__(self, report: Report) -> None:
-        lines = [f"cerith: {report.numbers()}", report.words.strip()]
+        # The first line is what a test framework's summary has.
+        first = [", ".join(report.places[:_PLACES])] if report.places else []
+        lines = [f"cerith: {'; '.join([*first, report.numbers()])}", report.words.strip()]
         if report.recording is not None:
             lines.append(f"recorded in {report.recording}: cerith run {report.recording}")
         super().__init__("\n".join(line for line in lines if line))
@@ -140,6 +148,9 @@ def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
             if event["event"] == "verdict":
                 if _verdict(report, event, undefined):
                     told.append(event)
+                    place = _place(event)
+                    if place not in report.places:
+                        report.places.append(place)
             elif event["event"] == "internal":
                 report.failed = True
                 told.append(event)
@@ -173,6 +184,16 @@ def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
         return False
     report.failed = True
     return True
+
+
+def _place(event: Mapping[str, Any]) -> str:
+    """What is wrong, and where: at the line that traps, or else in the kernel that begins there."""
+    trapped = event.get("outcomes", {}).get("reference", {})
+    what, at = trapped.get("error"), trapped.get("position")
+    if not (event["verdict"] == "undefined" and what and at):
+        kernel = str(event["case"]).split("/", maxsplit=1)[0]
+        what, at = f"{kernel} {event['verdict']}s".replace("undefineds", "undefined"), event.get("position")
+    return f"{what}, {at['file']}:{at['line']}" if at else str(what)
 
 
 def _why(event: Mapping[str, Any]) -> str:

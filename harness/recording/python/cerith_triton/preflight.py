@@ -33,7 +33,7 @@ class Preflight:
             return None
         try:
             answer = self._ask(part)
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             self._failed = True
             print(f"cerith: launches are no longer judged before they run: {error}", file=sys.stderr)
             return None
@@ -63,10 +63,7 @@ class Preflight:
         line = self._process.stdout.readline()
         if not line:
             raise ValueError("`cerith preflight` has ended")
-        answer = json.loads(line)
-        if not isinstance(answer, dict):
-            raise ValueError("`cerith preflight` answered with no object")
-        return answer
+        return dict(json.loads(line))
 
     def close(self) -> None:
         """Ends it."""

@@ -31,7 +31,7 @@ _REPORT = pytest.StashKey[Report]()
 
 _MARKER = (
     "cerith(engines=(), filter=(), max_bytes=None, sample='layout', undefined=False, strict=False,"
-    " off=False): gate the Triton launches of the test through Cerith's reference"
+    " preflight=False, off=False): gate the Triton launches of the test through Cerith's reference"
 )
 
 _SHOWN = 10
@@ -60,6 +60,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail tests with launches that could not be recorded or judged",
     )
+    group.addoption(
+        "--cerith-preflight",
+        action="store_true",
+        help="judge each launch before it runs: an undefined one raises, and does not crash the tests",
+    )
     group.addoption("--cerith-dir", metavar="DIR", help="where recordings of failed tests go (.cerith)")
     parser.addini("cerith", "gate every test", type="bool", default=False)
     parser.addini(
@@ -73,6 +78,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="bool",
         default=False,
     )
+    parser.addini("cerith_preflight", "judge each launch before it runs", type="bool", default=False)
     parser.addini("cerith_dir", "where recordings of failed tests go", default=".cerith")
 
 
@@ -234,6 +240,7 @@ def _gate_of(item: pytest.Item) -> Gate:
         "filter": config.getini("cerith_filter"),
         "sample": config.getini("cerith_sample"),
         "strict": config.getini("cerith_strict") or config.getoption("cerith_strict"),
+        "preflight": config.getini("cerith_preflight") or config.getoption("cerith_preflight"),
         "keep": str(_kept(config) / _folder_name(item.nodeid)),
     }
     for marker in reversed(list(item.iter_markers("cerith"))):

@@ -10,7 +10,6 @@ import atexit
 import fnmatch
 import hashlib
 import json
-import operator
 import os
 import platform
 import sys
@@ -20,17 +19,16 @@ import weakref
 from dataclasses import dataclass, fields
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from . import executed, hooks
-from .failures import Unsayable, kind_of, message_of, told
+from . import executed, hooks, launch
+from .failures import Unsayable, kind_of, message_of
+from .launch import Call, Launch
 from .parts import FORMAT, Part
-from .preflight import Preflight, UndefinedLaunch
-from .source import Source, source_of
-from .storages import Storage, capturing, live_tensors, wait
-from .values import Values
+from .preflight import Preflight
+from .source import Source
+from .storages import Storage
 
 # Names of kernels that are not asked for, which are told.
 _NAMES = 20
-_COMMON = (int, float, bool, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -77,21 +75,6 @@ class Counts(NamedTuple):
     skipped: int
     # By kernel and reason.
     reasons: dict[tuple[str, str], int]
-
-
-class Call(NamedTuple):
-    """A launch as Triton is asked for it."""
-
-    # What Triton's decorators made, or the function in it.
-    kernel: Any
-    name: str
-    # "interpret" or "cuda".
-    way: str
-    # Every parameter, in order.
-    values: Mapping[str, Any]
-    options: Mapping[str, Any]
-    # None where Triton has yet to ask for it.
-    grid: Sequence[int] | None
 
 
 class Recorder:
@@ -375,243 +358,15 @@ class Recorder:
                 self._left_out[(kernel, why)] = self._left_out.get((kernel, why), 0) + 1
 
 
-# Kernels whose source is known, by the `id`s of the kernel and of functions that are its arguments.
-_sources: dict[tuple[int, ...], tuple[Any, Source | Unsayable]] = {}
-# Parameters of kernels whose 64-bit integers turned out to be no addresses, so that they are not looked for
-# again.
-_no_addresses: set[tuple[str, str]] = set()
-_sources_lock = threading.Lock()
-
-
-def _source(kernel: Any, extras: Sequence[Any]) -> Source:
-    key = (id(kernel), *map(id, extras))
-    known = _sources.get(key)
-    if known is not None:
-        source = known[1]
-        if isinstance(source, Unsayable):
-            raise source
-        if source.current():
-            return source
-    with _sources_lock:
-        found: Source | Unsayable
-        try:
-            found = source_of(kernel, extras)
-        except Unsayable as error:
-            found = Unsayable(*error.args)
-        except Exception as error:  # noqa: BLE001 (whatever there is in a user's module)
-            found = Unsayable(f"its text could not be taken: {kind_of(error)}: {message_of(error)}")
-        # Another kernel may get the place of one that is gone.
-        held = [
-            weakref.ref(one, lambda _: _sources.pop(key, None)) for one in (kernel, *extras) if _weak(one)
-        ]
-        _sources[key] = (held, found)
-    if isinstance(found, Unsayable):
-        raise found
-    return found
-
-
 def _hash(content: bytes | None) -> bytes | None:
     return content if content is None else hashlib.blake2b(content, digest_size=16).digest()
-
-
-def _weak(value: Any) -> bool:
-    return getattr(type(value), "__weakrefoffset__", 0) > 0
-
-
-def _extras(values: Any, found: list[Any]) -> list[Any]:
-    """Functions and members of enums among argument values."""
-    for value in values:
-        kind = type(value)
-        if kind in _COMMON or hasattr(value, "data_ptr"):
-            continue
-        if isinstance(value, (tuple, list)):
-            _extras(value, found)
-        elif kind.__name__ == "constexpr":
-            _extras((value.value,), found)
-        elif not isinstance(value, _COMMON) and (
-            hasattr(value, "fn") or callable(value) or hasattr(kind, "__members__")
-        ):
-            found.append(value)
-    return found
-
-
-class Launch:
-    """A launch that may be kept."""
-
-    def __init__(self, recorder: Recorder, call: Call, held: Mapping[int, bytes] | None) -> None:
-        self._recorder = recorder
-        self._held = held
-        self._call = call
-        self._settled = False
-        self._source: Source | None = None
-        # Whether a CUDA graph is being captured, while nothing can be read.
-        self._graph = False
-        self._storages: list[Storage] = []
-        self._before: list[bytes | None] = []
-        # Its number in the part file, once it is there.
-        self._number: int | None = None
-        self._launched = 0.0
-
-    def begin(self, grid: Any) -> None:
-        """The launch has its grid, and comes next. Raises `UndefinedLaunch` in its place if it is judged
-        before and has no defined meaning."""
-        if self._settled or self._source is not None:
-            return
-        began = time.perf_counter()
-        undefined = None
-        try:
-            self._begin(grid)
-            # What is over cannot be held back.
-            if self._number is not None and self._held is None:
-                undefined = self._recorder.undefined()
-                if undefined is not None:
-                    self._settled = True
-                    self._recorder.refused(self._number, undefined)
-        except Unsayable as error:
-            self._skip(str(error))
-        except Exception as error:  # noqa: BLE001
-            self._skip(f"{kind_of(error)}: {message_of(error)}")
-        self._launched = time.perf_counter()
-        self._recorder.spend(self._launched - began)
-        if undefined is not None:
-            raise UndefinedLaunch(undefined)
-
-    def _begin(self, grid: Any) -> None:
-        call, recorder = self._call, self._recorder
-        extras = _extras(call.values.values(), [])
-        source = _source(call.kernel, extras)
-        values = Values(lambda value: source.names[id(value)], source.attributes)
-        args = [(name, values.say(name, value)) for name, value in call.values.items()]
-        options = values.options(call.options)
-        sizes = [operator.index(size) for size in grid]
-        if not 1 <= len(sizes) <= 3:
-            raise Unsayable(f"a grid of {len(sizes)} sizes")
-        storages = values.storages
-        on_cpu = all(storage.on_cpu for storage in storages.all)
-        if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
-            raise Unsayable("a hook runs before it on copies of its arguments, which cannot be seen")
-        engine, target = self._engine(on_cpu)
-        layout = (engine, target, tuple(sizes), tuple(values.layout))
-        if not recorder.wants(source.digest, layout):
-            self._settled = True
-            return
-        self._graph = not on_cpu and capturing()
-        if self._graph:
-            for storage in storages.all:
-                if storage.pointers:
-                    name = storage.name
-                    raise Unsayable(
-                        f"a CUDA graph was being captured, and `{name}` may hold addresses, which cannot be"
-                        " read meanwhile"
-                    )
-        self._check_numbers(values)
-        if call.way != "interpret" and recorder.options.data and not self._graph:
-            wait()
-        contents = [self._content(storage) for storage in storages.all]
-        known = len(contents)
-        pointers = tuple((source.digest, one.name) for one in storages.all if one.pointers)
-        if pointers:
-            everywhere = not all(one in _no_addresses for one in pointers)
-            if storages.find_addresses(contents, everywhere):
-                _no_addresses.update(pointers)
-            contents += [self._content(storage) for storage in storages.all[known:]]
-        if not recorder.takes(source.digest, layout, contents):
-            self._settled = True
-            return
-        header = {"engine": engine, "target": target, "grid": sizes, "args": args, "options": options}
-        self._storages, self._before, self._source = storages.all, contents, source
-        self._number = recorder.write(source, header, storages.all, contents)
-        self._settled = self._number is None
-
-    def _engine(self, on_cpu: bool) -> tuple[str, int | None]:
-        if self._call.way == "interpret":
-            return ("interpret+host" if on_cpu else "interpret"), None
-        if on_cpu and self._call.way == "inductor":
-            return "inductor", None
-        return "cuda", hooks.target()
-
-    def _check_numbers(self, values: Values) -> None:
-        """Refuses addresses that are passed as numbers: they would mean something else the next time."""
-        for name, number in values.numbers:
-            if values.storages.holds(number) or any(_covers(tensor, number) for tensor in live_tensors()):
-                raise Unsayable(f"`{name}` is an address, passed as an integer")
-
-    def _content(self, storage: Storage) -> bytes | None:
-        options = self._recorder.options
-        if not options.data:
-            storage.why = "no-data"
-        elif self._graph:
-            storage.why = "cuda-graph"
-        elif storage.size > options.max_bytes:
-            storage.why = "max-bytes"
-        elif self._held is None:
-            return storage.read()
-        elif storage.address in self._held:
-            return self._held[storage.address]
-        else:
-            storage.why = "unseen"
-        return None
-
-    def end(self, error: BaseException | None) -> None:
-        """The launch is over, with an exception or without."""
-        if self._settled:
-            return
-        ended = time.perf_counter()
-        try:
-            if self._source is None:
-                why = "it did not come to a launch"
-                self._skip(why if error is None else f"{why}: {kind_of(error)}")
-            elif error is not None and not isinstance(error, Exception):
-                self._skip(f"ended by {kind_of(error)}")
-            else:
-                self._end(error, ended)
-        except Exception as broken:  # noqa: BLE001
-            self._skip(f"{kind_of(broken)}: {message_of(broken)}")
-        finally:
-            self._settled = True
-            self._recorder.spend(time.perf_counter() - ended)
-
-    def _end(self, error: BaseException | None, ended: float) -> None:
-        after: list[bytes | None] = [None] * len(self._storages)
-        if error is None:
-            try:
-                if self._call.way != "interpret" and not self._graph:
-                    wait()
-                after = [
-                    None if before is None else storage.read()
-                    for storage, before in zip(self._storages, self._before)
-                ]
-            except Exception as fault:  # noqa: BLE001 (a fault of the kernel's is heard of here first)
-                error = fault
-        if self._number is not None:
-            raised = None if error is None else told(error)
-            contents = list(zip(self._before, after))
-            seconds = ended - self._launched
-            self._recorder.ended(self._number, self._storages, contents, raised, seconds)
-
-    def _skip(self, why: str) -> None:
-        self._settled = True
-        if self._number is None:
-            self._recorder.skip(self._call.name, why)
-        else:
-            self._recorder.leave_out(self._number, self._call.name, why)
-
-
-def _covers(tensor: Any, address: int) -> bool:
-    try:
-        storage = tensor.untyped_storage()
-        start = storage.data_ptr()
-        return bool(start <= address < start + storage.nbytes())
-    except (RuntimeError, NotImplementedError):
-        return False
 
 
 _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
 
 def _forked() -> None:
-    global _sources_lock
-    _sources_lock = threading.Lock()
+    launch.forked()
     for recorder in hooks.active:
         recorder.forked()
 

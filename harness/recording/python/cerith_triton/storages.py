@@ -140,6 +140,22 @@ class Storages:
         return any(storage.address <= word < storage.address + storage.size for storage in self.all)
 
 
+def owner_of(value: Any, address: int) -> Any:
+    """A tensor in whose storage an address is: one that an object holds, or else any that Python knows of.
+    None if there is none."""
+    held = list(vars(value).values()) if hasattr(value, "__dict__") else []
+    held += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
+    for tensor in (*(one for one in held if hasattr(one, "untyped_storage")), *live_tensors()):
+        try:
+            storage = tensor.untyped_storage()
+            start, size = storage.data_ptr(), storage.nbytes()
+        except (RuntimeError, NotImplementedError):
+            continue
+        if start <= address < start + size:
+            return tensor
+    return None
+
+
 def live_tensors() -> Iterator[Any]:
     """Every tensor of torch's that Python knows of."""
     torch = sys.modules.get("torch")

@@ -11,7 +11,7 @@ import struct
 from typing import Any, Callable, Mapping
 
 from .failures import Unsayable
-from .storages import Storages, looks_like_address
+from .storages import Storages, looks_like_address, owner_of
 
 # torch's names of the dtypes that `triton.reinterpret` gives.
 _TORCH_NAMES = {
@@ -161,11 +161,14 @@ class Values:
             if dtype == "fp8e4b15":
                 raise Unsayable(f"`{name}` has the dtype {dtype}, which torch has not")
         storages = self.storages
-        index = storages.index(tensor, name)
+        if hasattr(tensor, "untyped_storage") and hasattr(tensor, "storage_offset"):
+            index = storages.index(tensor, name)
+            shape = _integers(tensor.size() if hasattr(tensor, "size") else tensor.shape)
+            strides = _integers(tensor.stride())
+            offset = int(tensor.storage_offset())
+        else:
+            index, shape, strides, offset = self._pointer(name, tensor)
         storage = storages.all[index]
-        shape = _integers(tensor.size() if hasattr(tensor, "size") else tensor.shape)
-        strides = _integers(tensor.stride())
-        offset = int(tensor.storage_offset())
         if dtype in _POINTER_DTYPES:
             storage.pointers = True
         if getattr(tensor, "is_quantized", False):
@@ -183,6 +186,32 @@ class Values:
         )
         self.layout.append(layout)
         return ("t", index, dtype, shape, strides, offset)
+
+    def _pointer(self, name: str, value: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
+        """Storage, shape, strides and offset of an object that only has an address and a dtype, perhaps a
+        shape and strides: a wrapper around a tensor."""
+        address = int(value.data_ptr())
+        owner = owner_of(value, address)
+        if owner is None:
+            raise Unsayable(f"`{name}` is a {type_of(value)} whose memory cannot be seen")
+        index = self.storages.index(owner, name)
+        storage = self.storages.all[index]
+        size = int(getattr(value.dtype, "itemsize", 0) or owner.element_size())
+        offset, rest = divmod(address - storage.address, size)
+        if rest:
+            raise Unsayable(f"`{name}` begins between two elements of its storage")
+        shape = getattr(value, "shape", None)
+        if shape is None:
+            # All that it may point to.
+            return index, (storage.size // size - offset,), (1,), offset
+        shape = _integers(shape)
+        stride = getattr(value, "stride", None)
+        if stride is not None:
+            return index, shape, _integers(stride() if callable(stride) else stride), offset
+        strides = [1] * len(shape)
+        for at in range(len(shape) - 1, 0, -1):
+            strides[at - 1] = strides[at] * max(shape[at], 1)
+        return index, shape, tuple(strides), offset
 
     def _descriptor(self, name: str, value: Any) -> Any:
         if hasattr(value, "layout"):

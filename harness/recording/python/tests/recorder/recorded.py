@@ -78,8 +78,17 @@ class Recorded:
                 assert len(content) == frame["size"]
                 assert frame["hash"] not in self.bytes, "bytes are written once"
                 self.bytes[frame["hash"]] = content
+            elif frame["frame"] == "ended":
+                self.end(frame)
             else:
                 self.frames.append(frame)
+
+    def end(self, ended: dict[str, Any]) -> None:
+        """Puts the end of a launch into its frame."""
+        launch = next(one for one in self.launches if one["launch"] == ended["launch"])
+        launch.update({key: value for key, value in ended.items() if key not in ("frame", "after")})
+        for storage, after in zip(launch["storages"], ended.get("after", ())):
+            storage["after"] = after
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if frame["frame"] == kind]

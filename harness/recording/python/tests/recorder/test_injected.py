@@ -63,8 +63,12 @@ def test_options_come_with_the_environment(tmp_path: Path) -> None:
     assert [launch["storages"][0]["why"] for launch in found.launches] == ["max-bytes"] * 3
 
 
-def test_one_without_launches_leaves_nothing(tmp_path: Path) -> None:
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    assert run("print('done')", tmp_path, CERITH_RECORD=str(parts)) == "done\n"
-    assert not list(parts.iterdir())
+def test_one_without_launches_says_how_far_it_came(tmp_path: Path) -> None:
+    for program, imported in (("print('done')", False), ("import triton; print('done')", True)):
+        parts = tmp_path / str(imported)
+        parts.mkdir()
+        assert run(program, tmp_path, CERITH_RECORD=str(parts)) == "done\n"
+        pythons = [frame["triton"] for frame in Recorded(parts).of("python")]
+        assert pythons[0] is None
+        assert len(pythons) == 1 + imported
+        assert not Recorded(parts).of("process")

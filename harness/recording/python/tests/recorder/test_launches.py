@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, Callable
 
 import numpy as np
 import pytest
 import simple
-from recorded import INTERPRETED, VERSION, Memory, compiled, interpreted, since
+from recorded import HERE, INTERPRETED, VERSION, Memory, Recorded, compiled, interpreted, since
 
 ENGINE = "interpret+host" if INTERPRETED else "cuda"
 
@@ -39,7 +44,7 @@ def test_a_launch_is_said_in_full(memory: Memory, record: Callable[..., Any]) ->
         assert found.contents(launch, "out_ptr", "after") == (2 * numbers(100) + 1).tobytes()
     assert launch["storages"][0]["before"] == launch["storages"][0]["after"]
     (kernel,) = found.of("kernel")
-    assert (kernel["function"], kernel["inspectable"], kernel["origin"]) == ("add", True, "simple.py:5")
+    assert (kernel["function"], kernel["inspectable"], kernel["origin"]) == ("add", True, "simple.py:8")
     (end,) = found.of("end")
     assert (end["launches"], end["kept"], end["repeated"]) == (1, 1, 0)
 
@@ -224,16 +229,68 @@ def test_a_value_without_a_form_is_skipped(memory: Memory, record: Callable[...,
     assert [(one["kernel"], one["count"]) for one in found.of("skipped")] == [("fill", 1)]
 
 
+class Wrapper:
+    """What a library passes in the place of a tensor: no storage, no offset."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+        self.dtype = tensor.dtype
+        self.shape = tensor.shape
+
+    def data_ptr(self) -> int:
+        address: int = self.tensor.data_ptr()
+        return address
+
+    def stride(self) -> list[int]:
+        return [int(one) for one in self.tensor.stride()]
+
+
+@compiled
+def test_wrappers_are_the_tensors_that_they_hold(memory: Memory, record: Callable[..., Any]) -> None:
+    storage = memory.storage(numbers(64))
+    view = memory.view(storage, "float32", [4, 4], [8, 2], 5)
+    found = record(lambda: simple.fill[(1,)](Wrapper(view), 1.0, BLOCK=16))
+    (launch,) = found.launches
+    assert launch["args"][0] == ["ptr", ["t", 0, "float32", [4, 4], [8, 2], 5]]
+    assert found.contents(launch, "ptr", "before") == numbers(64).tobytes()
+
+
+@interpreted
 @since(3, 6)
-def test_a_launch_behind_a_hook_is_skipped(memory: Memory, record: Callable[..., Any]) -> None:
+def test_what_a_hook_does_is_no_part_of_the_launch(memory: Memory, record: Callable[..., Any]) -> None:
     kernel = simple.fill
-    kernel.add_pre_run_hook(lambda *args, **kwargs: None)
+    x = memory.tensor(numbers(16))
+
+    def hook(ptr: Any, *args: Any, **kwargs: Any) -> None:
+        ctypes.memset(ptr.data_ptr(), 0, 64)
+
+    kernel.add_pre_run_hook(hook)
     try:
-        found = record(lambda: kernel[(1,)](memory.tensor(numbers(16)), 1.0, BLOCK=16))
+        found = record(lambda: kernel[(1,)](x, 1.0, BLOCK=16))
     finally:
         kernel.pre_run_hooks.clear()
-    ((_, why),) = found.counts.reasons
-    assert "a hook runs before it" in why
+    (launch,) = found.launches
+    assert not any(found.contents(launch, "ptr", "before"))
+    assert any(found.contents(launch, "ptr", "after"))
+
+
+@interpreted
+def test_a_launch_that_kills_its_process_is_on_record(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from recorded import Memory, Recorder
+import simple
+import numpy as np
+Recorder({str(tmp_path)!r}).start()
+memory = Memory()
+simple.fill[(1,)](memory.tensor(np.zeros(16, np.float32)), 1.0, BLOCK=16)
+simple.dies[(1,)](memory.tensor(np.zeros(16, np.float32)), BLOCK=16)
+"""
+    died = subprocess.run([sys.executable, "-c", script], check=False, cwd=HERE)
+    assert died.returncode == -signal.SIGKILL
+    launches = Recorded(tmp_path).launches
+    assert ["raised" in launch for launch in launches] == [True, False]
 
 
 @interpreted
@@ -345,7 +402,7 @@ def test_heuristics_are_kept_as_decided(memory: Memory, record: Callable[..., An
     assert dict(launch["args"])["BLOCK"] == ["i", "32"]
     text = found.of("kernel")[0]["files"][0]["text"]
     assert "heuristics" not in text
-    assert "@triton.jit(do_not_specialize=['value'])\ndef single" in text
+    assert "@triton.jit(do_not_specialize=['value'])\n#" in text
 
 
 @compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,11 +69,29 @@ def test_everything_that_is_needed_comes_along(tmp_path: Path) -> None:
 
 
 def test_the_line_that_makes_a_kernel_says_what_it_said() -> None:
-    assert (
-        "@triton.jit(do_not_specialize=['n'])\ndef everything("
-        in files_of(carried.everything)["everything.py"]
-    )
-    assert "@triton.jit(noinline=True)\ndef outlined(" in files_of(carried.outlined)["outlined.py"]
+    text = files_of(carried.everything)["everything.py"]
+    assert re.search(r"@triton\.jit\(do_not_specialize=\['n'\]\)\n# .*\ndef everything\(", text)
+    text = files_of(carried.outlined)["outlined.py"]
+    assert re.search(r"@triton\.jit\(noinline=True\)\n# .*\ndef outlined\(", text)
+
+
+@pytest.mark.parametrize("name", ["everything", "outlined", "modes", "uses_pairs", "recursive"])
+def test_it_is_said_where_lines_come_from(name: str) -> None:
+    found = 0
+    for text in files_of(getattr(carried, name)).values():
+        lines = text.splitlines()
+        for at, line in enumerate(lines):
+            marker = re.fullmatch(r"# cerith_triton: the next (\d+) lines are (.+):(\d+):(\d+)", line)
+            if marker is None:
+                continue
+            count, first, column = int(marker[1]), int(marker[3]), int(marker[4])
+            there = Path(marker[2]).read_text("utf-8").splitlines()[first - 1 : first - 1 + count]
+            assert len(there) == count
+            for own, original in zip(lines[at + 1 : at + 1 + count], there):
+                # Annotations are left out; whatever else there is begins alike.
+                assert original[column - 1 :].startswith(own.rstrip("\\").split("(")[0])
+            found += 1
+    assert found
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,6 @@
+import os
+import signal
+
 import triton
 import triton.language as tl
 
@@ -13,6 +16,12 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 @triton.jit
 def fill(ptr, value, BLOCK: tl.constexpr):
     tl.store(ptr + tl.arange(0, BLOCK), value)
+
+
+@triton.jit
+def dies(ptr, BLOCK: tl.constexpr):
+    tl.store(ptr + tl.arange(0, BLOCK), 1.0)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @triton.jit
