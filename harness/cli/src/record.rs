@@ -174,6 +174,7 @@ fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
         out: args.out.clone(),
         command: (!args.no_data && !command.is_empty()).then_some(command),
         sample: args.sample().to_owned(),
+        private: args.no_data,
     };
     collect::collect(&options).map_err(|error| refused(&error))
 }

@@ -226,7 +226,10 @@ fn what_cannot_be_recorded_is_told() {
             "pass",
             "recorded nothing: 1 Python ran, and none imported triton\n  = help: see which Python has Triton 3.0 or later",
         ),
-        ("import triton", "was imported, and no kernel was launched\n  = help: name a program"),
+        (
+            "import triton",
+            "was imported, and no kernel was launched\n  = help: name a program",
+        ),
     ] {
         // The folder of the one before is not in the way.
         let done = place.cerith(&["record", "--out", "again", "--", &python, "-c", program]);
@@ -260,8 +263,7 @@ fn a_launch_that_kills_its_program_is_on_record() {
         + 1;
     let (code, _, err) = place.record(&[]);
     assert_eq!(code, Some(139), "{err}");
-    let words =
-        "  wild_kernel/0001 was running when the program died (SIGSEGV)\n    wild_kernel is undefined: out-of-bounds: ";
+    let words = "  wild_kernel/0001 was running when the program died (SIGSEGV)\n    wild_kernel is undefined: out-of-bounds: ";
     assert!(
         err.contains(words) && err.contains(&format!("\n      at program.py:{line}:5\n")),
         "{err}"

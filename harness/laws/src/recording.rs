@@ -68,6 +68,7 @@ fn collected(file: &[u8]) -> Result<u64, Fault> {
         out: out.clone(),
         command: None,
         sample: "layout".to_owned(),
+        private: false,
     };
     let collected = match collect(&options) {
         Ok(collected) => collected,

@@ -36,6 +36,8 @@ pub struct Options {
     /// The rule by which launches were kept, as [`crate::recorder::Rules::sample`]: launches of several processes are compared
     /// by it.
     pub sample: String,
+    /// Whether files of the program are named without their folders.
+    pub private: bool,
 }
 
 /// What was collected. Written as [`MANIFEST`].

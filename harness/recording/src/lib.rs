@@ -43,7 +43,7 @@
 //! std::fs::write(parts.join("1-0.part"), part.concat())?;
 //!
 //! let out = folder.join("recording");
-//! let collected = collect(&Options { parts, out: out.clone(), command: None, sample: "layout".to_owned() })?;
+//! let collected = collect(&Options { parts, out: out.clone(), command: None, sample: "layout".to_owned(), private: false })?;
 //! assert_eq!((collected.launches, collected.cases, collected.kernels), (1, 1, 1));
 //!
 //! let corpus = Corpus::read(&out)?;

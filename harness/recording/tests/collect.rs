@@ -70,7 +70,10 @@ impl Part {
         let number = self.begun(launch);
         let storages = launch["storages"].as_array().expect("storages");
         let after: Vec<&Value> = storages.iter().map(|storage| &storage["after"]).collect();
-        self.ended(number, &json!({"after": after, "raised": launch["raised"], "seconds": 0.1}))
+        self.ended(
+            number,
+            &json!({"after": after, "raised": launch["raised"], "seconds": 0.1}),
+        )
     }
 
     /// A launch that has not ended; its number.
@@ -141,6 +144,7 @@ fn collected(parts: &[(&str, Part)], sample: &str) -> (String, Collected) {
         out: out.clone(),
         command: Some(vec!["python".to_owned(), "train.py".to_owned()]),
         sample: sample.to_owned(),
+        private: false,
     };
     let collected = collect(&options).expect("it is collected");
     let mut shown = String::new();
@@ -375,9 +379,16 @@ fn launches_without_an_end_are_on_record() {
     };
     assert_eq!(names(&collected.refused), [("add/0001".to_owned(), 7)]);
     assert_eq!(names(&collected.running), [("add/0003".to_owned(), 7)]);
-    assert_eq!((collected.cases, collected.launches, collected.pythons), (2, 3, 1));
+    assert_eq!(
+        (collected.cases, collected.launches, collected.pythons),
+        (2, 3, 1)
+    );
     assert_eq!(collected.imported, ["3.6.0"]);
-    let abouts: Vec<&str> = shown.lines().filter(|line| line.starts_with("about: ")).collect();
+    let abouts: Vec<String> = shown
+        .lines()
+        .filter(|line| line.starts_with("about: "))
+        .map(|line| line.replace('"', ""))
+        .collect();
     assert_eq!(
         abouts,
         [
@@ -386,5 +397,10 @@ fn launches_without_an_end_are_on_record() {
         ]
     );
     // The language that the kernel is written in is known.
-    assert_eq!(shown.matches("recorded:\n  engine: interpret@3.6.0+host\n").count(), 2);
+    assert_eq!(
+        shown
+            .matches("recorded:\n  engine: interpret@3.6.0+host\n")
+            .count(),
+        2
+    );
 }

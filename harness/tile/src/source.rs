@@ -68,7 +68,7 @@ impl Copied {
 
 /// How a comment begins that says where the lines behind it come from: `# cerith_triton: the next 9 lines are softmax.py:17:1`.
 /// The recorder writes it into its copies of a user's kernels.
-const MARKER: &str = "# cerith_triton: the next ";
+pub const MARKER: &str = "# cerith_triton: the next ";
 
 /// Lines that were copied from another file, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -54,7 +54,8 @@ pub(crate) fn either(one: (usize, Accepted), other: (usize, Accepted)) -> (usize
 /// # Errors
 /// They do not, which is a bug of ours: storage, element, value and interval in words.
 pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
-    let mut outside = map.iter().filter_map(|(storage, byte, size, accepted)| {
+    let unsettled = map.without_held(|storage| own.bytes(storage));
+    let mut outside = unsettled.filter_map(|(storage, byte, size, accepted)| {
         let Accepted::Within { dtype, low, high, .. } = accepted else {
             return None;
         };

@@ -53,7 +53,7 @@ pub(super) fn accept(
     if program.oversized {
         return stopped(memory_limit);
     }
-    map.begin(program.layouts.len());
+    map.begin(program.layouts.len(), memory.ids().map(|id| memory.size(id)));
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
     let ordered = touched::matter(program);
     let launch = Launch {

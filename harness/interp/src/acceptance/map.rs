@@ -81,6 +81,8 @@ impl Entry {
 pub struct AcceptanceMap {
     /// By number of the storage.
     shelves: Vec<Option<Box<Shelf>>>,
+    /// The bytes of each storage.
+    sizes: Vec<usize>,
     /// Storages of which nothing is known.
     pub(super) doubtful: BTreeSet<StorageId>,
     /// What is needed to say which operation widened an element, where that is kept.
@@ -99,7 +101,7 @@ const REST: u8 = 0xff;
 /// Beside the number of a dtype: a NaN is as good.
 const NAN: u8 = 0x40;
 
-/// What is not exact in one storage. As long as the last byte that ever was not exact.
+/// What is not exact in one storage: of all its bytes, where its size is known, or up to the last that ever was not exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Shelf {
     /// For each byte [`EXACT`], [`OTHER`], [`REST`], or where an interval begins, the number of its dtype from 1.
@@ -142,6 +144,39 @@ impl Shelf {
                 cause: Cause::default(),
             },
         })
+    }
+
+    /// Whether no interval begins at a byte, or one that holds the number which is there: the bits of floats, with those below
+    /// 0 turned round, are in the order of their values. Zeros of either sign and NaNs are not decided.
+    fn holds(&self, start: usize, own: &[u8]) -> bool {
+        let Some(&mark) = self.marks.get(start) else {
+            return true;
+        };
+        if matches!(mark, EXACT | REST) {
+            return true;
+        }
+        let dtype = usize::from(mark)
+            .checked_sub(1)
+            .and_then(|nth| DType::ALL.get(nth));
+        let size = match dtype {
+            Some(DType::F16 | DType::BF16) => 2,
+            Some(DType::F32) => 4,
+            Some(DType::F64) => 8,
+            _ => return false,
+        };
+        let key = |bytes: &[u8]| {
+            let bits = read(bytes, 0, size) << (64 - 8 * size);
+            if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+        };
+        let place = start..start + size;
+        match (
+            self.low.get(place.clone()),
+            own.get(place.clone()),
+            self.high.get(place),
+        ) {
+            (Some(low), Some(own), Some(high)) => (key(low)..=key(high)).contains(&key(own)),
+            _ => false,
+        }
     }
 
     /// The element that a byte belongs to, and where it begins.
@@ -361,8 +396,9 @@ impl AcceptanceMap {
         })
     }
 
-    /// Begins a launch of so many values.
-    pub(super) fn begin(&mut self, values: usize) {
+    /// Begins a launch of so many values, on storages of these sizes.
+    pub(super) fn begin(&mut self, values: usize, sizes: impl Iterator<Item = usize>) {
+        self.sizes = sizes.collect();
         if let Some(book) = &mut self.book {
             book.bases.push(book.end);
             book.end = book.end.saturating_add(u32::try_from(values).unwrap_or(u32::MAX));
@@ -388,6 +424,29 @@ impl AcceptanceMap {
             starts.filter_map(move |start| {
                 let entry = shelf?.entry(start)?;
                 Some((StorageId(storage as u32), start, entry.size, entry.accepted()))
+            })
+        })
+    }
+
+    /// The same without the intervals that hold what is in memory, as far as its order shows that: `own` has the bytes of a
+    /// storage.
+    pub fn without_held<'a>(
+        &'a self,
+        own: impl Fn(StorageId) -> &'a [u8] + 'a,
+    ) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + 'a {
+        let shelves = self.shelves.iter().enumerate();
+        shelves.flat_map(move |(storage, shelf)| {
+            let shelf = shelf.as_deref();
+            let storage = StorageId(storage as u32);
+            let own = own(storage);
+            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+            starts.filter_map(move |start| {
+                let shelf = shelf?;
+                if shelf.holds(start, own) {
+                    return None;
+                }
+                let entry = shelf.entry(start)?;
+                Some((storage, start, entry.size, entry.accepted()))
             })
         })
     }
@@ -504,6 +563,15 @@ impl AcceptanceMap {
         if self.shelves.len() <= nth {
             self.shelves.resize_with(nth + 1, || None);
         }
-        self.shelves[nth].get_or_insert_default()
+        // All at once: memory that is zero costs nothing until it is written.
+        let size = self.sizes.get(nth).copied().unwrap_or(0);
+        self.shelves[nth].get_or_insert_with(|| {
+            Box::new(Shelf {
+                marks: vec![0; size],
+                low: vec![0; size],
+                high: vec![0; size],
+                ..Shelf::default()
+            })
+        })
     }
 }

@@ -25,6 +25,7 @@ impl Follower {
             out: part.with_extension("next"),
             command: None,
             sample: "every".to_owned(),
+            private: false,
         };
         let mut reader = Reader::new(&options);
         let reading = Reading::new(&mut reader, part);

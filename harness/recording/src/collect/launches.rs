@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerith_memory::MAX_BYTES;
+use cerith_tile::source::MARKER;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::request::Value;
 use serde_json::Value as Json;
@@ -118,6 +119,7 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
 #[derive(Debug)]
 pub struct Reader {
     sample: String,
+    private: bool,
     /// What there is so far.
     pub gathered: Gathered,
     by_text: HashMap<[u8; 32], usize>,
@@ -171,6 +173,7 @@ impl Reader {
     pub fn new(options: &Options) -> Self {
         Self {
             sample: options.sample.clone(),
+            private: options.private,
             gathered: Gathered::new(options.command.clone()),
             by_text: HashMap::new(),
             counts: HashMap::new(),
@@ -291,11 +294,16 @@ impl Reader {
     fn kernel(&mut self, frame: KernelFrame) -> Result<usize, String> {
         let KernelFrame {
             function,
-            files,
+            mut files,
             inspectable,
             origin,
             ..
         } = frame;
+        if self.private {
+            for file in &mut files {
+                file.text = without_folders(&file.text);
+            }
+        }
         let mut hasher = blake3::Hasher::new();
         let texts = files
             .iter()
@@ -449,6 +457,23 @@ fn layout(value: &Json) -> Json {
         Json::Array(items) => Json::Array(items.iter().map(layout).collect()),
         other => other.clone(),
     }
+}
+
+/// A kernel's text whose lines come from files, without the folders of these.
+fn without_folders(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let place = line
+            .strip_prefix(MARKER)
+            .and_then(|rest| rest.split_once(" lines are "));
+        match place {
+            Some((count, place)) => {
+                let file = place.rsplit('/').next().unwrap_or(place);
+                format!("{MARKER}{count} lines are {file}")
+            }
+            None => line.to_owned(),
+        }
+    });
+    lines.collect()
 }
 
 /// Whether a name is that of a module in a folder, and of nothing else.
