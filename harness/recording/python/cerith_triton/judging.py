@@ -55,7 +55,7 @@ class Report:
     recording: str | None = None
     """The folder of the recording, where it was kept."""
     places: list[str] = field(default_factory=list)
-    """What is wrong where, in the user's own files: `out-of-bounds, softmax.py:18`."""
+    """What is wrong where, in the user's own files: `softmax.py:18: out-of-bounds`."""
 
     def add(self, other: Report) -> None:
         """Takes the numbers of another report into this one."""
@@ -92,9 +92,9 @@ class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of 
     """The gate does not let the launches through. Its text is Cerith's own words."""
 
     def __init__(self, report: Report) -> None:
-        # The first line is what a test framework's summary has.
-        first = [", ".join(report.places[:_PLACES])] if report.places else []
-        lines = [f"cerith: {'; '.join([*first, report.numbers()])}", report.words.strip()]
+        # A test framework's summary has the first line, as far as there is room.
+        places = "".join(f"{place}; " for place in report.places[:_PLACES])
+        lines = [f"{places}cerith: {report.numbers()}", report.words.strip()]
         if report.recording is not None:
             lines.append(f"recorded in {report.recording}: cerith run {report.recording}")
         super().__init__("\n".join(line for line in lines if line))
@@ -161,7 +161,10 @@ def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
                     raise CerithError(str(event.get("message")))
                 _count(report, f"{event.get('code')}: {event.get('message')}", 1)
         if report.failed:
-            words = [_words(told, Path(out, "told.jsonl")), *_origins(str(report.recording), told)]
+            # A report is made of a whole stream.
+            whole = [event for event in events if event["event"] in ("start", "summary")]
+            stream = [*whole[:1], *told, *whole[1:]]
+            words = [_words(stream, Path(out, "told.jsonl")), *_origins(str(report.recording), told)]
             report.words = "\n".join(words)
 
 
@@ -193,7 +196,7 @@ def _place(event: Mapping[str, Any]) -> str:
     if not (event["verdict"] == "undefined" and what and at):
         kernel = str(event["case"]).split("/", maxsplit=1)[0]
         what, at = f"{kernel} {event['verdict']}s".replace("undefineds", "undefined"), event.get("position")
-    return f"{what}, {at['file']}:{at['line']}" if at else str(what)
+    return f"{at['file']}:{at['line']}: {what}" if at else str(what)
 
 
 def _why(event: Mapping[str, Any]) -> str:

@@ -50,6 +50,20 @@ def test_without_the_option_every_test_passes_and_nothing_is_said(example: pytes
     result.stdout.no_fnmatch_line("*distinct*")
 
 
+def test_the_summary_names_the_users_lines(example: pytest.Pytester) -> None:
+    result = run(example, "--cerith", "-rf", "--junitxml=junit.xml")
+    lines = (example.path / "kernels.py").read_text("utf-8").splitlines()
+    line = 1 + next(at for at, text in enumerate(lines) if "mask is forgotten" in text)
+    result.stdout.fnmatch_lines([f"FAILED *test_out_of_bounds* - *kernels.py:{line}: out-of-bounds*"])
+    assert f"kernels.py:{line}:" in (example.path / "junit.xml").read_text("utf-8")
+
+
+def test_an_undefined_launch_raises_before_it_runs(example: pytest.Pytester) -> None:
+    result = run(example, "--cerith", "--cerith-preflight", "-k", "out_of_bounds")
+    result.assert_outcomes(failed=1, deselected=5)
+    result.stdout.fnmatch_lines(["*UndefinedLaunch: unmasked_kernel is undefined: out-of-bounds: *"])
+
+
 def test_wrong_kernels_fail_with_ceriths_words(example: pytest.Pytester) -> None:
     result = run(example, "--cerith")
     result.assert_outcomes(passed=3, failed=3)
