@@ -48,7 +48,7 @@
 //! ```
 //!
 //! [`expr`] has the expressions, [`variant`] the variants, [`relayout`] how the memory of another layout is compared with the
-//! case's. [`format`] has the text above, and a JSON schema of it for editors.
+//! case's. [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
 //! [`skeleton`] makes a first case file for a kernel that has none, and [`surveys`] many that try it ([`usage`] says what its text
 //! tells).
