@@ -18,6 +18,7 @@ mod module;
 pub(crate) mod names;
 mod operator;
 mod statement;
+mod strings;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -647,3 +647,59 @@ fn constexpr_may_hold_a_function() {
         "{shifted}"
     );
 }
+
+#[test]
+fn modules_of_libraries_are_understood() {
+    let holds = |module: &str, condition: &str| {
+        let text = format!(
+            "import enum\nfrom enum import Enum\nimport math\n\nimport torch\nimport triton\nimport triton.language as \
+             tl\nfrom packaging import version\nfrom triton.language import core\n\n{module}\n\n@triton.jit\ndef k(p, \
+             n):\n    tl.static_assert({condition})\n"
+        );
+        if let Err(refused) = Program::whole(&text).args([I32, RequestArg::Int(5)]).traced() {
+            panic!("{module}: {refused}");
+        }
+    };
+    let kinds =
+        "class Kind(Enum):\n    PLAIN = 0\n    TURNED = 'turned'\n    NEXT = 7\n    LAST = enum.auto()\n";
+    holds(
+        &format!("{kinds}\nV = tl.constexpr(Kind.TURNED.value)"),
+        "V == 'turned'",
+    );
+    holds(&format!("{kinds}\nV = tl.constexpr(Kind.LAST.value)"), "V == 8");
+    holds(
+        &format!("{kinds}\nV = tl.constexpr(1 if Kind.PLAIN != Kind.NEXT else 0)"),
+        "V == 1",
+    );
+    holds(
+        "def make(n):\n    text = ''\n    for i in range(n):\n        text += '{{${at} {{{0}}}'.format(i, at=i + 1) + '\\n'\n    \
+         return ' '.join(text.split('\\n'))\n\nV = tl.constexpr(make(2))",
+        "V == '{$1 {0} {$2 {1} '",
+    );
+    holds("V = tl.constexpr(math.sqrt(2.0 / math.pi))", "V > 0.79");
+    holds(
+        "V = tl.constexpr(version.parse(triton.__version__) >= version.parse('3.3.0'))",
+        "V",
+    );
+    holds(
+        "V = tl.constexpr(hasattr(tl, 'gather') and not hasattr(tl, 'gather_all'))",
+        "V",
+    );
+    holds(
+        "made = getattr(triton.runtime.jit, 'constexpr_function', None)\nif made is None:\n    dtype_of = \
+         core.get_int_dtype\nelse:\n    dtype_of = made(core.get_int_dtype)\n",
+        "dtype_of(bitwidth=16, signed=True) == tl.int16",
+    );
+}
+
+#[test]
+fn a_heuristic_knows_that_a_tensor_is_there() {
+    let text = "import torch\nimport triton\nimport triton.language as tl\n\n@triton.heuristics({'HAS': lambda args: \
+                args['bias'] is not None, 'HALF': lambda args: args['p'].dtype == torch.float16})\n@triton.jit\ndef k(p, bias, \
+                HAS: tl.constexpr, HALF: tl.constexpr):\n    tl.static_assert(HAS)\n    tl.static_assert(not HALF)\n";
+    let there = Program::whole(text).args([F32, F32]);
+    assert_eq!(there.traced().map(|_| ()), Ok(()));
+    let missing = Program::whole(text).args([F32, RequestArg::None]);
+    let refused = missing.traced().expect_err("HAS is false");
+    assert!(refused.contains("static assertion failed"), "{refused}");
+}

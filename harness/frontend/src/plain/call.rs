@@ -6,14 +6,16 @@ use std::rc::Rc;
 use cerith_python::builtin::{self as python, Builtins};
 use cerith_python::math::Math;
 use cerith_python::{Error, Object};
+use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::class::{construct, named_tuple};
 use super::exchange::kernel_value;
+use super::names::is_module;
 use super::operator::{MAX_RANGE, binary, depth, made};
 use super::statement::Flow;
-use super::{Runner, decorator, limits};
+use super::{Runner, decorator, limits, strings};
 use crate::builtin::signature;
 use crate::constant;
 use crate::stop::Traced;
@@ -40,6 +42,15 @@ impl Runner<'_, '_> {
                 None if &**module == "tl" => return self.of_language(name, arguments, span),
                 None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
+            Plain::Bound(text, method) => {
+                self.lo.charge(work(method, &arguments))?;
+                let text = text.as_str().map_or("", |text| &**text);
+                self.lo.charge(text.len())?;
+                let made = strings::call(text, method, &arguments);
+                Ok(made
+                    .unwrap_or_else(|| Plain::unknown(span, format!("what the method `{method}` returns"))))
+            }
+            Plain::Builtin(name @ ("hasattr" | "getattr")) => Ok(self.has_attribute(name, &arguments, span)),
             Plain::Builtin(name) => {
                 self.lo.charge(work(name, &arguments))?;
                 Ok(builtin(name, &arguments, span))
@@ -57,6 +68,41 @@ impl Runner<'_, '_> {
             | Plain::ConstexprFunction(function)
             | Plain::HeldFunction(function) => Ok(self.call_function(function, arguments, span)?.0),
             _ => Ok(Plain::unknown(span, "what this call returns")),
+        }
+    }
+
+    /// `hasattr` and `getattr` of Triton's modules, whose names a version has or has not.
+    fn has_attribute(&mut self, function: &str, arguments: &Arguments, span: Span) -> Plain {
+        let unknown = || Plain::unknown(span, format!("what `{function}(…)` returns"));
+        let [Plain::Module(module), name, default @ ..] = arguments.positional.as_slice() else {
+            return unknown();
+        };
+        let (Some(name), true) = (name.as_str(), &**module == "tl" || module.starts_with("triton")) else {
+            return unknown();
+        };
+        let has = match Native::find(module, name) {
+            Some(Native::ConstexprFunction) => self.lo.rules.holds(Rule::ConstexprFunctions),
+            Some(Native::Aggregate) => self.lo.rules.holds(Rule::Aggregates),
+            Some(_) => true,
+            None if is_module(&format!("{module}.{name}")) => true,
+            None if crate::builtin::symbol(self.lo.rules, module, name).is_some() => true,
+            // What is not known of other modules, and of what is private, is not known to be missing.
+            None if &**module == "tl"
+                && !name.starts_with('_')
+                && !crate::builtin::UNKNOWN_OF_TL.contains(&&**name) =>
+            {
+                false
+            }
+            None => return unknown(),
+        };
+        match (function, default) {
+            ("hasattr", []) => Plain::bool(has),
+            ("getattr", _) if has => {
+                let module = Plain::Module(Rc::clone(module));
+                self.attribute(&module, name, span)
+            }
+            ("getattr", [default]) => default.clone(),
+            _ => unknown(),
         }
     }
 
@@ -204,6 +250,8 @@ impl Runner<'_, '_> {
             }
             Native::ConstexprFunction => match arguments.positional.first() {
                 Some(Plain::Function(function)) => Plain::ConstexprFunction(Rc::clone(function)),
+                // A function of Triton's own: kernels call it as it is.
+                Some(symbol @ Plain::Symbol(module, _)) if &**module == "tl" => symbol.clone(),
                 _ => Plain::unknown(span, "what `triton.constexpr_function` makes of this"),
             },
             Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {

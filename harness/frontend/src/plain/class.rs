@@ -15,7 +15,9 @@ use super::{Runner, decorator};
 use crate::constant::Constant;
 use crate::stop::Traced;
 use crate::text::span_of;
-use crate::value::plain::{AggregateClass, Arguments, Field, NamedTupleClass, Native, Plain, ScopeId};
+use crate::value::plain::{
+    AggregateClass, Arguments, EnumClass, Field, NamedTupleClass, Native, Plain, ScopeId,
+};
 use crate::value::{Aggregate, Value};
 
 impl Runner<'_, '_> {
@@ -24,6 +26,7 @@ impl Runner<'_, '_> {
         let span = span_of(self.modules.source_of(scope), def.name.range());
         let mut is_tuple = false;
         let mut is_plain = true;
+        let mut is_enum = false;
         let mut is_aggregate = false;
         for decorator in &def.decorator_list {
             let applied = self.expression(scope, &decorator.expression)?;
@@ -39,8 +42,13 @@ impl Runner<'_, '_> {
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
             let base = self.expression(scope, base)?;
             is_tuple |= matches!(&base, Plain::Symbol(module, name) if &**module == "typing" && &**name == "NamedTuple");
+            is_enum |=
+                matches!(&base, Plain::Symbol(module, name) if &**module == "enum" && &**name == "Enum");
             is_plain &= matches!(&base, Plain::Symbol(module, _) if &**module == "enum")
                 || matches!(&base, Plain::Class(_));
+        }
+        if is_enum && def.decorator_list.is_empty() {
+            return self.enumeration(scope, def);
         }
         if is_plain && def.decorator_list.is_empty() {
             return Ok(Plain::Class(def.name.as_str().into()));
@@ -69,6 +77,36 @@ impl Runner<'_, '_> {
             defaults,
         };
         Ok(Plain::NamedTuple(Rc::new(class)))
+    }
+
+    /// A class of `enum`: what its body assigns are its members. `auto()` counts on.
+    fn enumeration(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+        let mut members: Vec<(Rc<str>, Plain)> = Vec::new();
+        for statement in &def.body {
+            let Stmt::Assign(node) = statement else {
+                continue;
+            };
+            let [Expr::Name(name)] = node.targets.as_slice() else {
+                continue;
+            };
+            let counts = match &*node.value {
+                Expr::Call(call) => matches!(self.expression(scope, &call.func)?,
+                    Plain::Symbol(module, name) if &*module == "enum" && &*name == "auto"),
+                _ => false,
+            };
+            let value = if counts {
+                match members.last().map(|(_, value)| value) {
+                    None => Plain::int(1),
+                    Some(Plain::Constant(Constant::Int(last))) => Plain::int(last.saturating_add(1)),
+                    Some(_) => Plain::unknown(Span::default(), "what `enum.auto()` returns"),
+                }
+            } else {
+                self.expression(scope, &node.value)?
+            };
+            members.push((name.id.as_str().into(), value));
+        }
+        let name = def.name.as_str().into();
+        Ok(Plain::Enum(Rc::new(EnumClass { name, members })))
     }
 
     /// The class that a decorated `class` statement makes.

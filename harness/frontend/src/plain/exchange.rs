@@ -76,10 +76,13 @@ pub(crate) fn mend(name: &str, value: &Plain) -> Option<String> {
             constant::repr(value)
         )),
         Plain::Tuple(_) | Plain::List(_) => Some(format!("make it `{name} = tl.constexpr(…)`")),
-        Plain::Class(class) => Some(format!(
-            "take what the kernel needs out of the class `{class}`, as a `tl.constexpr` of its own"
-        )),
+        Plain::Class(class) => Some(of_class(class)),
+        Plain::Enum(class) | Plain::Member(class, ..) => Some(of_class(&class.name)),
         Plain::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
         _ => None,
     }
+}
+
+fn of_class(class: &str) -> String {
+    format!("take what the kernel needs out of the class `{class}`, as a `tl.constexpr` of its own")
 }

@@ -34,6 +34,9 @@ thread_local! {
     static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
 }
 
+/// Methods of strings that module-level code calls.
+const STRING_METHODS: [&str; 7] = ["format", "join", "lower", "replace", "split", "strip", "upper"];
+
 impl Runner<'_, '_> {
     /// Parses and runs a file as a module.
     pub fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
@@ -268,6 +271,17 @@ impl Runner<'_, '_> {
                 Some(at) => items.get(at).cloned().unwrap_or(Plain::NONE),
                 None => Plain::unknown(span, format!("the attribute `{name}`")),
             },
+            Plain::Enum(class) => match class.members.iter().find(|(member, _)| &**member == name) {
+                Some((member, value)) => {
+                    Plain::Member(Rc::clone(class), Rc::clone(member), Box::new(value.clone()))
+                }
+                None => Plain::unknown(span, format!("the attribute `{name}`")),
+            },
+            Plain::Member(_, _, value) if name == "value" => (**value).clone(),
+            Plain::Member(_, member, _) if name == "name" => Plain::str(member),
+            Plain::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
+                Plain::Bound(Rc::new(value.clone()), name.into())
+            }
             Plain::Traced(Value::Aggregate(instance)) => field_of(instance, name, span),
             Plain::Tensor(elem) if name == "dtype" => match elem.num().and_then(DType::torch_name) {
                 Some(dtype) => Plain::Symbol("torch".into(), dtype.into()),

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::limits;
 use crate::constant::{self, Constant, Failure, PyBinary, PyUnary};
 use crate::value::Value;
-use crate::value::plain::Plain;
+use crate::value::plain::{Native, Plain};
 
 /// Items that a sequence may have.
 pub(super) const MAX_RANGE: usize = 1 << 14;
@@ -166,6 +166,14 @@ pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Result<bool, 
         }
         _ => {}
     }
+    if let (Plain::Member(one, name, _), Plain::Member(other, second, _)) = (lhs, rhs) {
+        let same = Rc::ptr_eq(one, other) && name == second;
+        return match op {
+            ast::CmpOp::Is | ast::CmpOp::Eq => Ok(same),
+            ast::CmpOp::IsNot | ast::CmpOp::NotEq => Ok(!same),
+            _ => Err(not_known()),
+        };
+    }
     operator::compare(op, lhs, rhs)
 }
 
@@ -187,11 +195,12 @@ impl Plain {
     }
 
     /// Whether it is an object, whatever it holds: never `None`.
-    const fn is_object(&self) -> bool {
-        matches!(
-            self,
-            Self::Tensor(_) | Self::Jit(_) | Self::Function(_) | Self::Constexpr(_) | Self::Config(_)
-        )
+    fn is_object(&self) -> bool {
+        match self {
+            Self::Tensor(_) | Self::Jit(_) | Self::Function(_) | Self::Constexpr(_) | Self::Config(_) => true,
+            Self::Symbol(module, name) => Native::find(module, name).is_some(),
+            _ => false,
+        }
     }
 
     fn unknown_beside(&self, other: &Self) -> Option<Error> {

@@ -17,19 +17,6 @@ use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
 use crate::value::plain::{Plain, ScopeId, Unknown};
-
-/// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
-/// descriptors.
-const UNKNOWN_OF_TL: [&str; 7] = [
-    "T",
-    "constexpr_type",
-    "core",
-    "str_to_ty",
-    "tensor_descriptor_base",
-    "tensor_descriptor_type",
-    "tuple_type",
-];
-
 /// Methods of Python's strings, which Triton lets kernels call.
 const STRING_METHODS: [&str; 12] = [
     "count",
@@ -272,7 +259,7 @@ impl Tracer<'_> {
                 if matches!(
                     &**path,
                     "tl" | "tl.math" | "tl.standard" | "tl.random" | "tl.extra.libdevice"
-                ) && !UNKNOWN_OF_TL.contains(&name)
+                ) && !builtin::UNKNOWN_OF_TL.contains(&name)
                 {
                     return Err(self.unknown_attribute(path, name));
                 }

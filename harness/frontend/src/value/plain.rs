@@ -42,6 +42,8 @@ pub(crate) enum Plain {
     ConstexprFunction(Rc<PlainFunction>),
     /// A plain function that a `tl.constexpr` holds: a kernel calls it with constexprs.
     HeldFunction(Rc<PlainFunction>),
+    /// A method of a string, with the string.
+    Bound(Rc<Plain>, Rc<str>),
     /// A plain function or lambda.
     Function(Rc<PlainFunction>),
     /// The class of a named tuple.
@@ -52,6 +54,10 @@ pub(crate) enum Plain {
     Class(Rc<str>),
     /// A value of a kernel that has no counterpart in plain Python.
     Traced(Value),
+    /// A class of `enum`, and its members by name.
+    Enum(Rc<EnumClass>),
+    /// A member of one: its class, its name and its value.
+    Member(Rc<EnumClass>, Rc<str>, Box<Plain>),
     /// What `triton.jit(…)`, `triton.autotune(…)` and the like return.
     Decorator(Rc<Decorator>),
     /// A `triton.Config`.
@@ -111,6 +117,15 @@ impl Arguments {
                 .map(|(_, v)| v)
         })
     }
+}
+
+/// A class of `enum`.
+#[derive(Debug)]
+pub(crate) struct EnumClass {
+    /// Its name.
+    pub name: Rc<str>,
+    /// Its members and their values, in order.
+    pub members: Vec<(Rc<str>, Plain)>,
 }
 
 /// The class of a named tuple.
