@@ -70,11 +70,6 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
         "accepted",
         "GPUs other than NVIDIA's have the dtype",
     ),
-    (
-        "inline asm",
-        "unsupported",
-        "assembly is not part of the language's meaning",
-    ),
     ("slice object", "unsupported", "an object of the compiler's"),
     (
         "builtin min of a tuple",
