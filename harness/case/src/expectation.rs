@@ -277,14 +277,6 @@ impl EnginePattern {
         })
     }
 
-    /// The target that the engine compiles for, where its id says it.
-    fn compiles_for(&self) -> Option<&str> {
-        match self.name.as_str() {
-            "ptx" => Some("sm_80"),
-            _ => self.target.as_deref(),
-        }
-    }
-
     /// Whether the engine of this id is called what the pattern says, and does not only share its code with one that is.
     pub fn names(&self, engine: &str) -> bool {
         Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
@@ -294,8 +286,7 @@ impl EnginePattern {
     /// (`reference`) is of that whose language it judges by, `rules`.
     pub fn matches(&self, engine: &str, rules: Version, versions: &VersionRange) -> bool {
         Self::parse(engine).is_some_and(|engine| {
-            (self.name == engine.name
-                || (self.name == "cuda" && matches!(engine.name.as_str(), "jit" | "ptx")))
+            (self.name == engine.name || (self.name == "cuda" && engine.name == "jit"))
                 && (engine.torch || !self.torch)
                 && self.host == engine.host
                 && self
@@ -304,7 +295,7 @@ impl EnginePattern {
                     .is_none_or(|by| by == engine.by.as_deref().unwrap_or(BY[0]))
                 && (self.version.is_none() || self.version == engine.version)
                 && (self.build.is_none() || self.build == engine.build)
-                && (self.target.is_none() || self.target.as_deref() == engine.compiles_for())
+                && (self.target.is_none() || self.target == engine.target)
                 && self.numpy.as_deref().is_none_or(|wanted| {
                     let given = engine.numpy.as_deref().unwrap_or_default();
                     given
@@ -396,11 +387,10 @@ mod tests {
         check("cuda@3.6.0", "*", "jit@3.6.0", true);
         check("cuda", "3.9", "jit@3.6.0", false);
         check("cuda", "*", "cuda@3.9.0:sm_80", true);
-        check("cuda", "*", "ptx@3.9.0", true);
-        check("cuda:sm_80", "*", "ptx@3.9.0", true);
-        check("cuda:sm_90", "*", "ptx@3.9.0", false);
+        check("cuda", "*", "ptx@3.9.0", false);
+        check("ptx", "*", "ptx@3.9.0", true);
         check("ptx", "*", "cuda@3.9.0:sm_80", false);
-        check("cuda", "<3.9", "ptx@3.9.0", false);
+        check("ptx", "<3.9", "ptx@3.9.0", false);
         check("cuda:sm_80", "*", "cuda@3.9.0:sm_80", true);
         check("cuda:sm_80", "*", "cuda@3.9.0", false);
         check("cuda:sm_80", "*", "cuda@3.9.0+pr-1234:sm_80", true);

@@ -172,12 +172,7 @@ impl Opener<'_> {
             EngineId::Recorded => Arc::new(Recorded::default()),
             EngineId::Inductor { torch, by } => return self.inductors(*torch, *by),
             EngineId::Cuda { toolchain, target } => return self.cuda(id, toolchain, *target),
-            EngineId::Ptx { .. } => {
-                // It is the assembly that counts; what the assembler makes of it is what `cuda@…:sm_80` keeps.
-                let offline = self.offline || self.by_default;
-                let compiler = compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
-                Arc::new(Ptx::new(compiler))
-            }
+            EngineId::Ptx { .. } => self.ptx(id)?,
             EngineId::Jit { version } => jit(*version, self.jobs, self.corpus)?,
             EngineId::Ttir { toolchain, stage } => self.ttir(toolchain, *stage)?,
             EngineId::Interpret {
@@ -220,6 +215,13 @@ impl Opener<'_> {
             self.stop,
         )?;
         Ok(Arc::new(Ttir::new(compiler, stage)))
+    }
+
+    /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it.
+    fn ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
+        let offline = self.offline || self.by_default;
+        let compiler = compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
+        Ok(Arc::new(Ptx::new(compiler)))
     }
 
     /// A compiler with a GPU, or with records.

@@ -55,6 +55,19 @@ impl Ptx {
     }
 }
 
+impl Ptx {
+    /// Executes what a compiler made of a case, the kernels' PTX as it stands there.
+    ///
+    /// # Errors
+    /// Cerith failed, not the program.
+    pub fn execute(case: &Case, compiled: Compiled) -> Result<Outcome, Failure> {
+        match Ready::new(compiled, Arc::default())? {
+            Ok(ready) => ready.launch(case),
+            Err(complaint) => Ok(Outcome::Unsupported(complaint)),
+        }
+    }
+}
+
 impl Engine for Ptx {
     fn id(&self) -> &EngineId {
         &self.id
@@ -69,12 +82,8 @@ impl Engine for Ptx {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,
         };
-        match kernels(&job.compiled)? {
-            Ok(kernels) => Ok(Preparation::Ready(Box::new(Ready {
-                kernels,
-                compiled: job.compiled,
-                stopped: Arc::clone(&self.stopped),
-            }))),
+        match Ready::new(job.compiled, Arc::clone(&self.stopped))? {
+            Ok(ready) => Ok(Preparation::Ready(Box::new(ready))),
             Err(complaint) => Ok(Preparation::Ended(Outcome::Unsupported(complaint))),
         }
     }
@@ -124,6 +133,16 @@ struct Ready {
     kernels: Vec<Kernel>,
     compiled: Compiled,
     stopped: Arc<AtomicBool>,
+}
+
+impl Ready {
+    fn new(compiled: Compiled, stopped: Arc<AtomicBool>) -> Result<Result<Self, Box<Complaint>>, Failure> {
+        Ok(kernels(&compiled)?.map(|kernels| Self {
+            kernels,
+            compiled,
+            stopped,
+        }))
+    }
 }
 
 impl Prepared for Ready {

@@ -8,6 +8,7 @@
 //! | [`mlir`] | a module of Triton's IR | it is refused with a message and a place, or becomes IR that verifies and runs |
 //! | [`recording`] | a part file, or a data archive | the same; what is collected is a corpus without errors |
 //! | [`event_stream`] | a stream of events | the same; every printer takes what is read |
+//! | [`ptx`] | a PTX text | it is refused with a place, or its kernels do the same in two launches, within their limits |
 //!
 //! [`seeds`] makes inputs to begin with.
 //!
@@ -25,6 +26,7 @@ pub mod bundle;
 pub mod case;
 pub mod event_stream;
 pub mod mlir;
+pub mod ptx;
 pub mod recording;
 pub mod seeds;
 

@@ -20,7 +20,7 @@ use flate2::write::ZlibEncoder;
 use crate::{bundle, recording};
 
 /// The targets that need no Triton.
-pub const TARGETS: [&str; 10] = [
+pub const TARGETS: [&str; 11] = [
     "bundle",
     "case_broken",
     "case_file",
@@ -30,6 +30,7 @@ pub const TARGETS: [&str; 10] = [
     "interp_program",
     "memory_views",
     "mlir",
+    "ptx_text",
     "recording",
 ];
 
@@ -105,8 +106,17 @@ pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
             .collect(),
         "recording" => recordings(corpus),
         "event_stream" => streams(corpus),
+        "ptx_text" => ptx(),
         _ => return None,
     })
+}
+
+/// PTX with what Triton's has.
+fn ptx() -> Vec<Seed> {
+    let named = crate::ptx::SEEDS.iter().enumerate();
+    named
+        .map(|(nth, text)| (format!("seed-{nth}.ptx"), text.as_bytes().to_vec()))
+        .collect()
 }
 
 /// The files of the corpus with this ending, except those that are too large.

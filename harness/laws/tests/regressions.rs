@@ -7,7 +7,7 @@ use std::thread;
 
 use cerith_gen::Tried;
 use cerith_laws::seeds::{Seed, TARGETS, dictionary, seeds};
-use cerith_laws::{broken, bundle, case, event_stream, mlir, recording};
+use cerith_laws::{broken, bundle, case, event_stream, mlir, ptx, recording};
 
 /// Bytes of all regressions of a target together.
 const MOST: usize = 1 << 18;
@@ -24,6 +24,7 @@ fn law(target: &str) -> Option<fn(&[u8]) -> Tried> {
         "case_reference" => case::check,
         "event_stream" => event_stream::check,
         "mlir" => mlir::check,
+        "ptx_text" => ptx::check,
         "recording" => recording::check,
         _ => return None,
     })

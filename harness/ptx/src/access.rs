@@ -1,6 +1,7 @@
 //! Loads, stores, atomics and asynchronous copies of the lanes of a warp. Left out: where addresses lead ([`crate::machine`]).
 
-use cerith_memory::ByteState;
+use cerith_memory::{ByteState, Fault, ORIGIN};
+use smallvec::SmallVec;
 
 use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Stop, Target};
@@ -125,6 +126,13 @@ impl Machine<'_> {
             let bytes = &mut buffer[..all];
             let target = Self::address(warp, &access.address, lane, all)
                 .and_then(|_| self.locate(warp, &access.address, lane, all))
+                .or_else(|kind| {
+                    if access.whole_word {
+                        part_of_word(kind)
+                    } else {
+                        Err(kind)
+                    }
+                })
                 .map_err(|kind| self.trap(warp, lane, kind))?;
             if !self.read(warp, lane, target, bytes, false) {
                 known &= !(1 << lane);
@@ -148,6 +156,7 @@ impl Machine<'_> {
         let known = registers
             .iter()
             .fold(u32::MAX, |known, &register| known & warp.known[register as usize]);
+        let mut places = Places::default();
         for lane in lanes_of(lanes) {
             let bytes = &mut buffer[..all];
             for (&register, element) in registers.iter().zip(bytes.chunks_exact_mut(each)) {
@@ -155,8 +164,15 @@ impl Machine<'_> {
                 element.copy_from_slice(&value[..each]);
             }
             let done = Self::address(warp, &access.address, lane, all)
-                .and_then(|_| self.locate(warp, &access.address, lane, all))
-                .and_then(|target| self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false));
+                .and_then(|at| Ok((at, self.locate(warp, &access.address, lane, all)?)))
+                .and_then(|(at, target)| {
+                    // Memory of a lane's own is no other lane's.
+                    if matches!(target, Target::Private(_)) || places.is_first(at) {
+                        self.write(warp, lane, target, bytes, known >> lane & 1 == 1, false)
+                    } else {
+                        Ok(())
+                    }
+                });
             done.map_err(|kind| self.trap(warp, lane, kind))?;
         }
         Ok(())
@@ -172,6 +188,7 @@ impl Machine<'_> {
             let mut buffer = [0; 8];
             let target = Self::address(warp, &atomic.address, lane, bytes)
                 .and_then(|_| self.locate(warp, &atomic.address, lane, bytes))
+                .or_else(part_of_word)
                 .map_err(|kind| self.trap(warp, lane, kind))?;
             let was_known = self.read(warp, lane, target, &mut buffer[..bytes], true);
             if !was_known {
@@ -324,6 +341,41 @@ impl Machine<'_> {
             *to = *from;
         }
         u64::from_le_bytes(bytes)
+    }
+}
+
+/// Where an access of a whole word leads that begins in a storage and goes on behind it. LLVM makes atomics of 16 bits of
+/// atomics of the aligned word around them, which leave the other half as it is. A storage begins at a multiple of 512, so the
+/// word is nobody else's.
+fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
+    match kind {
+        TrapKind::OutOfBounds {
+            address,
+            bytes: 4,
+            fault: Fault::Straddles { .. },
+        } => Ok(Target::Arena(address.wrapping_sub(ORIGIN) as usize)),
+        other => Err(other),
+    }
+}
+
+/// The addresses of a store, lane by lane. Where several lanes store to one place, PTX leaves open which of them is seen in the
+/// end; on an H200 it is the one with the lowest number.
+#[derive(Default)]
+struct Places {
+    seen: SmallVec<[u64; LANES]>,
+    most: u64,
+}
+
+impl Places {
+    /// Whether no lane before stored to an address.
+    fn is_first(&mut self, at: u64) -> bool {
+        // As a rule, addresses ascend.
+        let first = self.seen.is_empty() || at > self.most || !self.seen.contains(&at);
+        self.most = self.most.max(at);
+        if first {
+            self.seen.push(at);
+        }
+        first
     }
 }
 

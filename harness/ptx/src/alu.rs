@@ -65,6 +65,8 @@ pub(crate) trait Int: Copy {
     fn of(bits: u64) -> Self;
     /// As a register has it.
     fn bits(self) -> u64;
+    /// As a wider register has it: with the sign of a signed number.
+    fn extended(self) -> u64;
     /// As a number.
     fn wide(self) -> i128;
     /// The low bits of a number.
@@ -85,6 +87,10 @@ macro_rules! int {
             #[inline(always)]
             fn bits(self) -> u64 {
                 u64::from(self as $raw)
+            }
+            #[inline(always)]
+            fn extended(self) -> u64 {
+                i128::from(self) as u64
             }
             #[inline(always)]
             fn wide(self) -> i128 {

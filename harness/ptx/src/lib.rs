@@ -1,4 +1,69 @@
 //! PTX, executed without a GPU.
+//!
+//! [`parse`] reads a module, [`Kernel::new`] decodes one of its kernels, and [`Kernel::launch`] executes it on a
+//! [`Memory`](cerith_memory::Memory). How a launch ends is a [`LaunchOutcome`]; what a GPU does not show is a [`Finding`]: races
+//! in shared memory, copies that were not waited for, registers that nothing was written to.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use cerith_memory::{Memory, Storages};
+//! use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, parse};
+//!
+//! let text = "
+//!     .version 8.0
+//!     .target sm_80
+//!     .address_size 64
+//!     .visible .entry count(.param .u64 out)
+//!     {
+//!         .reg .b32 %r<2>;
+//!         .reg .b64 %rd<4>;
+//!         ld.param.u64 %rd0, [out];
+//!         mov.u32 %r0, %tid.x;
+//!         mul.wide.u32 %rd1, %r0, 4;
+//!         add.u64 %rd2, %rd0, %rd1;
+//!         st.global.u32 [%rd2], %r0;
+//!         ret;
+//!     }";
+//! let kernel = Kernel::new(&Arc::new(parse(text).unwrap()), "count").unwrap();
+//!
+//! let mut storages = Storages::new();
+//! let out = storages.add("out", 4 * 32).unwrap();
+//! let mut memory = Memory::new(&storages, Vec::new());
+//! let parameters = memory.address(out).to_le_bytes();
+//! let launch = |threads| Launch {
+//!     grid: [1, 1, 1],
+//!     threads: [threads, 1, 1],
+//!     shared: 0,
+//!     parameters: &parameters,
+//!     scratch: 0,
+//! };
+//! let outcome = kernel.launch(&launch(32), &mut memory, &Config::default());
+//! assert!(matches!(outcome, LaunchOutcome::Finished(_)));
+//! assert_eq!(memory.bytes(out)[4 * 31], 31);
+//!
+//! // One thread too many writes behind the storage.
+//! let LaunchOutcome::Trapped(trap) = kernel.launch(&launch(33), &mut memory, &Config::default()) else {
+//!     panic!("it traps")
+//! };
+//! assert_eq!(trap.kind.code(), "out-of-bounds");
+//! assert_eq!(trap.thread.thread, 32);
+//! assert_eq!(trap.at.unwrap().place.line, 13);
+//! ```
+//!
+//! What is known are the instructions that Triton emits for `sm_80` (`tests/golden/opcodes.txt`), with their neighbours where those
+//! cost nothing. Everything else is refused by [`Kernel::new`], with the line. Integers, `.rn` and its like, and conversions are
+//! bit for bit what PTX defines. Approximate functions are rounded correctly or nearly so. Threads of a warp go in step, warps of
+//! a block take turns, blocks run one after the other: one of the orders that a GPU may take.
+//!
+//! Left out: `sm_90` and later (wgmma, TMA, clusters), textures, what an assembler does below the PTX.
+//!
+//! Invariants: no IO; knows no engine; no panic on any input; a launch ends within the limits of its [`Config`].
+#![warn(missing_docs)]
+#![allow(
+    clippy::inline_always,
+    reason = "an instruction's function must become part of the loop over the lanes, at every level"
+)]
 
 mod access;
 mod alu;
@@ -18,7 +83,7 @@ mod outcome;
 mod parse;
 mod shared;
 mod sum;
-pub mod syntax;
+mod syntax;
 mod warp;
 
 pub use launch::{Config, Launch};
@@ -27,6 +92,10 @@ pub use outcome::{
     At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
+pub use syntax::{
+    Base, Function, Initial, Instruction, Kind, MaskOf, Module, Named, Operand, Place, Role, Source, Space,
+    Special, SyntaxError, Type, Variable,
+};
 
 /// The most findings of a launch.
 pub const MOST_FINDINGS: usize = 16;

@@ -436,7 +436,7 @@ impl<'m> Linker<'m> {
             } else {
                 let at = self.private.next_multiple_of(u64::from(variable.align.max(1)));
                 self.private = at.saturating_add(size);
-                LOCAL_WINDOW + at
+                at
             };
             addresses.push(address);
         }
@@ -539,7 +539,7 @@ impl<'m> Linker<'m> {
             return None;
         };
         let variable = self.variable(named).filter(|of| of.space == Space::Param)?;
-        let at = self.address_of(named)?.checked_sub(LOCAL_WINDOW)?;
+        let at = self.address_of(named)?;
         Some((u32::try_from(at).ok()?, u32::try_from(variable.size?).ok()?))
     }
 
@@ -575,11 +575,7 @@ impl<'m> Linker<'m> {
             return None;
         }
         let callee = self.module.functions.get(number as usize)?;
-        let places: Vec<u32> = self
-            .own_places(number)
-            .iter()
-            .map(|at| at.saturating_sub(LOCAL_WINDOW) as u32)
-            .collect();
+        let places: Vec<u32> = self.own_places(number).iter().map(|&at| at as u32).collect();
         self.wanted.push(number);
         let by_role = |role: Role| {
             callee

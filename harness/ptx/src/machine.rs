@@ -170,10 +170,9 @@ impl Machine<'_> {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
             }
-            Place::Private if at < PARAMETER_WINDOW => self.in_private(at.wrapping_sub(LOCAL_WINDOW), bytes),
-            Place::Private | Place::Parameters => {
-                self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
-            }
+            // So has one in a thread's own.
+            Place::Private => self.in_private(u64::from(at as u32), bytes),
+            Place::Parameters => self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes),
             Place::Generic => self.generic(at, bytes),
         }
     }

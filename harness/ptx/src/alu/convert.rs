@@ -101,13 +101,14 @@ pub(crate) fn unary(how: Conversion) -> Option<Unary> {
     }
 }
 
+/// A register may be wider than the type: what is signed fills it with its sign.
 fn between_ints(from: Type, to: Type, saturate: bool) -> Option<Unary> {
     if saturate {
         return with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| {
-            T::low(S::of(a).wide().clamp(T::RANGE.0, T::RANGE.1)).bits()
+            T::low(S::of(a).wide().clamp(T::RANGE.0, T::RANGE.1)).extended()
         }))));
     }
-    with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| (S::of(a) as T).bits()))))
+    with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| (S::of(a) as T).extended()))))
 }
 
 fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
@@ -155,7 +156,7 @@ fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
         };
     }
     // Beyond 2^127 it is as far out of range as there.
-    T::low((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).bits()
+    T::low((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).extended()
 }
 
 fn to_int(how: Conversion) -> Option<Unary> {
@@ -217,10 +218,23 @@ fn between_floats(how: Conversion) -> Option<Unary> {
         (Kind::Float, 64, None) => {
             with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widened(S::read(a)))))
         }
+        (Kind::Float, 32, None) if how.from.kind == Kind::Brain && !how.flush => {
+            Some(|a, out| each1(a, out, |a| a << 16 & 0xffff_0000))
+        }
         (Kind::Float, 32, None) if how.from.bits == 16 => {
             with_source!(how.from, false, S => Some(|a, out| each1(a, out, |a| out32::<false>(S::read(a) as f32))))
         }
         (Kind::Float, 32, Some(round)) if how.from.bits == 64 => narrowed_single(round, how.flush),
+        (Kind::Float, 16, Some(Round::Nearest)) if how.from.bits == 64 && !how.flush => Some(|a, out| {
+            each1(a, out, |a| {
+                let value = f64::from_bits(a);
+                if value.is_nan() {
+                    narrowed_nan(a, 16, 10)
+                } else {
+                    to_f16(value)
+                }
+            });
+        }),
         (Kind::Float, 16, Some(Round::Nearest)) => {
             with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16(S::read(a)))))
         }
@@ -265,13 +279,27 @@ fn to_bf16_down(value: f64) -> u64 {
     numeric::encode(DType::BF16, value, Rounding::TowardZero)
 }
 
+/// A NaN of an `f64` in a type of so many bits, so many of them behind the leading one: what fits of its payload, made quiet.
+/// (A NaN of an `f32` becomes the one that has all bits set.)
+#[inline(always)]
+fn narrowed_nan(bits: u64, width: u32, digits: u32) -> u64 {
+    let sign = bits >> 63 << (width - 1);
+    let exponent = ((1u64 << (width - 1 - digits)) - 1) << digits;
+    let payload = bits >> (52 - digits) & ((1 << digits) - 1);
+    sign | exponent | payload | 1 << (digits - 1)
+}
+
 fn narrowed_single(round: Round, flush: bool) -> Option<Unary> {
     macro_rules! with {
         ($flush:literal, $narrow:expr) => {
             |a, out| {
                 each1(a, out, |a| {
                     let narrow: fn(f64) -> f32 = $narrow;
-                    out32::<$flush>(narrow(f64::from_bits(a)))
+                    let value = f64::from_bits(a);
+                    if value.is_nan() {
+                        return narrowed_nan(a, 32, 23);
+                    }
+                    out32::<$flush>(narrow(value))
                 })
             }
         };

@@ -372,7 +372,16 @@ pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
         ("neg", 32, true) => |a, out| each1(a, out, |a| out32::<true>(-in32::<true>(a))),
         ("abs", 32, true) => |a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).abs())),
         ("neg", 64, false) => |a, out| each1(a, out, |a| a ^ 1 << 63),
-        ("abs", 64, false) => |a, out| each1(a, out, |a| a & !(1 << 63)),
+        // A NaN keeps its sign here.
+        ("abs", 64, false) => |a, out| {
+            each1(a, out, |a| {
+                if f64::from_bits(a).is_nan() {
+                    a
+                } else {
+                    a & !(1 << 63)
+                }
+            });
+        },
         _ => return None,
     })
 }

@@ -1,5 +1,5 @@
-//! Whole numbers. Everything wraps. The quotient of a division by zero has all bits set and the remainder is the dividend,
-//! as on the GPU; the PTX ISA leaves both open.
+//! Whole numbers. Everything wraps. Quotient and remainder of a division by zero have all bits set, as on an H200; the PTX ISA
+//! leaves both open.
 
 use super::{Int, is_int, with_int};
 use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, each1, each2, each3, test2};
@@ -44,7 +44,7 @@ pub(crate) fn binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
             if T::of(b) == 0 { T::of(u64::MAX).bits() } else { T::of(a).wrapping_div(T::of(b)).bits() }
         }))),
         "rem" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            if T::of(b) == 0 { T::of(a).bits() } else { T::of(a).wrapping_rem(T::of(b)).bits() }
+            if T::of(b) == 0 { T::of(u64::MAX).bits() } else { T::of(a).wrapping_rem(T::of(b)).bits() }
         }))),
         _ => None,
     }

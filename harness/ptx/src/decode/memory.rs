@@ -82,6 +82,7 @@ fn access(
     let (first, second) = (operands.first()?, operands.get(1)?);
     let (value, place) = if load { (first, second) } else { (second, first) };
     let hinted = words.take("L2::cache_hint");
+    let whole_word = words.take("relaxed");
     words.drop_hints();
     words.drop_order();
     let space = words.space();
@@ -109,14 +110,13 @@ fn access(
         bytes: ty.bytes() as u8,
         count,
         signed: ty.kind == Kind::Signed,
+        whole_word,
         registers,
     })
 }
 
 /// What an atomic does.
 fn update(name: &str, ty: Type) -> Option<Update> {
-    let float = |bits: u64| f32::from_bits(bits as u32);
-    let _ = float;
     if is_int(ty) {
         return Some(match (name, ty.kind == Kind::Signed, ty.bits) {
             ("exch", ..) => |_, b, _| b,
@@ -278,18 +278,19 @@ fn copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) ->
     }))
 }
 
-/// `cvta`: between an address in a space and one anywhere. Addresses of threads' own memory and of the device's are the same
-/// in both; those of shared memory are counted from its beginning.
+/// `cvta`: between an address in a space and one anywhere. Addresses of the device's memory are the same in both; those of
+/// shared memory and of a thread's own are counted from its beginning.
 fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let back = words.take("to");
     let space = words.space();
     let ty = words.ty()?;
     let [to, a] = operands else { return None };
     let (to, a) = (linker.target(to)?, linker.source(a, ty)?);
-    if space != Space::Shared {
-        return Some(Op::Move { to, a });
-    }
-    let window = crate::link::SHARED_WINDOW;
+    let window = match space {
+        Space::Shared => crate::link::SHARED_WINDOW,
+        Space::Local => crate::link::LOCAL_WINDOW,
+        _ => return Some(Op::Move { to, a }),
+    };
     let b = linker.constant(if back { window.wrapping_neg() } else { window });
     let f = crate::alu::integer::binary(
         "add",

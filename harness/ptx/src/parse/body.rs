@@ -125,14 +125,14 @@ impl<'t> Parser<'t> {
     }
 
     /// A label as an operand.
-    pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Read<Operand> {
+    pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Operand {
         let number = self.used.len() as u32;
         self.used.push(Used {
             name,
             scope: self.scopes.current(),
             place,
         });
-        Ok(Operand::Label(number))
+        Operand::Label(number)
     }
 
     fn resolve_labels(&mut self) -> Read<()> {

@@ -3,7 +3,7 @@
 use super::scope::Entry;
 use super::{Parser, Read};
 use crate::lex::Token;
-use crate::syntax::{Base, MaskOf, Named, Operand, Special};
+use crate::syntax::{Base, MaskOf, Named, Operand, Place, Special};
 
 /// How deep lists and vectors may be in each other.
 const DEPTH: u32 = 3;
@@ -55,8 +55,9 @@ impl<'t> Parser<'t> {
             Token::Double(bits) => self.advance().map(|_| Operand::Double(bits)),
             Token::Name("_") => self.advance().map(|_| Operand::Nothing),
             Token::Name(name) => {
+                let place = self.place;
                 self.advance()?;
-                self.named_operand(name)
+                self.named_operand(name, place)
             }
             _ => self.expected("an operand"),
         }
@@ -74,7 +75,7 @@ impl<'t> Parser<'t> {
         Ok(all)
     }
 
-    fn named_operand(&mut self, name: &'t str) -> Read<Operand> {
+    fn named_operand(&mut self, name: &'t str, place: Place) -> Read<Operand> {
         match self.scopes.find(name) {
             Some(Entry::Register(number)) => return Ok(Operand::Register(number)),
             Some(Entry::Predicate(number)) => {
@@ -93,14 +94,13 @@ impl<'t> Parser<'t> {
             return Ok(Operand::Int(32));
         }
         if let Some(name) = name.strip_prefix('%') {
-            return self.special(name);
+            return self.special(name, place);
         }
         // It may stand further on.
-        let place = self.place;
-        self.label_used(name, place)
+        Ok(self.label_used(name, place))
     }
 
-    fn special(&mut self, name: &str) -> Read<Operand> {
+    fn special(&mut self, name: &str, place: Place) -> Read<Operand> {
         let axis = match self.token {
             Token::Dot("x") => Some(0),
             Token::Dot("y") => Some(1),
@@ -130,7 +130,10 @@ impl<'t> Parser<'t> {
             ("nsmid" | "cluster_nctarank", None) => Special::One,
             ("dynamic_smem_size", None) => Special::DynamicShared,
             ("total_smem_size", None) => Special::TotalShared,
-            _ => return self.error(format!("`%{name}` is not declared")),
+            _ => {
+                self.place = place;
+                return self.error(format!("`%{name}` is not declared"));
+            }
         };
         if axis.is_some() {
             self.advance()?;

@@ -1,0 +1,422 @@
+"""One instruction at a time, for a GPU to say what it does: how `golden/instructions.jsonl` comes about.
+
+    python instructions.py make kernels.jsonl               anywhere: the instructions and their operands
+    python3 instructions.py run kernels.jsonl golden.jsonl  where the GPU is: any Python, nothing else
+
+Every instruction of `golden/opcodes.txt` (what Triton 3.9.0 and 3.2.0 emit for sm_80) is put into `golden/kernel.ptx`, which
+gives it operands of its type, one for each of 64 threads, and stores up to four results of each. The first line of the file has
+the operands; every other line is an instruction: its body, the names of its operands, how many results there are, and the
+results.
+"""
+
+import ctypes
+import json
+import random
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE.parents[2] / "snapshots/tile/h200-3.9.0.txt"
+THREADS = 64
+SIZES = {"8": "h", "16": "h", "32": "r", "64": "d"}
+UNARY = {"neg", "abs", "not", "popc", "clz", "brev", "bfind", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "mov"}
+BINARY = {"add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "copysign"}
+TERNARY = {"fma", "mad", "sad", "bfe", "prmt", "shf"}
+COUNTED = {"popc", "clz", "bfind"}
+
+
+def operand_table():
+    """Operands by type and by place: from the table of whole operations, edge cases first."""
+    rows = {}
+    for line in TABLE.read_text().splitlines():
+        words = line.split(" ")
+        if words[0] == "operands":
+            rows[words[1], words[2]] = [int(word, 16) for word in words[3:]]
+    names = {
+        "b8": "u8", "s8": "i8", "u8": "u8", "b16": "u16", "u16": "u16", "s16": "i16", "b32": "u32", "u32": "u32",
+        "s32": "i32", "b64": "u64", "u64": "u64", "s64": "i64", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64",
+    }  # fmt: skip
+    sets = {}
+    for name, of in names.items():
+        # The operands of unary operations begin with the edges of the dtype.
+        edges = rows[of, "one"]
+        sets[f"{name}/a"] = (edges[:32] + rows[of, "a"])[:THREADS]
+        sets[f"{name}/b"] = (rows[of, "b"][:24] + edges[8:32] + rows[of, "b"][24:])[:THREADS]
+        sets[f"{name}/c"] = (rows[of, "c"][:40] + edges)[:THREADS]
+        # Comparisons need equal operands.
+        for at in range(3, THREADS, 8):
+            sets[f"{name}/b"][at] = sets[f"{name}/a"][at]
+    for name in ("f16", "bf16"):
+        for place in "abc":
+            low = sets[f"{name}/{place}"]
+            sets[f"{name}x2/{place}"] = [one | two << 16 for one, two in zip(low, low[7:] + low[:7], strict=True)]
+    sets["tf32/a"] = sets["f32/a"]
+    dice = random.Random(19)
+    sets["small/b"] = [dice.randrange(72) for _ in range(THREADS)]
+    sets["small/c"] = [dice.randrange(72) for _ in range(THREADS)]
+    for name, bits in (("b8", 8), ("b32", 32), ("b64", 64)):
+        sets[f"any-{name}"] = [dice.getrandbits(bits) for _ in range(THREADS)]
+    # Matrices: four registers for each lane of a warp are made of these.
+    for name, make in MATRICES.items():
+        for place in "abc":
+            sets[f"{name}/{place}"] = [make(dice, place) for _ in range(THREADS)]
+    return sets
+
+
+def f32(dice, spread):
+    return dice.getrandbits(1) << 31 | (127 + dice.randrange(-spread, spread + 1)) << 23 | dice.getrandbits(23)
+
+
+def f16(dice, spread):
+    return dice.getrandbits(1) << 15 | (15 + dice.randrange(-spread, spread + 1)) << 10 | dice.getrandbits(10)
+
+
+def bf16(dice, spread):
+    return f32(dice, spread) >> 16
+
+
+def f64(dice):
+    return dice.getrandbits(1) << 63 | (1023 + dice.randrange(-3, 4)) << 52 | dice.getrandbits(52)
+
+
+MATRICES = {
+    "matrix-f16": lambda dice, place: f32(dice, 5) if place == "c" else f16(dice, 4) | f16(dice, 4) << 16,
+    "matrix-f16-wide": lambda dice, place: f32(dice, 20) if place == "c" else f16(dice, 14) | f16(dice, 14) << 16,
+    "matrix-f16-f16": lambda dice, _place: f16(dice, 3) | f16(dice, 3) << 16,
+    "matrix-bf16": lambda dice, place: f32(dice, 5) if place == "c" else bf16(dice, 4) | bf16(dice, 4) << 16,
+    "matrix-bf16-wide": lambda dice, place: f32(dice, 90) if place == "c" else bf16(dice, 60) | bf16(dice, 60) << 16,
+    "matrix-tf32": lambda dice, place: f32(dice, 5 if place == "c" else 4),
+    "matrix-tf32-wide": lambda dice, place: f32(dice, 90 if place == "c" else 60),
+    "matrix-s8": lambda dice, _place: dice.getrandbits(32),
+    "matrix-f64": lambda dice, _place: f64(dice),
+}
+
+
+def size(kind):
+    """Which registers hold a type."""
+    if kind.endswith("x2") or kind == "tf32":
+        return "r"
+    return SIZES[kind.lstrip("abcdefghijklmnopqrstuvwxyz")]
+
+
+def types(words):
+    known = [word for word in words if word.rstrip("x2").lstrip("bfust").isdigit() or word in ("pred", "f16x2", "bf16x2", "tf32")]
+    return [word for word in known if word in ("pred", "tf32") or word.replace("x2", "").lstrip("bfust") in SIZES]
+
+
+def widened(kind, register="0"):
+    """Puts a result into `%d0`."""
+    return {"h": f"cvt.u64.u16 %d0, %h{register};", "r": f"cvt.u64.u32 %d0, %r{register};", "d": ""}[kind]
+
+
+def result(kind):
+    return f"%{kind}0"
+
+
+def arithmetic(name, words, kinds):
+    """An instruction from registers to registers: its body and operands."""
+    kind = kinds[0]
+    held = size(kind)
+    sets = [f"{kind}/a", f"{kind}/b", f"{kind}/c"]
+    opcode = ".".join([name, *words])
+    if name == "cvt":
+        to, source = kinds
+        if to.endswith("x2"):
+            return f"{opcode} %r0, %ra, %rb; {widened('r')}", ["f32/a", "f32/b", "f32/c"]
+        return (
+            f"{opcode} {result(size(to))}, %{size(source)}a; {widened(size(to))}",
+            [f"{source}/a", "any-b64", "any-b64"],
+        )
+    if name in UNARY:
+        out = "r" if name in COUNTED else held
+        return f"{opcode} {result(out)}, %{held}a; {widened(out)}", sets
+    if name in BINARY:
+        out = {"h": "r", "r": "d"}[held] if "wide" in words else held
+        second = "r" if name in ("shl", "shr") else held
+        if name in ("shl", "shr"):
+            sets[1] = "small/b"
+        return f"{opcode} {result(out)}, %{held}a, %{second}b; {widened(out)}", sets
+    if name in TERNARY:
+        out = {"h": "r", "r": "d"}[held] if "wide" in words else held
+        b, c = held, out if "wide" in words else held
+        if name == "bfe":
+            b, c, sets = "r", "r", [sets[0], "small/b", "small/c"]
+        if name == "shf":
+            sets[2] = "small/c"
+        if "wide" in words:
+            sets[2] = {"r": "b32/c", "d": "b64/c"}[out]
+        return f"{opcode} {result(out)}, %{held}a, %{b}b, %{c}c; {widened(out)}", sets
+    return None
+
+
+def flags(count):
+    """Puts predicates into `%d0`."""
+    parts = [f"selp.b64 %d{at + 4}, {1 << at}, 0, %p{at}; or.b64 %d0, %d0, %d{at + 4};" for at in range(count)]
+    return " ".join(parts)
+
+
+def special(name, words, kinds):
+    """Everything else that computes."""
+    opcode = ".".join([name, *words])
+    odd = "and.b32 %r8, %ra, 1; setp.eq.b32 %q0, %r8, 1; and.b32 %r9, %rb, 1; setp.eq.b32 %q1, %r9, 1; "
+    if name == "setp":
+        held = size(kinds[0])
+        to = "%p0|%p1" if kinds[0].endswith("x2") else "%p0"
+        sets = [f"{kinds[0]}/a", f"{kinds[0]}/b", "any-b64"]
+        return f"{opcode} {to}, %{held}a, %{held}b; {flags(2 if '|' in to else 1)}", sets
+    if name == "set":
+        return f"{opcode} %r0, %ra, %rb; {widened('r')}", ["f16x2/a", "f16x2/b", "any-b64"]
+    if name == "testp":
+        return f"{opcode} %p0, %{size(kinds[0])}a; {flags(1)}", [f"{kinds[0]}/a", "any-b64", "any-b64"]
+    if name == "selp":
+        held = size(kinds[0])
+        return f"{odd}{opcode} {result(held)}, %{held}a, %{held}b, %q0; {widened(held)}", ["any-b64", "any-b64", "any-b64"]
+    if kinds == ["pred"]:
+        second = "" if name in ("not", "mov") else ", %q1"
+        return f"{odd}{opcode} %p0, %q0{second}; {flags(1)}", ["any-b64", "any-b32", "any-b64"]
+    if name == "lop3":
+        tables = (0x96, 0xE8, 0x1B, 0xFE)
+        body = " ".join(f"{opcode} %r{at}, %ra, %rb, %rc, {table}; cvt.u64.u32 %d{at}, %r{at};" for at, table in enumerate(tables))
+        return body, ["any-b32", "b32/b", "b32/c"]
+    if name in ("addc", "subc", "madc") or "cc" in words:
+        return carried(name, words, opcode), ["b32/a", "b32/b", "any-b32"]
+    if name == "cvta":
+        space = words[0]
+        if space == "local":
+            return (
+                "mov.u64 %d4, room; st.local.b32 [%d4+4], %ra; cvta.local.u64 %d5, %d4; ld.b32 %r0, [%d5+4]; cvt.u64.u32 %d0, %r0;",
+                ["any-b32", "any-b32", "any-b32"],
+            )
+        return f"{opcode} %d4, %pa; ld.b64 %d0, [%d4];", ["any-b64", "any-b64", "any-b64"]
+    if name == "createpolicy":
+        return f"{opcode} %policy, 1.0; ld.global.L2::cache_hint.b64 %d0, [%pa], %policy;", ["any-b64"] * 3
+    return None
+
+
+def carried(name, words, opcode):
+    """A sum of 64 bits in two parts, or a product."""
+    base = {"addc": "add", "subc": "sub", "madc": "mad"}.get(name, name)
+    third = ", %rc" if base == "mad" else ""
+    low = f"{base}{'.lo' if base == 'mad' else ''}.cc.u32 %r0, %ra, %rb{third};"
+    this = f"{opcode} %r1, %rb, %rc{third};"
+    last = f"{base if base != 'mad' else 'add'}c.u32 %r2, %rc, %ra;"
+    if name == base:
+        this = f"{opcode} %r1, %ra, %rb{third};"
+        low = "mov.b32 %r0, 0;"
+    gives = "cc" in words
+    tail = last if gives else "mov.b32 %r2, 0;"
+    return f"{low} {this} {tail} mov.b64 %d0, {{%r0, %r1}}; cvt.u64.u32 %d1, %r2;"
+
+
+def warp(name, words, _kinds):
+    """Instructions in which lanes meet."""
+    opcode = ".".join([name, *words])
+    if name == "shfl":
+        clamp = {"up": 0}.get(words[1], 31)
+        lines = []
+        for at, (by, mask) in enumerate([("1", clamp), ("5", clamp), ("%r8", clamp), ("3", clamp | 0x1800)]):
+            lines.append(f"{opcode} %r{at}|%p{at}, %ra, {by}, {mask}, -1;")
+            lines.append(f"selp.b32 %r{at + 4}, 1, 0, %p{at}; mov.b64 %d{at}, {{%r{at}, %r{at + 4}}};")
+        return "and.b32 %r8, %rb, 31; " + " ".join(lines), ["any-b32"] * 3
+    if name == "vote":
+        return f"and.b32 %r8, %ra, 1; setp.eq.b32 %q0, %r8, 1; {opcode} %r0, %q0, -1; cvt.u64.u32 %d0, %r0;", ["any-b32"] * 3
+    if name == "redux":
+        return f"{opcode} %r0, %ra, -1; cvt.u64.u32 %d0, %r0;", ["b32/a"] * 3
+    if opcode == "bar.sync":
+        body = "st.shared.b32 [%at], %ra; bar.sync 0; xor.b32 %r8, %r0, 512; mov.u32 %r9, buffer; add.u32 %r9, %r9, %r8; "
+        return body + "ld.shared.b32 %r1, [%r9]; cvt.u64.u32 %d0, %r1;", ["any-b32"] * 3
+    if opcode == "bar.warp.sync":
+        return "bar.warp.sync -1; mov.b64 %d0, %da;", ["any-b64"] * 3
+    return None
+
+
+def memory(name, words, kinds):
+    """Loads, stores, atomics."""
+    opcode = ".".join([name, *words])
+    if name == "cp":
+        if "commit_group" in words or "wait_group" in words:
+            opcode = "cp.async.ca.shared.global"
+        size_of = 16 if "cg" in words else 8
+        where = "%pa" if size_of == 8 else "%d4"
+        body = "and.b64 %d4, %pa, -16; " if size_of == 16 else ""
+        body += f"{opcode} [%at], [{where}], {size_of}; cp.async.commit_group; cp.async.wait_group 0; ld.shared.b64 %d0, [%at];"
+        return body, ["any-b64"] * 3
+    if name in ("atom", "red"):
+        return atomic(name, words, kinds, opcode)
+    if name not in ("ld", "st"):
+        return None
+    kind = kinds[0]
+    held = size(kind)
+    count = next((int(word[1]) for word in words if word in ("v2", "v4")), 1)
+    hint = ", %policy" if "L2::cache_hint" in words else ""
+    policy = "createpolicy.fractional.L2::evict_first.b64 %policy, 1.0; " if hint else ""
+    space = next((word for word in words if word in ("global", "shared", "shared::cta", "local", "param")), "generic")
+    if space == "param":
+        place = "[pa]" if name == "ld" else None
+    else:
+        place = {"global": "[%d8]", "shared": "[%at]", "shared::cta": "[%at]", "local": "[room]", "generic": "[%d8]"}[space]
+    if place is None:
+        # The parameters of a call, which has no other way to be seen.
+        return None
+    aligned = "and.b64 %d8, %pa, -16; "
+    fill = "st.shared.v2.b64 [%at], {%da, %db}; st.local.v2.b64 [room], {%da, %db}; "
+    names = [f"%{held}{at}" for at in range(count)]
+    listed = names[0] if count == 1 else "{" + ", ".join(names) + "}"
+    if name == "ld":
+        widen = [{"h": f"cvt.u64.u16 %d{at}, %h{at};", "r": f"cvt.u64.u32 %d{at}, %r{at};", "d": ""}[held] for at in range(count)]
+        body = f"{aligned}{fill}{policy}{opcode} {listed}, {place}{hint}; {' '.join(widen)}"
+        return (body if space != "param" else f"{opcode} {listed}, {place}; mov.b64 %d0, 0;"), ["any-b64"] * 3
+    # What is stored is read again; to the device's memory, at a place of each thread's own.
+    sources = [f"%{held}{'abca'[at]}" for at in range(count)]
+    listed = sources[0] if count == 1 else "{" + ", ".join(sources) + "}"
+    back = {"[%d8]": "ld.global.v2.b64 {%d0, %d1}, [%po];", "[%at]": "ld.shared.v2.b64 {%d0, %d1}, [%at];"}
+    back["[room]"] = "ld.local.v2.b64 {%d0, %d1}, [room];"
+    zero = "st.global.v2.b64 [%po], {%dc, %dc}; " if place == "[%d8]" else ""
+    body = f"mov.b64 %d8, %po; {zero}{fill}{policy}{opcode} {place}, {listed}{hint}; {back[place]}"
+    return body, ["any-b64"] * 3
+
+
+def atomic(name, words, kinds, opcode):
+    kind = kinds[0]
+    held = size(kind)
+    shared = "shared" in words
+    place = "[%at]" if shared else "[%po]"
+    store = "st.shared.b64" if shared else "st.global.b64"
+    load = "ld.shared.b64" if shared else "ld.global.b64"
+    operands = f"%{held}b, %{held}c" if "cas" in words else f"%{held}b"
+    sets = [f"{kind}/a", f"{kind}/b", f"{kind}/c"]
+    if "cas" in words:
+        # Half of them hold what is compared with.
+        sets[1] = f"{kind}/b"
+    fetched = f"%{held}0, " if name == "atom" else ""
+    widen = {"h": "cvt.u64.u16 %d0, %h0;", "r": "cvt.u64.u32 %d0, %r0;", "d": ""}[held] if name == "atom" else ""
+    if held == "d" and name == "atom":
+        fetched, widen = "%d0, ", ""
+    return f"{store} {place}, %da; {opcode} {fetched}{place}, {operands}; {widen} {load} %d1, {place};", sets
+
+
+def matrix(name, words, _kinds):
+    """Products: the registers of a lane are made of its operands and of those of other lanes."""
+    opcode = ".".join([name, *words])
+    if name == "ldmatrix":
+        count = next(int(word[1]) for word in words if word in ("x1", "x2", "x4"))
+        names = ", ".join(f"%r{at}" for at in range(count))
+        pairs = " ".join(f"cvt.u64.u32 %d{at}, %r{at};" for at in range(count))
+        return f"st.shared.v2.b64 [%at], {{%da, %db}}; bar.sync 0; {opcode} {{{names}}}, [%at]; {pairs}", ["any-b64"] * 3
+    if name != "mma":
+        return None
+    spread = "".join(
+        f"shfl.sync.bfly.b32 %r{8 + at}, %ra, {at * 5}, 31, -1; shfl.sync.bfly.b32 %r{12 + at}, %rb, {at * 3}, 31, -1; "
+        f"shfl.sync.bfly.b32 %r{16 + at}, %rc, {at * 7}, 31, -1; "
+        for at in range(4)
+    )
+    kinds = {
+        "f32.f16.f16.f32": ("matrix-f16", 4, 2, 4),
+        "f16.f16.f16.f16": ("matrix-f16-f16", 4, 2, 2),
+        "f32.bf16.bf16.f32": ("matrix-bf16", 4, 2, 4),
+        "f32.tf32.tf32.f32": ("matrix-tf32", 4, 2, 4),
+        "s32.s8.s8.s32": ("matrix-s8", 4, 2, 4),
+    }
+    for tail, (sets, a, b, c) in kinds.items():
+        if opcode.endswith(tail):
+            of = lambda first, count: "{" + ", ".join(f"%r{first + at}" for at in range(count)) + "}"
+            out = " ".join(f"cvt.u64.u32 %d{at}, %r{at};" for at in range(c))
+            return f"{spread}{opcode} {of(0, c)}, {of(8, a)}, {of(12, b)}, {of(16, c)}; {out}", [f"{sets}/{place}" for place in "abc"]
+    return f"{opcode} {{%d0, %d1}}, {{%da}}, {{%db}}, {{%dc, %da}};", [f"matrix-f64/{place}" for place in "abc"]
+
+
+def kernels():
+    for line in (HERE / "golden/opcodes.txt").read_text().splitlines():
+        name, *words = line.split(".")
+        kinds = types(words)
+        for make in (matrix, warp, memory, special, arithmetic):
+            if (kinds or make in (warp, memory)) and (made := make(name, words, kinds)):
+                body, sets = made
+                yield line, body, sets
+                if name == "mma" and f"{sets[0][:-2]}-wide" in MATRICES:
+                    yield line, body, [f"{one[:-2]}-wide{one[-2:]}" for one in sets]
+                break
+        else:
+            print(f"{line}: not tried", file=sys.stderr)
+
+
+def make(path):
+    sets = operand_table()
+    with Path(path).open("w") as file:
+        file.write(json.dumps({"operands": {name: [f"{value:x}" for value in values] for name, values in sets.items()}}) + "\n")
+        for opcode, body, names in kernels():
+            file.write(json.dumps({"opcode": opcode, "body": body, "operands": names}) + "\n")
+
+
+class Gpu:
+    """The driver, as far as it is needed."""
+
+    def __init__(self):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.call("cuInit", 0)
+        device = ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        name = ctypes.create_string_buffer(100)
+        self.call("cuDeviceGetName", name, 100, device)
+        self.name = name.value.decode()
+        context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.buffers = []
+        for count in (1, 1, 1, 4):
+            pointer = ctypes.c_uint64()
+            self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(count * THREADS * 8 + 64))
+            self.buffers.append(pointer)
+
+    def call(self, name, *arguments):
+        error = getattr(self.cuda, name)(*arguments)
+        if error:
+            text = ctypes.c_char_p()
+            self.cuda.cuGetErrorName(error, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {text.value.decode() if text.value else error}")
+
+    def run(self, ptx, operands):
+        log = ctypes.create_string_buffer(4096)
+        options = (ctypes.c_int * 2)(5, 6)
+        values = (ctypes.c_void_p * 2)(ctypes.cast(log, ctypes.c_void_p), 4096)
+        module = ctypes.c_void_p()
+        error = self.cuda.cuModuleLoadDataEx(ctypes.byref(module), ptx.encode() + b"\0", 2, options, values)
+        if error:
+            raise RuntimeError(log.value.decode().strip())
+        function = ctypes.c_void_p()
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"one")
+        for buffer, values in zip(self.buffers, operands, strict=False):
+            data = (ctypes.c_uint64 * THREADS)(*values)
+            self.call("cuMemcpyHtoD_v2", buffer, data, ctypes.c_size_t(THREADS * 8))
+        self.call("cuMemsetD8_v2", self.buffers[3], 0, ctypes.c_size_t(THREADS * 32))
+        arguments = (ctypes.c_void_p * 4)(*[ctypes.cast(ctypes.byref(buffer), ctypes.c_void_p) for buffer in self.buffers])
+        self.call("cuLaunchKernel", function, 1, 1, 1, THREADS, 1, 1, 0, None, arguments, None)
+        self.call("cuCtxSynchronize")
+        out = (ctypes.c_uint64 * (4 * THREADS))()
+        self.call("cuMemcpyDtoH_v2", out, self.buffers[3], ctypes.c_size_t(THREADS * 32))
+        self.call("cuModuleUnload", module)
+        return list(out)
+
+
+def run(path, to):
+    template = (HERE / "golden/kernel.ptx").read_text()
+    gpu = Gpu()
+    with Path(path).open() as file, Path(to).open("w") as out:
+        head = json.loads(next(file))
+        sets = {name: [int(value, 16) for value in values] for name, values in head["operands"].items()}
+        head["gpu"] = gpu.name
+        out.write(json.dumps(head) + "\n")
+        for line in file:
+            one = json.loads(line)
+            try:
+                results = gpu.run(template.replace("// BODY", one["body"]), [sets[name] for name in one["operands"]])
+            except RuntimeError as error:
+                print(f"{one['opcode']}: {error}", file=sys.stderr)
+                continue
+            used = max((at % 4 + 1 for at, value in enumerate(results) if value), default=1)
+            one["results"] = [[f"{value:x}" for value in results[at::4]] for at in range(used)]
+            out.write(json.dumps(one) + "\n")
+
+
+if __name__ == "__main__":
+    {"make": make, "run": run}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,407 @@
+//! Small programs whose results are worked out by hand: control flow, calls, barriers, what lanes exchange, traps.
+
+use std::sync::Arc;
+
+use cerith_memory::{Memory, StorageId, Storages};
+use cerith_ptx::{Config, FindingKind, Kernel, Launch, LaunchOutcome, TrapKind, parse};
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+/// Launches the only kernel of a module with one storage of so many words; the outcome and the words.
+fn launched(text: &str, words: usize, threads: u32, config: &Config<'_>) -> (LaunchOutcome, Vec<u32>) {
+    let module = Arc::new(parse(&format!("{HEAD}{text}")).expect("PTX"));
+    let kernel = Kernel::new(&module, "k").expect("a kernel");
+    let mut storages = Storages::new();
+    let out = storages.add("out", words as u64 * 4).expect("it fits");
+    storages.write(out, 0, &vec![0; words * 4]);
+    let mut memory = Memory::new(&storages, Vec::new());
+    let parameters = memory.address(StorageId(0)).to_le_bytes();
+    let launch = Launch {
+        grid: [1; 3],
+        threads: [threads, 1, 1],
+        shared: 256,
+        parameters: &parameters,
+        scratch: 0,
+    };
+    let outcome = kernel.launch(&launch, &mut memory, config);
+    let words = memory.bytes(out).as_chunks::<4>().0;
+    (
+        outcome,
+        words.iter().map(|&word| u32::from_le_bytes(word)).collect(),
+    )
+}
+
+/// A kernel whose body leaves `%result` of each thread in its word.
+fn kernel(declarations: &str, body: &str) -> String {
+    format!(
+        "{declarations}
+        .extern .shared .align 16 .b8 dynamic[];
+        .visible .entry k(.param .u64 out) {{
+            .reg .pred %p<4>;
+            .reg .b32 %r<8>, %result, %own, %at;
+            .reg .b64 %d<4>, %out;
+            ld.param.u64 %out, [out];
+            mov.u32 %own, %tid.x;
+            mul.wide.u32 %d0, %own, 4;
+            add.u64 %out, %out, %d0;
+            mov.u32 %at, dynamic;
+            shl.b32 %r0, %own, 2;
+            add.u32 %at, %at, %r0;
+            {body}
+            st.global.u32 [%out], %result;
+            ret;
+        }}"
+    )
+}
+
+fn results(declarations: &str, body: &str, threads: u32) -> Vec<u32> {
+    let text = kernel(declarations, body);
+    let (outcome, words) = launched(&text, threads as usize, threads, &Config::default());
+    match outcome {
+        LaunchOutcome::Finished(finished) => {
+            assert_eq!(finished.findings, Vec::new());
+            words
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn trap(declarations: &str, body: &str, threads: u32) -> TrapKind {
+    let text = kernel(declarations, body);
+    match launched(&text, threads as usize, threads, &Config::default()).0 {
+        LaunchOutcome::Trapped(trap) => trap.kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn findings(body: &str, threads: u32) -> Vec<FindingKind> {
+    let text = kernel("", body);
+    match launched(&text, threads as usize, threads, &Config::default()).0 {
+        LaunchOutcome::Finished(finished) => finished.findings.iter().map(|finding| finding.kind).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn lanes_that_part_meet_again() {
+    // Each thread counts down from its number; then all of a warp are there for the shuffle.
+    let body = "
+            mov.u32 %r1, %own;
+            mov.u32 %result, 0;
+        again:
+            setp.eq.u32 %p0, %r1, 0;
+            @%p0 bra done;
+            add.u32 %result, %result, %r1;
+            sub.u32 %r1, %r1, 1;
+            bra again;
+        done:
+            shfl.sync.bfly.b32 %result, %result, 1, 31, -1;";
+    let expected: Vec<u32> = (0..64u32)
+        .map(|tid| tid ^ 1)
+        .map(|tid| tid * (tid + 1) / 2)
+        .collect();
+    assert_eq!(results("", body, 64), expected);
+}
+
+#[test]
+fn a_call_takes_and_gives_and_calls_on() {
+    let declarations = "
+        .func (.param .b32 back) twice(.param .b32 x) {
+            .reg .b32 %r<2>;
+            ld.param.b32 %r0, [x];
+            add.u32 %r1, %r0, %r0;
+            st.param.b32 [back], %r1;
+            ret;
+        }
+        .func (.param .b32 back) odd(.param .b32 x) {
+            .reg .b32 %r<3>;
+            .reg .pred %p<1>;
+            ld.param.b32 %r0, [x];
+            setp.gt.u32 %p0, %r0, 3;
+            @%p0 ret;
+            {
+                .param .b32 a;
+                .param .b32 b;
+                st.param.b32 [a], %r0;
+                call.uni (b), twice, (a);
+                ld.param.b32 %r1, [b];
+            }
+            add.u32 %r2, %r1, 1;
+            st.param.b32 [back], %r2;
+            ret;
+        }";
+    let body = "
+            {
+                .param .b32 a;
+                .param .b32 b;
+                st.param.b32 [b], 77;
+                and.b32 %r1, %own, 3;
+                st.param.b32 [a], %r1;
+                call (b), odd, (a);
+                ld.param.b32 %result, [b];
+            }";
+    let expected: Vec<u32> = (0..32u32).map(|tid| (tid & 3) * 2 + 1).collect();
+    assert_eq!(results(declarations, body, 32), expected);
+}
+
+#[test]
+fn a_function_that_may_call_itself_is_not_supported() {
+    let text = format!(
+        "{HEAD}.func f() {{ call.uni f; ret; }}
+         .visible .entry k() {{ call.uni f; ret; }}"
+    );
+    let module = Arc::new(parse(&text).expect("PTX"));
+    let error = Kernel::new(&module, "k").expect_err("recursion");
+    assert_eq!(error.to_string(), "line 4: `call.uni` is not supported");
+}
+
+#[test]
+fn warps_exchange_behind_a_barrier() {
+    let body = "
+            st.shared.u32 [%at], %own;
+            bar.sync 0;
+            xor.b32 %r1, %r0, 128;
+            mov.u32 %r2, dynamic;
+            add.u32 %r2, %r2, %r1;
+            ld.shared.u32 %result, [%r2];";
+    let expected: Vec<u32> = (0..64u32).map(|tid| tid ^ 32).collect();
+    assert_eq!(results("", body, 64), expected);
+}
+
+#[test]
+fn a_missing_barrier_is_a_race() {
+    let body = "
+            st.shared.u32 [%at], %own;
+            xor.b32 %r1, %r0, 128;
+            mov.u32 %r2, dynamic;
+            add.u32 %r2, %r2, %r1;
+            ld.shared.u32 %result, [%r2];";
+    // The first warp reads what nobody has written yet, the second what the first wrote.
+    assert_eq!(
+        findings(body, 64),
+        [
+            FindingKind::WriteAfterRead,
+            FindingKind::ReadAfterWrite,
+            FindingKind::Uninitialised
+        ]
+    );
+    // The same value from both is no race, nor is what a barrier of these two warps parts.
+    let same = "
+            mov.u32 %r1, dynamic;
+            mov.u32 %result, 5;
+            st.shared.u32 [%r1], %result;";
+    assert_eq!(findings(same, 64), []);
+    let named = "
+            st.shared.u32 [%at], %own;
+            bar.sync 3, 64;
+            xor.b32 %r1, %r0, 128;
+            mov.u32 %r2, dynamic;
+            add.u32 %r2, %r2, %r1;
+            ld.shared.u32 %result, [%r2];";
+    assert_eq!(findings(named, 64), []);
+}
+
+#[test]
+fn a_copy_lands_when_it_is_waited_for() {
+    let copy = "
+            st.global.u32 [%out], %own;
+            cp.async.ca.shared.global [%at], [%out], 4;
+            cp.async.commit_group;";
+    let waited =
+        format!("{copy} cp.async.wait_group 0; ld.shared.u32 %result, [%at]; add.u32 %result, %result, 1;");
+    let expected: Vec<u32> = (1..=32).collect();
+    assert_eq!(results("", &waited, 32), expected);
+    let early = format!("{copy} cp.async.wait_group 1; ld.shared.u32 %result, [%at];");
+    assert_eq!(findings(&early, 32), [FindingKind::InFlight]);
+    // Fewer bytes are read than are written: the rest is zeros.
+    let short = "
+            mov.u32 %r1, 0x01020304;
+            st.global.u32 [%out], %r1;
+            mov.u32 %r2, 2;
+            cp.async.ca.shared.global [%at], [%out], 4, %r2;
+            cp.async.wait_all;
+            ld.shared.u32 %result, [%at];";
+    assert_eq!(results("", short, 32), [0x0304; 32]);
+}
+
+#[test]
+fn what_nothing_was_written_to_is_found_where_it_counts() {
+    assert_eq!(
+        findings("add.u32 %result, %r3, 1;", 32),
+        [FindingKind::Uninitialised]
+    );
+    // No bit of it is in the result.
+    assert_eq!(findings("and.b32 %result, %r3, 0;", 32), []);
+    assert_eq!(
+        findings("ld.shared.u32 %result, [%at];", 32),
+        [FindingKind::Uninitialised]
+    );
+}
+
+#[test]
+fn threads_that_cannot_go_on_are_trapped() {
+    let some =
+        "setp.lt.u32 %p0, %own, 5; @%p0 bra here; bra there; here: bar.sync 0; there: mov.u32 %result, 0;";
+    assert!(matches!(
+        trap("", some, 32),
+        TrapKind::DivergentBarrier {
+            came: 0x1f,
+            running: u32::MAX
+        }
+    ));
+    let apart = "setp.lt.u32 %p0, %own, 32; @%p0 bra here; bar.sync 1; bra there; here: bar.sync 2; there: mov.u32 %result, 0;";
+    assert_eq!(trap("", apart, 64), TrapKind::Deadlock);
+    let inactive = "setp.lt.u32 %p0, %own, 5; @%p0 shfl.sync.bfly.b32 %result, %own, 1, 31, -1;";
+    assert!(matches!(
+        trap("", inactive, 32),
+        TrapKind::Inactive { came: 0x1f, .. }
+    ));
+    assert_eq!(trap("", "trap; mov.u32 %result, 0;", 32), TrapKind::Trap);
+    assert!(matches!(
+        trap("", "add.u64 %d1, %out, 2; ld.global.u32 %result, [%d1];", 32),
+        TrapKind::Misaligned { align: 4, .. }
+    ));
+    assert!(matches!(
+        trap("", "ld.global.u32 %result, [%out+4];", 32),
+        TrapKind::OutOfBounds { .. }
+    ));
+    assert!(matches!(
+        trap("", "mov.u32 %r1, 256; ld.shared.u32 %result, [%r1];", 32),
+        TrapKind::OutsideOf {
+            offset: 256,
+            size: 256,
+            ..
+        }
+    ));
+    assert_eq!(
+        trap("", "st.param.u32 [out], %own; mov.u32 %result, 0;", 32),
+        TrapKind::ReadOnly {
+            what: "the parameters"
+        }
+    );
+}
+
+#[test]
+fn asserts_and_prints_are_told() {
+    let declarations = r#"
+        .extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+        .extern .func (.param .b32 x) vprintf(.param .b64 a, .param .b64 b);
+        .global .align 1 .b8 message[4] = {110, 111, 33, 0};
+        .global .align 1 .b8 format[16] = {37, 100, 32, 37, 53, 46, 50, 102, 32, 37, 108, 108, 120, 10, 0};"#;
+    let assert = "{
+            .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+            mov.b64 %d1, message;
+            st.param.b64 [a], %d1; st.param.b64 [b], %d1; st.param.b32 [c], 7; st.param.b64 [d], %d1; st.param.b64 [e], 1;
+            call.uni __assertfail, (a, b, c, d, e);
+        }";
+    assert_eq!(
+        trap(declarations, assert, 32),
+        TrapKind::Assert {
+            message: "no!".to_owned(),
+            file: "no!".to_owned(),
+            line: 7
+        }
+    );
+    let print = "
+            .local .align 8 .b8 room[24];
+            setp.gt.u32 %p0, %own, 1;
+            @%p0 bra quiet;
+            st.local.u32 [room], %own;
+            mov.b64 %d1, 0d3FF8000000000000;
+            st.local.b64 [room+8], %d1;
+            st.local.b64 [room+16], 0x1ffffffff;
+            mov.b64 %d2, room;
+            cvta.local.u64 %d2, %d2;
+            {
+                .param .b64 a; .param .b64 b; .param .b32 x;
+                mov.b64 %d1, format;
+                st.param.b64 [a], %d1; st.param.b64 [b], %d2;
+                call.uni (x), vprintf, (a, b);
+            }
+        quiet:
+            mov.u32 %result, 0;";
+    match launched(&kernel(declarations, print), 32, 32, &Config::default()).0 {
+        LaunchOutcome::Finished(finished) => {
+            assert_eq!(finished.prints, ["0  1.50 1ffffffff", "1  1.50 1ffffffff"]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn limits_end_a_launch() {
+    let endless = kernel("", "again: bra again;");
+    let config = Config {
+        fuel: 10_000,
+        ..Config::default()
+    };
+    match launched(&endless, 32, 32, &config).0 {
+        LaunchOutcome::Exhausted(exhausted) => {
+            assert_eq!(
+                exhausted.to_string(),
+                "the limit of 10000 instructions of warps was reached"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    let large = Config {
+        memory_limit: 1000,
+        ..Config::default()
+    };
+    assert!(matches!(
+        launched(&endless, 32, 32, &large).0,
+        LaunchOutcome::Exhausted(_)
+    ));
+}
+
+#[test]
+fn the_texts_of_traps_and_findings_name_both_lines() {
+    let text = kernel(
+        "",
+        "
+            .loc 1 17 3
+            st.shared.u32 [%at], %own;
+            xor.b32 %r1, %r0, 128;
+            mov.u32 %r2, dynamic;
+            add.u32 %r2, %r2, %r1;
+            .loc 1 18 3
+            ld.shared.u32 %result, [%r2];",
+    );
+    match launched(&text, 64, 64, &Config::default()).0 {
+        LaunchOutcome::Finished(finished) => {
+            let said: Vec<String> = finished.findings.iter().map(ToString::to_string).collect();
+            insta::assert_snapshot!(said.join("\n"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_no_ptx_is_refused_with_its_place() {
+    let check = |text: &str, expected: &str| {
+        let error = parse(text).expect_err(text);
+        assert_eq!(error.to_string(), expected, "{text}");
+    };
+    check("add", "1:1: a directive is expected here, not `add`");
+    check(
+        ".version 8.0\n.visible .entry k(",
+        "2:19: `.param` is expected here, not the end",
+    );
+    check(
+        ".entry k() {\n  mov.u32 %r1, 0;\n}",
+        "2:11: `%r1` is not declared",
+    );
+    check(
+        ".entry k() {\n  bra nowhere;\n}",
+        "2:7: `nowhere` is not declared",
+    );
+    check(
+        ".entry k() {\n  .reg .b32 %r<9999999>;\n}",
+        "2:24: a function has at most 262144 registers here",
+    );
+    check(
+        ".global .b8 x[4] = {1, y};",
+        "1:24: a number (addresses as first contents are not known here) is expected here, not `y`",
+    );
+    check(".address_size 32\n", "2:1: only addresses of 64 bits are known");
+}
