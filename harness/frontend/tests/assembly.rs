@@ -3,6 +3,8 @@
 #[macro_use]
 mod common;
 
+use std::fmt::Write as _;
+
 use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
@@ -87,7 +89,7 @@ fn what_is_not_known_is_named() {
         ("add.u32 $0, $1, $2;", "=r,=r,r"),
         ("add.u32 $0, $1, 1;", "=r,n"),
     ] {
-        text += &format!("{asm}  {constraints}\n    {}\n", of(asm, constraints));
+        let _ = writeln!(text, "{asm}  {constraints}\n    {}", of(asm, constraints));
     }
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../snapshots/frontend");

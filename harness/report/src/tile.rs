@@ -271,12 +271,14 @@ mod tests {
         };
         let mut text = String::new();
         for tile in tiles(&exhibit, "reference", "other") {
-            text += &format!("{}\n", tile.heading());
+            text.push_str(&tile.heading());
+            text.push('\n');
             for row in &tile.rows {
                 text.extend(row.iter().map(|cell| cell.letter()));
                 text.push('\n');
             }
-            text += &format!("{}\n", tile.legend());
+            text.push_str(&tile.legend());
+            text.push('\n');
         }
         text
     }

@@ -39,7 +39,7 @@ impl Runner<'_, '_> {
                 None if &**module == "math" => math(name, &arguments, span),
                 None if limits::is_class(module, name) => limits::limits(module, name, &arguments, span),
                 None if &**module == "packaging.version" => version(name, &arguments, span),
-                None if &**module == "tl" => return self.of_language(name, arguments, span),
+                None if &**module == "tl" => return self.of_language(name, &arguments, span),
                 None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
             Plain::Bound(text, method) => {
@@ -58,7 +58,7 @@ impl Runner<'_, '_> {
             Plain::Traced(Value::Method(receiver, asked)) => {
                 let mut arguments = arguments;
                 arguments.positional.insert(0, Plain::from_value(receiver));
-                self.asked(asked, arguments, span)
+                self.asked(asked, &arguments, span)
             }
             Plain::Decorator(decorator) => {
                 Ok(decorator::applied(decorator, arguments.positional.first(), span))
@@ -107,7 +107,7 @@ impl Runner<'_, '_> {
     }
 
     /// Calls a function of `tl` that plain Python calls: what takes a value out of a constexpr, or finds a dtype.
-    fn of_language(&mut self, name: &str, arguments: Arguments, span: Span) -> Traced<Plain> {
+    fn of_language(&mut self, name: &str, arguments: &Arguments, span: Span) -> Traced<Plain> {
         match (name, arguments.positional.as_slice()) {
             ("_unwrap_if_constexpr" | "_constexpr_to_value", [value]) => Ok(match value {
                 Plain::Constexpr(inner) => Plain::from_value(inner),
@@ -122,7 +122,7 @@ impl Runner<'_, '_> {
     }
 
     /// Calls a builtin whose arguments and result are known.
-    fn asked(&mut self, asked: &'static Builtin, arguments: Arguments, span: Span) -> Traced<Plain> {
+    fn asked(&mut self, asked: &'static Builtin, arguments: &Arguments, span: Span) -> Traced<Plain> {
         let rules = self.lo.rules;
         let known = |value: &Plain| match kernel_value(rules, value) {
             Some(value @ Value::Constant(_)) => Some(value),

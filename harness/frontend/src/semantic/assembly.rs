@@ -86,7 +86,7 @@ pub(crate) fn assemble(
             };
             match *place {
                 Place::Register(bits) => {
-                    let word = machine.placed(word, bits)?;
+                    let word = machine.placed(&word, bits)?;
                     registers.push((bits, Some(word)));
                 }
                 Place::Number if word.known.is_some() => {
@@ -103,7 +103,7 @@ pub(crate) fn assemble(
                     let Some(&bits) = outputs.get(nth) else {
                         return Err(mismatch(&machine));
                     };
-                    let word = machine.placed(word, bits)?;
+                    let word = machine.placed(&word, bits)?;
                     if let Some(register) = registers.get_mut(nth) {
                         register.1 = Some(word);
                     }
@@ -247,12 +247,11 @@ impl Machine<'_> {
     fn loaded(&mut self, argument: &Argument, elements: &[ValueId], pack: usize) -> Traced<Vec<Word>> {
         let mut words = Vec::with_capacity(pack);
         for place in 0..pack {
-            let value = match elements.get(place) {
-                Some(&value) => self.as_bits(value)?,
-                None => {
-                    let first = elements.first().map_or(32, |&value| self.bits_of_element(value));
-                    self.operation(OpKind::Poison, &[], unsigned(first))
-                }
+            let value = if let Some(&value) = elements.get(place) {
+                self.as_bits(value)?
+            } else {
+                let first = elements.first().map_or(32, |&value| self.bits_of_element(value));
+                self.operation(OpKind::Poison, &[], unsigned(first))
             };
             let bits = self.bits_of_element(value);
             // A number that is known is the same in every element.
@@ -285,11 +284,11 @@ impl Machine<'_> {
     }
 
     /// An argument in the register of its constraint. What is above a narrow one is zero, as the compiler makes it.
-    fn placed(&mut self, word: Word, bits: u32) -> Traced<Word> {
+    fn placed(&mut self, word: &Word, bits: u32) -> Traced<Word> {
         if word.bits > bits {
             return Err(self.unknown("an argument that is wider than its register"));
         }
-        self.resized(&word, bits, false)
+        self.resized(word, bits, false)
     }
 
     /// The results, by place in the pack.

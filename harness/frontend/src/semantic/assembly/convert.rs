@@ -10,7 +10,7 @@ use cerith_tile::numeric::library::{instruction, symbol};
 use super::integer::integer_dtype;
 use super::machine::Machine;
 use super::text::{Instruction, Operand};
-use super::word::{Slots, Word, unsigned};
+use super::word::{Slots, Word};
 use crate::stop::Traced;
 
 /// The float type of a name that holds one float.
@@ -198,20 +198,26 @@ impl Machine<'_> {
                 let Some((value, depends)) = self.value(operand, from)? else {
                     return Ok(None);
                 };
-                let value = self.from_integer(modes, from, to, value);
+                let value = self.integer_to_float(modes, from, to, value);
                 Ok(value.map(|value| Word::of(value, to.bits(), depends)))
             }
             (_, None, _, Some(from)) => {
                 let Some((value, depends)) = self.value(operand, from)? else {
                     return Ok(None);
                 };
-                self.from_float(modes, (to, from), value, depends)
+                Ok(self.float_to(modes, (to, from), value, depends))
             }
             _ => Ok(None),
         }
     }
 
-    fn from_integer(&mut self, modes: &[&str], from: DType, to: DType, value: ValueId) -> Option<ValueId> {
+    fn integer_to_float(
+        &mut self,
+        modes: &[&str],
+        from: DType,
+        to: DType,
+        value: ValueId,
+    ) -> Option<ValueId> {
         let [mode] = modes else { return None };
         if *mode == "rn" {
             return Some(self.convert(value, from, to, Rounding::NearestEven));
@@ -233,16 +239,16 @@ impl Machine<'_> {
         Some(self.library(symbol, &[value]))
     }
 
-    fn from_float(
+    fn float_to(
         &mut self,
         modes: &[&str],
         (to, from): (&str, DType),
         value: ValueId,
         depends: Slots,
-    ) -> Traced<Option<Word>> {
+    ) -> Option<Word> {
         if let Some(dtype) = integer_dtype(to) {
             let [mode @ ("rni" | "rzi" | "rmi" | "rpi"), flushes @ ..] = modes else {
-                return Ok(None);
+                return None;
             };
             let symbol = match (from, flushes) {
                 (DType::F32, []) => instruction(&format!("cvt.{mode}.{to}.f32")),
@@ -253,7 +259,7 @@ impl Machine<'_> {
                         DType::U32 => "uint",
                         DType::I64 => "ll",
                         DType::U64 => "ull",
-                        _ => return Ok(None),
+                        _ => return None,
                     };
                     let way = match *mode {
                         "rni" => "rn",
@@ -265,14 +271,12 @@ impl Machine<'_> {
                 }
                 _ => None,
             };
-            return Ok(symbol.map(|symbol| {
+            return symbol.map(|symbol| {
                 let value = self.library(symbol, &[value]);
                 Word::of(value, symbol.result.bits(), depends)
-            }));
+            });
         }
-        let Some(dtype) = float_dtype(to) else {
-            return Ok(None);
-        };
+        let dtype = float_dtype(to)?;
         let value = match modes {
             [mode @ ("rni" | "rzi" | "rmi" | "rpi")] if dtype == from && from == DType::F32 => {
                 let op = match *mode {
@@ -286,10 +290,10 @@ impl Machine<'_> {
             [] if dtype.bits() > from.bits() => self.convert(value, from, dtype, Rounding::NearestEven),
             [mode] if dtype.bits() < from.bits() => match narrowing(mode) {
                 Some(rounding) => self.convert(value, from, dtype, rounding),
-                None => return Ok(None),
+                None => return None,
             },
-            _ => return Ok(None),
+            _ => return None,
         };
-        Ok(Some(Word::of(value, unsigned(dtype.bits()).bits(), depends)))
+        Some(Word::of(value, dtype.bits(), depends))
     }
 }

@@ -25,13 +25,26 @@ fn float_type(name: &str) -> Option<(DType, usize)> {
     })
 }
 
+/// How close an instruction is to the exact result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Closeness {
+    /// Rounded once.
+    #[default]
+    Rounded,
+    /// `.full`
+    Full,
+    /// `.approx`
+    Approximate,
+}
+
 /// What stands between an instruction's name and its type.
 #[derive(Clone, Copy, Debug, Default)]
 struct Modifiers<'n> {
     rounding: Option<&'n str>,
-    approximate: bool,
-    full: bool,
+    closeness: Closeness,
+    /// `.ftz`
     flushes: bool,
+    /// `.NaN`
     nan: bool,
 }
 
@@ -41,8 +54,8 @@ impl<'n> Modifiers<'n> {
         for &name in names {
             match name {
                 "rn" | "rz" | "rm" | "rp" if modifiers.rounding.is_none() => modifiers.rounding = Some(name),
-                "approx" => modifiers.approximate = true,
-                "full" => modifiers.full = true,
+                "approx" => modifiers.closeness = Closeness::Approximate,
+                "full" => modifiers.closeness = Closeness::Full,
                 "ftz" => modifiers.flushes = true,
                 "NaN" => modifiers.nan = true,
                 _ => return None,
@@ -52,19 +65,27 @@ impl<'n> Modifiers<'n> {
     }
 
     /// Only what every sum has: a rounding and flushing.
-    const fn is_plain(self) -> bool {
-        !self.approximate && !self.full && !self.nan
+    fn is_plain(self) -> bool {
+        self.closeness == Closeness::Rounded && !self.nan
+    }
+}
+
+/// What the library calls a rounding.
+const fn way(rounding: Option<&str>) -> &'static str {
+    match rounding {
+        Some(rounding) => match rounding.as_bytes() {
+            b"rz" => "rz",
+            b"rm" => "rd",
+            b"rp" => "ru",
+            _ => "rn",
+        },
+        None => "rn",
     }
 }
 
 /// The function of the library that is an operation of `f32` with `.ftz`.
 fn flushing(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'static Symbol> {
-    let way = match rounding {
-        None | Some("rn") => "rn",
-        Some("rz") => "rz",
-        Some("rm") => "rd",
-        _ => "ru",
-    };
+    let way = way(rounding);
     symbol(&format!("{stem}_{way}"), [DType::F32; 3].get(..operands)?)
 }
 
@@ -97,7 +118,7 @@ impl Machine<'_> {
         }
         let mut words = Vec::with_capacity(count);
         for (values, from) in lanes {
-            match self.float_lane(stem, modifiers, dtype, &values)? {
+            match self.float_lane(stem, modifiers, dtype, &values) {
                 Some(value) => words.push(Word::of(value, dtype.bits(), from)),
                 None => return Ok(None),
             }
@@ -123,12 +144,14 @@ impl Machine<'_> {
         modifiers: Modifiers<'_>,
         dtype: DType,
         values: &[ValueId],
-    ) -> Traced<Option<ValueId>> {
-        Ok(match (stem, values) {
+    ) -> Option<ValueId> {
+        match (stem, values) {
             ("add" | "sub" | "mul" | "fma", _) if modifiers.is_plain() => {
                 self.arithmetic(stem, modifiers, dtype, values)
             }
-            ("min" | "max", &[x, y]) if modifiers.rounding.is_none() && !modifiers.approximate => {
+            ("min" | "max", &[x, y])
+                if modifiers.rounding.is_none() && modifiers.closeness == Closeness::Rounded =>
+            {
                 let op = match (stem, modifiers.nan) {
                     ("min", false) => BinaryOp::Min,
                     ("max", false) => BinaryOp::Max,
@@ -150,20 +173,15 @@ impl Machine<'_> {
             ("div" | "sqrt" | "rcp", values) if dtype == DType::F64 => {
                 let rounding = modifiers
                     .rounding
-                    .filter(|_| !modifiers.approximate && !modifiers.flushes);
+                    .filter(|_| modifiers.is_plain() && !modifiers.flushes);
                 let found = rounding.and_then(|rounding| {
-                    let way = match rounding {
-                        "rn" => "rn",
-                        "rz" => "rz",
-                        "rm" => "rd",
-                        _ => "ru",
-                    };
+                    let way = way(Some(rounding));
                     symbol(&format!("{stem}_{way}"), [DType::F64; 2].get(..values.len())?)
                 });
                 found.map(|symbol| self.library(symbol, values))
             }
             _ => None,
-        })
+        }
     }
 
     fn arithmetic(
@@ -189,12 +207,7 @@ impl Machine<'_> {
                 Some(self.library(symbol, values))
             }
             (_, Some(rounding), DType::F64) => {
-                let way = match rounding {
-                    "rn" => "rn",
-                    "rz" => "rz",
-                    "rm" => "rd",
-                    _ => "ru",
-                };
+                let way = way(Some(rounding));
                 let symbol = symbol(&format!("{stem}_{way}"), [DType::F64; 3].get(..values.len())?)?;
                 Some(self.library(symbol, values))
             }
@@ -214,7 +227,7 @@ impl Machine<'_> {
     fn single(&mut self, stem: &str, modifiers: Modifiers<'_>, values: &[ValueId]) -> Option<ValueId> {
         let dtype = DType::F32;
         if let Some(rounding) = modifiers.rounding {
-            if modifiers.approximate || !matches!(stem, "div" | "sqrt" | "rcp") {
+            if !modifiers.is_plain() || !matches!(stem, "div" | "sqrt" | "rcp") {
                 return None;
             }
             let symbol = if modifiers.flushes {
@@ -224,10 +237,10 @@ impl Machine<'_> {
             };
             return Some(self.library(symbol, values));
         }
-        if let ("div", true, &[x, y]) = (stem, modifiers.full, values) {
+        if let ("div", Closeness::Full, &[x, y]) = (stem, modifiers.closeness, values) {
             return Some(self.binary(BinaryOp::Div, x, y, dtype));
         }
-        if !modifiers.approximate {
+        if modifiers.closeness != Closeness::Approximate || modifiers.nan {
             return None;
         }
         let unary = match stem {

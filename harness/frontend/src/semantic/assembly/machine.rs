@@ -274,9 +274,10 @@ impl Machine<'_> {
         let bits = word.bits / count as u32;
         let bytes = bits as usize / 8;
         let mut parts = Vec::with_capacity(count);
-        let whole = match word.parts.len() == count {
-            true => None,
-            false => Some(self.whole(word)?),
+        let whole = if word.parts.len() == count {
+            None
+        } else {
+            Some(self.whole(word)?)
         };
         for nth in 0..count {
             let value = match (whole, word.parts.get(nth)) {

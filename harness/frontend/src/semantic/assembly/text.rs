@@ -170,20 +170,17 @@ fn several(text: &str) -> Option<Vec<Operand>> {
     let mut operands = Vec::new();
     let mut rest = text.trim();
     loop {
-        let (operand, after) = match rest.strip_prefix('{') {
-            Some(inside) => {
-                let (inside, after) = inside.split_once('}')?;
-                let parts = inside.split(',').map(|part| single(part.trim()));
-                (
-                    Operand::Several(parts.collect::<Option<_>>()?),
-                    after.trim_start(),
-                )
-            }
-            None => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                let (operand, after) = rest.split_at(end);
-                (single(operand.trim())?, after)
-            }
+        let (operand, after) = if let Some(inside) = rest.strip_prefix('{') {
+            let (inside, after) = inside.split_once('}')?;
+            let parts = inside.split(',').map(|part| single(part.trim()));
+            (
+                Operand::Several(parts.collect::<Option<_>>()?),
+                after.trim_start(),
+            )
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            let (operand, after) = rest.split_at(end);
+            (single(operand.trim())?, after)
         };
         operands.push(operand);
         match after.strip_prefix(',') {
