@@ -428,11 +428,26 @@ fn a_case_is_explained() {
                 "40 bytes, f32 [10]",
                 "##########",
                 "add_one[1](x=x, n=10, BLOCK=16)",
-                "func @add_one",
                 "finished",
             ],
             &[],
         );
+    let good = ["explain", "area/good:dtype=f32", "--engine", "reference"];
+    place.run(&[&good[..], &["--ir"]].concat()).ends(
+        0,
+        &["IR of launch 1, by the rules of Triton", "func @add_one"],
+        &[],
+    );
+    place.run(&[&good[..], &["--html"]].concat()).ends(
+        0,
+        &[
+            "<!doctype html>",
+            "<h2>area&#x2f;good:dtype=f32</h2>",
+            "<code>add_one[1](x=x, n=10, BLOCK=16)</code>",
+            "func @add_one",
+        ],
+        &[],
+    );
     place
         .run(&["explain", "area/undefined", "--engine", "reference"])
         .ends(0, &["error[out-of-bounds]", "undefined"], &[]);
