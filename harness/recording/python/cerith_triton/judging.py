@@ -54,6 +54,8 @@ class Report:
     """What Cerith says: of each failure the kernel, the elements, the values, the source line."""
     recording: str | None = None
     """The folder of the recording, where it was kept."""
+    known: dict[str, int] = field(default_factory=dict)
+    """Differences that known bugs of Triton's explain: kernel and bugs, and how many launches."""
     places: list[str] = field(default_factory=list)
     """What is wrong where, in the user's own files: `softmax.py:18: out-of-bounds`."""
 
@@ -66,6 +68,8 @@ class Report:
         self.undefined += other.undefined
         for why, count in other.unjudged.items():
             self.unjudged[why] = self.unjudged.get(why, 0) + count
+        for what, count in other.known.items():
+            self.known[what] = self.known.get(what, 0) + count
         self.failed |= other.failed
         self.places += [place for place in other.places if place not in self.places]
 
@@ -83,9 +87,16 @@ class Report:
         return f"{self.launches} {launches}, {self.distinct} distinct: {', '.join(parts)}"
 
     def reasons(self) -> list[str]:
-        """A line for each reason why something was not judged, the most frequent one first."""
-        ordered = sorted(self.unjudged.items(), key=lambda item: (-item[1], item[0]))
-        return [f"{count} not judged: {why}" for why, count in ordered]
+        """A line for each known bug in a kernel, and for each reason why something was not judged, the most
+        frequent ones first."""
+        lines = []
+        for what, counts in (
+            ("differ by a known bug of Triton's", self.known),
+            ("not judged", self.unjudged),
+        ):
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            lines += [f"{count} {what}: {why}" for why, count in ordered]
+        return lines
 
 
 class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of ours)
@@ -176,6 +187,7 @@ def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
         return False
     if kind in ("differ", "nondeterministic"):
         report.differ += 1
+        _known(report, event)
     elif kind == "undefined":
         report.undefined += 1
         if undefined:
@@ -187,6 +199,15 @@ def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
         return False
     report.failed = True
     return True
+
+
+def _known(report: Report, event: Mapping[str, Any]) -> None:
+    """Counts a difference that known bugs explain, by its kernel and these."""
+    differences = event.get("differences", [])
+    bugs = sorted({name for one in differences for name in one.get("explained", [])})
+    if bugs and all(one.get("explained") for one in differences):
+        what = f"{str(event['case']).split('/', maxsplit=1)[0]}: {', '.join(bugs)}"
+        report.known[what] = report.known.get(what, 0) + 1
 
 
 def _place(event: Mapping[str, Any]) -> str:

@@ -116,6 +116,7 @@ class Launch:
     def begin(self, grid: Any) -> None:
         """The launch has its grid, and comes next. Raises `UndefinedLaunch` in its place if it is judged
         before and has no defined meaning."""
+        __tracebackhide__ = True
         if self._settled or self._source is not None:
             return
         began = time.perf_counter()
