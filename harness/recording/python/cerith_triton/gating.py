@@ -36,6 +36,7 @@ class Settings:
     strict: bool = False
     keep: str | None = None
     preflight: bool = False
+    masked_zero: bool = False
 
 
 @final
@@ -102,7 +103,9 @@ class Gate:
         settings = self._settings
 
         def judged(place: Path) -> Report:
-            return judging.judge(place, settings.engines, settings.undefined, settings.strict)
+            return judging.judge(
+                place, settings.engines, settings.undefined, settings.strict, settings.masked_zero
+            )
 
         report = judged(recording)
         if not report.failed:
@@ -196,6 +199,7 @@ def gate(
     strict: bool = False,
     keep: str | None = None,
     preflight: bool = False,
+    masked_zero: bool = False,
 ) -> Gate: ...
 
 
@@ -206,8 +210,10 @@ def gate(function: F | None = None, **settings: Any) -> F | Gate:
     (`["interpret@3.9.0+host"]`). `filter`, `max_bytes` and `sample` are those of `record`. `undefined=True`
     lets programs through that have no defined meaning. `strict=True` does not let through what could not be
     recorded or judged. `preflight=True` judges each launch that is kept before it runs, too: one that has no
-    defined meaning raises `UndefinedLaunch` in its place, where it might crash the process. `keep` is where
-    the recording of launches that are not let through is put, in place of an older one.
+    defined meaning raises `UndefinedLaunch` in its place, where it might crash the process. With
+    `masked_zero=True`, lanes that a load masks off, without `other`, are zero, as in kernels that Triton
+    compiles for NVIDIA; the language leaves them undefined. `keep` is where the recording of launches that
+    are not let through is put, in place of an older one.
 
     Raises `Disagreement` when the block or function ends, and `CerithError` if the program `cerith` is not
     there or fails. If the block raises, that exception goes on, with Cerith's words as a note (from Python

@@ -120,9 +120,12 @@ def collect(parts: Path, out: Path, sample: str, data: bool = True) -> None:
     binary.run(arguments, [0], quiet=True)
 
 
-def judge(recording: Path, engines: Sequence[str], undefined: bool, strict: bool) -> Report:
+def judge(
+    recording: Path, engines: Sequence[str], undefined: bool, strict: bool, masked_zero: bool = False
+) -> Report:
     """Has engines run a recording. With `undefined`, a program without a defined meaning is let through; with
-    `strict`, what could not be recorded or judged is not.
+    `strict`, what could not be recorded or judged is not. With `masked_zero`, the reference reads lanes that
+    a load masks off, without `other`, as zero.
 
     Raises `CerithError` if it could not be run at all.
     """
@@ -136,19 +139,21 @@ def judge(recording: Path, engines: Sequence[str], undefined: bool, strict: bool
     for row in about.get("skipped", []):
         _count(report, f"{row.get('kernel')}: {row.get('why')}", row.get("count", 1))
     if report.distinct:
-        _run(report, engines, undefined)
+        _run(report, engines, undefined, masked_zero)
     if strict and report.unjudged:
         report.failed = True
         report.words = "\n".join([*report.words.splitlines(), *report.reasons()])
     return report
 
 
-def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
+def _run(report: Report, engines: Sequence[str], undefined: bool, masked_zero: bool) -> None:
     wanted = [engines] if isinstance(engines, str) else list(engines)
     with tempfile.TemporaryDirectory(prefix="cerith-") as out:
         arguments = ["run", "--cases", str(report.recording), "--offline", "--format", "jsonl", "--out", out]
         for engine in dict.fromkeys([*ENGINES, *wanted]):
             arguments += ["--engine", engine]
+        if masked_zero:
+            arguments += ["--masked", "zero"]
         if "PYTEST_XDIST_WORKER" in os.environ:
             arguments += ["--jobs", "1"]
         events = _events(binary.run(arguments, _FINISHED))

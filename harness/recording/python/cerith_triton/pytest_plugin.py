@@ -31,7 +31,8 @@ _REPORT = pytest.StashKey[Report]()
 
 _MARKER = (
     "cerith(engines=(), filter=(), max_bytes=None, sample='layout', undefined=False, strict=False,"
-    " preflight=False, off=False): gate the Triton launches of the test through Cerith's reference"
+    " preflight=False, masked_zero=False, off=False): gate the Triton launches of the test through Cerith's"
+    " reference"
 )
 
 _SHOWN = 10
@@ -65,6 +66,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="judge each launch before it runs: an undefined one raises, and does not crash the tests",
     )
+    group.addoption(
+        "--cerith-masked-zero",
+        action="store_true",
+        help="lanes that a load masks off, without `other`, are zero, as compiled for NVIDIA they are",
+    )
     group.addoption("--cerith-dir", metavar="DIR", help="where recordings of failed tests go (.cerith)")
     parser.addini("cerith", "gate every test", type="bool", default=False)
     parser.addini(
@@ -75,6 +81,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "cerith_strict",
         "fail tests with launches that could not be recorded or judged",
+        type="bool",
+        default=False,
+    )
+    parser.addini(
+        "cerith_masked_zero",
+        "lanes that a load masks off, without `other`, are zero",
         type="bool",
         default=False,
     )
@@ -240,6 +252,7 @@ def _gate_of(item: pytest.Item) -> Gate:
         "filter": config.getini("cerith_filter"),
         "sample": config.getini("cerith_sample"),
         "strict": config.getini("cerith_strict") or config.getoption("cerith_strict"),
+        "masked_zero": config.getini("cerith_masked_zero") or config.getoption("cerith_masked_zero"),
         "preflight": config.getini("cerith_preflight") or config.getoption("cerith_preflight"),
         "keep": str(_kept(config) / _folder_name(item.nodeid)),
     }
