@@ -43,7 +43,7 @@ pub fn preflight(part: &Path) -> Exit {
 
 fn answer(reference: &Reference, follower: &mut Follower) -> Answer {
     // A launch that cannot be made a case runs as it would without us; `cerith record` says why it is none.
-    let Ok(Some(folder)) = follower.next() else {
+    let Ok(Some(folder)) = follower.latest() else {
         return Answer::default();
     };
     let Ok(corpus) = Corpus::read(&folder) else {

@@ -192,18 +192,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     }
     let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
-    let acceptances: Vec<ByReference<'_>> = benches
-        .iter()
-        .map(|seats| {
-            let record = seats.reference.and_then(|at| references.get(at));
-            let asked = panel
-                .reference
-                .as_deref()
-                .filter(|_| record.is_some())
-                .map(|reference| (reference, seats.rules.clone()));
-            ByReference::new(asked, case, record.map(|record| &record.outcome))
-        })
-        .collect();
+    let acceptances = tolerances(panel.reference.as_deref(), case, &references, &benches);
     let seated: Vec<Bench<'_>> = benches
         .iter()
         .zip(&acceptances)
@@ -287,6 +276,23 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         failed,
         spent,
     })
+}
+
+/// What each bench's reference leaves open.
+fn tolerances<'a>(
+    reference: Option<&'a Reference>,
+    case: &'a Case,
+    references: &'a [Record],
+    benches: &[Seats],
+) -> Vec<ByReference<'a>> {
+    let tolerances = benches.iter().map(|seats| {
+        let record = seats.reference.and_then(|at| references.get(at));
+        let asked = reference
+            .filter(|_| record.is_some())
+            .map(|reference| (reference, seats.rules.clone()));
+        ByReference::new(asked, case, record.map(|record| &record.outcome))
+    });
+    tolerances.collect()
 }
 
 /// Notes which known bugs explain that an engine did something else than another on its bench.

@@ -37,12 +37,12 @@ impl Follower {
         }
     }
 
-    /// The launch that was written since the last time, as a recording: the folder, which the next call removes. None where there
+    /// The launch that was written since the last time, as a recording: the folder, which another call removes. None where there
     /// is no new one, or where it is no case.
     ///
     /// # Errors
     /// The part file cannot be read, or the folder cannot be written.
-    pub fn next(&mut self) -> Result<Option<PathBuf>, CollectError> {
+    pub fn latest(&mut self) -> Result<Option<PathBuf>, CollectError> {
         self.reader.frames(&mut self.reading)?;
         let gathered = &self.reader.gathered;
         let new = gathered.found.len() > self.known;
