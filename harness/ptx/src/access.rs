@@ -17,7 +17,7 @@ impl Machine<'_> {
     /// The address of a lane, which must be a multiple of `align`.
     fn address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
-        if at % (align as u64).max(1) != 0 {
+        if !at.is_multiple_of(align as u64) {
             return Err(TrapKind::Misaligned {
                 address: at,
                 align: align as u64,

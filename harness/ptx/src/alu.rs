@@ -1,13 +1,18 @@
 //! What instructions compute: for each opcode with its types and modifiers, a function over the lanes of registers. Left out:
 //! which instruction is which ([`crate::decode`]), memory, what lanes exchange.
 //!
-//! - [`integer`]: sums, products, quotients, comparisons of whole numbers.
-//! - [`bits`]: logic, shifts, fields, counts.
-//! - [`float`]: `f32` and `f64`; [`half`]: `f16`, `bf16` and pairs of them.
-//! - [`convert`]: `cvt`.
+//! - `integer`: sums, products, quotients, comparisons of whole numbers.
+//! - `bits`: logic, shifts, fields, counts.
+//! - `float`: `f32` and `f64`. `half`: `f16`, `bf16` and pairs of them.
+//! - `convert`: `cvt`.
 //!
 //! What is exact in PTX is exact here. The instructions with `.approx` and `.full` are rounded correctly, or within an ULP of
 //! that, which is inside of the bounds that the PTX ISA gives for them; a GPU gives other last bits.
+
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    reason = "comparisons of PTX that hold for a NaN are negations of those that do not"
+)]
 
 pub(crate) mod bits;
 pub(crate) mod convert;

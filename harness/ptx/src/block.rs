@@ -2,7 +2,6 @@
 //!
 //! Left out: blocks that wait for later ones. They run out of fuel here.
 
-use crate::execute::Pause;
 use crate::lanes::{ALL, LANES, Lanes};
 use crate::link::{Kernel, Preset};
 use crate::machine::{Machine, Stop};
@@ -80,7 +79,7 @@ impl Block {
                     continue;
                 }
                 went = true;
-                machine.run(warp, TURN).map(|pause: Pause| drop(pause))?;
+                machine.run(warp, TURN)?;
             }
             if self.warps.iter().all(Warp::is_over) {
                 return Ok(());

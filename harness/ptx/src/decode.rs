@@ -18,7 +18,7 @@ struct Words<'i> {
     left: SmallVec<[&'i str; 10]>,
 }
 
-impl<'i> Words<'i> {
+impl Words<'_> {
     /// Whether a modifier is there, which is then looked at.
     fn take(&mut self, word: &str) -> bool {
         match self.left.iter().position(|&left| left == word) {
@@ -130,12 +130,11 @@ impl Linker<'_> {
     fn source(&mut self, operand: &Operand, ty: Type) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
-            Operand::Int(bits) => Some(self.constant(bits)),
             Operand::Single(bits) => Some(self.constant(bits.into())),
             Operand::Double(bits) if ty.kind == Kind::Float && ty.bits == 32 => {
                 Some(self.constant((f64::from_bits(bits) as f32).to_bits().into()))
             }
-            Operand::Double(bits) => Some(self.constant(bits)),
+            Operand::Int(bits) | Operand::Double(bits) => Some(self.constant(bits)),
             Operand::Special(special) => Some(self.special(special)),
             Operand::Symbol(named, offset) => self
                 .address_of(named)
@@ -149,7 +148,7 @@ impl Linker<'_> {
     fn target(&mut self, operand: &Operand) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
-            Operand::Nothing => Some(self.sink()),
+            Operand::Nothing => Some(Self::SINK),
             Operand::Vector(ref all) if all.len() == 1 => self.target(all.first()?),
             _ => None,
         }
@@ -175,7 +174,7 @@ impl Linker<'_> {
                 number,
                 negated: false,
             } => self.predicate(number),
-            Operand::Nothing => Some(self.flag_sink()),
+            Operand::Nothing => Some(Self::FLAG_SINK),
             _ => None,
         }
     }

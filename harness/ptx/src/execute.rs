@@ -337,7 +337,8 @@ fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
                 *out = match upper {
                     None => u64::from(is(lower)) * truth,
                     Some(upper) => {
-                        u64::from(is(lower)) * (truth & 0xffff) | u64::from(is(upper)) * (truth & 0xffff_0000)
+                        (u64::from(is(lower)) * (truth & 0xffff))
+                            | (u64::from(is(upper)) * (truth & 0xffff_0000))
                     }
                 };
             }

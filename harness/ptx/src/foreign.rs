@@ -37,7 +37,7 @@ impl Machine<'_> {
                     let from = of(self, warp, lane, 1);
                     let mut values = Values { at: from };
                     let text = self.formatted(warp, lane, &format, &mut values);
-                    self.print(text)?;
+                    self.print(&text)?;
                     if let Some(at) = result {
                         let at = self.own_bytes(lane, at);
                         if let Some(to) = warp.private.get_mut(at..at + 4) {
@@ -50,7 +50,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn print(&mut self, text: String) -> Result<(), Stop> {
+    fn print(&mut self, text: &str) -> Result<(), Stop> {
         self.printed = self.printed.saturating_add(text.len().max(1));
         if self.printed > self.config.print_limit {
             return Err(Stop::Exhausted(Exhausted {
@@ -122,13 +122,15 @@ impl Machine<'_> {
                 }
                 other => format!("%{other}"),
             };
-            if field.left {
-                out.push_str(&format!("{text:<width$}", width = field.width));
+            let width = field.width;
+            let text = if field.left {
+                format!("{text:<width$}")
             } else if field.zeros && !text.starts_with('-') {
-                out.push_str(&format!("{text:0>width$}", width = field.width));
+                format!("{text:0>width$}")
             } else {
-                out.push_str(&format!("{text:>width$}", width = field.width));
-            }
+                format!("{text:>width$}")
+            };
+            out.push_str(&text);
         }
         out.push_str(rest);
         out

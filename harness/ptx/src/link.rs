@@ -89,14 +89,12 @@ pub struct Kernel {
     pub(crate) predicates: usize,
     pub(crate) presets: Vec<(Slot, Preset)>,
     pub(crate) parameters: Vec<Parameter>,
-    pub(crate) parameter_bytes: u64,
     /// Bytes of a thread's own memory.
     pub(crate) private: u64,
     /// Bytes of shared memory that the module declares; what a launch adds comes behind.
     pub(crate) shared: u64,
     /// The module's variables.
     pub(crate) globals: Vec<u8>,
-    pub(crate) threads: Option<[u32; 3]>,
 }
 
 impl Kernel {
@@ -138,11 +136,9 @@ impl Kernel {
             predicates: linker.predicates as usize,
             presets: linker.presets,
             parameters,
-            parameter_bytes,
             private: linker.private,
             shared: linker.shared,
             globals: linker.globals,
-            threads: entry.and_then(|entry| entry.threads),
         })
     }
 
@@ -475,14 +471,10 @@ impl<'m> Linker<'m> {
     }
 
     /// A register that nobody reads.
-    pub(crate) const fn sink(&self) -> Slot {
-        0
-    }
+    pub(crate) const SINK: Slot = 0;
 
     /// A predicate that nobody reads.
-    pub(crate) const fn flag_sink(&self) -> Slot {
-        1
-    }
+    pub(crate) const FLAG_SINK: Slot = 1;
 
     pub(crate) fn constant(&mut self, bits: u64) -> Slot {
         if let Some(&slot) = self.constants.get(&bits) {

@@ -57,8 +57,7 @@ impl Machine<'_> {
         let b = left(&registers(&mma.b), element_bits, 8);
         let c = summands(&registers(&mma.c), sum_bits);
         let mut d = [[0; MOST]; MOST];
-        for (row, (a, (c, d))) in a.iter().zip(c.iter().zip(d.iter_mut())).enumerate().take(mma.m) {
-            let _ = row;
+        for (a, (c, d)) in a.iter().zip(c.iter().zip(d.iter_mut())).take(mma.m) {
             for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
                 *d = element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
             }
@@ -83,7 +82,7 @@ impl Machine<'_> {
             for (row, bytes) in rows.iter_mut().enumerate() {
                 let lane = nth * 8 + row;
                 let at = addresses[lane & 31].wrapping_add_signed(load.address.offset);
-                if at % 16 != 0 {
+                if !at.is_multiple_of(16) {
                     return Err(self.trap(
                         warp,
                         lane,

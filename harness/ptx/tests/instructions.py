@@ -1,15 +1,13 @@
-"""One instruction at a time, for a GPU to say what it does: how `golden/instructions.jsonl` comes about.
+"""One instruction at a time: how `golden/instructions.jsonl` comes about.
 
-    python instructions.py make kernels.jsonl               anywhere: the instructions and their operands
-    python3 instructions.py run kernels.jsonl golden.jsonl  where the GPU is: any Python, nothing else
+    python instructions.py golden/instructions.jsonl
 
 Every instruction of `golden/opcodes.txt` (what Triton 3.9.0 and 3.2.0 emit for sm_80) is put into `golden/kernel.ptx`, which
 gives it operands of its type, one for each of 64 threads, and stores up to four results of each. The first line of the file has
-the operands; every other line is an instruction: its body, the names of its operands, how many results there are, and the
-results.
+the operands; every other line is an instruction: its body and the names of its operands. Control flow and the parameters of
+calls are left out: `semantics.rs` has them.
 """
 
-import ctypes
 import json
 import random
 import sys
@@ -348,75 +346,5 @@ def make(path):
             file.write(json.dumps({"opcode": opcode, "body": body, "operands": names}) + "\n")
 
 
-class Gpu:
-    """The driver, as far as it is needed."""
-
-    def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
-        self.call("cuInit", 0)
-        device = ctypes.c_int()
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        name = ctypes.create_string_buffer(100)
-        self.call("cuDeviceGetName", name, 100, device)
-        self.name = name.value.decode()
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-        self.buffers = []
-        for count in (1, 1, 1, 4):
-            pointer = ctypes.c_uint64()
-            self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(count * THREADS * 8 + 64))
-            self.buffers.append(pointer)
-
-    def call(self, name, *arguments):
-        error = getattr(self.cuda, name)(*arguments)
-        if error:
-            text = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(error, ctypes.byref(text))
-            raise RuntimeError(f"{name}: {text.value.decode() if text.value else error}")
-
-    def run(self, ptx, operands):
-        log = ctypes.create_string_buffer(4096)
-        options = (ctypes.c_int * 2)(5, 6)
-        values = (ctypes.c_void_p * 2)(ctypes.cast(log, ctypes.c_void_p), 4096)
-        module = ctypes.c_void_p()
-        error = self.cuda.cuModuleLoadDataEx(ctypes.byref(module), ptx.encode() + b"\0", 2, options, values)
-        if error:
-            raise RuntimeError(log.value.decode().strip())
-        function = ctypes.c_void_p()
-        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"one")
-        for buffer, values in zip(self.buffers, operands, strict=False):
-            data = (ctypes.c_uint64 * THREADS)(*values)
-            self.call("cuMemcpyHtoD_v2", buffer, data, ctypes.c_size_t(THREADS * 8))
-        self.call("cuMemsetD8_v2", self.buffers[3], 0, ctypes.c_size_t(THREADS * 32))
-        arguments = (ctypes.c_void_p * 4)(*[ctypes.cast(ctypes.byref(buffer), ctypes.c_void_p) for buffer in self.buffers])
-        self.call("cuLaunchKernel", function, 1, 1, 1, THREADS, 1, 1, 0, None, arguments, None)
-        self.call("cuCtxSynchronize")
-        out = (ctypes.c_uint64 * (4 * THREADS))()
-        self.call("cuMemcpyDtoH_v2", out, self.buffers[3], ctypes.c_size_t(THREADS * 32))
-        self.call("cuModuleUnload", module)
-        return list(out)
-
-
-def run(path, to):
-    template = (HERE / "golden/kernel.ptx").read_text()
-    gpu = Gpu()
-    with Path(path).open() as file, Path(to).open("w") as out:
-        head = json.loads(next(file))
-        sets = {name: [int(value, 16) for value in values] for name, values in head["operands"].items()}
-        head["gpu"] = gpu.name
-        out.write(json.dumps(head) + "\n")
-        for line in file:
-            one = json.loads(line)
-            try:
-                results = gpu.run(template.replace("// BODY", one["body"]), [sets[name] for name in one["operands"]])
-            except RuntimeError as error:
-                print(f"{one['opcode']}: {error}", file=sys.stderr)
-                continue
-            used = max((at % 4 + 1 for at, value in enumerate(results) if value), default=1)
-            one["results"] = [[f"{value:x}" for value in results[at::4]] for at in range(used)]
-            out.write(json.dumps(one) + "\n")
-
-
 if __name__ == "__main__":
-    {"make": make, "run": run}[sys.argv[1]](*sys.argv[2:])
+    make(sys.argv[1])

@@ -1,4 +1,4 @@
-//! Whole kernels of one operation each, compiled by Triton 3.9.0 for sm_80, against what an H200 gave for the same operations
+//! Whole kernels of one operation each, compiled by Triton 3.9.0 for `sm_80`, against what an H200 gave for the same operations
 //! (`snapshots/tile`). Where the language leaves a choice (approximate functions, payloads of NaN) `cerith_tile` says which
 //! results it admits.
 
@@ -127,21 +127,29 @@ fn executed(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Result<Lanes, 
         .collect())
 }
 
-/// Operations whose PTX has approximate instructions, or for sm_80 others than for sm_90; with how many units in the last
+/// Operations whose PTX has approximate instructions, or for `sm_80` others than for `sm_90`; with how many units in the last
 /// place of the result they may be apart.
 fn units(name: &str, to: &str) -> u64 {
-    match (name, to) {
-        (
-            "exp" | "exp2" | "log" | "log2" | "div" | "fdiv" | "fdiv_approx" | "rsqrt" | "sqrt" | "rem",
-            "f32",
-        ) => 2,
-        (
-            "erf" | "pow" | "atan2" | "tan" | "sin" | "cos" | "asin" | "acos" | "atan" | "sinh" | "cosh"
-            | "tanh",
-            "f32",
-        ) => 4,
-        ("expm1" | "log1p" | "log10", "f32") => 4,
-        (_, "f64") => 2,
+    let few = [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "div",
+        "fdiv",
+        "fdiv_approx",
+        "rsqrt",
+        "sqrt",
+        "rem",
+    ];
+    let more = [
+        "erf", "pow", "atan2", "tan", "sin", "cos", "asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1",
+        "log1p", "log10",
+    ];
+    match to {
+        "f64" => 2,
+        "f32" if more.contains(&name) => 4,
+        "f32" if few.contains(&name) => 2,
         _ => 0,
     }
 }

@@ -283,11 +283,11 @@ fn threads_that_cannot_go_on_are_trapped() {
 
 #[test]
 fn asserts_and_prints_are_told() {
-    let declarations = r#"
+    let declarations = r"
         .extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
         .extern .func (.param .b32 x) vprintf(.param .b64 a, .param .b64 b);
         .global .align 1 .b8 message[4] = {110, 111, 33, 0};
-        .global .align 1 .b8 format[16] = {37, 100, 32, 37, 53, 46, 50, 102, 32, 37, 108, 108, 120, 10, 0};"#;
+        .global .align 1 .b8 format[16] = {37, 100, 32, 37, 53, 46, 50, 102, 32, 37, 108, 108, 120, 10, 0};";
     let assert = "{
             .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
             mov.b64 %d1, message;

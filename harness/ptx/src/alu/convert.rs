@@ -189,7 +189,7 @@ fn to_tensor(how: Conversion) -> Option<Unary> {
                 }
                 // Half a unit of the 10 bits that stay; a carry goes into the exponent, and so to infinity.
                 u64::from((a as u32).wrapping_add(0x1000) & 0xffff_e000)
-            })
+            });
         }),
         _ => None,
     }
@@ -224,7 +224,7 @@ fn between_floats(how: Conversion) -> Option<Unary> {
         (Kind::Float, 32, None) if how.from.bits == 16 => {
             with_source!(how.from, false, S => Some(|a, out| each1(a, out, |a| out32::<false>(S::read(a) as f32))))
         }
-        (Kind::Float, 32, Some(round)) if how.from.bits == 64 => narrowed_single(round, how.flush),
+        (Kind::Float, 32, Some(round)) if how.from.bits == 64 => Some(narrowed_single(round, how.flush)),
         (Kind::Float, 16, Some(Round::Nearest)) if how.from.bits == 64 && !how.flush => Some(|a, out| {
             each1(a, out, |a| {
                 let value = f64::from_bits(a);
@@ -289,7 +289,7 @@ fn narrowed_nan(bits: u64, width: u32, digits: u32) -> u64 {
     sign | exponent | payload | 1 << (digits - 1)
 }
 
-fn narrowed_single(round: Round, flush: bool) -> Option<Unary> {
+fn narrowed_single(round: Round, flush: bool) -> Unary {
     macro_rules! with {
         ($flush:literal, $narrow:expr) => {
             |a, out| {
@@ -304,7 +304,7 @@ fn narrowed_single(round: Round, flush: bool) -> Option<Unary> {
             }
         };
     }
-    Some(match (round, flush) {
+    match (round, flush) {
         (Round::Nearest, false) => with!(false, |a| a as f32),
         (Round::Nearest, true) => with!(true, |a| a as f32),
         (Round::Zero, false) => with!(false, |a| rounding::narrowed(a, Direction::Zero)),
@@ -313,7 +313,7 @@ fn narrowed_single(round: Round, flush: bool) -> Option<Unary> {
         (Round::Down, true) => with!(true, |a| rounding::narrowed(a, Direction::Down)),
         (Round::Up, false) => with!(false, |a| rounding::narrowed(a, Direction::Up)),
         (Round::Up, true) => with!(true, |a| rounding::narrowed(a, Direction::Up)),
-    })
+    }
 }
 
 /// `cvt.rzi.f32.f32`: to an integral number of the same type.

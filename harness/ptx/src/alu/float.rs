@@ -161,13 +161,13 @@ pub(crate) fn quick_quotient(flush: bool) -> Binary {
         |a, b, out| {
             each2(a, b, out, |a, b| {
                 out32::<true>(quotient(in32::<true>(a), in32::<true>(b)))
-            })
+            });
         }
     } else {
         |a, b, out| {
             each2(a, b, out, |a, b| {
                 out32::<false>(quotient(in32::<false>(a), in32::<false>(b)))
-            })
+            });
         }
     }
 }
@@ -444,12 +444,12 @@ pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<B
         ("min", 64, false, false) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
-            })
+            });
         },
         ("max", 64, false, false) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
-            })
+            });
         },
         _ => return None,
     })

@@ -74,22 +74,22 @@ fn wide_product(ty: Type) -> Option<Binary> {
         (true, 16) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 (i32::from(a as i16) * i32::from(b as i16)).bits()
-            })
+            });
         },
         (false, 16) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 u32::from(a as u16).wrapping_mul(u32::from(b as u16)).bits()
-            })
+            });
         },
         (true, 32) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 (i64::from(a as i32) * i64::from(b as i32)).bits()
-            })
+            });
         },
         (false, 32) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 u64::from(a as u32).wrapping_mul(u64::from(b as u32))
-            })
+            });
         },
         _ => return None,
     })
@@ -146,7 +146,7 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
 pub(crate) fn distance(ty: Type) -> Option<Ternary> {
     with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
         let apart = (T::of(a).wide() - T::of(b).wide()).unsigned_abs();
-        apart.wrapping_add(T::of(c).bits().into()) as T as u64 & mask_of(T::BITS)
+        apart.wrapping_add(T::of(c).bits().into()) as u64 & mask_of(T::BITS)
     })))
 }
 

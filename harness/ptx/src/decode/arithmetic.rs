@@ -147,17 +147,14 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
             let flush = words.take("ftz");
             Some(float::quick_quotient(flush))
         }
-        "div" => {
-            words.take("full");
-            let mode = mode(words, ty);
-            float::binary(name, mode)
-        }
-        "add" | "sub" | "mul" if ty.kind == Kind::Float => {
+        "add" | "sub" | "mul" | "div" if ty.kind == Kind::Float => {
+            if name == "div" {
+                words.take("full");
+            }
             let mode = mode(words, ty);
             float::binary(name, mode)
         }
         "copysign" if ty.kind == Kind::Float => float::copysign(ty.bits),
-        "cvt" => None,
         _ => None,
     };
     Some((f?, ty))

@@ -137,14 +137,12 @@ impl<'t> Parser<'t> {
 
     fn resolve_labels(&mut self) -> Read<()> {
         for used in &self.used {
-            match self.scopes.find_label(used.scope, used.name) {
-                Some(at) => self.function.labels.push(at),
-                None => {
-                    self.place = used.place;
-                    let name = used.name;
-                    return self.error(format!("`{name}` is not declared"));
-                }
-            }
+            let Some(at) = self.scopes.find_label(used.scope, used.name) else {
+                self.place = used.place;
+                let name = used.name;
+                return self.error(format!("`{name}` is not declared"));
+            };
+            self.function.labels.push(at);
         }
         Ok(())
     }
