@@ -9,6 +9,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, PySourceType, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
+use crate::excerpt::{is_gluon, is_jit};
 use crate::kernel::{Function, Parameter, ParameterKind};
 use crate::piece::{Piece, pieces};
 
@@ -43,7 +44,12 @@ pub(crate) fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
     let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
     let found = body.iter().rev().find_map(|stmt| match stmt {
         Stmt::FunctionDef(def) if def.name.as_str() == first => Some(&def.body[..]),
-        _ => None,
+        Stmt::FunctionDef(_) | Stmt::ClassDef(_) => None,
+        _ => {
+            let mut found = None;
+            crate::excerpt::inside(stmt, &mut |body| found = body_of(body, first).or(found));
+            found
+        }
     })?;
     rest.map_or(Some(found), |rest| body_of(found, rest))
 }
@@ -273,7 +279,7 @@ impl Walk<'_> {
                 other => (other, None),
             };
             match last_name(callee) {
-                Some("jit") => function.jit = true,
+                Some("jit") => function.jit = is_jit(callee) || is_gluon(callee),
                 Some("autotune") => {
                     function.autotune = true;
                     let configs = call.and_then(|call| call.arguments.find_argument_value("configs", 0));

@@ -25,34 +25,47 @@ impl Module {
     /// nothing on all other lines.
     pub fn text_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Arc<str> {
         let text = &self.file.text;
-        let lines = lines_of(&self.pieces, text);
-        let kept = Needed::new(&self.pieces, &lines).of(names);
+        let kept = needed(&self.pieces, text, names);
         if kept.iter().all(|&kept| kept) {
             return Arc::clone(text);
         }
-        let mut blank = Vec::new();
-        for ((first, last), &kept) in lines.iter().zip(&kept) {
-            if !kept {
-                blank.extend(*first..=*last);
-            }
-        }
-        let mut blank = blank.into_iter().peekable();
-        let mut out = String::with_capacity(text.len());
-        for (number, line) in text.split_inclusive('\n').enumerate() {
-            while blank.next_if(|&next| next < number).is_some() {}
-            if blank.peek() == Some(&number) {
-                let end = line.trim_end_matches(['\n', '\r']).len();
-                out.push_str(line.get(end..).unwrap_or_default());
-            } else {
-                out.push_str(line);
-            }
-        }
-        out.into()
+        blanked(&lines_of(&self.pieces, text), text, &kept).into()
     }
 }
 
+/// Which statements of a text these names lead to.
+pub(crate) fn needed<'n>(
+    pieces: &[Piece],
+    text: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Vec<bool> {
+    Needed::new(pieces, &lines_of(pieces, text)).of(names)
+}
+
+/// The text with nothing on the lines of statements that are not kept. `lines` are those of each statement.
+pub(crate) fn blanked(lines: &[(usize, usize)], text: &str, kept: &[bool]) -> String {
+    let mut blank = Vec::new();
+    for ((first, last), &kept) in lines.iter().zip(kept) {
+        if !kept {
+            blank.extend(*first..=*last);
+        }
+    }
+    let mut blank = blank.into_iter().peekable();
+    let mut out = String::with_capacity(text.len());
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        while blank.next_if(|&next| next < number).is_some() {}
+        if blank.peek() == Some(&number) {
+            let end = line.trim_end_matches(['\n', '\r']).len();
+            out.push_str(line.get(end..).unwrap_or_default());
+        } else {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
 /// The first and the last line of each statement, from 0.
-fn lines_of(pieces: &[Piece], text: &str) -> Vec<(usize, usize)> {
+pub(crate) fn lines_of(pieces: &[Piece], text: &str) -> Vec<(usize, usize)> {
     let starts: Vec<usize> = std::iter::once(0)
         .chain(text.match_indices('\n').map(|(at, _)| at + 1))
         .collect();

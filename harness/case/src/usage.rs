@@ -6,14 +6,19 @@
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
 //! loop. A bound that is off by one is still the bound of its parameter.
 
+pub(crate) mod library;
 pub mod polynomial;
 mod reader;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divided};
 use self::reader::Reader;
 use crate::kernel::{Function, ParameterKind};
+
+/// Stack for reading a kernel and what it calls.
+const READING_STACK: usize = 8 << 20;
 
 /// What a kernel's text says about its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Usage {
     pub axes: Vec<AxisUse>,
     /// Sizes that one block of lanes must cover, with the block: no program has more of them.
     pub within: Vec<(String, Extent)>,
+    /// Sizes that loops cut into blocks, with the blocks.
+    pub cut: Vec<(String, Extent)>,
     /// Names that decide an `if` by themselves.
     pub flags: BTreeSet<String>,
     /// Parameters that are given to `.to(…)` or `dtype=`.
@@ -34,6 +41,12 @@ pub struct Usage {
     pub blocks: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
     pub has_dots: bool,
+    /// Parameters that are compared with `None`.
+    pub optional: BTreeSet<String>,
+    /// Parameters with a method `load` or `store`: tensor descriptors that the host makes.
+    pub descriptors: BTreeSet<String>,
+    /// How many accesses are through addresses whose tensor the text does not tell.
+    pub lost: usize,
 }
 
 /// A tensor.
@@ -49,6 +62,12 @@ pub struct TensorUse {
     pub written: bool,
     /// Whether values of it are indices into another tensor.
     pub indexes: bool,
+    /// Whether values of it are used as only integers can be.
+    pub is_whole: bool,
+    /// Tensors that are loaded from at the very indices at which this one is stored to: it may be meant to take their place.
+    pub mirrors: BTreeSet<String>,
+    /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
+    pub certain: bool,
 }
 
 /// A dimension of a tensor.
@@ -67,8 +86,8 @@ pub enum Stride {
     Number(i64),
     /// As many as a parameter says, which is called a stride or bounds nothing.
     Param(String),
-    /// As many as the product of these parameters, which are sizes of further dimensions.
-    Sizes(Vec<String>),
+    /// As many as the product of these parameters, which are sizes of further dimensions, and of this number.
+    Sizes(Vec<String>, i64),
 }
 
 /// What bounds an index.
@@ -78,6 +97,9 @@ pub enum Bound {
     Size(String),
     /// Nothing but the grid: there are as many as programs on this axis.
     Programs(u8),
+    /// Nothing but the grid, of whose axis other dimensions take their parts: there are as many as programs on this axis that
+    /// agree in those.
+    Quotient(u8),
     /// Nothing but the block: there are as many as lanes.
     Lanes(Extent),
     /// Nothing but the grid and the block: as many as lanes of all programs on this axis.
@@ -93,6 +115,8 @@ pub struct AxisUse {
     pub blocks: Vec<(String, Extent)>,
     /// Sizes of which each program has one element.
     pub sizes: Vec<String>,
+    /// Whether what is left of a program's number without those sizes is an index too.
+    pub quotient: bool,
     /// Whether programs go on in steps of their number, so that any number will do.
     pub persistent: bool,
 }
@@ -103,6 +127,8 @@ struct Access {
     tensor: String,
     /// The stride and the index of each dimension.
     dimensions: Vec<(Product, i64, Polynomial)>,
+    /// Whether the address is moved by what is no index: by a number of elements, or by a size.
+    moved: bool,
     stores: bool,
 }
 
@@ -112,11 +138,12 @@ pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
     let source = sources.add(cerith_tile::source::SourceFile::new("kernel", text));
     let contents = crate::module::parse(source, text).ok()?;
     let function = contents.functions.iter().find(|function| function.name == name)?;
-    Some(usage(text, name, function))
+    let texts = Texts::new([("kernel", text)]);
+    Some(usage(&Library::new(&texts), "kernel", function))
 }
 
-/// Reads a kernel of a module's text, which is known to be neither too long nor too deep.
-pub(crate) fn usage(text: &str, name: &str, function: &Function) -> Usage {
+/// Reads a kernel of a module of the library.
+pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function) -> Usage {
     let parameters: Vec<String> = function
         .parameters
         .iter()
@@ -134,8 +161,9 @@ pub(crate) fn usage(text: &str, name: &str, function: &Function) -> Usage {
         .filter(|parameter| parameter.constexpr)
         .map(|parameter| parameter.name.clone())
         .collect();
-    let mut reader = Reader::new(&parameters, &constants);
-    crate::module::with_stack(text, || reader.read(text, name));
+    let mut reader = Reader::new(library, module, &parameters, &constants);
+    // Calls nest deeper than any text.
+    stacker::maybe_grow(READING_STACK, READING_STACK, || reader.read(&function.name));
     settled(&reader, &parameters)
 }
 
@@ -169,24 +197,40 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                 (place(&stride, parameters), Dimension { stride, bound })
             })
             .collect();
+        let certain = is_certain(widest, &accesses, &dimensions, reader);
         dimensions.sort_by_key(|&(place, _)| place);
+        let dimensions: Vec<Dimension> = dimensions.into_iter().map(|(_, dimension)| dimension).collect();
         usage.tensors.push(TensorUse {
             name: name.clone(),
-            dimensions: dimensions.into_iter().map(|(_, dimension)| dimension).collect(),
+            certain,
+            mirrors: mirrors(name, &reader.accesses),
+            dimensions,
             read: accesses.iter().any(|access| !access.stores),
             written: accesses.iter().any(|access| access.stores),
             indexes: reader.indexing.contains(name),
+            is_whole: reader.integers.contains(name),
         });
     }
+    strides_that_bound_nothing(&mut usage);
     for (_, _, index) in reader.accesses.iter().flat_map(|access| &access.dimensions) {
         let index = index.without_number();
-        let mut terms = index.terms();
-        if let (Some((product, 1)), None) = (terms.next(), terms.next())
-            && let [Atom::Lane(extent)] = product.as_slice()
-            && let Some(size) = size_of(&index, reader)
-            && !usage.within.iter().any(|(known, _)| *known == size)
-        {
-            usage.within.push((size, extent.clone()));
+        let lane = index
+            .terms()
+            .find_map(|(product, factor)| match product.as_slice() {
+                [Atom::Lane(extent)] if factor == 1 => Some(extent.clone()),
+                _ => None,
+            });
+        let (Some(extent), Some(size)) = (lane, size_of(&index, reader)) else {
+            continue;
+        };
+        let is_alone = index.terms().nth(1).is_none();
+        let known = if is_alone {
+            &mut usage.within
+        } else {
+            &mut usage.cut
+        };
+        if !known.iter().any(|(known, _)| *known == size) {
+            known.push((size, extent));
         }
     }
     usage.axes = (0..reader.axes)
@@ -195,12 +239,103 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     usage
 }
 
+/// The tensors that are loaded from wherever this one is stored to.
+fn mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
+    let indices = |access: &Access| -> BTreeSet<Polynomial> {
+        let dimensions = access.dimensions.iter();
+        dimensions.map(|(_, _, index)| index.clone()).collect()
+    };
+    let stored: Vec<_> = accesses
+        .iter()
+        .filter(|access| access.stores && access.tensor == name)
+        .map(indices)
+        .collect();
+    let mut loaded: BTreeMap<&str, Vec<BTreeSet<Polynomial>>> = BTreeMap::new();
+    for access in accesses
+        .iter()
+        .filter(|access| !access.stores && access.tensor != name)
+    {
+        loaded.entry(&access.tensor).or_default().push(indices(access));
+    }
+    let is_gradient = |name: &str| {
+        let lower = name.to_lowercase();
+        lower.contains("grad")
+            || name.starts_with('d') && name.chars().nth(1).is_some_and(|c| c.is_uppercase() || c == '_')
+            || lower
+                .split('_')
+                .next()
+                .is_some_and(|word| word.len() == 2 && word.starts_with('d'))
+    };
+    loaded
+        .into_iter()
+        .filter(|(other, indices)| {
+            is_gradient(other) == is_gradient(name) && stored.iter().all(|at| indices.contains(at))
+        })
+        .map(|(other, _)| other.to_owned())
+        .collect()
+}
+
+/// Whether the accesses of a tensor tell how many elements it has: every index is bounded, wherever it is used in the same way, and
+/// none is moved by something else.
+fn is_certain(
+    widest: &Access,
+    accesses: &[&Access],
+    dimensions: &[(usize, Dimension)],
+    reader: &Reader<'_>,
+) -> bool {
+    let known = |access: &&Access| {
+        !access.moved
+            && access.dimensions.iter().all(|(stride, factor, index)| {
+                let mut of_widest = widest.dimensions.iter().zip(dimensions);
+                of_widest.any(|((other, times, _), (_, dimension))| {
+                    other == stride && times == factor && bound(index, reader) == dimension.bound
+                }) && index.number_term() <= 0
+            })
+    };
+    accesses.iter().all(known)
+        && dimensions
+            .iter()
+            .all(|(_, dimension)| dimension.bound != Bound::Unknown)
+}
+
+/// A number of elements that no index is bounded by is a stride, whatever its name.
+fn strides_that_bound_nothing(usage: &mut Usage) {
+    let bounds = |name: &String| {
+        let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+        let mut named = dimensions.map(|dimension| &dimension.bound);
+        named.any(
+            |bound| matches!(bound, Bound::Size(size) | Bound::Lanes(Extent::Param(size)) if size == name),
+        )
+    };
+    let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+    let free: BTreeSet<String> = dimensions
+        .filter_map(|dimension| match &dimension.stride {
+            Stride::Sizes(names, _) => Some(names),
+            _ => None,
+        })
+        .flatten()
+        .filter(|name| !bounds(name))
+        .cloned()
+        .collect();
+    for tensor in &mut usage.tensors {
+        for dimension in &mut tensor.dimensions {
+            match &dimension.stride {
+                Stride::Sizes(names, 1) if names.len() == 1 && free.contains(&names[0]) => {
+                    dimension.stride = Stride::Param(names[0].clone());
+                }
+                Stride::Sizes(names, _) => tensor.certain &= !names.iter().any(|name| free.contains(name)),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// Where a dimension stands among others: those with stride parameters in the order of the signature, sizes before numbers, the
 /// larger number first.
 fn place(stride: &Stride, parameters: &[String]) -> usize {
     match stride {
         Stride::Param(name) => parameters.iter().position(|one| one == name).unwrap_or(0),
-        Stride::Sizes(sizes) => (1 << 20) - sizes.len(),
+        Stride::Sizes(sizes, _) => (1 << 20) - sizes.len(),
         Stride::Number(number) => (1 << 40) - (*number).clamp(0, 1 << 30) as usize,
     }
 }
@@ -215,8 +350,8 @@ fn stride(product: &Product, factor: i64) -> Stride {
         .collect();
     match names.as_slice() {
         [] => Stride::Number(factor),
-        [name] if name.to_lowercase().contains("stride") || factor != 1 => Stride::Param(name.clone()),
-        _ => Stride::Sizes(names),
+        [name] if factor == 1 && name.to_lowercase().contains("stride") => Stride::Param(name.clone()),
+        _ => Stride::Sizes(names, factor),
     }
 }
 
@@ -237,6 +372,13 @@ fn bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
         (1, Some(extent), _) => Bound::Lanes(extent),
         (1, None, Some(&axis)) => match terms[0].0.as_slice() {
             [Atom::Program(_)] => Bound::Programs(axis),
+            [
+                Atom::Other {
+                    part: Some(axis),
+                    below: None,
+                    ..
+                },
+            ] if terms[0].1 == 1 => Bound::Quotient(*axis),
             _ => Bound::Unknown,
         },
         (2, Some(extent), Some(&axis)) => Bound::Blocks(axis, extent),
@@ -281,6 +423,23 @@ fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
     let indices = reader.accesses.iter().flat_map(|access| &access.dimensions);
     for (_, _, index) in indices {
         if !index.programs().contains(&axis) {
+            continue;
+        }
+        if let Some(Atom::Other {
+            part: Some(of),
+            below,
+            ..
+        }) = index.without_number().as_atom()
+            && *of == axis
+        {
+            match below.as_deref().and_then(Polynomial::as_param) {
+                Some(size) if !found.sizes.iter().any(|known| known == size) => {
+                    found.sizes.push(size.to_owned())
+                }
+                Some(_) => {}
+                None if below.is_none() => found.quotient = true,
+                None => {}
+            }
             continue;
         }
         let Some(size) = size_of(index, reader) else {

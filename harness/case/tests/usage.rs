@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cerith_case::excerpt::excerpt;
 use cerith_case::usage::{Bound, Stride};
-use cerith_case::{Corpus, Input, surveys, usage_of};
+use cerith_case::{Corpus, Input, Reading, Survey, kernels, surveys, usage_of};
 use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("skeletons/kernels.py");
@@ -20,7 +21,7 @@ fn shown(kernel: &str) -> String {
                 let stride = match &dimension.stride {
                     Stride::Number(number) => number.to_string(),
                     Stride::Param(name) => name.clone(),
-                    Stride::Sizes(names) => names.join("*"),
+                    Stride::Sizes(names, _) => names.join("*"),
                 };
                 let bound = match &dimension.bound {
                     Bound::Size(name) => name.clone(),
@@ -73,11 +74,20 @@ fn strides_and_bounds_are_read_off_the_text() {
     );
 }
 
+/// Surveys of all kernels of a text.
+fn all_surveys(text: &str) -> Vec<Survey> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("kernels.py", text));
+    let names = kernels(source, text).expect("a good file");
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let read = |path: &str| (path == "kernels.py").then(|| text.to_owned());
+    let parts = excerpt("kernels.py", "kernels", &names, &read).expect("a good file");
+    surveys(source, &parts, text, &[], Reading::ALL[0]).expect("a good file")
+}
+
 #[test]
 fn every_launch_is_a_good_case() {
-    let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new("kernels.py", KERNELS));
-    let surveys = surveys(source, KERNELS, "kernels.py", &[]).expect("a good file");
+    let surveys = all_surveys(KERNELS);
     let input = |path: String, text: &str| Input {
         name: path.clone(),
         path,
@@ -110,8 +120,6 @@ fn what_is_large_is_left_alone() {
          tl.store(p + at * at * at * n * n, 1, mask=at < n)\n"
     );
     assert_eq!(usage_of(&text, "f").expect("a kernel").tensors.len(), 1);
-    let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new("k.py", text.as_str()));
-    let all = surveys(source, &text, "k.py", &[]).expect("a good file");
+    let all = all_surveys(&text);
     assert_eq!(all[0].not_tried, None);
 }

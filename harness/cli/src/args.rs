@@ -20,7 +20,7 @@ use clap::{ColorChoice, Parser, Subcommand};
 
 pub use self::bump::{BisectArgs, BumpArgs, BumpEngine, BumpFormat, MatrixArgs, MatrixFormat, Side};
 pub use self::case::{CompareArgs, CoverageArgs, CoverageFormat, ExplainArgs, ListArgs};
-pub use self::check::CheckArgs;
+pub use self::check::{CheckArgs, CheckFormat};
 pub use self::expect::ExpectArgs;
 pub use self::fuzz::{FuzzArgs, FuzzCommand, KeepArgs, PromoteArgs, RangeArgs, ReduceArgs, TrophiesArgs};
 pub use self::gate::{BaselineArgs, Gate};

@@ -1,47 +1,51 @@
-//! `cerith check`: tries the kernels of a file, and says each thing that is found once.
+//! `cerith check`: tries the kernels of files and packages, and says each thing that is found once.
 
 mod finding;
+mod line;
+mod subject;
+mod target;
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cerith_case::{Corpus, Input, Missing, Shard, Survey, surveys};
+use cerith_case::Shard;
 use cerith_engine::{Reference, guarded};
 use cerith_report::describe;
 use cerith_report::event::Event;
-use cerith_tile::source::{SourceFile, Sources};
+use cerith_verdict::Panel;
 
-use self::finding::Findings;
-use crate::args::CheckArgs;
-use crate::corpus::{Selected, folder_of, is_python, modules_in};
+use self::finding::{Findings, Standing, Told};
+use self::line::Line;
+use self::subject::{Subject, id};
+use self::target::{Asked, asked};
+use crate::args::{CheckArgs, CheckFormat};
+use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::judge;
-use crate::mistyped::unread;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
-/// A file, and which of its kernels are meant; none: all of them.
-struct Asked {
-    file: PathBuf,
-    kernels: Vec<String>,
-}
-
 /// Checks, and answers with the exit code.
 pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
-    let mut terminal = Terminal::new();
+    let mut checking = Checking {
+        args,
+        stop,
+        terminal: Terminal::new(),
+        panel: None,
+        count: Count::default(),
+    };
+    let files = asked(&args.kernels);
     let mut exit = Exit::Nothing;
-    for asked in asked(&args.kernels) {
-        let done = match file(&asked, args, stop, &mut terminal) {
+    for asked in &files {
+        let done = match checking.file(asked) {
             Ok(done) => done,
             Err(message) => {
-                terminal.note(&message);
-                Exit::Wrong
+                checking.terminal.note(&message);
+                // One file of a package that cannot be read is no reason to say that the package was named wrongly.
+                if asked.named { Exit::Wrong } else { Exit::Nothing }
             }
         };
         exit = worse(exit, done);
@@ -49,7 +53,21 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Interrupted;
         }
     }
-    if terminal.failed() { Exit::Wrong } else { exit }
+    if files.iter().any(|asked| !asked.named) || checking.count.kernels > 1 {
+        checking.terminal.note(&checking.count.told());
+    }
+    if checking.count.kernels == 0 && exit == Exit::Nothing {
+        checking.terminal.note(&format!(
+            "error: there is no kernel in {}\n  = help: a kernel is a function with `@triton.jit`",
+            args.kernels.join(", ")
+        ));
+        return Exit::Wrong;
+    }
+    if checking.terminal.failed() {
+        Exit::Wrong
+    } else {
+        exit
+    }
 }
 
 /// What several files come to: bad input before findings, findings before none, anything before nothing at all.
@@ -64,195 +82,175 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if rank(b) > rank(a) { b } else { a }
 }
 
-/// The files that are named, each once, in the order in which they are.
-fn asked(names: &[String]) -> Vec<Asked> {
-    let mut all: Vec<Asked> = Vec::new();
-    for name in names {
-        let (file, kernel) = match name.rsplit_once(':') {
-            Some((file, kernel)) if !kernel.is_empty() && !kernel.contains(['/', '\\']) => {
-                (file, Some(kernel))
-            }
-            _ => (name.as_str(), None),
+/// How many kernels there were, and what came of them.
+#[derive(Default)]
+struct Count {
+    kernels: usize,
+    clean: usize,
+    found: usize,
+    not_judged: usize,
+    not_tried: usize,
+}
+
+impl Count {
+    fn add(&mut self, standing: Standing) {
+        self.kernels += 1;
+        match standing {
+            Standing::Clean => self.clean += 1,
+            Standing::Found(_) => self.found += 1,
+            Standing::NotJudged => self.not_judged += 1,
+            Standing::NotTried(_) => self.not_tried += 1,
+        }
+    }
+
+    fn told(&self) -> String {
+        format!(
+            "{} kernels: {} with findings, {} with nothing found, {} not judged, {} not tried",
+            self.kernels, self.found, self.clean, self.not_judged, self.not_tried
+        )
+    }
+}
+
+struct Checking<'a> {
+    args: &'a CheckArgs,
+    stop: &'static AtomicBool,
+    terminal: Terminal,
+    /// The engines, once the first kernel needs them.
+    panel: Option<Arc<Panel>>,
+    count: Count,
+}
+
+impl Checking<'_> {
+    fn file(&mut self, asked: &Asked) -> Result<Exit, String> {
+        let Some(subject) = Subject::open(asked)? else {
+            return Ok(Exit::Nothing);
         };
-        let file = PathBuf::from(file);
-        let known = all.iter_mut().find(|asked| asked.file == file);
-        match (known, kernel) {
-            (Some(asked), Some(kernel)) if !asked.kernels.is_empty() => asked.kernels.push(kernel.to_owned()),
-            (Some(asked), _) => asked.kernels.clear(),
-            (None, kernel) => all.push(Asked {
-                file,
-                kernels: kernel.map(str::to_owned).into_iter().collect(),
-            }),
+        if let Some(folder) = &self.args.keep {
+            // Several files may have the same name.
+            let folder = if asked.named {
+                folder.clone()
+            } else {
+                folder.join(
+                    asked
+                        .file
+                        .with_extension("")
+                        .to_string_lossy()
+                        .replace(['/', '\\'], "_"),
+                )
+            };
+            subject
+                .keep(&folder)
+                .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))?;
         }
+        let selected = Selected::of(subject.whole(), subject.root());
+        Ok(self.tried(&subject, &selected))
     }
-    all
-}
 
-fn file(
-    asked: &Asked,
-    args: &CheckArgs,
-    stop: &'static AtomicBool,
-    terminal: &mut Terminal,
-) -> Result<Exit, String> {
-    let shown = asked.file.display();
-    let text = fs::read_to_string(&asked.file).map_err(|error| {
-        let help = "name a file with kernels: `cerith check softmax.py`";
-        format!("error: {}", unread(&asked.file, &error, help))
-    })?;
-    let path = asked
-        .file
-        .file_name()
-        .and_then(|name| name.to_str())
-        .filter(|name| is_python(Path::new(name)))
-        .ok_or_else(|| {
-            format!("error: {shown} is no Python file\n  = help: name a file that ends in `.py`")
-        })?;
-    let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new(shown.to_string(), text.as_str()));
-    let only: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
-    let surveys = surveys(source, &text, path, &only).map_err(|problems| {
-        let shown = problems
-            .iter()
-            .map(|problem| describe::problem(problem, &sources).rendered);
-        shown.collect::<Vec<_>>().join("\n")
-    })?;
-    if let Some(missing) = only
-        .iter()
-        .find(|name| surveys.iter().all(|survey| survey.kernel != **name))
-    {
-        return Err(format!(
-            "error: no kernel `{missing}` in {shown}\n  = help: a kernel is a function with `@triton.jit`; `cerith check {shown}` \
-             checks them all"
-        ));
-    }
-    if surveys.is_empty() {
-        return Err(format!(
-            "error: there is no kernel in {shown}\n  = help: a kernel is a function with `@triton.jit`"
-        ));
-    }
-    if let Some(folder) = &args.keep {
-        keep(folder, path, &text, &surveys)
-            .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))?;
-    }
-    let selected = Selected::of(corpus(asked, path, &text, &surveys), &folder_of(&asked.file));
-    Ok(tried(asked, &surveys, &selected, args, stop, terminal))
-}
-
-/// The case files and the module, beside the modules that it may import.
-fn corpus(asked: &Asked, path: &str, text: &str, surveys: &[Survey]) -> Corpus {
-    let module = Input {
-        path: path.to_owned(),
-        name: asked.file.display().to_string(),
-        content: Ok(text.as_bytes().to_vec()),
-    };
-    let beside = modules_in(&folder_of(&asked.file)).filter_map(|other| {
-        let name = other.file_name()?.to_str()?;
-        (name != path).then(|| Input {
-            path: name.to_owned(),
-            name: other.display().to_string(),
-            content: fs::read(&other).map_err(|error| Missing::Unreadable(error.to_string())),
-        })
-    });
-    let cases = surveys.iter().flat_map(|survey| {
-        survey.tried.iter().enumerate().map(|(nth, tried)| Input {
-            path: format!("{}.yaml", id(survey, nth)),
-            name: format!("{}.yaml", id(survey, nth)),
-            content: Ok(tried.text.as_bytes().to_vec()),
-        })
-    });
-    Corpus::load(std::iter::once(module).chain(beside).chain(cases))
-}
-
-/// The id of the case of a launch, which is its file's name too.
-fn id(survey: &Survey, nth: usize) -> String {
-    format!("{}-{nth:02}", survey.kernel.replace('.', "_"))
-}
-
-fn keep(folder: &Path, path: &str, text: &str, surveys: &[Survey]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join(path), text)?;
-    for survey in surveys {
-        for (nth, tried) in survey.tried.iter().enumerate() {
-            fs::write(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
+    /// The engines; none if one that was asked for cannot be had.
+    fn panel(&mut self, selected: &Selected) -> Option<Arc<Panel>> {
+        if let Some(panel) = &self.panel {
+            return Some(Arc::clone(panel));
         }
+        let total = selected.entries(Shard::ALL).count() as u64;
+        let jobs = pipeline::jobs(self.args.jobs);
+        let setup = if total == 0 {
+            Setup::nothing()
+        } else {
+            let reference = Reference::default().with_threads(pipeline::threads(jobs, total));
+            let engines = &self.args.engines;
+            set_up(
+                reference,
+                &engines.engines,
+                engines.offline,
+                jobs,
+                selected,
+                self.stop,
+            )
+        };
+        for silent in setup.left_out.iter().chain(&setup.failed) {
+            self.terminal
+                .note(&format!("left out {}: {}", silent.engine, silent.why));
+        }
+        if !setup.failed.is_empty() {
+            return None;
+        }
+        let panel = Arc::new(setup.panel);
+        if total > 0 {
+            interrupt::on_interrupt(&panel);
+            self.panel = Some(Arc::clone(&panel));
+        }
+        Some(panel)
     }
-    Ok(())
-}
 
-fn tried(
-    asked: &Asked,
-    surveys: &[Survey],
-    selected: &Selected,
-    args: &CheckArgs,
-    stop: &'static AtomicBool,
-    terminal: &mut Terminal,
-) -> Exit {
-    let total = selected.entries(Shard::ALL).count() as u64;
-    let jobs = pipeline::jobs(args.jobs);
-    let setup = if total == 0 {
-        Setup::nothing()
-    } else {
-        let reference = Reference::default().with_threads(pipeline::threads(jobs, total));
-        let engines = &args.engines;
-        set_up(reference, &engines.engines, engines.offline, jobs, selected, stop)
-    };
-    for silent in setup.left_out.iter().chain(&setup.failed) {
-        terminal.note(&format!("left out {}: {}", silent.engine, silent.why));
-    }
-    if !setup.failed.is_empty() {
-        return Exit::Nothing;
-    }
-    let panel = Arc::new(setup.panel);
-    interrupt::on_interrupt(&panel);
-    let sources = selected.corpus.sources();
-    let mut findings = Findings::default();
-    terminal.begin(total);
-    pipeline::in_order(
-        selected.entries(Shard::ALL),
-        jobs,
-        |entry| {
-            if stop.load(Ordering::Relaxed) {
-                return None;
+    fn tried(&mut self, subject: &Subject, selected: &Selected) -> Exit {
+        let Some(panel) = self.panel(selected) else {
+            return Exit::Nothing;
+        };
+        let findings = self.judged(selected, &panel);
+        let (mut found, mut judged) = (false, false);
+        for survey in &subject.surveys {
+            let variants: Vec<(String, &str)> = survey
+                .tried
+                .iter()
+                .enumerate()
+                .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
+                .collect();
+            let told = Told::new(&findings, &subject.shown, survey, &variants);
+            match self.args.format {
+                CheckFormat::Human => self.terminal.print(&told.text(self.terminal.palette)),
+                CheckFormat::Jsonl => self.terminal.print(&Line::of(&told).text()),
             }
-            let id = entry.id.clone();
-            let began = Instant::now();
-            match guarded(|| entry.resolve()) {
-                Ok(Ok(case)) => judge::events(&case, began.elapsed(), &panel, sources)
-                    .ok()
-                    .map(|events| (id, events)),
-                Ok(Err(problems)) => {
-                    let problems = problems
-                        .iter()
-                        .map(|problem| Event::Problem(describe::problem(problem, sources)));
-                    Some((id, problems.collect()))
+            let standing = told.standing();
+            self.count.add(standing);
+            found |= matches!(standing, Standing::Found(_));
+            judged |= matches!(standing, Standing::Found(_) | Standing::Clean);
+        }
+        match (judged, found) {
+            (false, _) => Exit::Nothing,
+            (_, false) => Exit::AsExpected,
+            _ => Exit::Unexpected,
+        }
+    }
+
+    fn judged(&mut self, selected: &Selected, panel: &Panel) -> Findings {
+        let sources = selected.corpus.sources();
+        let mut findings = Findings::default();
+        let stop = self.stop;
+        let terminal = &mut self.terminal;
+        for problem in selected.corpus.problems() {
+            findings.add("", &Event::Problem(describe::problem(problem, sources)));
+        }
+        terminal.begin(selected.entries(Shard::ALL).count() as u64);
+        pipeline::in_order(
+            selected.entries(Shard::ALL),
+            pipeline::jobs(self.args.jobs),
+            |entry| {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
                 }
-                Err(panic) => Some((id, vec![finding::internal(panic)])),
-            }
-        },
-        |(id, events)| {
-            for event in &events {
-                findings.add(&id, event);
-            }
-            terminal.advance(findings.len() as u64);
-        },
-    );
-    terminal.end();
-    let file = asked.file.display().to_string();
-    let (mut count, mut judged) = (0, 0);
-    for survey in surveys {
-        let variants: Vec<(String, &str)> = survey
-            .tried
-            .iter()
-            .enumerate()
-            .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
-            .collect();
-        terminal.print(&findings.told(&file, survey, &variants, terminal.palette));
-        count += findings.of(&variants);
-        judged += usize::from(!variants.is_empty() && !findings.is_all(&variants));
-    }
-    match (judged, count) {
-        (0, _) => Exit::Nothing,
-        (_, 0) => Exit::AsExpected,
-        _ => Exit::Unexpected,
+                let id = entry.id.clone();
+                let began = Instant::now();
+                match guarded(|| entry.resolve()) {
+                    Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources)
+                        .ok()
+                        .map(|events| (id, events)),
+                    Ok(Err(problems)) => {
+                        let problems = problems
+                            .iter()
+                            .map(|problem| Event::Problem(describe::problem(problem, sources)));
+                        Some((id, problems.collect()))
+                    }
+                    Err(panic) => Some((id, vec![finding::internal(panic)])),
+                }
+            },
+            |(id, events)| {
+                for event in &events {
+                    findings.add(&id, event);
+                }
+                terminal.advance(findings.len() as u64);
+            },
+        );
+        terminal.end();
+        findings
     }
 }

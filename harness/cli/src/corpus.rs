@@ -36,6 +36,11 @@ impl Selected {
     /// Reads the corpus in `folder`, the one that the first pattern names, or the nearest one; and the patterns. Fails with
     /// what to tell the user.
     pub fn open(folder: Option<&Path>, patterns: &[String]) -> Result<Self, String> {
+        if folder.is_none()
+            && let Some(selected) = Self::of_file(patterns)?
+        {
+            return Ok(selected);
+        }
         let nearest = if folder.is_none() { find() } else { None };
         let named = match patterns.split_first() {
             Some((first, rest)) if folder.is_none() && names_corpus(first, nearest.as_deref())? => {
@@ -77,6 +82,52 @@ impl Selected {
             named: named.is_some(),
             only: None,
         })
+    }
+
+    /// The cases of a file that the first pattern is the path of: a case file, or the kernels that case files beside it name. None
+    /// if it is no such file, or is one of the nearest corpus.
+    fn of_file(patterns: &[String]) -> Result<Option<Self>, String> {
+        let Some((first, rest)) = patterns.split_first() else {
+            return Ok(None);
+        };
+        let path = Path::new(first);
+        let is_case = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+        if !path.is_file() || !is_case && !is_python(path) {
+            return Ok(None);
+        }
+        let nearest = find();
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let around = nearest.filter(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)));
+        let root = around.unwrap_or_else(|| folder_of(path));
+        let within = root.canonicalize().ok();
+        let within = within.and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
+        let within = within
+            .and_then(|path| path.to_str().map(str::to_owned))
+            .unwrap_or_default();
+        let stem = within.rsplit_once('.').map_or(within.as_str(), |(stem, _)| stem);
+        let mut patterns = rest.to_vec();
+        if is_case {
+            patterns.insert(0, stem.to_owned());
+        }
+        let mut selected = Self::open(Some(&root), &patterns)?;
+        if !is_case {
+            let of_file = selected.entries(Shard::ALL).filter(|entry| {
+                let kernel = entry.resolve().ok();
+                kernel.is_some_and(|case| {
+                    let mut launches = case.launches.iter();
+                    launches.any(|launch| launch.kernel.module.path == within)
+                })
+            });
+            let of_file: HashSet<String> = of_file.map(|entry| entry.id.clone()).collect();
+            if of_file.is_empty() {
+                return Err(format!(
+                    "error: no case beside {first} runs a kernel of it\n  = help: `cerith check {first}` tries its kernels without \
+                     case files, and `cerith import {first}:KERNEL` writes a first one"
+                ));
+            }
+            selected.keep_only(of_file);
+        }
+        Ok(Some(selected))
     }
 
     /// All cases of a corpus that is in no folder. What its modules import is in `root`.

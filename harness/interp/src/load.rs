@@ -49,7 +49,9 @@ impl Machine<'_> {
             watched: self.watched(pointer),
             unaligned: self.config.unaligned,
         };
-        let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
+        let poisoned = self
+            .load_runs(&reach, &runs, &mut buf, volatile)
+            .map_err(|stop| self.with_mask(stop, mask_slot))?;
         #[cfg(feature = "planted-faults")]
         crate::fault::load(self.program.origins[pointer as usize], &runs, size, &mut buf);
         self.footprint.accessed(&runs, size, Access::Load, step.loc);

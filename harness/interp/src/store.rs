@@ -57,7 +57,8 @@ impl Machine<'_> {
             watched: self.watched(pointer),
             unaligned: self.config.unaligned,
         };
-        self.store_runs(&reach, &runs, value, uniform.as_deref())?;
+        self.store_runs(&reach, &runs, value, uniform.as_deref())
+            .map_err(|stop| self.with_mask(stop, mask_slot))?;
         if let Some(buf) = uniform {
             self.state.pool.give(buf);
         }

@@ -51,7 +51,7 @@ impl Engine for Suspect {
                 remark: None,
             }))),
             Does::Follows(quirks, turned) => {
-                let followed = self.reference.following(case, rules.following(*quirks))?;
+                let followed = self.reference.following(case, rules.following(*quirks), None)?;
                 let memory = followed.expect("it comes to an end").memory;
                 match self.reference.prepare(case, rules)? {
                     Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {

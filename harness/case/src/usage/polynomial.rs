@@ -25,6 +25,8 @@ pub enum Atom {
         programs: BTreeSet<u8>,
         /// For `a % b`: `b`.
         below: Option<Box<Polynomial>>,
+        /// The axis whose program id it is the quotient or the remainder of, if it is: `tl.program_id(0) // n`.
+        part: Option<u8>,
         /// The tensor that it was loaded from.
         loaded: Option<String>,
     },
@@ -108,6 +110,18 @@ impl Polynomial {
         }
     }
 
+    /// The one unknown that it is, if it is one alone.
+    pub fn as_atom(&self) -> Option<&Atom> {
+        let mut terms = self.0.iter();
+        match (terms.next(), terms.next()) {
+            (Some((product, 1)), None) => match product.as_slice() {
+                [atom] => Some(atom),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The sum of two; none if it is too long.
     pub fn plus(&self, other: &Self) -> Option<Self> {
         let mut sum = self.clone();
@@ -148,6 +162,11 @@ impl Polynomial {
     /// All atoms in it.
     pub fn atoms(&self) -> impl Iterator<Item = &Atom> {
         self.0.keys().flatten()
+    }
+
+    /// The constant term.
+    pub fn number_term(&self) -> i64 {
+        self.0.get(&Product::new()).copied().unwrap_or(0)
     }
 
     /// Without the constant term.

@@ -3,10 +3,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, PySourceType, Stmt, UnaryOp};
+use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, Stmt, UnaryOp};
 
+use super::library::Library;
 use super::polynomial::{Atom, Extent, Polynomial};
 use super::{Access, Usage, dimensions};
+
+/// Arguments by name that are strings, and one that is always right.
+const WORDS: [(&str, &str); 4] = [
+    ("cache_modifier", ""),
+    ("eviction_policy", ""),
+    ("input_precision", "ieee"),
+    ("padding_option", ""),
+];
+
+/// How deep functions call each other, and how many calls are followed in all.
+const CALLS_DEEP: usize = 12;
+const CALLS_MOST: usize = 512;
 
 /// Methods and functions that give their first argument in another shape, or with a promise about it.
 const TRANSPARENT: [&str; 14] = [
@@ -27,8 +40,17 @@ const TRANSPARENT: [&str; 14] = [
 ];
 
 /// What the statements so far have said.
-#[derive(Debug)]
 pub(super) struct Reader<'a> {
+    library: &'a Library<'a>,
+    /// The module of the function that is read.
+    module: &'a str,
+    /// How many functions are around the statement, the kernel left out.
+    depth: usize,
+    calls: usize,
+    /// What the function that is read returns.
+    returned: Option<Vec<Polynomial>>,
+    /// Block pointers and descriptors, by the number in their names.
+    blocks: Vec<Block>,
     parameters: &'a [String],
     constants: &'a BTreeSet<String>,
     variables: HashMap<String, Polynomial>,
@@ -47,11 +69,24 @@ pub(super) struct Reader<'a> {
     pub usage: Usage,
     /// Tensors whose values are indices.
     pub indexing: BTreeSet<String>,
+    /// Tensors whose values are integers.
+    pub integers: BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(parameters: &'a [String], constants: &'a BTreeSet<String>) -> Self {
+    pub(super) fn new(
+        library: &'a Library<'a>,
+        module: &'a str,
+        parameters: &'a [String],
+        constants: &'a BTreeSet<String>,
+    ) -> Self {
         Self {
+            library,
+            module,
+            depth: 0,
+            calls: 0,
+            returned: None,
+            blocks: Vec::new(),
             parameters,
             constants,
             variables: HashMap::new(),
@@ -63,12 +98,12 @@ impl<'a> Reader<'a> {
             persistent: BTreeSet::new(),
             usage: Usage::default(),
             indexing: BTreeSet::new(),
+            integers: BTreeSet::new(),
         }
     }
 
-    pub(super) fn read(&mut self, text: &str, name: &str) {
-        let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
-        if let Some(body) = crate::module::body_of(&parsed.syntax().body, name) {
+    pub(super) fn read(&mut self, name: &str) {
+        if let Some(body) = crate::module::body_of(self.library.body(self.module), name) {
             self.body(body);
         }
     }
@@ -109,13 +144,22 @@ impl<'a> Reader<'a> {
             }
             Stmt::If(branch) => {
                 self.tested(&branch.test);
+                let before = self.variables.clone();
                 self.body(&branch.body);
+                let mut ends = vec![std::mem::replace(&mut self.variables, before.clone())];
+                let mut is_complete = false;
                 for clause in &branch.elif_else_clauses {
+                    is_complete |= clause.test.is_none();
                     if let Some(test) = &clause.test {
                         self.tested(test);
                     }
                     self.body(&clause.body);
+                    ends.push(std::mem::replace(&mut self.variables, before.clone()));
                 }
+                if !is_complete {
+                    ends.insert(0, before);
+                }
+                self.variables = joined(ends);
             }
             Stmt::Expr(expr) => {
                 self.value(&expr.value);
@@ -123,7 +167,11 @@ impl<'a> Reader<'a> {
             Stmt::Return(ast::StmtReturn {
                 value: Some(value), ..
             }) => {
-                self.value(value);
+                let values = match &**value {
+                    Expr::Tuple(tuple) => tuple.elts.iter().map(|value| self.value(value)).collect(),
+                    value => vec![self.value(value)],
+                };
+                self.returned = Some(values);
             }
             Stmt::With(with) => self.body(&with.body),
             _ => {}
@@ -141,10 +189,68 @@ impl<'a> Reader<'a> {
                     self.assign(target, value);
                 }
             }
+            (Expr::Tuple(targets), Expr::Call(call)) => {
+                let values = match self.library.function(self.module, &call.func) {
+                    Some((module, def)) => self.inlined(module, def, call),
+                    None => {
+                        self.value(value);
+                        Vec::new()
+                    }
+                };
+                for (nth, target) in targets.elts.iter().enumerate() {
+                    if let Expr::Name(name) = target {
+                        let unknown = || other(format!("{} {}", name.id, self.calls), &values);
+                        let value = match values.get(nth) {
+                            Some(value) if values.len() == targets.elts.len() => value.clone(),
+                            _ => unknown(),
+                        };
+                        self.variables.insert(name.id.to_string(), value);
+                    }
+                }
+            }
             _ => {
                 self.value(value);
             }
         }
+    }
+
+    /// Reads a function where it is called. Gives what it returns.
+    fn inlined(
+        &mut self,
+        module: &'a str,
+        def: &'a ast::StmtFunctionDef,
+        call: &ast::ExprCall,
+    ) -> Vec<Polynomial> {
+        let mut variables = HashMap::new();
+        for (at, parameter) in def.parameters.iter_non_variadic_params().enumerate() {
+            let given = call.arguments.find_argument_value(parameter.name(), at);
+            let value = match (given, parameter.default()) {
+                (Some(value), _) => self.value(value),
+                (None, Some(default)) => self.value(default),
+                (None, None) => continue,
+            };
+            variables.insert(parameter.name().to_string(), value);
+        }
+        self.calls += 1;
+        if self.depth >= CALLS_DEEP || self.calls > CALLS_MOST {
+            return Vec::new();
+        }
+        let variables = std::mem::replace(&mut self.variables, variables);
+        let advanced = std::mem::take(&mut self.advanced);
+        let returned = self.returned.take();
+        let home = std::mem::replace(&mut self.module, module);
+        self.depth += 1;
+        self.body(&def.body);
+        self.depth -= 1;
+        self.module = home;
+        self.variables = variables;
+        self.advanced = advanced;
+        std::mem::replace(&mut self.returned, returned).unwrap_or_default()
+    }
+
+    /// The parameter of the kernel that a name means, if it is one alone.
+    fn parameter(&self, name: &str) -> Option<String> {
+        self.variable(name).as_param().map(str::to_owned)
     }
 
     fn for_loop(&mut self, each: &ast::StmtFor) {
@@ -172,6 +278,16 @@ impl<'a> Reader<'a> {
             .collect();
         for keyword in &call.arguments.keywords {
             self.value(&keyword.value);
+        }
+        for value in &values {
+            for atom in value.atoms() {
+                if let Atom::Other {
+                    loaded: Some(loaded), ..
+                } = atom
+                {
+                    self.indexing.insert(loaded.clone());
+                }
+            }
         }
         let (start, end, step) = match values.as_slice() {
             [end] => (Polynomial::default(), Some(end.clone()), one),
@@ -221,22 +337,19 @@ impl<'a> Reader<'a> {
         if let Some(known) = self.variables.get(name) {
             return known.clone();
         }
-        Polynomial::atom(if self.parameters.iter().any(|one| one == name) {
-            Atom::Param(name.to_owned())
-        } else {
-            Atom::Other {
-                text: name.to_owned(),
-                programs: BTreeSet::new(),
-                below: None,
-                loaded: None,
-            }
-        })
+        if self.depth == 0 && self.parameters.iter().any(|one| one == name) {
+            return Polynomial::atom(Atom::Param(name.to_owned()));
+        }
+        if let Some(number) = self.library.number(self.module, name) {
+            return Polynomial::number(number);
+        }
+        other(name.to_owned(), &[])
     }
 
     fn tested(&mut self, test: &Expr) {
         match test {
-            Expr::Name(name) if self.parameters.iter().any(|one| one == name.id.as_str()) => {
-                self.usage.flags.insert(name.id.to_string());
+            Expr::Name(name) => {
+                self.usage.flags.extend(self.parameter(&name.id));
             }
             Expr::UnaryOp(not) => self.tested(&not.operand),
             Expr::BoolOp(both) => both.values.iter().for_each(|value| self.tested(value)),
@@ -257,6 +370,19 @@ impl<'a> Reader<'a> {
             },
             Expr::BinOp(binary) => {
                 let (a, b) = (self.value(&binary.left), self.value(&binary.right));
+                if matches!(
+                    binary.op,
+                    Operator::FloorDiv
+                        | Operator::Mod
+                        | Operator::LShift
+                        | Operator::RShift
+                        | Operator::BitAnd
+                        | Operator::BitOr
+                        | Operator::BitXor
+                ) {
+                    self.whole(&a);
+                    self.whole(&b);
+                }
                 computed(binary.op, &a, &b)
             }
             Expr::UnaryOp(unary) => {
@@ -308,12 +434,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Notes that a value that was loaded is an integer, as what is done with it needs one.
+    fn whole(&mut self, value: &Polynomial) {
+        for atom in value.atoms() {
+            if let Atom::Other {
+                loaded: Some(loaded), ..
+            } = atom
+            {
+                self.integers.insert(loaded.clone());
+            }
+        }
+    }
+
     fn comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
         if let (Expr::Name(name), [Expr::StringLiteral(text)]) = (&*compare.left, &*compare.comparators) {
-            self.usage
-                .texts
-                .push((name.id.to_string(), text.value.to_str().to_owned()));
+            if let Some(parameter) = self.parameter(&name.id) {
+                self.usage.texts.push((parameter, text.value.to_str().to_owned()));
+            }
             return other(format!("{}?", name.id), &[]);
+        }
+        if let (Expr::Name(name), [Expr::NoneLiteral(_)]) = (&*compare.left, &*compare.comparators) {
+            self.usage.optional.extend(self.parameter(&name.id));
+            return other(format!("{} is None", name.id), &[]);
         }
         let mut left = self.value(&compare.left);
         let mut all = vec![left.clone()];
@@ -334,7 +476,21 @@ impl<'a> Reader<'a> {
     fn call(&mut self, call: &ast::ExprCall) -> Polynomial {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         if let Some(Expr::Name(name)) = argument("dtype", usize::MAX) {
-            self.usage.dtypes.insert(name.id.to_string());
+            self.usage.dtypes.extend(self.parameter(&name.id));
+        }
+        for (keyword, text) in WORDS {
+            if let Some(Expr::Name(name)) = argument(keyword, usize::MAX)
+                && let Some(parameter) = self.parameter(&name.id)
+            {
+                self.usage.texts.push((parameter, text.to_owned()));
+            }
+        }
+        if let Some((module, def)) = self.library.function(self.module, &call.func) {
+            let values = self.inlined(module, def, call);
+            return match values.as_slice() {
+                [value] => value.clone(),
+                values => other(format!("{} {}", def.name, self.calls), values),
+            };
         }
         let (name, object) = match &*call.func {
             Expr::Name(name) => (name.id.as_str(), None),
@@ -353,6 +509,28 @@ impl<'a> Reader<'a> {
                 other(format!("num_programs {axis}"), &[])
             }
             "arange" => self.lanes(argument("start", 0), argument("end", 1)),
+            "make_block_ptr" | "make_tensor_descriptor" => self.block(call),
+            "advance" if of_language => {
+                let value = argument("base", 0).map(|value| self.value(value));
+                self.rest(call, 1);
+                value.unwrap_or_default()
+            }
+            "load" | "store" | "gather" | "scatter" if !of_language || self.is_block(object) => {
+                let block = object.and_then(|object| self.block_of(object));
+                for value in &call.arguments.args {
+                    self.value(value);
+                }
+                match (block, object.map(|object| self.value(object))) {
+                    (Some(at), _) => self.block_access(at, name != "load" && name != "gather"),
+                    (None, Some(object)) => {
+                        self.usage
+                            .descriptors
+                            .extend(object.as_param().map(str::to_owned));
+                    }
+                    _ => {}
+                }
+                other(format!("{name} {}", self.accesses.len()), &[])
+            }
             "load" if of_language => {
                 let loaded = self.access(argument("pointer", 0), false);
                 self.rest(call, 1);
@@ -360,6 +538,7 @@ impl<'a> Reader<'a> {
                     text: short(format!("load {loaded:?} {:?}", self.accesses.len())),
                     programs: BTreeSet::new(),
                     below: None,
+                    part: None,
                     loaded,
                 })
             }
@@ -378,7 +557,7 @@ impl<'a> Reader<'a> {
                 if name == "to"
                     && let Some(Expr::Name(dtype)) = argument("dtype", 0)
                 {
-                    self.usage.dtypes.insert(dtype.id.to_string());
+                    self.usage.dtypes.extend(self.parameter(&dtype.id));
                 }
                 let is_module = matches!(object, Some(Expr::Name(module)) if matches!(module.id.as_str(), "tl" | "language" | "triton"));
                 match (object, call.arguments.args.first()) {
@@ -406,6 +585,73 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A block pointer or a descriptor that is made: its dimensions are what it says they are.
+    fn block(&mut self, call: &ast::ExprCall) -> Polynomial {
+        let argument = |name, at| call.arguments.find_argument_value(name, at);
+        let is_pointer = argument("offsets", usize::MAX).is_some()
+            || argument("order", usize::MAX).is_some()
+            || call.arguments.args.len() > 4;
+        let base = argument("base", 0)
+            .map(|base| self.value(base))
+            .unwrap_or_default();
+        let shape = self.list(argument("shape", 1));
+        let strides = self.list(argument("strides", 2));
+        let (offsets, extents) = if is_pointer {
+            (
+                self.list(argument("offsets", 3)),
+                self.list(argument("block_shape", 4)),
+            )
+        } else {
+            (Vec::new(), self.list(argument("block_shape", 3)))
+        };
+        let mut address = Some(base.clone());
+        for (at, (extent, stride)) in extents.iter().zip(&strides).enumerate() {
+            let lane = Polynomial::atom(Atom::Lane(self.extent(extent)));
+            let index = match offsets.get(at) {
+                Some(offset) => lane.plus(offset).unwrap_or(lane),
+                None => lane,
+            };
+            if let Some(size) = shape.get(at) {
+                self.compared.extend(index.minus(size));
+            }
+            address = address
+                .zip(index.times(stride))
+                .and_then(|(address, step)| address.plus(&step));
+        }
+        self.blocks.push(Block {
+            address: address.unwrap_or(base),
+        });
+        other(format!("block {}", self.blocks.len() - 1), &[])
+    }
+
+    fn list(&mut self, expr: Option<&Expr>) -> Vec<Polynomial> {
+        match expr {
+            Some(Expr::Tuple(tuple)) => tuple.elts.iter().map(|value| self.value(value)).collect(),
+            Some(Expr::List(list)) => list.elts.iter().map(|value| self.value(value)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_block(&mut self, object: Option<&Expr>) -> bool {
+        object.is_some_and(|object| {
+            self.block_of(object).is_some()
+                || matches!(object, Expr::Name(name) if self.depth == 0 && self.parameters.iter().any(|one| *one == *name.id))
+        })
+    }
+
+    /// The number of the block pointer or descriptor that a name is.
+    fn block_of(&mut self, object: &Expr) -> Option<usize> {
+        let Expr::Name(name) = object else { return None };
+        block_number(&self.variable(&name.id))
+    }
+
+    fn block_access(&mut self, at: usize, stores: bool) {
+        if let Some(block) = self.blocks.get(at) {
+            let address = block.address.clone();
+            self.access_at(&address, stores);
+        }
+    }
+
     /// Arguments but for the pointer.
     fn rest(&mut self, call: &ast::ExprCall, from: usize) {
         for value in call.arguments.args.iter().skip(from) {
@@ -420,24 +666,34 @@ impl<'a> Reader<'a> {
 
     fn lanes(&mut self, start: Option<&Expr>, end: Option<&Expr>) -> Polynomial {
         let start = start.map(|start| self.value(start)).unwrap_or_default();
-        let extent = match end.map(|end| self.value(end)) {
-            Some(end) => match (end.as_number(), end.as_param()) {
-                (Some(number), _) => Extent::Number(number),
-                (None, Some(name)) => Extent::Param(name.to_owned()),
-                (None, None) => Extent::Text(format!("{end:?}")),
-            },
-            None => Extent::Text(String::new()),
-        };
-        if let Extent::Param(name) = &extent {
-            self.usage.blocks.insert(name.clone());
-        }
+        let end = end.map(|end| self.value(end)).unwrap_or_default();
+        let extent = self.extent(&end);
         let lane = Polynomial::atom(Atom::Lane(extent));
         lane.plus(&start).unwrap_or(lane)
+    }
+
+    fn extent(&mut self, end: &Polynomial) -> Extent {
+        match (end.as_number(), end.as_param()) {
+            (Some(number), _) => Extent::Number(number),
+            (None, Some(name)) => {
+                self.usage.blocks.insert(name.to_owned());
+                Extent::Param(name.to_owned())
+            }
+            (None, None) => Extent::Text(short(format!("{end:?}"))),
+        }
     }
 
     /// Notes an access through an address, and gives the tensor's name.
     fn access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
         let address = self.value(address?);
+        if let Some(at) = block_number(&address) {
+            self.block_access(at, stores);
+            return None;
+        }
+        self.access_at(&address, stores)
+    }
+
+    fn access_at(&mut self, address: &Polynomial, stores: bool) -> Option<String> {
         let alone: Vec<String> = address
             .terms()
             .filter(|&(_, factor)| factor == 1)
@@ -455,8 +711,12 @@ impl<'a> Reader<'a> {
             .iter()
             .find(is_pointer)
             .or_else(|| alone.iter().find(known))
-            .or_else(|| self.parameters.iter().find(|name| alone.contains(name)))?
-            .clone();
+            .or_else(|| self.parameters.iter().find(|name| alone.contains(name)))
+            .cloned();
+        let Some(tensor) = tensor else {
+            self.usage.lost += 1;
+            return None;
+        };
         for atom in address.atoms() {
             if let Atom::Other {
                 loaded: Some(loaded), ..
@@ -468,10 +728,45 @@ impl<'a> Reader<'a> {
         let rest = address.minus(&Polynomial::atom(Atom::Param(tensor.clone())))?;
         self.accesses.push(Access {
             tensor: tensor.clone(),
+            moved: rest.number_term() > 0
+                || rest.terms().any(|(product, _)| {
+                    !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_)))
+                }),
             dimensions: dimensions(&rest),
             stores,
         });
         Some(tensor)
+    }
+}
+
+/// What variables are after a branch: as after its last part that gives one a value which is not read from memory.
+fn joined(ends: Vec<HashMap<String, Polynomial>>) -> HashMap<String, Polynomial> {
+    let is_loaded = |value: &Polynomial| {
+        let mut atoms = value.atoms();
+        atoms.any(|atom| matches!(atom, Atom::Other { loaded: Some(_), .. }))
+    };
+    let mut all: HashMap<String, Polynomial> = HashMap::new();
+    for end in ends {
+        for (name, value) in end {
+            if !is_loaded(&value) || all.get(&name).is_none_or(is_loaded) {
+                all.insert(name, value);
+            }
+        }
+    }
+    all
+}
+
+/// A block pointer or a descriptor that the kernel makes.
+#[derive(Debug)]
+struct Block {
+    /// The addresses of its first block.
+    address: Polynomial,
+}
+
+fn block_number(value: &Polynomial) -> Option<usize> {
+    match value.as_atom()? {
+        Atom::Other { text, .. } => text.strip_prefix("block ")?.parse().ok(),
+        _ => None,
     }
 }
 
@@ -539,8 +834,18 @@ fn other(text: String, of: &[Polynomial]) -> Polynomial {
         text: short(text),
         programs,
         below: None,
+        part: None,
         loaded,
     })
+}
+
+/// The axis whose program id a value is, or is a part of.
+fn program_of(value: &Polynomial) -> Option<u8> {
+    match value.as_atom()? {
+        Atom::Program(axis) => Some(*axis),
+        Atom::Other { part, .. } => *part,
+        Atom::Param(_) | Atom::Lane(_) | Atom::Turn(_) => None,
+    }
 }
 
 fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
@@ -555,6 +860,16 @@ fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
                 text: short(format!("{a:?} % {b:?}")),
                 programs,
                 below: Some(Box::new(b.clone())),
+                part: program_of(a),
+                loaded: None,
+            });
+        }
+        Operator::FloorDiv if program_of(a).is_some() && b.as_number() != Some(1) => {
+            return Polynomial::atom(Atom::Other {
+                text: short(format!("{a:?} // {b:?}")),
+                programs: a.programs(),
+                below: None,
+                part: program_of(a),
                 loaded: None,
             });
         }

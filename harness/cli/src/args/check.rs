@@ -2,15 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::selection::Engines;
+
+/// How `cerith check` says what it found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// Text.
+    #[default]
+    Human,
+    /// A line of JSON for each kernel.
+    Jsonl,
+}
 
 /// Arguments of `cerith check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith check softmax.py                       every kernel of the file
   cerith check softmax.py:softmax_kernel --engine reference
+  cerith check src/mylib                        every kernel of a package
   cerith check softmax.py --keep cases/softmax  keep what was tried as case files
 
 What a kernel needs is read off its text: which parameters are tensors, strides, sizes and blocks. Then one thing is varied at a \
@@ -19,8 +30,8 @@ storage; f16 and bf16; an output that is an input.
 
 Exit codes: 0 nothing was found; 1 something was; 2 the input is bad; 3 nothing was tried; 130 interrupted.")]
 pub struct CheckArgs {
-    /// A file with kernels, `FILE.py`, or one of its kernels, `FILE.py:KERNEL`.
-    #[arg(value_name = "FILE[:KERNEL]", required = true)]
+    /// A file with kernels, `FILE.py`, one of its kernels, `FILE.py:KERNEL`, or a folder, whose kernels are all checked.
+    #[arg(value_name = "FILE[:KERNEL]|DIR", required = true)]
     pub kernels: Vec<String>,
 
     /// Which engines.
@@ -30,6 +41,10 @@ pub struct CheckArgs {
     /// How many launches to run at once. Without it, as many as there are cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+
+    /// How to say it: as text, or as a line of JSON for each kernel.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: CheckFormat,
 
     /// Keep what was tried as case files in this folder, with a copy of the kernels' file.
     #[arg(long, value_name = "DIR")]

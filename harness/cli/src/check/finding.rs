@@ -1,51 +1,60 @@
 //! What was found in the launches of a kernel: each thing once, with the launches that show it.
+//!
+//! What a launch shows is the kernel's mistake only if the launch is a fair one. Arguments are read off the kernel's text, so
+//! there is doubt: a kernel that no launch gets through, or that leaves a tensor of which the text does not tell the size, is
+//! not judged.
 
 use std::fmt::Write as _;
 
-use cerith_case::Survey;
+use cerith_case::{NotTried, Survey};
 use cerith_report::event::{Difference, EngineOutcome, Event, Internal, OutcomeKind, Verdict};
 use cerith_report::{Palette, Tone};
 
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Key {
-    engine: String,
+pub struct Key {
+    /// The engine that shows it.
+    pub engine: String,
     /// The kind of outcome and of error, or in what way engines differ.
-    what: String,
+    pub what: String,
     /// The file and the line, where they are known.
-    place: String,
+    pub place: String,
 }
 
-struct Finding {
-    key: Key,
+/// Something that launches show.
+pub struct Finding {
+    /// What it is.
+    pub key: Key,
     /// The words for it, of the first launch that shows it.
-    text: String,
-    /// Whether the kernel is wrong, rather than not judged.
-    counts: bool,
-    /// Whether the kernel did not compile.
-    rejected: bool,
+    pub text: String,
+    /// The kind of outcome; none for anything else.
+    outcome: Option<OutcomeKind>,
+    /// The launches that show it; an empty name stands for all of the file.
     cases: Vec<String>,
 }
 
 impl Finding {
-    /// Whether the kernel is wrong, shown by so many of all its launches. What no launch compiles is more likely a wrong guess.
-    const fn is_wrong(&self, shown: usize, all: usize) -> bool {
-        self.counts && shown > 0 && !(self.rejected && shown == all)
-    }
-
-    /// What is special about the launches that show it.
-    fn shown<'v>(&self, variants: &[(String, &'v str)]) -> Vec<&'v str> {
-        variants
-            .iter()
-            .filter(|(id, _)| self.cases.contains(id))
-            .map(|&(_, variant)| variant)
-            .collect()
+    fn is_of(&self, case: &str) -> bool {
+        self.cases.iter().any(|one| one.is_empty() || one == case)
     }
 }
 
-/// All findings, in the order in which they came.
+/// All findings of a file, in the order in which they came.
 #[derive(Default)]
 pub struct Findings(Vec<Finding>);
+
+/// What came of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing was found, and at least half of the launches were judged.
+    Clean,
+    /// So many things were.
+    Found(usize),
+    /// No launch says anything about it.
+    NotJudged,
+    /// It was not launched.
+    NotTried(NotTried),
+}
 
 /// What Cerith itself failed at.
 pub fn internal(message: String) -> Event {
@@ -59,21 +68,7 @@ pub fn internal(message: String) -> Event {
 impl Findings {
     /// How many there are so far.
     pub fn len(&self) -> usize {
-        self.0.iter().filter(|finding| finding.counts).count()
-    }
-
-    /// How many these launches show.
-    pub fn of(&self, variants: &[(String, &str)]) -> usize {
-        let is_wrong = |finding: &&Finding| finding.is_wrong(finding.shown(variants).len(), variants.len());
-        self.0.iter().filter(is_wrong).count()
-    }
-
-    /// Whether none of these launches was judged.
-    pub fn is_all(&self, variants: &[(String, &str)]) -> bool {
-        let of_all = |finding: &Finding| finding.shown(variants).len() == variants.len();
-        self.0
-            .iter()
-            .any(|finding| of_all(finding) && !finding.is_wrong(variants.len(), variants.len()))
+        self.0.len()
     }
 
     /// Notes what an event of a launch shows.
@@ -92,95 +87,212 @@ impl Findings {
             what,
             place: String::new(),
         };
-        self.note(case, key, true, false, text);
+        self.note(case, key, None, text);
     }
 
     fn add_verdict(&mut self, case: &str, verdict: &Verdict) {
-        let reference = verdict.outcomes.get("reference");
-        if let Some(outcome) = reference {
-            let counts = !matches!(
-                outcome.outcome,
-                OutcomeKind::Unsupported | OutcomeKind::Unavailable | OutcomeKind::Exhausted
+        if let Some(outcome) = verdict.outcomes.get("reference") {
+            self.note(
+                case,
+                key("reference", outcome),
+                Some(outcome.outcome),
+                told(outcome),
             );
-            let rejected = outcome.outcome == OutcomeKind::Rejected;
-            self.note(case, key("reference", outcome), counts, rejected, told(outcome));
             return;
         }
         for difference in verdict.differences.iter().filter(|one| one.explained.is_empty()) {
             if let Some(outcome) = verdict.outcomes.get(&difference.engine) {
                 let text = format!("{}: {}", difference.engine, told(outcome));
-                self.note(case, key(&difference.engine, outcome), true, false, text);
+                self.note(case, key(&difference.engine, outcome), None, text);
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
                     what: difference.kind.to_string(),
                     place: String::new(),
                 };
-                self.note(case, key, true, false, differing(difference));
+                self.note(case, key, None, differing(difference));
             }
         }
     }
 
-    fn note(&mut self, case: &str, key: Key, counts: bool, rejected: bool, text: String) {
+    fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
         match self.0.iter_mut().find(|finding| finding.key == key) {
             Some(finding) => finding.cases.push(case.to_owned()),
             None => self.0.push(Finding {
                 key,
                 text,
-                counts,
-                rejected,
+                outcome,
                 cases: vec![case.to_owned()],
             }),
         }
     }
+}
 
-    /// What is to be said about a kernel. `variants` are its launches, with what is special about each.
-    pub fn told(&self, file: &str, survey: &Survey, variants: &[(String, &str)], palette: Palette) -> String {
-        let name = palette.paint(Tone::Name, &format!("{file}:{}", survey.kernel));
-        if let Some(why) = &survey.not_tried {
-            return format!("{name}  not tried: {why}\n");
+/// What is to be said about a kernel.
+pub struct Told<'a> {
+    /// The file as the user names it.
+    pub file: &'a str,
+    /// The kernel.
+    pub kernel: &'a str,
+    /// How many launches there were.
+    pub launches: usize,
+    /// What they show.
+    pub shown: Vec<Shown<'a>>,
+    not_tried: Option<NotTried>,
+    guessed: &'a [String],
+    /// How many launches showed nothing.
+    passed: usize,
+}
+
+/// A finding, and the launches of the kernel that show it.
+pub struct Shown<'a> {
+    /// The finding.
+    pub finding: &'a Finding,
+    /// What is special about the launches.
+    pub launches: Vec<&'a str>,
+    /// Whether it is the kernel's mistake.
+    pub wrong: bool,
+}
+
+impl<'a> Told<'a> {
+    /// Sorts out what launches of a kernel show. `variants` are their ids, with what is special about each.
+    pub fn new(
+        findings: &'a Findings,
+        file: &'a str,
+        survey: &'a Survey,
+        variants: &[(String, &'a str)],
+    ) -> Self {
+        let of_kernel = findings.0.iter().map(|finding| {
+            let launches: Vec<&str> = variants
+                .iter()
+                .filter(|(id, _)| finding.is_of(id))
+                .map(|&(_, variant)| variant)
+                .collect();
+            (finding, launches)
+        });
+        let of_kernel: Vec<_> = of_kernel.filter(|(_, launches)| !launches.is_empty()).collect();
+        let passes = |(id, _): &&(String, &str)| {
+            let mut shown = of_kernel.iter();
+            !shown.any(|(finding, _)| finding.is_of(id))
+        };
+        let passed = variants.iter().filter(passes).count();
+        let shown = of_kernel.into_iter().map(|(finding, launches)| Shown {
+            wrong: passed > 0 && is_wrong(finding, survey, &launches),
+            finding,
+            launches,
+        });
+        Self {
+            file,
+            kernel: &survey.kernel,
+            launches: variants.len(),
+            shown: shown.collect(),
+            not_tried: survey.not_tried,
+            guessed: &survey.guessed,
+            passed,
         }
+    }
+
+    /// What came of the kernel.
+    pub fn standing(&self) -> Standing {
+        if let Some(why) = self.not_tried {
+            return Standing::NotTried(why);
+        }
+        match self.shown.iter().filter(|one| one.wrong).count() {
+            0 if self.passed * 2 >= self.launches => Standing::Clean,
+            0 => Standing::NotJudged,
+            count => Standing::Found(count),
+        }
+    }
+
+    /// The text for the terminal.
+    pub fn text(&self, palette: Palette) -> String {
+        let (file, kernel) = (self.file, self.kernel);
+        let name = palette.paint(Tone::Name, &format!("{file}:{kernel}"));
+        let launches = format!("{} launches", self.launches);
         let mut text = String::new();
-        let of_kernel: Vec<(&Finding, Vec<&str>)> = self
-            .0
-            .iter()
-            .map(|finding| (finding, finding.shown(variants)))
-            .filter(|(_, shown)| !shown.is_empty())
-            .collect();
-        let found = self.of(variants);
-        let launches = format!("{} launches", variants.len());
-        let result = match found {
-            0 if self.is_all(variants) => palette.paint(Tone::Warn, "not judged"),
-            0 => palette.paint(Tone::Good, "nothing found"),
-            1 => palette.paint(Tone::Bad, "1 thing found"),
-            _ => palette.paint(Tone::Bad, &format!("{found} things found")),
+        let result = match self.standing() {
+            Standing::NotTried(why) => return format!("{name}  not tried: {why}\n"),
+            Standing::NotJudged => palette.paint(Tone::Warn, "not judged"),
+            Standing::Clean => palette.paint(Tone::Good, "nothing found"),
+            Standing::Found(1) => palette.paint(Tone::Bad, "1 thing found"),
+            Standing::Found(found) => palette.paint(Tone::Bad, &format!("{found} things found")),
         };
         // Writing to a string does not fail.
         let _ = writeln!(text, "{name}  {launches}: {result}");
-        for (finding, shown) in of_kernel {
-            for line in finding.text.trim_end().lines() {
+        for shown in self.shown.iter().filter(|one| one.wrong) {
+            for line in shown.finding.text.trim_end().lines() {
                 let _ = writeln!(text, "  {line}");
             }
-            let launched = listed(&shown, variants.len());
-            let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.len());
-            if finding.rejected && shown.len() == variants.len() {
-                let _ = writeln!(
-                    text,
-                    "  = note: arguments are guessed, and the guess may not fit: `cerith import {file}:{}` writes a case to edit",
-                    survey.kernel
-                );
+            let launched = listed(&shown.launches);
+            let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+        }
+        let doubtful: Vec<&Shown<'_>> = self.shown.iter().filter(|one| !one.wrong).collect();
+        let Some(first) = doubtful.first() else {
+            return text;
+        };
+        if self.standing() == Standing::NotJudged {
+            for line in first.finding.text.trim_end().lines() {
+                let _ = writeln!(text, "  {line}");
             }
+            let guessed = match self.guessed {
+                [] => "arguments are".to_owned(),
+                names => format!(
+                    "`{}` {}",
+                    names.join("`, `"),
+                    if names.len() == 1 { "is" } else { "are" }
+                ),
+            };
+            let _ = writeln!(
+                text,
+                "  = note: {guessed} guessed, and the guess may not fit: `cerith import {file}:{kernel}` writes a case to edit"
+            );
+        } else {
+            let count: usize = doubtful.iter().map(|one| one.launches.len()).sum();
+            let why = first.finding.text.lines().next().unwrap_or_default();
+            let _ = writeln!(text, "  = not judged: {count} of {launches} ({why})");
         }
         text
     }
 }
 
-/// The launches that show something, in words.
-fn listed(shown: &[&str], all: usize) -> String {
-    const MOST: usize = 4;
-    if shown.len() == all {
-        return "whatever is passed".to_owned();
+/// Whether it is the kernel's mistake, if a launch gets through. Nobody launches a kernel on nothing, and a kernel may be meant for
+/// some flags and sizes only: that it does not compile with others is no mistake.
+fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
+    let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
+    if all_of(|variant| variant.ends_with("=0")) {
+        return false;
     }
+    let of_certain = || {
+        let mut named = storages(&finding.text).peekable();
+        named.all(|storage| survey.certain.iter().any(|one| one == storage))
+    };
+    match finding.outcome {
+        // A guessed number, or a flag that promises something, may not fit the sizes.
+        Some(OutcomeKind::Trapped) => {
+            survey.guessed.is_empty()
+                && of_certain()
+                && !finding.key.what.ends_with("descriptor-demand")
+                && !all_of(|variant| variant.ends_with(" on") || variant.ends_with(" off"))
+        }
+        Some(OutcomeKind::Rejected) => {
+            finding.key.what.ends_with("type-mismatch")
+                && all_of(|variant| variant.starts_with("tensors of "))
+        }
+        Some(_) => false,
+        None => !finding.key.engine.is_empty(),
+    }
+}
+
+/// The storages that a diagnostic names.
+fn storages(text: &str) -> impl Iterator<Item = &str> {
+    text.split("storage `")
+        .skip(1)
+        .filter_map(|rest| rest.split('`').next())
+}
+
+/// The launches that show something, in words.
+fn listed(shown: &[&str]) -> String {
+    const MOST: usize = 4;
     let named = |variant: &&str| {
         if variant.is_empty() {
             "sizes that are no multiple of a block".to_owned()

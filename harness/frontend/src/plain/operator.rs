@@ -199,6 +199,7 @@ impl Plain {
         match self {
             Self::Tensor(_) | Self::Jit(_) | Self::Function(_) | Self::Constexpr(_) | Self::Config(_) => true,
             Self::Symbol(module, name) => Native::find(module, name).is_some(),
+            Self::Unknown(unknown) => unknown.is_object,
             _ => false,
         }
     }

@@ -337,9 +337,9 @@ impl Tracer<'_> {
 fn host_of(arg: &RequestArg) -> Plain {
     match arg {
         RequestArg::Pointer(elem) => Plain::Tensor(*elem),
-        RequestArg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
+        RequestArg::Descriptor(_) => Plain::object("a tensor descriptor"),
         RequestArg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
-        RequestArg::Global(_) => Plain::unknown(Span::default(), "a function"),
+        RequestArg::Global(_) => Plain::object("a function"),
         RequestArg::Constexpr(inner) => host_of(inner),
         RequestArg::DType(dtype) => Plain::Constant((*dtype).into()),
         RequestArg::Int(value) => Plain::Constant(Constant::Int(*value)),

@@ -75,6 +75,8 @@ pub(crate) struct Unknown {
     pub span: Span,
     /// What it is, fitting "the reference does not know …".
     pub what: String,
+    /// Whether it is known not to be `None`.
+    pub is_object: bool,
 }
 
 /// A plain function.
@@ -313,6 +315,16 @@ impl Plain {
         Self::Unknown(Rc::new(Unknown {
             span,
             what: what.into(),
+            is_object: false,
+        }))
+    }
+
+    /// An object of which nothing is known but that it is not `None`.
+    pub(crate) fn object(what: impl Into<String>) -> Self {
+        Self::Unknown(Rc::new(Unknown {
+            span: Span::default(),
+            what: what.into(),
+            is_object: true,
         }))
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod division;
 pub(crate) mod divisions;
 pub(crate) mod footprint;
 pub(crate) mod init;
+pub(crate) mod mask;
 pub(crate) mod order;
 pub(crate) mod poison;
 pub(crate) mod promise;

@@ -1,0 +1,236 @@
+//! Conditions of a module that depend on the machine: which GPU it has, whether Triton is installed. An excerpt decides them: a
+//! kernel that is wanted is defined, Triton is there and new, and the GPU is NVIDIA's. Left out: conditions that can be computed
+//! anywhere, of Triton's version for example.
+
+use std::ops::Range;
+
+use ruff_python_ast::visitor::{Visitor, walk_expr};
+use ruff_python_ast::{self as ast, Expr, Stmt, UnaryOp};
+
+use super::decorators::is_kernel;
+use super::imports::{Import, Named, inside, range_of};
+
+/// How far names are followed to what is assigned to them.
+const DEPTH_MOST: usize = 4;
+
+/// Functions that give the same on every machine.
+const PURE: [&str; 12] = [
+    "bool",
+    "float",
+    "getattr",
+    "hasattr",
+    "int",
+    "isinstance",
+    "len",
+    "max",
+    "min",
+    "str",
+    "getenv",
+    "get",
+];
+
+/// Parts of names that are about other machines, or about tools that read a file without running it.
+const ELSEWHERE: [&str; 12] = [
+    "amd",
+    "ascend",
+    "cpu",
+    "hip",
+    "interpret",
+    "mthreads",
+    "musa",
+    "npu",
+    "rocm",
+    "tpu",
+    "type_checking",
+    "xpu",
+];
+
+/// The conditions to be replaced, and with what.
+pub(super) fn decided(
+    body: &[Stmt],
+    imports: &[Import],
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<(Range<usize>, String)> {
+    let mut decider = Decider {
+        module: body,
+        imports,
+        wanted,
+        edits: Vec::new(),
+    };
+    decider.body(body);
+    decider.edits
+}
+
+struct Decider<'a> {
+    module: &'a [Stmt],
+    imports: &'a [Import],
+    wanted: &'a dyn Fn(&str) -> bool,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl<'a> Decider<'a> {
+    fn body(&mut self, body: &'a [Stmt]) {
+        for stmt in body {
+            if let Stmt::If(branch) = stmt {
+                self.branch(branch);
+            } else {
+                let mut bodies = Vec::new();
+                inside(stmt, &mut |body| bodies.push(body));
+                for body in bodies {
+                    self.body(body);
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &'a ast::StmtIf) {
+        let clauses = branch.elif_else_clauses.iter();
+        let branches: Vec<(Option<&Expr>, &[Stmt])> =
+            std::iter::once((Some(&*branch.test), &branch.body[..]))
+                .chain(clauses.map(|clause| (clause.test.as_ref(), &clause.body[..])))
+                .collect();
+        let defining = branches.iter().position(|(_, body)| self.defines(body));
+        let open = branches
+            .iter()
+            .filter_map(|(test, _)| *test)
+            .any(|test| self.depends(test, 0));
+        let taken = match defining {
+            Some(taken) => Some(taken),
+            None if open => branches
+                .iter()
+                .position(|(test, _)| test.is_none_or(is_likely))
+                .or(Some(branches.len())),
+            None => None,
+        };
+        for (at, (test, body)) in branches.into_iter().enumerate() {
+            if let (Some(taken), Some(test)) = (taken, test)
+                && at <= taken
+                && !matches!(test, Expr::BooleanLiteral(_))
+            {
+                let decided = if at == taken { "True" } else { "False" };
+                self.edits.push((range_of(test), decided.to_owned()));
+            }
+            if taken.is_none_or(|taken| taken == at) {
+                self.body(body);
+            }
+        }
+    }
+
+    fn defines(&self, body: &[Stmt]) -> bool {
+        body.iter().any(|stmt| match stmt {
+            Stmt::FunctionDef(def) => (self.wanted)(&def.name) && is_kernel(def),
+            _ => {
+                let mut found = false;
+                inside(stmt, &mut |body| found |= self.defines(body));
+                found
+            }
+        })
+    }
+
+    /// Whether a condition depends on what is not known without the machine.
+    fn depends(&self, test: &Expr, depth: usize) -> bool {
+        let mut walk = Depends {
+            decider: self,
+            depth,
+            found: depth > DEPTH_MOST,
+        };
+        walk.visit_expr(test);
+        walk.found
+    }
+
+    fn name_depends(&self, name: &str, depth: usize) -> bool {
+        let mut aliases = self.imports.iter().flat_map(|import| &import.aliases);
+        if let Some(alias) = aliases.find(|alias| alias.bound == name) {
+            let module = match &alias.named {
+                Named::Module(module) | Named::From { level: 0, module, .. } => module.as_str(),
+                Named::From { .. } => "",
+            };
+            let root = module.split('.').next().unwrap_or_default();
+            return !matches!(root, "triton" | "os" | "sys" | "math" | "packaging");
+        }
+        let mut values = Vec::new();
+        assigned(self.module, name, &mut values);
+        values.iter().any(|value| self.depends(value, depth + 1))
+    }
+}
+
+fn assigned<'a>(body: &'a [Stmt], name: &str, values: &mut Vec<&'a Expr>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Assign(assign) => {
+                let mut targets = assign.targets.iter();
+                if targets.any(|target| matches!(target, Expr::Name(one) if one.id == *name)) {
+                    values.push(&assign.value);
+                }
+            }
+            Stmt::AnnAssign(ast::StmtAnnAssign {
+                target,
+                value: Some(value),
+                ..
+            }) if matches!(&**target, Expr::Name(one) if one.id == *name) => values.push(value),
+            _ => inside(stmt, &mut |body| assigned(body, name, values)),
+        }
+    }
+}
+
+struct Depends<'d, 'a> {
+    decider: &'d Decider<'a>,
+    depth: usize,
+    found: bool,
+}
+
+impl<'a> Visitor<'a> for Depends<'_, '_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) => {
+                let name = match &*call.func {
+                    Expr::Name(name) => name.id.as_str(),
+                    Expr::Attribute(attribute) => attribute.attr.as_str(),
+                    _ => "",
+                };
+                if PURE.contains(&name) || name == "parse" || name == "Version" {
+                    walk_expr(self, expr);
+                } else {
+                    self.found = true;
+                }
+            }
+            Expr::Name(name) => self.found |= self.decider.name_depends(&name.id, self.depth),
+            _ => walk_expr(self, expr),
+        }
+    }
+}
+
+/// Whether a condition holds where Triton is installed with a GPU of NVIDIA's, by the names in it.
+fn is_likely(test: &Expr) -> bool {
+    match test {
+        Expr::UnaryOp(unary) if unary.op == UnaryOp::Not => !is_likely(&unary.operand),
+        _ => {
+            let mut walk = Elsewhere(false);
+            walk.visit_expr(test);
+            !walk.0
+        }
+    }
+}
+
+struct Elsewhere(bool);
+
+impl<'a> Visitor<'a> for Elsewhere {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        let name = match expr {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            Expr::StringLiteral(text) => text.value.to_str(),
+            _ => "",
+        };
+        let lower = name.to_lowercase();
+        self.0 |= lower
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(|word| {
+                ELSEWHERE
+                    .iter()
+                    .any(|one| word == *one || word.split('_').any(|part| part == *one))
+            });
+        self.0 |= lower == "type_checking";
+        walk_expr(self, expr);
+    }
+}

@@ -1,0 +1,174 @@
+//! The functions and numbers that the modules of an excerpt define, by name: what a kernel calls is read where it is called. Left
+//! out: what they do ([`super::reader`]).
+
+use std::collections::HashMap;
+
+use ruff_python_ast::{self as ast, Expr, ModModule, Number, Operator, PySourceType, Stmt, UnaryOp};
+use ruff_python_parser::Parsed;
+
+use crate::excerpt::is_kernel;
+use crate::module;
+
+/// How deep a name may lead to others.
+const DEPTH_MOST: usize = 8;
+
+/// Modules as trees, by the name by which they import each other.
+pub(crate) struct Texts(Vec<(String, Parsed<ModModule>)>);
+
+impl Texts {
+    /// Parses modules, which are known to be neither too long nor too deep. Paths end in `.py`.
+    pub fn new<'t>(modules: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        let parsed = modules.into_iter().map(|(path, text)| {
+            let parsed = module::with_stack(text, || {
+                ruff_python_parser::parse_unchecked_source(text, PySourceType::Python)
+            });
+            (path.trim_end_matches(".py").to_owned(), parsed)
+        });
+        Self(parsed.collect())
+    }
+}
+
+enum Entry<'a> {
+    Function(&'a ast::StmtFunctionDef),
+    Value(&'a Expr),
+    From(String, String),
+    Module(String),
+}
+
+/// What the modules define.
+pub(crate) struct Library<'a> {
+    modules: HashMap<&'a str, (&'a [Stmt], HashMap<&'a str, Entry<'a>>)>,
+}
+
+impl<'a> Library<'a> {
+    /// Looks through these modules.
+    pub fn new(texts: &'a Texts) -> Self {
+        let modules = texts.0.iter().map(|(name, parsed)| {
+            let body = &parsed.syntax().body[..];
+            let mut entries = HashMap::new();
+            collect(body, &mut entries);
+            (name.as_str(), (body, entries))
+        });
+        Self {
+            modules: modules.collect(),
+        }
+    }
+
+    /// The statements of a module.
+    pub fn body(&self, module: &str) -> &'a [Stmt] {
+        self.modules.get(module).map_or(&[], |(body, _)| body)
+    }
+
+    fn entry(&self, module: &str, name: &str, depth: usize) -> Option<(&'a str, &Entry<'a>)> {
+        let (key, (_, entries)) = self.modules.get_key_value(module)?;
+        match entries.get(name)? {
+            Entry::From(other, name) if depth < DEPTH_MOST => self.entry(other, name, depth + 1),
+            entry => Some((key, entry)),
+        }
+    }
+
+    /// The function with `@triton.jit` that a name means, or an attribute of a module that is one; and the module that it is in.
+    pub fn function(&self, module: &str, callee: &Expr) -> Option<(&'a str, &'a ast::StmtFunctionDef)> {
+        let (home, entry) = match callee {
+            Expr::Name(name) => self.entry(module, &name.id, 0)?,
+            Expr::Attribute(attribute) => {
+                let object = attribute.value.as_name_expr()?;
+                match self.entry(module, &object.id, 0)? {
+                    (_, Entry::Module(other)) => self.entry(other, &attribute.attr, 0)?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        match entry {
+            Entry::Function(def) if is_kernel(def) => Some((home, def)),
+            _ => None,
+        }
+    }
+
+    /// The integer that a module calls by a name.
+    pub fn number(&self, module: &str, name: &str) -> Option<i64> {
+        match self.entry(module, name, 0)? {
+            (home, Entry::Value(value)) => self.value(home, value, 0),
+            _ => None,
+        }
+    }
+
+    fn value(&self, module: &str, expr: &Expr, depth: usize) -> Option<i64> {
+        if depth > DEPTH_MOST {
+            return None;
+        }
+        match expr {
+            Expr::NumberLiteral(number) => match &number.value {
+                Number::Int(int) => int.as_i64(),
+                _ => None,
+            },
+            Expr::UnaryOp(unary) if unary.op == UnaryOp::USub => {
+                self.value(module, &unary.operand, depth + 1)?.checked_neg()
+            }
+            Expr::BinOp(binary) => {
+                let a = self.value(module, &binary.left, depth + 1)?;
+                let b = self.value(module, &binary.right, depth + 1)?;
+                match binary.op {
+                    Operator::Add => a.checked_add(b),
+                    Operator::Sub => a.checked_sub(b),
+                    Operator::Mult => a.checked_mul(b),
+                    _ => None,
+                }
+            }
+            Expr::Name(name) => match self.entry(module, &name.id, 0)? {
+                (home, Entry::Value(value)) => self.value(home, value, depth + 1),
+                _ => None,
+            },
+            // `tl.constexpr(4)`.
+            Expr::Call(call) => {
+                let name = match &*call.func {
+                    Expr::Name(name) => name.id.as_str(),
+                    Expr::Attribute(attribute) => attribute.attr.as_str(),
+                    _ => return None,
+                };
+                let value = call.arguments.args.first().filter(|_| name == "constexpr")?;
+                self.value(module, value, depth + 1)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn collect<'a>(body: &'a [Stmt], entries: &mut HashMap<&'a str, Entry<'a>>) {
+    for stmt in body {
+        match stmt {
+            Stmt::FunctionDef(def) => {
+                entries.insert(&def.name, Entry::Function(def));
+            }
+            Stmt::Assign(assign) => {
+                for target in assign.targets.iter().filter_map(Expr::as_name_expr) {
+                    entries.insert(&target.id, Entry::Value(&assign.value));
+                }
+            }
+            Stmt::AnnAssign(ast::StmtAnnAssign {
+                target,
+                value: Some(value),
+                ..
+            }) => {
+                if let Expr::Name(target) = &**target {
+                    entries.insert(&target.id, Entry::Value(value));
+                }
+            }
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let bound = alias.asname.as_ref().unwrap_or(&alias.name);
+                    entries.insert(bound, Entry::Module(alias.name.to_string()));
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                for alias in &import.names {
+                    let bound = alias.asname.as_ref().unwrap_or(&alias.name);
+                    let module = import.module.as_ref().map_or("", |module| module.as_str());
+                    entries.insert(bound, Entry::From(module.to_owned(), alias.name.to_string()));
+                }
+            }
+            _ => crate::excerpt::inside(stmt, &mut |body| collect(body, entries)),
+        }
+    }
+}

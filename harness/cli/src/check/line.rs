@@ -1,0 +1,76 @@
+//! What was found in a kernel as a line of JSON.
+
+use serde::Serialize;
+
+use super::finding::{Standing, Told};
+
+/// One kernel. Fields that have nothing to say are left out.
+#[derive(Serialize)]
+pub struct Line<'a> {
+    file: &'a str,
+    kernel: &'a str,
+    /// `found`, `clean`, `not-judged` or `not-tried`.
+    result: &'static str,
+    launches: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Thing<'a>>,
+    /// What kept launches from being judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_judged: Vec<Thing<'a>>,
+}
+
+#[derive(Serialize)]
+struct Thing<'a> {
+    engine: &'a str,
+    /// The kind of outcome and of error.
+    kind: &'a str,
+    /// `softmax.py:26`.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    place: &'a str,
+    text: &'a str,
+    /// What is special about the launches that show it.
+    launches: Vec<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    /// The line of a kernel.
+    pub fn of(told: &'a Told<'_>) -> Self {
+        let (result, why) = match told.standing() {
+            Standing::Clean => ("clean", None),
+            Standing::Found(_) => ("found", None),
+            Standing::NotJudged => ("not-judged", None),
+            Standing::NotTried(why) => ("not-tried", Some(why.to_string())),
+        };
+        let things = |wrong: bool| {
+            let shown = told.shown.iter().filter(|one| one.wrong == wrong);
+            shown
+                .map(|one| Thing {
+                    engine: &one.finding.key.engine,
+                    kind: &one.finding.key.what,
+                    place: &one.finding.key.place,
+                    text: &one.finding.text,
+                    launches: one.launches.clone(),
+                })
+                .collect()
+        };
+        Self {
+            file: told.file,
+            kernel: told.kernel,
+            result,
+            launches: told.launches,
+            why,
+            findings: things(true),
+            not_judged: things(false),
+        }
+    }
+
+    /// The line, with its end.
+    pub fn text(&self) -> String {
+        // Strings and numbers have no way to fail.
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}

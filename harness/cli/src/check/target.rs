@@ -1,0 +1,114 @@
+//! What `cerith check` is asked for: files and kernels, and the files with kernels of folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::corpus::{folder_of, is_python};
+
+/// Folders may nest this deep.
+const DEPTH_MOST: usize = 32;
+
+/// A file, and which of its kernels are meant; none: all of them.
+#[derive(Debug)]
+pub struct Asked {
+    /// The file.
+    pub file: PathBuf,
+    /// Names of kernels.
+    pub kernels: Vec<String>,
+    /// Whether it was named, and not found in a folder.
+    pub named: bool,
+}
+
+/// The files that are named or are in folders that are named, each once, in the order in which they are.
+pub fn asked(names: &[String]) -> Vec<Asked> {
+    let mut all: Vec<Asked> = Vec::new();
+    for name in names {
+        if Path::new(name).is_dir() {
+            let mut found = Vec::new();
+            collect(Path::new(name), 0, &mut found);
+            for file in found {
+                if !all.iter().any(|asked| asked.file == file) {
+                    all.push(Asked {
+                        file,
+                        kernels: Vec::new(),
+                        named: false,
+                    });
+                }
+            }
+            continue;
+        }
+        let (file, kernel) = match name.rsplit_once(':') {
+            Some((file, kernel)) if !kernel.is_empty() && !kernel.contains(['/', '\\']) => {
+                (file, Some(kernel))
+            }
+            _ => (name.as_str(), None),
+        };
+        let file = PathBuf::from(file);
+        let known = all.iter_mut().find(|asked| asked.file == file);
+        match (known, kernel) {
+            (Some(asked), Some(kernel)) if !asked.kernels.is_empty() => asked.kernels.push(kernel.to_owned()),
+            (Some(asked), _) => asked.kernels.clear(),
+            (None, kernel) => all.push(Asked {
+                file,
+                kernels: kernel.map(str::to_owned).into_iter().collect(),
+                named: true,
+            }),
+        }
+    }
+    all
+}
+
+/// The Python files of a folder and of those in it, by name. Hidden ones and links to folders are left out.
+fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if hidden || entry.file_name() == "__pycache__" {
+            continue;
+        }
+        if kind.is_dir() && depth < DEPTH_MOST {
+            collect(&path, depth + 1, found);
+        } else if kind.is_file() && is_python(&path) {
+            found.push(path);
+        }
+    }
+}
+
+/// The folder that imports of a file start from, and the file's path from there with `/` between folders: the folder around the
+/// outermost package that the file is in, or else its own.
+pub fn home_of(file: &Path) -> Option<(PathBuf, String)> {
+    let mut root = folder_of(file);
+    let mut parts = vec![file.file_name()?.to_str()?.to_owned()];
+    // `.` has no name to import it by.
+    if root.file_name().is_none() {
+        root = root.canonicalize().ok()?;
+    }
+    while root.join("__init__.py").is_file() {
+        let (Some(name), Some(above)) = (root.file_name().and_then(|name| name.to_str()), root.parent())
+        else {
+            break;
+        };
+        parts.push(name.to_owned());
+        root = if above.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            above.to_owned()
+        };
+        if root.file_name().is_none() {
+            root = root.canonicalize().ok()?;
+        }
+    }
+    parts.reverse();
+    Some((root, parts.join("/")))
+}
+
+/// How a file below a folder is shown: as a path from here where it is one.
+pub fn shown(root: &Path, path: &str) -> String {
+    let full = root.join(path);
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let short = here.ok().and_then(|here| full.strip_prefix(here).ok());
+    short.unwrap_or(&full).display().to_string()
+}

@@ -1,0 +1,5 @@
+import torch
+
+from .device import DEVICE
+
+assert torch.cuda.is_available(), DEVICE
