@@ -2,8 +2,8 @@
 //!
 //! Left out: blocks that wait for later ones. They run out of fuel here.
 
+use crate::kernel::{Kernel, Preset};
 use crate::lanes::{ALL, LANES, Lanes};
-use crate::link::{Kernel, Preset};
 use crate::machine::{Machine, Stop};
 use crate::outcome::TrapKind;
 use crate::syntax::{MaskOf, Special};

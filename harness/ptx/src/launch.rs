@@ -4,58 +4,14 @@
 //! memory, the launch is made twice more from the memory that it had, once with all such bits clear and once with all set. If
 //! the two leave different memory, the program depends on it, and a finding says so.
 
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
-
 use cerith_memory::Memory;
 
 use crate::block::Block;
-use crate::link::Kernel;
+use crate::config::{Config, Launch};
+use crate::kernel::Kernel;
 use crate::machine::{Machine, Stop};
 use crate::outcome::{Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread};
 use crate::shared::Shared;
-
-/// What a launch is of.
-#[derive(Clone, Copy, Debug)]
-pub struct Launch<'a> {
-    /// Blocks along each axis.
-    pub grid: [u32; 3],
-    /// Threads of a block along each axis.
-    pub threads: [u32; 3],
-    /// Bytes of shared memory besides what the module declares.
-    pub shared: u32,
-    /// The parameters, where [`Kernel::parameters`] says.
-    pub parameters: &'a [u8],
-    /// Bytes of scratch memory, which begin at [`crate::SCRATCH_WINDOW`].
-    pub scratch: u64,
-}
-
-/// Limits of a launch.
-#[derive(Clone, Copy, Debug)]
-pub struct Config<'w> {
-    /// The most instructions of warps.
-    pub fuel: u64,
-    /// The most bytes of registers and of blocks' memory.
-    pub memory_limit: u64,
-    /// The most bytes of printed text.
-    pub print_limit: usize,
-    /// Ends the launch once it is set.
-    pub stop: Option<&'w AtomicBool>,
-    /// When the launch is out of time, and how much it was given.
-    pub until: Option<(Instant, Duration)>,
-}
-
-impl Default for Config<'_> {
-    fn default() -> Self {
-        Self {
-            fuel: 1 << 28,
-            memory_limit: 1 << 30,
-            print_limit: 16 << 20,
-            stop: None,
-            until: None,
-        }
-    }
-}
 
 /// What is in bytes that nothing was written to, unless that is looked into.
 const FILL: u8 = 0xA9;

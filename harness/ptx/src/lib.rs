@@ -68,10 +68,12 @@
 mod access;
 mod alu;
 mod block;
+mod config;
 mod decode;
 mod exchange;
 mod execute;
 mod foreign;
+mod kernel;
 mod lanes;
 mod launch;
 mod lex;
@@ -86,19 +88,14 @@ mod sum;
 mod syntax;
 mod warp;
 
-pub use launch::{Config, Launch};
-pub use link::{Kernel, LinkError, Parameter};
+pub use config::{Config, Launch, SCRATCH_WINDOW};
+pub use kernel::{Kernel, LinkError, Parameter};
 pub use outcome::{
-    At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread, Trap, TrapKind,
+    At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
+    TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{
     Base, Function, Initial, Instruction, Kind, MaskOf, Module, Named, Operand, Place, Role, Source, Space,
     Special, SyntaxError, Type, Variable,
 };
-
-/// The most findings of a launch.
-pub const MOST_FINDINGS: usize = 16;
-
-/// Where the scratch memory of a launch begins.
-pub const SCRATCH_WINDOW: u64 = 0x0500_0000_0000;

@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use cerith_memory::{Memory, ORIGIN};
 
-use crate::launch::{Config, Launch};
-use crate::link::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
+use crate::config::{Config, Launch, SCRATCH_WINDOW};
+use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
-use crate::outcome::{At, Exhausted, Finding, FindingKind, LaunchOutcome, Resource, Thread, Trap, TrapKind};
+use crate::outcome::{
+    At, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
+};
 use crate::shared::{Met, Shared};
 use crate::warp::Warp;
-use crate::{MOST_FINDINGS, SCRATCH_WINDOW};
 
 /// Steps between two looks at the clock and the stop flag.
 const LOOK: u64 = 1 << 12;

@@ -6,6 +6,9 @@ use cerith_memory::{Fault, StorageId};
 
 use crate::syntax::{Place, Source};
 
+/// The most findings of a launch.
+pub const MOST_FINDINGS: usize = 16;
+
 /// An instruction of the module, for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct At {
@@ -61,7 +64,7 @@ pub enum LaunchOutcome {
 pub struct Finished {
     /// The lines that threads printed, in the order of blocks and warps. A device gives no order.
     pub prints: Vec<String>,
-    /// What a GPU would not show: at most [`crate::MOST_FINDINGS`], one for each pair of instructions.
+    /// What a GPU would not show: at most [`MOST_FINDINGS`], one for each pair of instructions.
     pub findings: Vec<Finding>,
     /// Instructions executed, one for each warp.
     pub steps: u64,

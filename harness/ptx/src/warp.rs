@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::kernel::Kernel;
 use crate::lanes::{ALL, LANES, Lanes, lanes_of};
-use crate::link::Kernel;
 use crate::op::{Flag, Slot};
 
 /// Lanes that go together.

@@ -287,8 +287,8 @@ fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[O
     let [to, a] = operands else { return None };
     let (to, a) = (linker.target(to)?, linker.source(a, ty)?);
     let window = match space {
-        Space::Shared => crate::link::SHARED_WINDOW,
-        Space::Local => crate::link::LOCAL_WINDOW,
+        Space::Shared => crate::kernel::SHARED_WINDOW,
+        Space::Local => crate::kernel::LOCAL_WINDOW,
         _ => return Some(Op::Move { to, a }),
     };
     let b = linker.constant(if back { window.wrapping_neg() } else { window });
