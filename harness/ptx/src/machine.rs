@@ -171,9 +171,13 @@ impl Machine<'_> {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
             }
-            // So has one in a thread's own.
-            Place::Private => self.in_private(u64::from(at as u32), bytes),
-            Place::Parameters => self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes),
+            // So has one in a thread's own; a parameter's address may be in a register too.
+            Place::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
+                self.in_private(u64::from(at as u32), bytes)
+            }
+            Place::Private | Place::Parameters => {
+                self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
+            }
             Place::Generic => self.generic(at, bytes),
         }
     }

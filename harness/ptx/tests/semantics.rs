@@ -145,6 +145,17 @@ fn a_call_takes_and_gives_and_calls_on() {
 }
 
 #[test]
+fn the_address_of_a_parameter_may_be_in_a_register() {
+    let body = "
+            mov.b64 %d1, out;
+            ld.param.u64 %d2, [%d1];
+            add.u64 %d2, %d2, %d0;
+            setp.eq.u64 %p0, %d2, %out;
+            selp.b32 %result, 1, 0, %p0;";
+    assert_eq!(results("", body, 32), [1; 32]);
+}
+
+#[test]
 fn a_function_that_may_call_itself_is_not_supported() {
     let text = format!(
         "{HEAD}.func f() {{ call.uni f; ret; }}
