@@ -17,7 +17,24 @@ HERE = Path(__file__).resolve().parent
 TABLE = HERE.parents[2] / "snapshots/tile/h200-3.9.0.txt"
 THREADS = 64
 SIZES = {"8": "h", "16": "h", "32": "r", "64": "d"}
-UNARY = {"neg", "abs", "not", "popc", "clz", "brev", "bfind", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "mov"}
+UNARY = {
+    "neg",
+    "abs",
+    "not",
+    "popc",
+    "clz",
+    "brev",
+    "bfind",
+    "rcp",
+    "sqrt",
+    "rsqrt",
+    "ex2",
+    "lg2",
+    "sin",
+    "cos",
+    "tanh",
+    "mov",
+}
 BINARY = {"add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "copysign"}
 TERNARY = {"fma", "mad", "sad", "bfe", "prmt", "shf"}
 COUNTED = {"popc", "clz", "bfind"}
@@ -47,7 +64,9 @@ def operand_table():
     for name in ("f16", "bf16"):
         for place in "abc":
             low = sets[f"{name}/{place}"]
-            sets[f"{name}x2/{place}"] = [one | two << 16 for one, two in zip(low, low[7:] + low[:7], strict=True)]
+            sets[f"{name}x2/{place}"] = [
+                one | two << 16 for one, two in zip(low, low[7:] + low[:7], strict=True)
+            ]
     sets["tf32/a"] = sets["f32/a"]
     dice = random.Random(19)
     sets["small/b"] = [dice.randrange(72) for _ in range(THREADS)]
@@ -62,7 +81,9 @@ def operand_table():
 
 
 def f32(dice, spread):
-    return dice.getrandbits(1) << 31 | (127 + dice.randrange(-spread, spread + 1)) << 23 | dice.getrandbits(23)
+    return (
+        dice.getrandbits(1) << 31 | (127 + dice.randrange(-spread, spread + 1)) << 23 | dice.getrandbits(23)
+    )
 
 
 def f16(dice, spread):
@@ -79,10 +100,14 @@ def f64(dice):
 
 MATRICES = {
     "matrix-f16": lambda dice, place: f32(dice, 5) if place == "c" else f16(dice, 4) | f16(dice, 4) << 16,
-    "matrix-f16-wide": lambda dice, place: f32(dice, 20) if place == "c" else f16(dice, 14) | f16(dice, 14) << 16,
+    "matrix-f16-wide": lambda dice, place: (
+        f32(dice, 20) if place == "c" else f16(dice, 14) | f16(dice, 14) << 16
+    ),
     "matrix-f16-f16": lambda dice, _place: f16(dice, 3) | f16(dice, 3) << 16,
     "matrix-bf16": lambda dice, place: f32(dice, 5) if place == "c" else bf16(dice, 4) | bf16(dice, 4) << 16,
-    "matrix-bf16-wide": lambda dice, place: f32(dice, 90) if place == "c" else bf16(dice, 60) | bf16(dice, 60) << 16,
+    "matrix-bf16-wide": lambda dice, place: (
+        f32(dice, 90) if place == "c" else bf16(dice, 60) | bf16(dice, 60) << 16
+    ),
     "matrix-tf32": lambda dice, place: f32(dice, 5 if place == "c" else 4),
     "matrix-tf32-wide": lambda dice, place: f32(dice, 90 if place == "c" else 60),
     "matrix-s8": lambda dice, _place: dice.getrandbits(32),
@@ -98,8 +123,14 @@ def size(kind):
 
 
 def types(words):
-    known = [word for word in words if word.rstrip("x2").lstrip("bfust").isdigit() or word in ("pred", "f16x2", "bf16x2", "tf32")]
-    return [word for word in known if word in ("pred", "tf32") or word.replace("x2", "").lstrip("bfust") in SIZES]
+    known = [
+        word
+        for word in words
+        if word.rstrip("x2").lstrip("bfust").isdigit() or word in ("pred", "f16x2", "bf16x2", "tf32")
+    ]
+    return [
+        word for word in known if word in ("pred", "tf32") or word.replace("x2", "").lstrip("bfust") in SIZES
+    ]
 
 
 def widened(kind, register="0"):
@@ -149,7 +180,9 @@ def arithmetic(name, words, kinds):
 
 def flags(count):
     """Puts predicates into `%d0`."""
-    parts = [f"selp.b64 %d{at + 4}, {1 << at}, 0, %p{at}; or.b64 %d0, %d0, %d{at + 4};" for at in range(count)]
+    parts = [
+        f"selp.b64 %d{at + 4}, {1 << at}, 0, %p{at}; or.b64 %d0, %d0, %d{at + 4};" for at in range(count)
+    ]
     return " ".join(parts)
 
 
@@ -168,13 +201,20 @@ def special(name, words, kinds):
         return f"{opcode} %p0, %{size(kinds[0])}a; {flags(1)}", [f"{kinds[0]}/a", "any-b64", "any-b64"]
     if name == "selp":
         held = size(kinds[0])
-        return f"{odd}{opcode} {result(held)}, %{held}a, %{held}b, %q0; {widened(held)}", ["any-b64", "any-b64", "any-b64"]
+        return f"{odd}{opcode} {result(held)}, %{held}a, %{held}b, %q0; {widened(held)}", [
+            "any-b64",
+            "any-b64",
+            "any-b64",
+        ]
     if kinds == ["pred"]:
         second = "" if name in ("not", "mov") else ", %q1"
         return f"{odd}{opcode} %p0, %q0{second}; {flags(1)}", ["any-b64", "any-b32", "any-b64"]
     if name == "lop3":
         tables = (0x96, 0xE8, 0x1B, 0xFE)
-        body = " ".join(f"{opcode} %r{at}, %ra, %rb, %rc, {table}; cvt.u64.u32 %d{at}, %r{at};" for at, table in enumerate(tables))
+        body = " ".join(
+            f"{opcode} %r{at}, %ra, %rb, %rc, {table}; cvt.u64.u32 %d{at}, %r{at};"
+            for at, table in enumerate(tables)
+        )
         return body, ["any-b32", "b32/b", "b32/c"]
     if name in ("addc", "subc", "madc") or "cc" in words:
         return carried(name, words, opcode), ["b32/a", "b32/b", "any-b32"]
@@ -217,7 +257,10 @@ def warp(name, words, _kinds):
             lines.append(f"selp.b32 %r{at + 4}, 1, 0, %p{at}; mov.b64 %d{at}, {{%r{at}, %r{at + 4}}};")
         return "and.b32 %r8, %rb, 31; " + " ".join(lines), ["any-b32"] * 3
     if name == "vote":
-        return f"and.b32 %r8, %ra, 1; setp.eq.b32 %q0, %r8, 1; {opcode} %r0, %q0, -1; cvt.u64.u32 %d0, %r0;", ["any-b32"] * 3
+        return (
+            f"and.b32 %r8, %ra, 1; setp.eq.b32 %q0, %r8, 1; {opcode} %r0, %q0, -1; cvt.u64.u32 %d0, %r0;",
+            ["any-b32"] * 3,
+        )
     if name == "redux":
         return f"{opcode} %r0, %ra, -1; cvt.u64.u32 %d0, %r0;", ["b32/a"] * 3
     if opcode == "bar.sync":
@@ -248,11 +291,19 @@ def memory(name, words, kinds):
     count = next((int(word[1]) for word in words if word in ("v2", "v4")), 1)
     hint = ", %policy" if "L2::cache_hint" in words else ""
     policy = "createpolicy.fractional.L2::evict_first.b64 %policy, 1.0; " if hint else ""
-    space = next((word for word in words if word in ("global", "shared", "shared::cta", "local", "param")), "generic")
+    space = next(
+        (word for word in words if word in ("global", "shared", "shared::cta", "local", "param")), "generic"
+    )
     if space == "param":
         place = "[pa]" if name == "ld" else None
     else:
-        place = {"global": "[%d8]", "shared": "[%at]", "shared::cta": "[%at]", "local": "[room]", "generic": "[%d8]"}[space]
+        place = {
+            "global": "[%d8]",
+            "shared": "[%at]",
+            "shared::cta": "[%at]",
+            "local": "[room]",
+            "generic": "[%d8]",
+        }[space]
     if place is None:
         # The parameters of a call, which has no other way to be seen.
         return None
@@ -261,7 +312,10 @@ def memory(name, words, kinds):
     names = [f"%{held}{at}" for at in range(count)]
     listed = names[0] if count == 1 else "{" + ", ".join(names) + "}"
     if name == "ld":
-        widen = [{"h": f"cvt.u64.u16 %d{at}, %h{at};", "r": f"cvt.u64.u32 %d{at}, %r{at};", "d": ""}[held] for at in range(count)]
+        widen = [
+            {"h": f"cvt.u64.u16 %d{at}, %h{at};", "r": f"cvt.u64.u32 %d{at}, %r{at};", "d": ""}[held]
+            for at in range(count)
+        ]
         body = f"{aligned}{fill}{policy}{opcode} {listed}, {place}{hint}; {' '.join(widen)}"
         return (body if space != "param" else f"{opcode} {listed}, {place}; mov.b64 %d0, 0;"), ["any-b64"] * 3
     # What is stored is read again; to the device's memory, at a place of each thread's own.
@@ -287,7 +341,9 @@ def atomic(name, words, kinds, opcode):
         # Half of them hold what is compared with.
         sets[1] = f"{kind}/b"
     fetched = f"%{held}0, " if name == "atom" else ""
-    widen = {"h": "cvt.u64.u16 %d0, %h0;", "r": "cvt.u64.u32 %d0, %r0;", "d": ""}[held] if name == "atom" else ""
+    widen = (
+        {"h": "cvt.u64.u16 %d0, %h0;", "r": "cvt.u64.u32 %d0, %r0;", "d": ""}[held] if name == "atom" else ""
+    )
     if held == "d" and name == "atom":
         fetched, widen = "%d0, ", ""
     return f"{store} {place}, %da; {opcode} {fetched}{place}, {operands}; {widen} {load} %d1, {place};", sets
@@ -300,7 +356,9 @@ def matrix(name, words, _kinds):
         count = next(int(word[1]) for word in words if word in ("x1", "x2", "x4"))
         names = ", ".join(f"%r{at}" for at in range(count))
         pairs = " ".join(f"cvt.u64.u32 %d{at}, %r{at};" for at in range(count))
-        return f"st.shared.v2.b64 [%at], {{%da, %db}}; bar.sync 0; {opcode} {{{names}}}, [%at]; {pairs}", ["any-b64"] * 3
+        return f"st.shared.v2.b64 [%at], {{%da, %db}}; bar.sync 0; {opcode} {{{names}}}, [%at]; {pairs}", [
+            "any-b64"
+        ] * 3
     if name != "mma":
         return None
     spread = "".join(
@@ -319,8 +377,12 @@ def matrix(name, words, _kinds):
         if opcode.endswith(tail):
             of = lambda first, count: "{" + ", ".join(f"%r{first + at}" for at in range(count)) + "}"
             out = " ".join(f"cvt.u64.u32 %d{at}, %r{at};" for at in range(c))
-            return f"{spread}{opcode} {of(0, c)}, {of(8, a)}, {of(12, b)}, {of(16, c)}; {out}", [f"{sets}/{place}" for place in "abc"]
-    return f"{opcode} {{%d0, %d1}}, {{%da}}, {{%db}}, {{%dc, %da}};", [f"matrix-f64/{place}" for place in "abc"]
+            return f"{spread}{opcode} {of(0, c)}, {of(8, a)}, {of(12, b)}, {of(16, c)}; {out}", [
+                f"{sets}/{place}" for place in "abc"
+            ]
+    return f"{opcode} {{%d0, %d1}}, {{%da}}, {{%db}}, {{%dc, %da}};", [
+        f"matrix-f64/{place}" for place in "abc"
+    ]
 
 
 def kernels():
@@ -341,9 +403,16 @@ def kernels():
 def make(path):
     sets = operand_table()
     with Path(path).open("w") as file:
-        file.write(json.dumps({"operands": {name: [f"{value:x}" for value in values] for name, values in sets.items()}}) + "\n")
-        for opcode, body, names in kernels():
-            file.write(json.dumps({"opcode": opcode, "body": body, "operands": names}) + "\n")
+        file.write(
+            json.dumps(
+                {"operands": {name: [f"{value:x}" for value in values] for name, values in sets.items()}}
+            )
+            + "\n"
+        )
+        file.writelines(
+            json.dumps({"opcode": opcode, "body": body, "operands": names}) + "\n"
+            for opcode, body, names in kernels()
+        )
 
 
 if __name__ == "__main__":
