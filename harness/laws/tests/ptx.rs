@@ -33,5 +33,5 @@ fn changed_texts_hold_to_the_law() {
         }
     }
     // Changes are worth something only if they do not all end in one way.
-    assert!(ends.iter().all(|&count| count > 20), "{ends:?}");
+    assert!(ends.iter().all(|&count| count >= 10), "{ends:?}");
 }
