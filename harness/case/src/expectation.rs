@@ -44,10 +44,19 @@ impl Expectation {
     }
 
     /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a target was seen
-    /// with the code for the GPU that executes; code for other targets may do the same.
+    /// with the code for the GPU that executes; code for other targets may do the same. So may a stage of the compiler, if it is that
+    /// stage that is wrong.
     pub fn binds(&self, engine: &str) -> bool {
-        let target = EnginePattern::parse(engine).and_then(|engine| engine.target);
-        target.is_none() || self.engines.iter().any(|pattern| pattern.target == target)
+        let Some(engine) = EnginePattern::parse(engine) else {
+            return true;
+        };
+        let is_stage = STAGES.contains(&engine.name.as_str());
+        if engine.target.is_none() && !is_stage {
+            return true;
+        }
+        self.engines
+            .iter()
+            .any(|pattern| pattern.target == engine.target && (!is_stage || pattern.name == engine.name))
     }
 
     /// Whether it applies to this engine among a case's expectations: an expectation that names the engine itself goes before
@@ -179,7 +188,8 @@ words! {
 /// whose id says nothing of NumPy.
 ///
 /// A pattern for a compiler or an interpreter holds wherever that runs: `cuda` is `jit` too, and `interpret` is
-/// `interpret+torch` too, but not the other way round. If a case names `jit` or `interpret+torch` itself, that expectation
+/// `interpret+torch` too, but not the other way round. `cuda` is also each of its stages (`ttir`, `ttir:source`, `ttgir`), of which
+/// it need not be true. If a case names `jit` or `interpret+torch` itself, that expectation
 /// applies to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
@@ -197,7 +207,8 @@ pub struct EnginePattern {
     pub numpy: Option<String>,
     /// Which build of the version: `pr-1234`.
     pub build: Option<String>,
-    /// What a compiler compiles for, where it is not the GPU that executes: `sm_80`.
+    /// What a compiler compiles for, where it is not the GPU that executes: `sm_80`. Of Triton's IR, `source` where it is straight
+    /// from the frontend.
     pub target: Option<String>,
 }
 
@@ -215,6 +226,9 @@ fn is_build(word: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
         && word.contains(|c: char| c.is_ascii_digit() || c == '-')
 }
+
+/// Engines that are the IR of a stage of the compiler.
+const STAGES: [&str; 2] = ["ttir", "ttgir"];
 
 /// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
 const BY: [&str; 3] = ["reference", "interpret", "cuda"];
@@ -247,7 +261,12 @@ impl EnginePattern {
             Some(version) => Some(version.parse().ok()?),
             None => None,
         };
-        if target.is_some_and(|target| name != "cuda" || !is_target(target)) {
+        let is_known = |target: &str| match name.as_str() {
+            "cuda" => is_target(target),
+            "ttir" => target == "source",
+            _ => false,
+        };
+        if !target.is_none_or(is_known) {
             return None;
         }
         let (mut host, mut torch, mut by, mut numpy, mut build) = (false, false, None, None, None);
@@ -286,7 +305,8 @@ impl EnginePattern {
     /// (`reference`) is of that whose language it judges by, `rules`.
     pub fn matches(&self, engine: &str, rules: Version, versions: &VersionRange) -> bool {
         Self::parse(engine).is_some_and(|engine| {
-            (self.name == engine.name || (self.name == "cuda" && engine.name == "jit"))
+            let is_compilers = engine.name == "jit" || STAGES.contains(&engine.name.as_str());
+            (self.name == engine.name || (self.name == "cuda" && is_compilers))
                 && (engine.torch || !self.torch)
                 && self.host == engine.host
                 && self
@@ -393,6 +413,12 @@ mod tests {
         check("ptx", "<3.9", "ptx@3.9.0", false);
         check("cuda:sm_80", "*", "cuda@3.9.0:sm_80", true);
         check("cuda:sm_80", "*", "cuda@3.9.0", false);
+        check("ttir", "*", "ttir@3.9.0:source", true);
+        check("cuda", "<3.3", "ttir@3.2.0:source", true);
+        check("cuda", "<3.3", "ttgir@3.3.0", false);
+        check("ttir", "*", "cuda@3.9.0", false);
+        check("ttir:source", "*", "ttir@3.9.0", false);
+        check("ttir", "*", "ttgir@3.9.0", false);
         check("cuda:sm_80", "*", "cuda@3.9.0+pr-1234:sm_80", true);
         check("cuda", ">=3.9", "cuda@3.10.0+git1a2b3c4", true);
         check("cuda", "<3.9", "cuda@3.9.0+pr-1234", false);
@@ -423,6 +449,7 @@ mod tests {
             "interpret@3.6.0+torch+host",
             "cuda@3.9.0",
             "cuda:sm_80",
+            "ttir:source",
             "cuda@3.9.0+pr-1234:sm_80",
             "interpret@3.10.0+git1a2b3c4+numpy2+host",
             "jit@3.6.0",

@@ -24,7 +24,7 @@ use crate::cuda::compile::{Compiler, Compiling};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, imported};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
-use crate::{Complaint, EngineId, Outcome, translation};
+use crate::{EngineId, Outcome, translation};
 
 /// `ttir@V`, `ttir@V:source` or `ttgir@V`.
 #[derive(Debug)]
@@ -64,12 +64,9 @@ impl Ttir {
         files: &[(String, Arc<SourceFile>)],
     ) -> Result<Result<Program, Outcome>, Failure> {
         let version = self.version();
-        if !verifies(text) {
-            // Its first pass would say so.
-            let message = "Triton's frontend makes IR that MLIR's verifier does not take";
-            let complaint = Complaint::new("invalid-ir", message);
-            return Ok(Err(Outcome::Rejected(Box::new(complaint))));
-        }
+        // Before, the name is of the dtype that CUDA's GPUs have.
+        let renamed = (version < FNUZ_IS_FNUZ).then(|| text.replace("f8E4M3FNUZ", "f8E4M3FN"));
+        let text = renamed.as_deref().unwrap_or(text);
         let origin = Origin {
             text,
             name: match self.stage {
@@ -96,12 +93,20 @@ impl Ttir {
         };
         let mut said = complaint(&refused.diagnostic, &refused.sources, 0);
         said.launch = None;
+        if !verifies(text) {
+            // Its first pass would say so, unless it removes what is wrong.
+            "invalid-ir".clone_into(&mut said.kind);
+            said.message = format!("IR that MLIR's verifier does not take: {}", said.message);
+            return Ok(Err(Outcome::Rejected(Box::new(said))));
+        }
         Ok(Err(Outcome::Unsupported(Box::new(said))))
     }
 }
 
 /// Since when `loc` counts columns from 1: 3.9.0 does, and 3.6.0 does not.
 const COLUMNS_FROM_ONE: Version = Version::new(3, 7, 0);
+/// Since when `fp8e4nv` is MLIR's `f8E4M3FN`, and its other name only of AMD's dtype.
+const FNUZ_IS_FNUZ: Version = Version::new(3, 2, 0);
 /// Since when a descriptor is passed with what lies outside of its tensor.
 const DESCRIPTORS_PAD: Version = Version::new(3, 5, 0);
 /// Since when it is passed with whether it rounds.

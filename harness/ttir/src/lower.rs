@@ -215,7 +215,7 @@ impl<'m> Lowering<'m> {
     fn kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
         self.places.enter(&mut self.builder, &kernel.place, kernel.at);
         for arg in &kernel.args {
-            let types = self.bundle_types(&arg.ty)?;
+            let types = types::bundle_types(&arg.ty)?;
             let name = self.places.name(&arg.place).unwrap_or(&arg.name).to_owned();
             let passed = match &arg.ty {
                 syntax::Type::Descriptor(..) => types.len() - types::FLAGS + self.flags.min(types::FLAGS),
@@ -288,7 +288,7 @@ impl<'m> Lowering<'m> {
     /// The type of the result, if it has one part.
     fn result_type(&self, op: &Operation) -> Lowered<Type> {
         match op.result_types().first() {
-            Some(ty) => self.one_type(ty),
+            Some(ty) => types::one_type(ty),
             None => stop(format!("`{}` does not say what it results in", op.name)),
         }
     }

@@ -6,7 +6,7 @@ mod cursor;
 mod operation;
 mod types;
 
-use crate::syntax::{Func, Module, Place};
+use crate::syntax::{Attr, Func, Module, Operation, Place};
 
 use cursor::Cursor;
 pub use cursor::SyntaxError;
@@ -73,9 +73,13 @@ pub fn module(text: &str) -> Result<Module, SyntaxError> {
                     return Err(cursor.error("neither a function nor an operation"));
                 }
             }
-            // MLIR prints so what does not verify.
+            // MLIR prints so what does not verify, an empty block that nothing leads to for example.
             Some(b'"') => {
-                return Err(cursor.error("a module in generic form, which MLIR's verifier does not take"));
+                let whole = operation::operation(&mut cursor, 0)?;
+                if whole.name != "builtin.module" {
+                    return Err(cursor.error("neither a module nor an alias"));
+                }
+                generic(whole, &mut module);
             }
             _ => return Err(cursor.error("neither a module nor an alias")),
         }
@@ -97,6 +101,30 @@ fn alias(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), SyntaxError
     }
 }
 
+/// The functions of a module in generic form.
+fn generic(whole: Operation, module: &mut Module) {
+    let blocks = whole.regions.into_iter().flat_map(|region| region.blocks);
+    for mut op in blocks.flat_map(|block| block.ops) {
+        let name = op.attr("sym_name").and_then(Attr::text).map(str::to_owned);
+        let body = op.regions.pop().filter(|_| op.name == "tt.func");
+        let (Some(name), Some(mut body)) = (name, body) else {
+            continue;
+        };
+        module.functions.push(Func {
+            name,
+            is_public: op.attr("sym_visibility").and_then(Attr::text) == Some("public"),
+            args: body
+                .blocks
+                .first_mut()
+                .map(|entry| std::mem::take(&mut entry.args))
+                .unwrap_or_default(),
+            body,
+            place: op.place,
+            at: op.at,
+        });
+    }
+}
+
 fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
     let at = cursor.at();
     let is_public = cursor.eat_word("public");
@@ -106,9 +134,8 @@ fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
     let name = cursor.symbol()?;
     cursor.expect('(')?;
     let args = operation::block_args(cursor)?;
-    let mut results = Vec::new();
     if cursor.eat("->") {
-        results = types::result_types(cursor, 0)?;
+        types::result_types(cursor, 0)?;
     }
     if cursor.eat_word("attributes") {
         attr::dict(cursor, 0)?;
@@ -125,7 +152,6 @@ fn func(cursor: &mut Cursor<'_>) -> Result<Func, SyntaxError> {
         name,
         is_public,
         args,
-        results,
         body,
         place,
         at,

@@ -18,8 +18,6 @@ pub struct Func {
     pub is_public: bool,
     /// The arguments.
     pub args: Vec<BlockArg>,
-    /// The types that it returns.
-    pub results: Vec<Type>,
     /// The code.
     pub body: Region,
     /// Where it came from.

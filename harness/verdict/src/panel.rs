@@ -585,7 +585,24 @@ fn seat(
             seats.others.push(at);
         }
     }
+    for seats in &mut benches {
+        let judge = seats.reference.and_then(|at| references.get(at));
+        if judge.is_some_and(|judge| matches!(judge.outcome, Outcome::Rejected(_))) {
+            seats
+                .others
+                .retain(|&at| !others.get(at).is_some_and(leaves_rejection_to_others));
+        }
+    }
     Ok((references, benches))
+}
+
+/// Whether an engine took a program that a later stage of its compiler may reject.
+const fn leaves_rejection_to_others(record: &Record) -> bool {
+    matches!(record.id, EngineId::Ttir { .. })
+        && matches!(
+            record.outcome,
+            Outcome::Finished(_) | Outcome::Trapped(..) | Outcome::Exhausted(_)
+        )
 }
 
 /// Whether two outcomes of the reference mean the same for a trial.

@@ -161,7 +161,7 @@ impl<'m> Lowering<'m> {
         match op.name.as_str() {
             "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => self.builder.effect(OpKind::Barrier, &[]),
             // Whether the kernel before this one has ended is not a question here.
-            "tt.grid_dependency_wait" | "tt.grid_dependency_launch" | "ttng.grid_dependency_wait" => {}
+            "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => {}
             "llvm.intr.assume" | "tt.assume" => {
                 let [condition] = self.operands(op)?;
                 self.builder.effect(OpKind::Assume, &[condition]);

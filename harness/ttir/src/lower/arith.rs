@@ -26,6 +26,21 @@ const fn unsigned(dtype: DType) -> DType {
     }
 }
 
+/// Comparisons of integers, by the numbers that the generic form has.
+const INTEGERS: [&str; 10] = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
+
+/// Comparisons of floats.
+const FLOATS: [&str; 16] = [
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
+    "uno", "true",
+];
+
+fn predicate<'a>(op: &'a Operation, names: &[&'static str]) -> &'a str {
+    let number = op.attr("predicate").and_then(Attr::int);
+    let named = number.and_then(|number| names.get(usize::try_from(number).ok()?).copied());
+    op.word(0).or(named).unwrap_or_default()
+}
+
 /// Operations of two operands that are one of the IR's.
 fn binary(name: &str) -> Option<(BinaryOp, Sign)> {
     use BinaryOp as B;
@@ -106,11 +121,11 @@ impl<'m> Lowering<'m> {
             "ub.poison" | "llvm.mlir.undef" | "llvm.mlir.poison" => self.poison(op)?,
             "arith.cmpi" => {
                 let [a, b] = self.operands(op)?;
-                self.compare_integers(op.word(0).unwrap_or_default(), a, b)?
+                self.compare_integers(predicate(op, &INTEGERS), a, b)?
             }
             "arith.cmpf" => {
                 let [a, b] = self.operands(op)?;
-                self.compare_floats(op.word(0).unwrap_or_default(), a, b)?
+                self.compare_floats(predicate(op, &FLOATS), a, b)?
             }
             "arith.select" if op.operands.len() == 3 => match self.bundle(&op.operands[1])?.len() {
                 1 => self.select(op)?,
@@ -125,13 +140,11 @@ impl<'m> Lowering<'m> {
             "tt.fp_to_fp" => {
                 let [value] = self.operands(op)?;
                 let ty = self.result_type(op)?;
-                let rounding = match op.attr("rounding") {
-                    None => Rounding::NearestEven,
-                    Some(Attr::Word(word)) if word == "rtne" => Rounding::NearestEven,
-                    Some(Attr::Word(word)) if word == "rtz" => Rounding::TowardZero,
-                    Some(Attr::Int(0)) => Rounding::TowardZero,
-                    Some(Attr::Int(1)) => Rounding::NearestEven,
-                    Some(other) => return stop(format!("the rounding {other:?} is not supported yet")),
+                let rounding = op.attr("rounding");
+                let rounding = match (rounding.and_then(Attr::text), rounding.and_then(Attr::int)) {
+                    (None, None) | (Some("rtne"), _) | (_, Some(1)) => Rounding::NearestEven,
+                    (Some("rtz"), _) | (_, Some(0)) => Rounding::TowardZero,
+                    _ => return stop(format!("the rounding {rounding:?} is not supported yet")),
                 };
                 self.cast_value(value, ty, rounding)
             }
@@ -189,20 +202,20 @@ impl<'m> Lowering<'m> {
                 BinaryOp::Or
             }
             (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::LShr, _) => kind,
-            (BinaryOp::IntDiv | BinaryOp::Rem, _) => return self.two_numbers(kind, a, b),
+            (BinaryOp::IntDiv | BinaryOp::Rem, _) => return Ok(self.two_numbers(kind, a, b)),
             _ => return stop(format!("`{}` of i1", kind.name())),
         };
         Ok(self.binary(kind, a, b))
     }
 
     /// A division of `i1`: of numbers whose lowest bit is what it gives, whatever the sign.
-    fn two_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> Lowered<ValueId> {
+    fn two_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         let bits = self.ty(a);
         let ty = bits.with_elem(Elem::Num(DType::U8));
         let a = self.cast_value(a, ty.clone(), Rounding::NearestEven);
         let b = self.cast_value(b, ty, Rounding::NearestEven);
         let value = self.binary(kind, a, b);
-        Ok(self.cast_value(value, bits, Rounding::NearestEven))
+        self.cast_value(value, bits, Rounding::NearestEven)
     }
 
     pub(super) fn compare(&mut self, predicate: CmpPredicate, a: ValueId, b: ValueId) -> ValueId {

@@ -30,13 +30,13 @@ impl Lowering<'_> {
         let ty = self.result_type(op)?;
         match (text.as_str(), self.dtype(value), ty.elem.num(), packed) {
             (MOVE, Some(from), Some(to), Some(1)) if from == to && from.bits() == 32 => Ok(value),
-            (FROM_E4B15, Some(DType::I8), Some(DType::F16), Some(4)) => Ok(self.from_e4b15(value)),
-            (TO_E4B15, Some(DType::F16), Some(DType::I8), Some(4)) => Ok(self.to_e4b15(value)),
+            (FROM_E4B15, Some(DType::I8), Some(DType::F16), Some(4)) => Ok(self.widened_e4b15(value)),
+            (TO_E4B15, Some(DType::F16), Some(DType::I8), Some(4)) => Ok(self.narrowed_e4b15(value)),
             _ => stop("`tt.elementwise_inline_asm` of other assembly than Triton's own is not supported yet"),
         }
     }
 
-    fn from_e4b15(&mut self, value: ValueId) -> ValueId {
+    fn widened_e4b15(&mut self, value: ValueId) -> ValueId {
         let bytes = self.bitcast(value, Elem::Num(DType::U8));
         let ty = self.ty(bytes).with_elem(Elem::Num(DType::U16));
         let bits = self.cast_value(bytes, ty.clone(), Rounding::NearestEven);
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         self.bitcast(half, Elem::Num(DType::F16))
     }
 
-    fn to_e4b15(&mut self, value: ValueId) -> ValueId {
+    fn narrowed_e4b15(&mut self, value: ValueId) -> ValueId {
         let bits = self.bitcast(value, Elem::Num(DType::U16));
         let ty = self.ty(bits);
         let number = |this: &mut Self, number| this.number(number, ty.clone());

@@ -2,8 +2,10 @@
 
 use cerith_tile::ir::{OpKind, Type, ValueId};
 
+use smallvec::SmallVec;
+
 use super::flow::Ends;
-use super::{Bundle, Lowered, Lowering, Scope, stop};
+use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation, Region};
 
 impl<'m> Lowering<'m> {
@@ -28,7 +30,7 @@ impl<'m> Lowering<'m> {
 
     /// What the local memory holds that was there when these were the carried values, memory last.
     fn held(&self, initial: &[Bundle]) -> Bundle {
-        let count = initial.last().map_or(0, |memories| memories.len());
+        let count = initial.last().map_or(0, SmallVec::len);
         self.memories.iter().take(count).copied().collect()
     }
 
@@ -210,7 +212,7 @@ impl<'m> Lowering<'m> {
         if func.args.len() != args.len() {
             return stop(format!("a call of `{}` with {} arguments", func.name, args.len()));
         }
-        let scope = std::mem::replace(&mut self.scope, Scope::default());
+        let scope = std::mem::take(&mut self.scope);
         let at = self.builder.loc();
         let caller = self.places.caller.replace(at);
         for (arg, value) in func.args.iter().zip(&args) {

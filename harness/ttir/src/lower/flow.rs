@@ -5,7 +5,7 @@ use cerith_tile::ir::{Block, OpKind, Type, ValueId};
 use rustc_hash::FxHashMap;
 
 use super::{Bundle, Lowered, Lowering, stop};
-use crate::syntax::{Operand, Operation, Region};
+use crate::syntax::{Attr, Operand, Operation, Region};
 
 /// What ends a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,11 +201,21 @@ impl<'m> Lowering<'m> {
             return Ok(Next::Ended(Ended::Done(self.values(&op.operands)?)));
         }
         match (op.name.as_str(), op.successors.as_slice()) {
-            ("cf.br", [(label, operands)]) => Ok(Next::Block(graph.target(label)?, self.values(operands)?)),
-            ("cf.cond_br", [one, other]) => {
+            ("cf.br", [(label, passed)]) => {
+                let passed = if passed.is_empty() { &op.operands } else { passed };
+                Ok(Next::Block(graph.target(label)?, self.values(passed)?))
+            }
+            ("cf.cond_br", [(one, to_one), (other, to_other)]) => {
                 self.places.enter(&mut self.builder, &op.place, op.at);
                 let condition = self.operand(op, 0)?;
-                self.branch(graph, condition, [one, other], at, until)
+                let mut ways = [(one.as_str(), to_one.as_slice()), (other, to_other)];
+                // In the generic form all that is passed stands in one row.
+                if let Some(&[_, count, _]) = op.attr("operandSegmentSizes").and_then(Attr::ints).as_deref() {
+                    let row = op.operands.get(1..).unwrap_or_default();
+                    let count = usize::try_from(count).unwrap_or(usize::MAX).min(row.len());
+                    (ways[0].1, ways[1].1) = row.split_at(count);
+                }
+                self.branch(graph, condition, ways, at, until)
             }
             _ => {
                 self.operation(op)?;
@@ -219,7 +229,7 @@ impl<'m> Lowering<'m> {
         &mut self,
         graph: &Graph<'m>,
         condition: ValueId,
-        ways: [&'m (String, Vec<Operand>); 2],
+        ways: [(&str, &[Operand]); 2],
         at: usize,
         until: Option<usize>,
     ) -> Lowered<Next> {
@@ -234,9 +244,10 @@ impl<'m> Lowering<'m> {
             self.builder.open_block(&[]);
             let since = self.scope.hidden.len();
             let ended = self.deeper(|this| this.blocks(graph, target, values, join.or(until)))?;
-            let mut values = match (ended, join.or(until)) {
-                (Ended::Done(values), None) | (Ended::Reached(values), Some(_)) => values,
-                _ => return stop("two ways of which one ends and the other does not"),
+            let ((Ended::Done(mut values), None) | (Ended::Reached(mut values), Some(_))) =
+                (ended, join.or(until))
+            else {
+                return stop("two ways of which one ends and the other does not");
             };
             values.push(self.memories[..before.len()].into());
             let types: Vec<Vec<Type>> = values

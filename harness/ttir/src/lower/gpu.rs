@@ -8,7 +8,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
 use super::shape::order;
-use super::types::extents;
+use super::types::{elem, extents};
 use super::{Bundle, Lowered, Lowering, Named, stop};
 use crate::syntax::{self, Operand, Operation};
 
@@ -115,7 +115,7 @@ impl<'m> Lowering<'m> {
             let Some(syntax::Type::Memory(shape, element)) = op.result_types().last() else {
                 return stop("local memory without a shape");
             };
-            let ty = Type::block(self.elem(element)?, extents(shape)?);
+            let ty = Type::block(elem(element)?, extents(shape)?);
             self.op(OpKind::Poison, &[], ty)
         } else {
             self.operand(op, 0)?
@@ -296,7 +296,7 @@ impl<'m> Lowering<'m> {
         let bools = self.ty(mask);
         let all = self.op(OpKind::Splat, &[predicate], bools);
         let inside = self.binary(BinaryOp::And, mask, all);
-        let value = self.loaded(&tile, &(pointers, inside))?;
+        let value = self.loaded(&tile, (pointers, inside))?;
         let before = self.held_by(&view);
         let ty = self.ty(before);
         let value = if self.ty(value) == ty {

@@ -95,23 +95,16 @@ impl Lowering<'_> {
             Some(DType::F32) => name.strip_suffix('f').unwrap_or(name),
             _ => name,
         };
-        match operands.as_slice() {
-            &[value] => {
-                if let (Some(kind), Some(dtype)) = (unary(stem), first) {
-                    let result = ty.with_elem(Elem::Num(unary_result(kind, dtype)));
-                    let value = self.op(OpKind::Unary(kind), &[value], result);
-                    // What answers with a bool answers with a C int.
-                    return Ok(self.cast_value(value, ty, cerith_tile::ir::Rounding::NearestEven));
-                }
-            }
-            &[left, right] => {
-                if let Some(kind) = binary(stem)
-                    && self.ty(left) == self.ty(right)
-                {
-                    return Ok(self.op(OpKind::Binary(kind), &[left, right], ty));
-                }
-            }
-            _ => {}
+        if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), unary(stem), first) {
+            let result = ty.with_elem(Elem::Num(unary_result(kind, dtype)));
+            let value = self.op(OpKind::Unary(kind), &[value], result);
+            // What answers with a bool answers with a C int.
+            return Ok(self.cast_value(value, ty, cerith_tile::ir::Rounding::NearestEven));
+        }
+        if let (&[left, right], Some(kind)) = (operands.as_slice(), binary(stem))
+            && self.builder.ty(left) == self.builder.ty(right)
+        {
+            return Ok(self.op(OpKind::Binary(kind), &[left, right], ty));
         }
         stop(format!("a call of `{symbol}` is not supported yet"))
     }

@@ -96,13 +96,12 @@ impl<'m> Places<'m> {
         let (_, file) = self.files.iter().find(|(known, _)| known == name)?;
         let column = column.saturating_sub(self.first_column);
         let (start, end) = file.bytes(line, column)?;
-        let source = match self.added.get(name) {
-            Some(&source) => source,
-            None => {
-                let source = builder.sources().add(Arc::clone(file));
-                self.added.insert(name.to_owned(), source);
-                source
-            }
+        let source = if let Some(&source) = self.added.get(name) {
+            source
+        } else {
+            let source = builder.sources().add(Arc::clone(file));
+            self.added.insert(name.to_owned(), source);
+            source
         };
         Some(Span::new(source, start, end))
     }

@@ -6,6 +6,7 @@ use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, 
 
 use super::flow::Ends;
 use super::shape::int;
+use super::types::one_type;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation, Region};
 
@@ -28,11 +29,7 @@ impl<'m> Lowering<'m> {
             .collect();
         let region = self.combination(op, &elements)?;
         let combine = region.combine();
-        let types: Vec<Type> = op
-            .result_types()
-            .iter()
-            .map(|ty| self.one_type(ty))
-            .collect::<Lowered<_>>()?;
+        let types: Vec<Type> = op.result_types().iter().map(one_type).collect::<Lowered<_>>()?;
         let kind = if is_scan {
             OpKind::Scan {
                 axis,
@@ -97,11 +94,7 @@ impl<'m> Lowering<'m> {
             let ty = Type::block(self.ty(source).elem, row.clone());
             flat.push(self.op(OpKind::Reshape { reorder: false }, &[source], ty));
         }
-        let types: Vec<Type> = op
-            .result_types()
-            .iter()
-            .map(|ty| self.one_type(ty))
-            .collect::<Lowered<_>>()?;
+        let types: Vec<Type> = op.result_types().iter().map(one_type).collect::<Lowered<_>>()?;
         let rows: Vec<Type> = types.iter().map(|ty| Type::block(ty.elem, row.clone())).collect();
         let number = Type::num(DType::I32);
         let end = i32::try_from(lanes).unwrap_or(i32::MAX);

@@ -44,20 +44,20 @@ impl<'m> Lowering<'m> {
             }
             "tt.descriptor_load" | "tt.experimental_descriptor_load" => {
                 let (tile, lanes) = self.described(op, 0)?;
-                vec![Bundle::from_slice(&[self.load_described(op, &tile, &lanes)?])]
+                vec![Bundle::from_slice(&[self.load_described(op, &tile, lanes)?])]
             }
             "tt.descriptor_gather" | "tt.experimental_descriptor_gather" => {
                 let (tile, lanes) = self.rows(op)?;
-                vec![Bundle::from_slice(&[self.load_described(op, &tile, &lanes)?])]
+                vec![Bundle::from_slice(&[self.load_described(op, &tile, lanes)?])]
             }
             "tt.descriptor_store" | "tt.experimental_descriptor_store" => {
                 let (tile, lanes) = self.described(op, 0)?;
-                self.store_described(op, &tile, &lanes)?;
+                self.store_described(op, &tile, lanes)?;
                 Vec::new()
             }
             "tt.descriptor_scatter" | "tt.experimental_descriptor_scatter" => {
                 let (tile, lanes) = self.rows(op)?;
-                self.store_described(op, &tile, &lanes)?;
+                self.store_described(op, &tile, lanes)?;
                 Vec::new()
             }
             "tt.descriptor_reduce" => {
@@ -320,12 +320,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn load_described(
-        &mut self,
-        op: &Operation,
-        tile: &Tile,
-        lanes: &(ValueId, ValueId),
-    ) -> Lowered<ValueId> {
+    fn load_described(&mut self, op: &Operation, tile: &Tile, lanes: (ValueId, ValueId)) -> Lowered<ValueId> {
         let value = self.loaded(tile, lanes)?;
         // A load may drop dimensions of one lane.
         let wanted = self.result_type(op)?;
@@ -336,8 +331,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// The lanes of a descriptor's block.
-    pub(super) fn loaded(&mut self, tile: &Tile, lanes: &(ValueId, ValueId)) -> Lowered<ValueId> {
-        let &(pointers, mask) = lanes;
+    pub(super) fn loaded(&mut self, tile: &Tile, lanes: (ValueId, ValueId)) -> Lowered<ValueId> {
+        let (pointers, mask) = lanes;
         let ty = self.ty(pointers);
         let Some(pointee) = ty.elem.pointee() else {
             return stop("a load through no pointer");
@@ -404,8 +399,8 @@ impl<'m> Lowering<'m> {
         ))
     }
 
-    fn store_described(&mut self, op: &Operation, _: &Tile, lanes: &(ValueId, ValueId)) -> Lowered<()> {
-        let &(pointers, mask) = lanes;
+    fn store_described(&mut self, op: &Operation, _: &Tile, lanes: (ValueId, ValueId)) -> Lowered<()> {
+        let (pointers, mask) = lanes;
         let value = self.stored(op, pointers)?;
         self.builder
             .effect(OpKind::Store { mask: true }, &[pointers, value, mask]);

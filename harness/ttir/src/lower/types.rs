@@ -3,7 +3,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Shape, Type};
 
-use super::{Lowered, Lowering, stop};
+use super::{Lowered, stop};
 use crate::syntax;
 
 /// Flags of a descriptor: whether what lies outside is NaN, whether `f32` is rounded to tf32.
@@ -26,58 +26,56 @@ pub(super) fn float(name: &str) -> Option<DType> {
     })
 }
 
-impl Lowering<'_> {
-    /// What one lane holds.
-    pub(super) fn elem(&self, ty: &syntax::Type) -> Lowered<Elem> {
-        let known = match ty {
-            syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
-            syntax::Type::Int(8) | syntax::Type::Signed(_, 8) => Some(Elem::Num(DType::I8)),
-            syntax::Type::Int(16) | syntax::Type::Signed(_, 16) => Some(Elem::Num(DType::I16)),
-            syntax::Type::Int(32) | syntax::Type::Signed(_, 32) => Some(Elem::Num(DType::I32)),
-            syntax::Type::Int(64) | syntax::Type::Signed(_, 64) | syntax::Type::Index => {
-                Some(Elem::Num(DType::I64))
-            }
-            syntax::Type::Float(name) => float(name).map(Elem::Num),
-            syntax::Type::Ptr(pointee) => Some(self.elem(pointee)?.pointer()),
-            _ => None,
-        };
-        known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
-    }
-
-    /// A type that has one part.
-    pub(super) fn one_type(&self, ty: &syntax::Type) -> Lowered<Type> {
-        match ty {
-            syntax::Type::Tensor(shape, element) => {
-                if shape.is_empty() {
-                    return stop("a tensor without dimensions");
-                }
-                Ok(Type::block(self.elem(element)?, extents(shape)?))
-            }
-            _ => Ok(Type::scalar(self.elem(ty)?)),
+/// What one lane holds.
+pub(super) fn elem(ty: &syntax::Type) -> Lowered<Elem> {
+    let known = match ty {
+        syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
+        syntax::Type::Int(8) | syntax::Type::Signed(_, 8) => Some(Elem::Num(DType::I8)),
+        syntax::Type::Int(16) | syntax::Type::Signed(_, 16) => Some(Elem::Num(DType::I16)),
+        syntax::Type::Int(32) | syntax::Type::Signed(_, 32) => Some(Elem::Num(DType::I32)),
+        syntax::Type::Int(64) | syntax::Type::Signed(_, 64) | syntax::Type::Index => {
+            Some(Elem::Num(DType::I64))
         }
-    }
+        syntax::Type::Float(name) => float(name).map(Elem::Num),
+        syntax::Type::Ptr(pointee) => Some(elem(pointee)?.pointer()),
+        _ => None,
+    };
+    known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
+}
 
-    /// The parts of a type. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a descriptor is its base,
-    /// extents, strides (`i64`) and [`FLAGS`].
-    pub(super) fn bundle_types(&self, ty: &syntax::Type) -> Lowered<Vec<Type>> {
-        let parts = |shape: &[u64], element, last: DType, count| {
-            if shape.len() > MOST_DIMENSIONS {
-                return stop("a tile of more than 8 dimensions");
+/// A type that has one part.
+pub(super) fn one_type(ty: &syntax::Type) -> Lowered<Type> {
+    match ty {
+        syntax::Type::Tensor(shape, element) => {
+            if shape.is_empty() {
+                return stop("a tensor without dimensions");
             }
-            let base = Type::scalar(self.elem(element)?.pointer());
-            let sizes = std::iter::repeat_n(Type::num(DType::I64), 2 * shape.len());
-            let rest = std::iter::repeat_n(Type::num(last), count);
-            Ok(std::iter::once(base).chain(sizes).chain(rest).collect())
-        };
-        match ty {
-            syntax::Type::Ptr(inner) => match &**inner {
-                syntax::Type::Tensor(shape, element) => parts(shape, element, DType::I32, shape.len()),
-                _ => Ok(vec![self.one_type(ty)?]),
-            },
-            syntax::Type::Descriptor(shape, element) => parts(shape, element, DType::I1, FLAGS),
-            syntax::Type::Other(text) if text.contains("token") => Ok(Vec::new()),
-            _ => Ok(vec![self.one_type(ty)?]),
+            Ok(Type::block(elem(element)?, extents(shape)?))
         }
+        _ => Ok(Type::scalar(elem(ty)?)),
+    }
+}
+
+/// The parts of a type. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a descriptor is its base,
+/// extents, strides (`i64`) and [`FLAGS`].
+pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
+    let parts = |shape: &[u64], element, last: DType, count| {
+        if shape.len() > MOST_DIMENSIONS {
+            return stop("a tile of more than 8 dimensions");
+        }
+        let base = Type::scalar(elem(element)?.pointer());
+        let sizes = std::iter::repeat_n(Type::num(DType::I64), 2 * shape.len());
+        let rest = std::iter::repeat_n(Type::num(last), count);
+        Ok(std::iter::once(base).chain(sizes).chain(rest).collect())
+    };
+    match ty {
+        syntax::Type::Ptr(inner) => match &**inner {
+            syntax::Type::Tensor(shape, element) => parts(shape, element, DType::I32, shape.len()),
+            _ => Ok(vec![one_type(ty)?]),
+        },
+        syntax::Type::Descriptor(shape, element) => parts(shape, element, DType::I1, FLAGS),
+        syntax::Type::Other(text) if text.contains("token") => Ok(Vec::new()),
+        _ => Ok(vec![one_type(ty)?]),
     }
 }
 
