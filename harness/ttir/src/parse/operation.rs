@@ -4,8 +4,8 @@
 use super::DEEPEST;
 use super::attr::{attr, dict, place};
 use super::cursor::{Cursor, SyntaxError};
-use super::types::{result_types, skip_angles, ty};
-use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region, Type};
+use super::types::{result_types, ty};
+use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region};
 
 /// The blocks of a region, behind its opening brace; the closing one is taken.
 pub(super) fn region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
@@ -268,12 +268,6 @@ impl Reader {
                 Some(b'(') => {
                     let types = result_types(cursor, 0)?;
                     self.op.types.extend(types);
-                }
-                // A type whose name the operation knows: `: <f32>`.
-                Some(b'<') => {
-                    let start = cursor.at();
-                    skip_angles(cursor);
-                    self.op.types.push(Type::Other(cursor.since(start).to_owned()));
                 }
                 _ => {
                     let one = ty(cursor, 0)?;

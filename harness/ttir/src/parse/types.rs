@@ -11,6 +11,12 @@ pub(super) fn ty(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxEr
     }
     match cursor.peek() {
         Some(b'!') => dialect(cursor, depth),
+        // A type whose name the operation knows: `: <f32>`.
+        Some(b'<') => {
+            let start = cursor.at();
+            skip_angles(cursor);
+            Ok(Type::Other(cursor.since(start).to_owned()))
+        }
         Some(b'(') => {
             let start = cursor.at();
             result_types(cursor, depth + 1)?;
