@@ -285,14 +285,6 @@ impl<'m> Lowering<'m> {
         Ok(values)
     }
 
-    /// The type of the result, if it has one part.
-    fn result_type(&self, op: &Operation) -> Lowered<Type> {
-        match op.result_types().first() {
-            Some(ty) => types::one_type(ty),
-            None => stop(format!("`{}` does not say what it results in", op.name)),
-        }
-    }
-
     /// Makes a name stand for a value.
     fn define(&mut self, name: &'m str, nth: usize, bundle: Bundle) {
         if let &[value] = bundle.as_slice()
@@ -377,6 +369,14 @@ impl<'m> Lowering<'m> {
     /// `i1` lanes in this shape.
     fn bools(ty: &Type) -> Type {
         ty.with_elem(Elem::Num(DType::I1))
+    }
+}
+
+/// The type of the result, if it has one part.
+fn result_type(op: &Operation) -> Lowered<Type> {
+    match op.result_types().first() {
+        Some(ty) => types::one_type(ty),
+        None => stop(format!("`{}` does not say what it results in", op.name)),
     }
 }
 

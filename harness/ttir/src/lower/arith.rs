@@ -6,7 +6,7 @@ use cerith_tile::ir::{
     BinaryOp, CastKind, CmpPredicate, Elem, OpKind, Rounding, TernaryOp, Type, UnaryOp, ValueId,
 };
 
-use super::{Lowered, Lowering, stop};
+use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 /// How an operation takes integers.
@@ -139,7 +139,7 @@ impl<'m> Lowering<'m> {
             }
             "tt.fp_to_fp" => {
                 let [value] = self.operands(op)?;
-                let ty = self.result_type(op)?;
+                let ty = result_type(op)?;
                 let rounding = op.attr("rounding");
                 let rounding = match (rounding.and_then(Attr::text), rounding.and_then(Attr::int)) {
                     (None, None) | (Some("rtne"), _) | (_, Some(1)) => Rounding::NearestEven,
@@ -150,7 +150,7 @@ impl<'m> Lowering<'m> {
             }
             "arith.bitcast" | "tt.bitcast" | "tt.int_to_ptr" | "tt.ptr_to_int" => {
                 let [value] = self.operands(op)?;
-                let ty = self.result_type(op)?;
+                let ty = result_type(op)?;
                 self.bitcast(value, ty.elem)
             }
             "math.fma" => {
@@ -313,7 +313,7 @@ impl<'m> Lowering<'m> {
     /// A conversion of values, `from` and `to` saying how integers are taken.
     fn converted(&mut self, op: &Operation, from: Sign, to: Sign) -> Lowered<ValueId> {
         let [value] = self.operands(op)?;
-        let ty = self.result_type(op)?;
+        let ty = result_type(op)?;
         let (Some(source), Some(target)) = (self.dtype(value), ty.elem.num()) else {
             return stop(format!("`{}` of pointers", op.name));
         };

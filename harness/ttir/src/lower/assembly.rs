@@ -4,7 +4,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, Rounding, ValueId};
 
-use super::{Lowered, Lowering, stop};
+use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 /// A register, passed on.
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
         let packed = op.attr("packed_element").and_then(Attr::int);
         let [value] = self.operands(op)?;
-        let ty = self.result_type(op)?;
+        let ty = result_type(op)?;
         match (text.as_str(), self.dtype(value), ty.elem.num(), packed) {
             (MOVE, Some(from), Some(to), Some(1)) if from == to && from.bits() == 32 => Ok(value),
             (FROM_E4B15, Some(DType::I8), Some(DType::F16), Some(4)) => Ok(self.widened_e4b15(value)),

@@ -3,7 +3,7 @@
 use cerith_tile::ir::{Elem, OpKind, Rounding, Type, ValueId};
 use cerith_tile::numeric;
 
-use super::{Lowered, Lowering, stop};
+use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 impl Lowering<'_> {
@@ -16,14 +16,14 @@ impl Lowering<'_> {
         // `true` has no type behind it.
         let ty = match (op.result_types().first(), attr) {
             (None, Attr::Bool(_)) => Type::num(cerith_tile::DType::I1),
-            _ => self.result_type(op)?,
+            _ => result_type(op)?,
         };
         let bits = bits(attr, ty.elem)?;
         Ok(self.builder.constant(bits, ty))
     }
 
     pub(super) fn poison(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let ty = self.result_type(op)?;
+        let ty = result_type(op)?;
         Ok(self.op(OpKind::Poison, &[], ty))
     }
 }

@@ -5,7 +5,7 @@ use cerith_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
 use cerith_tile::numeric::library::symbols;
 use cerith_tile::numeric::unary_result;
 
-use super::{Lowered, Lowering, stop};
+use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 /// Functions that are operations of the IR: by name without `__nv_` and without the `f` of single precision.
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         let Some(name) = symbol.strip_prefix("__nv_") else {
             return stop(format!("a call of `{symbol}` is not supported yet"));
         };
-        let ty = self.result_type(op)?;
+        let ty = result_type(op)?;
         let mut operands = Vec::with_capacity(op.operands.len());
         for nth in 0..op.operands.len() {
             operands.push(self.operand(op, nth)?);

@@ -3,7 +3,7 @@
 use cerith_tile::ir::{Combine, OpKind, Promise, Shape, Type, ValueId};
 use smallvec::SmallVec;
 
-use super::{Bundle, Lowered, Lowering, stop};
+use super::{Bundle, Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 impl<'m> Lowering<'m> {
@@ -17,7 +17,7 @@ impl<'m> Lowering<'m> {
             },
             "tt.splat" => {
                 let [value] = self.operands(op)?;
-                let ty = self.result_type(op)?;
+                let ty = result_type(op)?;
                 let splat = if ty.is_scalar() {
                     value
                 } else {
@@ -47,7 +47,7 @@ impl<'m> Lowering<'m> {
             },
             "tt.split" => {
                 let [value] = self.operands(op)?;
-                let ty = self.result_type(op)?;
+                let ty = result_type(op)?;
                 return Ok(Some(self.builder.op_multi(
                     OpKind::Split,
                     &[value],
@@ -56,7 +56,7 @@ impl<'m> Lowering<'m> {
             }
             _ => return Ok(None),
         };
-        let ty = self.result_type(op)?;
+        let ty = result_type(op)?;
         let mut operands: SmallVec<[ValueId; 2]> = SmallVec::new();
         for nth in 0..op.operands.len() {
             operands.push(self.operand(op, nth)?);

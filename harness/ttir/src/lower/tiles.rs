@@ -9,7 +9,7 @@ use cerith_tile::ir::{
 use cerith_tile::numeric;
 
 use super::types::{FLAGS, extents};
-use super::{Bundle, Lowered, Lowering, stop};
+use super::{Bundle, Lowered, Lowering, result_type, stop};
 use crate::syntax::{self, Attr, Operation};
 
 /// A block of a strided tensor.
@@ -323,7 +323,7 @@ impl<'m> Lowering<'m> {
     fn load_described(&mut self, op: &Operation, tile: &Tile, lanes: (ValueId, ValueId)) -> Lowered<ValueId> {
         let value = self.loaded(tile, lanes)?;
         // A load may drop dimensions of one lane.
-        let wanted = self.result_type(op)?;
+        let wanted = result_type(op)?;
         if *self.builder.ty(value) == wanted {
             return Ok(value);
         }
