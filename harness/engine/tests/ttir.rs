@@ -8,7 +8,7 @@ use cerith_case::{Case, Corpus};
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::{Engine, Outcome, Reference, Ttir};
 use cerith_needs::{NEWEST, Tests, named};
-use cerith_tile::rules::Rules;
+use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::{Stage, Target};
 use cerith_toolchain::{Compilers, Toolchain};
 
@@ -20,7 +20,7 @@ import triton.language as tl
 @triton.jit
 def clipped(value, n):
     if n > 4:
-        return value
+        value = value + 1
     return value * 2
 
 
@@ -76,6 +76,9 @@ fn engine(toolchain: &Toolchain, folder: &Path, stage: Stage) -> Ttir {
     Ttir::new(Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS), stage)
 }
 
+/// Before, pipelined loops carry views of local memory, which are not supported.
+const CARRIES_NUMBERS: Version = Version::new(3, 6, 0);
+
 const STAGES: [Stage; 3] = [Stage::Source, Stage::Ttir, Stage::Ttgir];
 
 fn every_stage_does_what_the_reference_does(toolchain: &Toolchain) {
@@ -93,6 +96,11 @@ fn every_stage_does_what_the_reference_does(toolchain: &Toolchain) {
         for stage in STAGES {
             let engine = engine(toolchain, folder.path(), stage);
             let outcome = engine.run(&case, rules).expect("a run").outcome;
+            if (kernel, stage) == ("products", Stage::Ttgir) && toolchain.triton() < CARRIES_NUMBERS {
+                let complaint = outcome.complaint().expect("a reason");
+                assert!(complaint.message.contains("is local memory"), "{complaint:?}");
+                continue;
+            }
             let Outcome::Finished(finished) = outcome else {
                 panic!("{} {kernel}: {outcome:?}", engine.id())
             };
@@ -116,7 +124,7 @@ fn what_is_undefined_is_found_at_its_line(toolchain: &Toolchain) {
         let place = complaint.position.as_ref().map(|position| position.line);
         assert_eq!(
             (complaint.kind.as_str(), place),
-            ("out-of-bounds", Some(37)),
+            ("out-of-bounds", Some(36)),
             "{}",
             engine.id()
         );

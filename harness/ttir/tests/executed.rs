@@ -8,9 +8,10 @@ use cerith_ttir::{Origin, lower, parse};
 
 /// Runs one program that is given a pointer to `i32` and `arguments`; what it stored there, or how it ended.
 fn run(body: &str, arguments: &[i32]) -> Result<i32, String> {
-    let names: String = (0..arguments.len())
+    let names: Vec<String> = (0..arguments.len())
         .map(|nth| format!(", %n{nth}: i32"))
         .collect();
+    let names = names.concat();
     let text = format!(
         "module {{\n  tt.func public @k(%out: !tt.ptr<i32>{names}) {{\n{body}\n    tt.return\n  }}\n}}\n"
     );

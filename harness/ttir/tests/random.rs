@@ -151,16 +151,28 @@ fn calls_that_double_are_stopped() {
             .to_owned();
     for nth in 0..40 {
         let next = nth + 1;
-        text.push_str(&format!(
-            "  tt.func private @f{nth}(%n: i32) {{\n    tt.call @f{next}(%n) : (i32) -> ()\n    tt.call @f{next}(%n) : (i32) -> ()\n    \
-             %a = arith.addi %n, %n : i32\n    tt.return\n  }}\n"
-        ));
+        let body = "%a = arith.addi %n, %n : i32\n    tt.return";
+        let call = format!("tt.call @f{next}(%n) : (i32) -> ()");
+        text.push_str(
+            &[
+                "  tt.func private @f",
+                &nth.to_string(),
+                "(%n: i32) {\n    ",
+                &call,
+                "\n    ",
+                &call,
+                "\n    ",
+                body,
+                "\n  }\n",
+            ]
+            .concat(),
+        );
     }
     text.push_str("  tt.func private @f40(%n: i32) {\n    tt.return\n  }\n}\n");
     let module = parse(&text).expect("a module");
     let refused = lower(&module, &Origin::of(&text)).expect_err("too much");
     assert!(refused.to_string().contains("operations"), "{refused}");
-    let empty = text.replace("    %a = arith.addi %n, %n : i32\n", "");
+    let empty = text.replace("%a = arith.addi %n, %n : i32\n    ", "");
     let module = parse(&empty).expect("a module");
     assert!(lower(&module, &Origin::of(&empty)).is_err());
     let own =
