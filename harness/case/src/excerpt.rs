@@ -282,8 +282,8 @@ impl Package<'_> {
         let mut at = (file.to_owned(), name.to_owned());
         for _ in 0..8 {
             let alias = self.modules.get(&at.0).and_then(|module| {
-                let aliases = module.imports.iter().flat_map(|import| &import.aliases);
-                aliases.filter(|alias| alias.bound == at.1).last().cloned()
+                let mut aliases = module.imports.iter().flat_map(|import| &import.aliases);
+                aliases.rfind(|alias| alias.bound == at.1).cloned()
             });
             let Some(Named::From { module, name, .. }) = alias.and_then(|alias| alias.named.absolute(&at.0))
             else {

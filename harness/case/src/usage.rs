@@ -51,6 +51,10 @@ pub struct Usage {
 
 /// A tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four facts that do not depend on each other"
+)]
 pub struct TensorUse {
     /// Its parameter.
     pub name: String,
@@ -434,11 +438,10 @@ fn axis_use(axis: u8, reader: &Reader<'_>) -> AxisUse {
         {
             match below.as_deref().and_then(Polynomial::as_param) {
                 Some(size) if !found.sizes.iter().any(|known| known == size) => {
-                    found.sizes.push(size.to_owned())
+                    found.sizes.push(size.to_owned());
                 }
-                Some(_) => {}
                 None if below.is_none() => found.quotient = true,
-                None => {}
+                _ => {}
             }
             continue;
         }

@@ -117,9 +117,10 @@ impl<'a> Decider<'a> {
     }
 
     fn defines(&self, body: &[Stmt]) -> bool {
-        body.iter().any(|stmt| match stmt {
-            Stmt::FunctionDef(def) => (self.wanted)(&def.name) && is_kernel(def),
-            _ => {
+        body.iter().any(|stmt| {
+            if let Stmt::FunctionDef(def) = stmt {
+                (self.wanted)(&def.name) && is_kernel(def)
+            } else {
                 let mut found = false;
                 inside(stmt, &mut |body| found |= self.defines(body));
                 found

@@ -98,9 +98,10 @@ fn collect(body: &[Stmt], of_module: bool, ranges: &mut Vec<Range<usize>>) {
 
 /// Whether a function defines kernels.
 fn makes_kernels(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match stmt {
-        Stmt::FunctionDef(def) => is_kernel(def),
-        _ => {
+    body.iter().any(|stmt| {
+        if let Stmt::FunctionDef(def) = stmt {
+            is_kernel(def)
+        } else {
             let mut found = false;
             super::imports::inside(stmt, &mut |body| found |= makes_kernels(body));
             found

@@ -70,12 +70,13 @@ pub fn found(text: &str) -> HashMap<String, Found> {
 
 /// Whether a function returns a value, which no kernel does.
 fn returns(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match stmt {
-        Stmt::Return(returned) => returned
-            .value
-            .as_ref()
-            .is_some_and(|value| !value.is_none_literal_expr()),
-        _ => {
+    body.iter().any(|stmt| {
+        if let Stmt::Return(returned) = stmt {
+            returned
+                .value
+                .as_ref()
+                .is_some_and(|value| !value.is_none_literal_expr())
+        } else {
             let mut found = false;
             super::imports::inside(stmt, &mut |body| found |= returns(body));
             found
@@ -212,13 +213,10 @@ impl<'a> Reader<'a> {
             self.configs(elt, names, depth);
             return;
         };
-        let values = match self.value(&first.iter, names, depth) {
-            Some(Value::List(values)) => values,
-            _ => {
-                // Whatever it goes through: once.
-                self.each(elt, rest, names, depth + 1);
-                return;
-            }
+        let Some(Value::List(values)) = self.value(&first.iter, names, depth) else {
+            // Whatever it goes through: once.
+            self.each(elt, rest, names, depth + 1);
+            return;
         };
         for value in values {
             let mut names = names.clone();

@@ -190,12 +190,11 @@ impl<'a> Reader<'a> {
                 }
             }
             (Expr::Tuple(targets), Expr::Call(call)) => {
-                let values = match self.library.function(self.module, &call.func) {
-                    Some((module, def)) => self.inlined(module, def, call),
-                    None => {
-                        self.value(value);
-                        Vec::new()
-                    }
+                let values = if let Some((module, def)) = self.library.function(self.module, &call.func) {
+                    self.inlined(module, def, call)
+                } else {
+                    self.value(value);
+                    Vec::new()
                 };
                 for (nth, target) in targets.elts.iter().enumerate() {
                     if let Expr::Name(name) = target {

@@ -188,7 +188,7 @@ impl Reader {
         file.seek(SeekFrom::Start(reading.at))
             .map_err(CollectError::at(&reading.path))?;
         let mut part = Part::resumed(BufReader::new(file), reading.at);
-        while let Some(frame) = part.next() {
+        for frame in part.by_ref() {
             match frame {
                 Ok(frame) => self.frame(reading, frame),
                 Err(error) => {
