@@ -601,7 +601,9 @@ const fn leaves_rejection_to_others(record: &Record) -> bool {
     matches!(record.id, EngineId::Ttir { .. })
         && matches!(
             record.outcome,
-            Outcome::Finished(_) | Outcome::Trapped(..) | Outcome::Exhausted(_)
+            Outcome::Finished(_)
+                | Outcome::Trapped(cerith_engine::Trap::Undefined | cerith_engine::Trap::Assert, _)
+                | Outcome::Exhausted(_)
         )
 }
 
