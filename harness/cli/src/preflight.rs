@@ -1,6 +1,7 @@
 //! Launches judged by the reference alone: those that a recorder asks about before they run (`cerith preflight`), and those that were
 //! running when their process died. Left out: the recorder's side (`cerith-recording`).
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
@@ -99,10 +100,10 @@ pub fn kernel(case: &Case) -> String {
 pub fn words(kernel: &str, complaint: &Complaint) -> String {
     let mut text = format!("{kernel} is undefined: {}: {}", complaint.kind, complaint.message);
     if let Some(at) = &complaint.position {
-        text += &format!("\n  at {}:{}:{}", at.file, at.line, at.column);
+        let _ = write!(text, "\n  at {}:{}:{}", at.file, at.line, at.column);
         let line = at.text.trim();
         if !line.is_empty() {
-            text += &format!("\n    {} | {line}", at.line);
+            let _ = write!(text, "\n    {} | {line}", at.line);
         }
     }
     text

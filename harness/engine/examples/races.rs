@@ -1,4 +1,4 @@
-//! How much the checks of shared memory notice: `races VERSION KERNELS FILTER…` compiles cases of the corpus for sm_80, takes each
+//! How much the checks of shared memory notice: `races VERSION KERNELS FILTER…` compiles cases of the corpus for `sm_80`, takes each
 //! barrier and each wait for copies out of their PTX in turn, and says in how many the executor tells, in how many only the
 //! result is another, and in how many nothing is seen.
 
@@ -67,10 +67,7 @@ fn main() {
             break;
         }
         let Ok(case) = entry.resolve() else { continue };
-        if !filters
-            .iter()
-            .any(|filter| case.id.to_string().starts_with(filter.as_str()))
-        {
+        if !filters.iter().any(|filter| case.id.starts_with(filter.as_str())) {
             continue;
         }
         let Ok(Compiling::Ready(job)) = compiler.job(&case) else {

@@ -26,7 +26,7 @@ fn main() {
     let mut text = SEEDS[0].to_owned();
     for _ in 0..trials {
         if next() % 5 == 0 {
-            text = SEEDS[next() as usize % SEEDS.len()].to_owned();
+            SEEDS[next() as usize % SEEDS.len()].clone_into(&mut text);
         }
         let bytes: Vec<u8> = (0..64).flat_map(|_| next().to_le_bytes()).collect();
         text = mutate(&text, &mut Unstructured::new(&bytes)).unwrap_or_default();

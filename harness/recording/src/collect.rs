@@ -1,8 +1,7 @@
 //! Makes a recording on disk from part files. Left out: the text of a case file (`case_text`) and archives (`archive`).
 
-mod follow;
-mod launches;
-mod verify;
+pub(crate) mod launches;
+pub(crate) mod verify;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use self::follow::Follower;
 use self::launches::{Found, Gathered, Kernel};
 use crate::archive::Archive;
 use crate::case_text::Text;
@@ -109,7 +107,7 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+    pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
             source,
@@ -235,7 +233,7 @@ fn skip(skipped: &mut Reasons, kernel: &str, why: String, count: u64) {
     *skipped.entry((kernel.to_owned(), why)).or_default() += count;
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CollectError> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), CollectError> {
     use io::Write as _;
     File::create(path)
         .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -244,14 +242,14 @@ fn write(path: &Path, text: &str) -> Result<(), CollectError> {
 
 /// A case file, not written yet.
 #[derive(Debug)]
-struct CaseFile<'a> {
+pub(crate) struct CaseFile<'a> {
     name: String,
     text: Text<'a>,
-    without_data: u64,
+    pub(crate) without_data: u64,
 }
 
 /// The case file of a launch, or why there is none. Bytes go into the archive.
-fn case<'a>(
+pub(crate) fn case<'a>(
     kernel: &Kernel,
     launch: &'a Found,
     options: &Options,

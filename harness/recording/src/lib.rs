@@ -62,7 +62,9 @@
 mod archive;
 mod case_text;
 pub mod collect;
+mod follow;
 pub mod part;
 pub mod recorder;
 
-pub use collect::{CollectError, Collected, Follower, Options, Unfinished, collect};
+pub use collect::{CollectError, Collected, Options, Unfinished, collect};
+pub use follow::Follower;

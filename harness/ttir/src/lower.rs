@@ -13,6 +13,7 @@ mod library;
 mod places;
 mod reduce;
 mod shape;
+mod stop;
 mod tiles;
 mod types;
 
@@ -29,7 +30,9 @@ use crate::parse::SyntaxError;
 use crate::syntax::{self, Func, Module, Operation};
 
 use gpu::View;
+pub use places::Origin;
 use places::Places;
+use stop::{Lowered, Stop, stop};
 
 /// What one value of MLIR is.
 type Bundle = SmallVec<[ValueId; 1]>;
@@ -44,35 +47,6 @@ const DEEPEST: usize = 128;
 const RED_ZONE: usize = 128 << 10;
 const GROWTH: usize = 1 << 20;
 
-/// Where a module comes from.
-#[derive(Clone, Debug)]
-pub struct Origin<'a> {
-    /// The module's text.
-    pub text: &'a str,
-    /// What it is called in messages.
-    pub name: &'a str,
-    /// The Python files that operations may come from, by the names that `loc` has.
-    pub files: &'a [(String, Arc<SourceFile>)],
-    /// What `loc` counts as the first column: 0 up to Triton 3.1.
-    pub first_column: u32,
-    /// How many flags follow the strides where a tensor descriptor is passed: 1 (NaN padding) from Triton 3.5, 2 (rounding to
-    /// tf32) from 3.7.
-    pub descriptor_flags: usize,
-}
-
-impl<'a> Origin<'a> {
-    /// Of a text alone.
-    pub const fn of(text: &'a str) -> Self {
-        Self {
-            text,
-            name: "kernel.mlir",
-            files: &[],
-            first_column: 1,
-            descriptor_flags: 0,
-        }
-    }
-}
-
 /// Something in the module is not known here.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
@@ -81,33 +55,6 @@ pub struct Refused {
     pub diagnostic: Box<Diagnostic>,
     /// The files of the diagnostic.
     pub sources: Box<Sources>,
-}
-
-/// Why lowering stops.
-#[derive(Debug)]
-struct Stop {
-    message: String,
-    /// The operation's byte in the text, where it is known.
-    at: Option<usize>,
-}
-
-impl Stop {
-    /// The same, at this place if no inner one is known.
-    fn within(self, at: usize) -> Self {
-        Self {
-            at: self.at.or(Some(at)),
-            ..self
-        }
-    }
-}
-
-type Lowered<T> = Result<T, Stop>;
-
-fn stop<T>(message: impl Into<String>) -> Lowered<T> {
-    Err(Stop {
-        message: message.into(),
-        at: None,
-    })
 }
 
 /// Makes a module's kernel IR that can be executed: the one public function. Its parameters are those of the compiled kernel, in

@@ -27,7 +27,7 @@ pub struct Selection {
 pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, with tensors that behave as CUDA's), `interpret@3.9.0+host`
     /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
-    /// tensors), `cuda@3.9.0` (its compiler), `cuda@3.9.0:sm_80` (its code for another GPU), `ptx@3.9.0` (its PTX for sm_80, executed
+    /// tensors), `cuda@3.9.0` (its compiler), `cuda@3.9.0:sm_80` (its code for another GPU), `ptx@3.9.0` (its PTX for `sm_80`, executed
     /// without a GPU), `ttir@3.9.0:source`, `ttir@3.9.0` and `ttgir@3.9.0` (its compiler's IR at three stages, executed by the
     /// reference's interpreter), `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch), `inductor@2.11.0` (under
     /// torch.compile; executed by the reference and by

@@ -7,8 +7,36 @@ use cerith_tile::ir::{Builder, LocId};
 use cerith_tile::source::{SourceFile, SourceId, Span};
 use rustc_hash::FxHashMap;
 
-use super::Origin;
 use crate::syntax::{Module, Place};
+
+/// Where a module comes from.
+#[derive(Clone, Debug)]
+pub struct Origin<'a> {
+    /// The module's text.
+    pub text: &'a str,
+    /// What it is called in messages.
+    pub name: &'a str,
+    /// The Python files that operations may come from, by the names that `loc` has.
+    pub files: &'a [(String, Arc<SourceFile>)],
+    /// What `loc` counts as the first column: 0 up to Triton 3.1.
+    pub first_column: u32,
+    /// How many flags follow the strides where a tensor descriptor is passed: 1 (NaN padding) from Triton 3.5, 2 (rounding to
+    /// tf32) from 3.7.
+    pub descriptor_flags: usize,
+}
+
+impl<'a> Origin<'a> {
+    /// Of a text alone.
+    pub const fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            name: "kernel.mlir",
+            files: &[],
+            first_column: 1,
+            descriptor_flags: 0,
+        }
+    }
+}
 
 /// How long a chain of aliases and names is followed.
 const DEEPEST: usize = 64;

@@ -3,7 +3,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Shape, Type};
 
-use super::{Lowered, stop};
+use super::stop::{Lowered, stop};
 use crate::syntax;
 
 /// Flags of a descriptor: whether what lies outside is NaN, whether `f32` is rounded to tf32.

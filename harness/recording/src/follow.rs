@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::launches::{Reader, Reading};
-use super::{CollectError, Options, case, verify, write};
 use crate::archive::Archive;
+use crate::collect::launches::{Reader, Reading};
+use crate::collect::{CollectError, Options, case, verify, write};
 
 /// Follows one part file.
 #[derive(Debug)]
