@@ -13,6 +13,7 @@ const SHARED: Config<'static> = Config {
     order: Order::Ascending,
     combining: cerith_interp::Combining::Own,
     masked_zero: false,
+    only: None,
     unaligned: false,
     device_asserts: true,
     fuel: 1 << 33,
