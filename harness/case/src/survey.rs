@@ -305,6 +305,7 @@ impl Planner<'_> {
                 || sizes.contains(name)
                 || usage.blocks.contains(name)
                 || usage.flags.contains(name)
+                || usage.unused.contains(name)
                 || usage.dtypes.contains(name)
                 || usage.texts.iter().any(|(one, _)| one == name)
                 || dimensions.any(|dimension| dimension.stride == Stride::Param(name.clone()))

@@ -12,10 +12,14 @@ mod reader;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ruff_python_ast::Expr;
+use ruff_python_ast::visitor::{self, Visitor};
+
 use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divided};
 use self::reader::Reader;
 use crate::kernel::{Function, ParameterKind};
+use crate::module::body_of;
 
 /// Stack for reading a kernel and what it calls.
 const READING_STACK: usize = 8 << 20;
@@ -39,6 +43,8 @@ pub struct Usage {
     pub texts: Vec<(String, String)>,
     /// Parameters that ranges of lanes end at.
     pub blocks: BTreeSet<String>,
+    /// Parameters that the text names nowhere.
+    pub unused: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
     pub has_dots: bool,
     /// Parameters that are compared with `None`.
@@ -168,7 +174,28 @@ pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function) ->
     let mut reader = Reader::new(library, module, &parameters, &constants);
     // Calls nest deeper than any text.
     stacker::maybe_grow(READING_STACK, READING_STACK, || reader.read(&function.name));
-    settled(&reader, &parameters)
+    let mut usage = settled(&reader, &parameters);
+    let body = body_of(library.body(module), &function.name).unwrap_or_default();
+    let mut named = Names::default();
+    stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
+    usage.unused = parameters
+        .into_iter()
+        .filter(|name| !named.0.contains(name))
+        .collect();
+    usage
+}
+
+/// Every name in a text.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl<'a> Visitor<'a> for Names {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr {
+            self.0.insert(name.id.to_string());
+        }
+        visitor::walk_expr(self, expr);
+    }
 }
 
 /// What the text has said, by tensor and by axis.

@@ -47,7 +47,7 @@ fn check(words: &[&str], code: i32, said: &[&str]) {
 fn nothing_typed_lists_the_commands_and_an_example() {
     check(&[], 2, &["Usage: cerith", "cerith check softmax.py"]);
     check(&["rnu"], 2, &["unrecognized subcommand 'rnu'", "--help"]);
-    check(&["check"], 2, &["cerith check <FILE[:KERNEL]>", "--help"]);
+    check(&["check"], 2, &["cerith check <FILE[:KERNEL]|DIR>", "--help"]);
 }
 
 #[test]

@@ -227,12 +227,8 @@ fn what_is_no_corpus_is_said_with_a_mend() {
         2,
         &["there is no case file in empty", "cerith record --out DIR"],
     );
-    check(
-        here,
-        &["run", "rec/scale/0001.yaml"],
-        2,
-        &["rec/scale/0001.yaml is a file", "name the folder: `rec/scale`"],
-    );
+    // A case file is its own corpus.
+    check(here, &["list", "rec/scale/0001.yaml"], 0, &["0001", "1 cases"]);
     check(
         here,
         &["run", "nowhere"],

@@ -26,9 +26,9 @@ fn sections_are_packed_as_the_writer_packs_them() {
 
 #[test]
 fn part_files_become_corpora() {
-    let process = r#"{"frame":"process","format":1,"pid":1,"argv":["a"],"python":"3.12","triton":"3.6.0","torch":null,"numpy":"2","platform":"x"}"#;
+    let process = r#"{"frame":"process","format":2,"pid":1,"argv":["a"],"python":"3.12","triton":"3.6.0","torch":null,"numpy":"2","platform":"x"}"#;
     let kernel = r#"{"frame":"kernel","kernel":0,"function":"k","files":[{"name":"k.py","text":"import triton\n\n\n@triton.jit\ndef k(n):\n    pass\n"}],"inspectable":true,"origin":"a.py:4"}"#;
-    let launch = r#"{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],"args":[["n",["i","7"]]],"options":[],"raised":null}"#;
+    let launch = r#"{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],"args":[["n",["i","7"]]],"options":[]}"#;
     let good = recording::plain(&[(process, b""), (kernel, b""), (launch, b"")]);
     ends(recording::check(&good), Ended::Finished);
     ends(recording::check(&good[..good.len() - 1]), Ended::Stopped);
@@ -41,16 +41,15 @@ fn part_files_become_corpora() {
 
 #[test]
 fn numbers_in_a_part_file_are_not_believed() {
-    let process = r#"{"frame":"process","format":1,"pid":1,"argv":["a"],"python":"3.12","triton":"3.6.0","torch":null,"numpy":"2","platform":"x"}"#;
+    let process = r#"{"frame":"process","format":2,"pid":1,"argv":["a"],"python":"3.12","triton":"3.6.0","torch":null,"numpy":"2","platform":"x"}"#;
     let kernel = r#"{"frame":"kernel","kernel":0,"function":"k","files":[{"name":"k.py","text":"import triton\n\n\n@triton.jit\ndef k(n):\n    pass\n"}],"inspectable":true,"origin":"a.py:4"}"#;
     let most = u64::MAX;
-    let storage = format!(
-        r#"{{"size":{most},"name":"x","before":"0123456789abcdef0123456789abcdef","after":null,"why":null}}"#
-    );
+    let storage =
+        format!(r#"{{"size":{most},"name":"x","before":"0123456789abcdef0123456789abcdef","why":null}}"#);
     // In 64 bits both together are 1 byte.
-    let other = r#"{"size":2,"name":"y","before":null,"after":null,"why":"max-bytes"}"#;
+    let other = r#"{"size":2,"name":"y","before":null,"why":"max-bytes"}"#;
     let launch = format!(
-        r#"{{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[{storage},{other}],"args":[["n",["i","7"]]],"options":[],"raised":null}}"#
+        r#"{{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[{storage},{other}],"args":[["n",["i","7"]]],"options":[]}}"#
     );
     let bytes = format!(r#"{{"frame":"bytes","hash":"0123456789abcdef0123456789abcdef","size":{most}}}"#);
     let input = recording::plain(&[

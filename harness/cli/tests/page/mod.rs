@@ -94,7 +94,7 @@ fn line_fits(expected: &str, printed: &str) -> bool {
     last.map_or(rest.is_empty(), |last| rest.ends_with(last))
 }
 
-/// Output without seconds, which are never the same, and without lines that say how far a run is.
+/// Output without seconds, which are never the same, and without lines that say how far a run is, or where time went.
 pub fn plain(printed: &str) -> String {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_progress = |line: &str| {
@@ -102,7 +102,8 @@ pub fn plain(printed: &str) -> String {
         numbers.is_some_and(|(done, total)| is_number(done) && is_number(total))
     };
     let mut text = String::new();
-    for line in printed.lines().filter(|line| !is_progress(line)) {
+    let is_volatile = |line: &str| is_progress(line) || line.starts_with("  judging took ");
+    for line in printed.lines().filter(|line| !is_volatile(line)) {
         let words: Vec<&str> = line.split(' ').collect();
         let timeless = words.iter().enumerate().map(|(nth, &word)| {
             let is_time = words

@@ -111,6 +111,8 @@ fn an_unmasked_tail_names_program_and_lane() {
     error[out-of-bounds]: load of 4 bytes just past the end of storage `x`
      --> kernel.py:5:9
       |
+    4 |     mask = offsets < n
+      |            ----------- true in lane 36: 100 < 200
     5 |     x = tl.load(x_ptr + offsets, mask=mask)
       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0), lane 36
       |

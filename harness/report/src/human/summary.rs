@@ -184,11 +184,11 @@ fn engines(summary: &Summary) -> String {
     text
 }
 
-/// Where the time went that no engine took; nothing for a stream that does not say.
+/// Where the time went that no engine took; nothing where that is next to none, or for a stream that does not say.
 fn judging(summary: &Summary) -> String {
     let mut parts = summary.judging.parts();
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
-    if total < 0.0005 {
+    if total < 0.05 {
         return String::new();
     }
     parts.sort_by(|one, other| other.1.total_cmp(&one.1));
