@@ -156,8 +156,8 @@ fn what_is_not_on_record_is_unavailable() {
         "nothing is on record: what the run left was not kept",
     );
     check(
-        "recorded: { engine: hip@3.6.0, after: {} }\n",
-        "what is on record is of `hip@3.6.0`, an engine that is not known",
+        "recorded: { engine: jit@2.3.1, after: {} }\n",
+        "what is on record is of `jit@2.3.1`, an engine that is not known",
     );
 }
 
