@@ -517,6 +517,7 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
         ("Rule", written(Some(&Rule::default()), &rule())),
         ("Summary", written(Some(&Summary::default()), &summary())),
         ("Variants", written(Some(&Variants::default()), &variants())),
+        ("Judging", written(Some(&Judging::default()), &judging())),
         ("Tally", written(Some(&Tally::default()), &tally())),
         ("Exhibit", written(Some(&Exhibit::default()), &exhibit())),
         ("Launch", written(Some(&Launch::default()), &launch())),
