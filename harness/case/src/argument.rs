@@ -5,6 +5,7 @@ use cerith_tile::DType;
 use cerith_tile::source::Span;
 
 use crate::descriptor::Descriptor;
+use crate::expr::Address;
 
 /// A value with its place in the case file.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,12 +38,38 @@ pub enum ArgValue {
         /// The view.
         tensor: Tensor,
     },
+    /// The address of a byte of a storage, as an int. Every engine has its own.
+    Address {
+        /// The expression: `x.data_ptr() + 8`.
+        name: String,
+        /// Which byte.
+        at: Address,
+    },
     /// A tensor descriptor that Python makes before the launch.
     Descriptor(Box<Descriptor>),
     /// A tuple (a list counts as one).
     Tuple(Vec<ArgValue>),
+    /// A named tuple.
+    NamedTuple {
+        /// The names of its fields.
+        fields: Vec<String>,
+        /// As many items.
+        items: Vec<ArgValue>,
+    },
     /// A value that is known at compile time wherever it is passed: `tl.constexpr(value)`.
     Constexpr(Box<ArgValue>),
     /// Something that the kernel's module defines, by its dotted name: a function.
     Global(String),
+}
+
+impl ArgValue {
+    /// Whether it is an address, or has one inside of it.
+    pub fn holds_address(&self) -> bool {
+        match self {
+            Self::Address { .. } => true,
+            Self::Constexpr(inner) => inner.holds_address(),
+            Self::Tuple(items) | Self::NamedTuple { items, .. } => items.iter().any(Self::holds_address),
+            _ => false,
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::case::{Case, Declared, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};
+use crate::print::address;
 
 /// A storage of more elements than this is written as its first elements and a hash of all bytes.
 const MAX_SHOWN: usize = 64;
@@ -279,7 +280,9 @@ impl Feed {
         match value {
             ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.text(piece)),
             ArgValue::Constexpr(inner) => self.globals(kernel, inner),
-            ArgValue::Tuple(items) => items.iter().for_each(|item| self.globals(kernel, item)),
+            ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+                items.iter().for_each(|item| self.globals(kernel, item));
+            }
             _ => {}
         }
     }
@@ -402,10 +405,23 @@ impl Feed {
                 self.text(padding.name());
                 self.number((*round_f32_to_tf32).into());
             }
+            ArgValue::Address { at, .. } => {
+                self.text("address");
+                self.number(at.storage.0.into());
+                self.number(at.offset as u64);
+            }
             ArgValue::Tuple(items) => {
                 self.text("tuple");
                 self.number(items.len() as u64);
                 for item in items {
+                    self.value(item);
+                }
+            }
+            ArgValue::NamedTuple { fields, items } => {
+                self.text("namedtuple");
+                self.number(items.len() as u64);
+                for (name, item) in fields.iter().zip(items) {
+                    self.text(name);
                     self.value(item);
                 }
             }
@@ -567,6 +583,18 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
             }
             text.push(')');
             text
+        }
+        ArgValue::Address { at, .. } => {
+            let name = storages.get(at.storage).map_or("?", Storage::name);
+            address(name, at.offset)
+        }
+        ArgValue::NamedTuple { fields, items } => {
+            let items: Vec<_> = fields
+                .iter()
+                .zip(items)
+                .map(|(name, item)| format!("{name}={}", argument(item, storages)))
+                .collect();
+            format!("namedtuple({})", items.join(", "))
         }
         ArgValue::Tuple(items) => {
             let items: Vec<_> = items.iter().map(|item| argument(item, storages)).collect();

@@ -102,6 +102,12 @@ impl Case {
         self.launches.is_empty()
     }
 
+    /// Whether a launch passes an address as an int.
+    pub fn passes_addresses(&self) -> bool {
+        let mut arguments = self.launches.iter().flat_map(Launch::arguments);
+        arguments.any(|(_, arg)| arg.value.holds_address())
+    }
+
     /// The area, the first part of the id: `layout` of `layout/split_columns:dtype=f16`.
     pub fn area(&self) -> &str {
         self.id.split(['/', ':']).next().unwrap_or_default()
@@ -113,7 +119,9 @@ fn globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
     match value {
         ArgValue::Global(name) => names.push(name),
         ArgValue::Constexpr(inner) => globals(inner, names),
-        ArgValue::Tuple(items) => items.iter().for_each(|item| globals(item, names)),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+            items.iter().for_each(|item| globals(item, names));
+        }
         _ => {}
     }
 }

@@ -10,9 +10,9 @@ use cerith_memory::Storages;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-pub(crate) use self::value::identifier;
 pub use self::value::is_name;
 use self::value::{Setting, label, literal, named_values, same, unlabelled};
+pub(crate) use self::value::{identifier, is_python_name};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};

@@ -341,10 +341,18 @@ impl<'a> Printer<'a> {
             ArgValue::Constexpr(inner) => format!("{{ constexpr: {} }}", self.value(inner)),
             ArgValue::Global(name) => format!("{{ global: {} }}", quoted(name)),
             ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
+            ArgValue::Address { at, .. } => {
+                let storage = self.storages.get(at.storage.0 as usize);
+                quoted(&address(storage.map_or("", |(name, ..)| name), at.offset))
+            }
             ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
             ArgValue::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
                 format!("[{}]", items.join(", "))
+            }
+            ArgValue::NamedTuple { fields, items } => {
+                let items = items.iter().map(|item| self.value(item));
+                named_tuple(fields, items)
             }
         }
     }
@@ -411,6 +419,25 @@ pub fn view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tens
         tensor.offset
     );
     text
+}
+
+/// The expression for the address of a byte of a storage.
+pub fn address(storage: &str, offset: i64) -> String {
+    match offset {
+        0 => format!("{storage}.data_ptr()"),
+        1.. => format!("{storage}.data_ptr() + {offset}"),
+        _ => format!("{storage}.data_ptr() - {}", offset.unsigned_abs()),
+    }
+}
+
+/// A named tuple of items that are written already.
+pub fn named_tuple(fields: &[String], items: impl Iterator<Item = String>) -> String {
+    let pairs: Vec<_> = fields
+        .iter()
+        .zip(items)
+        .map(|(name, item)| format!("{}: {item}", quoted(name)))
+        .collect();
+    format!("{{ namedtuple: {{ {} }} }}", pairs.join(", "))
 }
 
 /// A number that reads back as the same bits, or the bits.

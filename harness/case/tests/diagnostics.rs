@@ -159,7 +159,13 @@ fn wrong_types() {
     change("wrong_type_of_tensor", "left: x[:, :2]", "left: [1, 2]");
     change("tensor_that_is_a_number", "left: x[:, :2]", "left: x.numel()");
     change("wrong_type_of_argument", "BLOCK: 4", "BLOCK: { a: 1 }");
-    change("address_as_argument", "x: left", "x: left.data_ptr()");
+    change(
+        "named_tuple_fields",
+        "x: left",
+        "x: { namedtuple: { 2nd: left, _low: 1, class: 2 } }",
+    );
+    change("named_tuple_without_fields", "x: left", "x: { namedtuple: [left] }");
+    change("address_as_constexpr", "BLOCK: 4", "BLOCK: left.data_ptr()");
     change(
         "positional_behind_keyword",
         "args: { x: left, out: out, n: n, BLOCK: 4 }",

@@ -112,7 +112,7 @@ impl Host {
                     let bytes = usize::try_from(tensor.numel()).ok()? * tensor.element_size();
                     all.push((tensor.storage, bytes, Content::Elements { there, here }));
                 }
-                ArgValue::Descriptor(_) | ArgValue::Tuple(_) => return None,
+                ArgValue::Descriptor(_) | ArgValue::Tuple(_) | ArgValue::NamedTuple { .. } => return None,
                 _ => {}
             }
         }
@@ -377,7 +377,7 @@ impl Reference {
     }
 
     /// What a case leaves with the rules' quirks, of all programs or of only one; `None` if the launches do not finish, or if
-    /// memory holds addresses, which copies cannot follow.
+    /// memory or arguments hold addresses, which copies cannot follow.
     pub fn following<'a>(
         &'a self,
         case: &'a Case,
@@ -385,7 +385,7 @@ impl Reference {
         only: Option<u64>,
     ) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = case.memory();
-        if device.ids().any(|id| !device.pointers(id).is_empty()) {
+        if device.ids().any(|id| !device.pointers(id).is_empty()) || case.passes_addresses() {
             return Ok(None);
         }
         let config = Config {

@@ -69,7 +69,7 @@ pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
 
 /// The storages in which an address may end up: copied from a table, or made with `ptr.to(tl.int64)`.
 pub(crate) fn may_hold_addresses(case: &Case, memory: &Memory) -> Vec<usize> {
-    let pointers = memory.ids().any(|id| !memory.pointers(id).is_empty());
+    let pointers = memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses();
     memory
         .ids()
         .map(|id| id.0 as usize)
@@ -110,7 +110,15 @@ pub(crate) fn value(value: &ArgValue) -> Value {
             padding: (descriptor.padding != Padding::Zero).then(|| descriptor.padding.name().to_owned()),
             round_f32_to_tf32: descriptor.round_f32_to_tf32,
         })),
+        ArgValue::Address { at, .. } => Value::Address {
+            storage: at.storage.0 as usize,
+            offset: at.offset,
+        },
         ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
+        ArgValue::NamedTuple { fields, items } => Value::NamedTuple {
+            fields: fields.clone(),
+            items: items.iter().map(self::value).collect(),
+        },
     }
 }
 

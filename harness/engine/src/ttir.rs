@@ -250,6 +250,12 @@ impl Ready {
                         };
                         Ok(ParamValue::Number(kept))
                     }
+                    // An address that the case passes as an int.
+                    (Passed::Address(storage, offset), Elem::Num(dtype)) if dtype.bits() == 64 => {
+                        let id = *ids.get(storage).ok_or("a storage that is not there")?;
+                        let address = memory.address(id).wrapping_add_signed(offset);
+                        Ok(ParamValue::Number(address))
+                    }
                     (Passed::Address(..), Elem::Num(_)) => {
                         Err(format!("an address is passed for `{}`, a number", param.name))
                     }

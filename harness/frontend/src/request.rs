@@ -13,6 +13,8 @@ pub enum RequestArg {
     Pointer(Elem),
     /// A Python int. `i32` if it fits, else `i64`, else `u64`; 1 is known at compile time.
     Int(i128),
+    /// An address as a Python int: `i64` at run time, as addresses on GPUs are. Which number it is depends on the engine.
+    Address,
     /// A Python float: `f32` at run time.
     Float(f64),
     /// A Python bool: `i1` at run time.
@@ -31,6 +33,23 @@ pub enum RequestArg {
     Descriptor(Descriptor),
     /// A tuple of arguments.
     Tuple(Vec<RequestArg>),
+    /// A named tuple of arguments.
+    NamedTuple {
+        /// The names of its fields.
+        fields: Vec<String>,
+        /// As many items.
+        items: Vec<RequestArg>,
+    },
+}
+
+impl RequestArg {
+    /// What is inside of nested tuples, by positions.
+    pub fn inside(&self, path: &[usize]) -> Option<&Self> {
+        path.iter().try_fold(self, |arg, &at| match arg {
+            Self::Tuple(items) | Self::NamedTuple { items, .. } => items.get(at),
+            _ => None,
+        })
+    }
 }
 
 /// A host's tensor descriptor, as far as the compiler specialises on it.

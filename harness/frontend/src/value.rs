@@ -139,6 +139,13 @@ impl Value {
         }
     }
 
+    pub(crate) fn named(fields: &[String], items: impl IntoIterator<Item = Self>) -> Self {
+        Self::Tuple {
+            items: items.into_iter().collect(),
+            names: fields.iter().map(|name| name.as_str().into()).collect(),
+        }
+    }
+
     pub(crate) const fn is_none(&self) -> bool {
         matches!(self, Self::Constant(Constant::None))
     }

@@ -444,6 +444,27 @@ def k(a, b, c, d, e, f, g: tl.int64, h: 'fp64', i, j: tl.constexpr, *, z=3):
 );
 
 check!(
+    an_address_is_an_i64_and_a_named_tuple_has_fields,
+    Program::new(
+        "
+@triton.jit
+def k(address, rows, both):
+    p = address.to(tl.pointer_type(tl.float32))
+    tl.store(rows.out + rows.at, tl.load(p) + rows[1])
+    tl.store(rows.out, tl.load(both[0].to(tl.pointer_type(tl.float32))))
+"
+    )
+    .args([
+        RequestArg::Address,
+        RequestArg::NamedTuple {
+            fields: vec!["out".into(), "at".into()],
+            items: vec![F32, RequestArg::Int(3)],
+        },
+        RequestArg::Tuple(vec![RequestArg::Address]),
+    ])
+);
+
+check!(
     an_autotuned_kernel_runs_with_its_first_configuration,
     Program::new(
         "

@@ -16,6 +16,20 @@ check!(
 check!(not_a_kernel, Program::new("k = 3\n"));
 check!(missing_argument, body("pass").args([I32]));
 check!(unknown_argument, body("pass").arg("nn", RequestArg::Int(3)));
+check!(
+    address_in_too_few_bits,
+    Program::new("@triton.jit\ndef k(p, address: tl.int32):\n    pass").args([I32, RequestArg::Address])
+);
+check!(
+    no_such_field,
+    Program::new("@triton.jit\ndef k(p, rows):\n    tl.store(p, rows.more)").args([
+        I32,
+        RequestArg::NamedTuple {
+            fields: vec!["count".into()],
+            items: vec![RequestArg::Int(3)],
+        },
+    ])
+);
 check!(argument_given_twice, body("pass").arg("n", RequestArg::Int(3)));
 check!(too_many_arguments, body("pass").args([I32, I32, I32]));
 check!(

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::is_name;
-use cerith_case::print::{float, python, quoted, view};
+use cerith_case::print::{address, float, named_tuple, python, quoted, view};
 use cerith_memory::{Dims, StorageId, Tensor};
 use cerith_tile::DType;
 use cerith_toolchain::request::{self, Value};
@@ -122,7 +122,9 @@ fn tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
         Value::Tensor(tensor) => found.push(tensor),
         Value::Descriptor(descriptor) => found.push(&descriptor.base),
         Value::Constexpr(inner) => tensors(inner, found),
-        Value::Tuple(items) => items.iter().for_each(|item| tensors(item, found)),
+        Value::Tuple(items) | Value::NamedTuple { items, .. } => {
+            items.iter().for_each(|item| tensors(item, found));
+        }
         _ => {}
     }
 }
@@ -241,7 +243,7 @@ impl Text<'_> {
                     .iter()
                     .map(|(element, target, offset)| {
                         let target = self.storages.get(*target).map_or("", |storage| &storage.name);
-                        format!("{element}: \"{target}.data_ptr() + {offset}\"")
+                        format!("{element}: \"{}\"", address(target, *offset))
                     })
                     .collect();
                 format!("{{ bytes: {entry}, addresses: {{ {} }} }}", pairs.join(", "))
@@ -265,6 +267,13 @@ impl Text<'_> {
             Value::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.value(item, true)).collect();
                 format!("[{}]", items.join(", "))
+            }
+            Value::NamedTuple { fields, items } => {
+                named_tuple(fields, items.iter().map(|item| self.value(item, true)))
+            }
+            Value::Address { storage, offset } => {
+                let storage = self.storages.get(*storage).map_or("", |storage| &storage.name);
+                quoted(&address(storage, *offset))
             }
             Value::Descriptor(descriptor) => {
                 let mut text = format!(

@@ -237,6 +237,29 @@ fn launches_become_cases() {
 }
 
 #[test]
+fn addresses_and_named_tuples_are_passed_as_they_were() {
+    let kernel = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef copy(address, rows, number):\n    \
+                  ptr = address.to(tl.pointer_type(tl.float32))\n    tl.store(rows.out, tl.load(ptr) + rows.more)\n";
+    let mut part = Part::default();
+    part.process("3.6.0")
+        .kernel(0, "copy", kernel)
+        .bytes("a", &floats(&[1.0, 2.0, 3.0, 4.0]))
+        .bytes("b", &floats(&[0.0]))
+        .bytes("c", &floats(&[5.0]));
+    let fields = json!([tensor(0, &[1], &[1], 0), ["i", "2"]]);
+    let args = json!([
+        ["address", ["a", 1, 8]],
+        ["rows", ["n", ["out", "more"], fields]],
+        ["number", ["i", (1_u64 << 45).to_string()]],
+    ]);
+    part.launch(&json!({"args": args, "storages": [storage("rows_out", 4, Some("b"), Some("c")),
+        storage("address_target", 16, Some("a"), Some("a"))]}));
+    part.end(1);
+    let (shown, _) = collected(&[("7-100.part", part)], "layout");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
 fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
     let whole = floats(&[1.0, 2.0, 3.0, 4.0]);
     let same = |letter: &str| {

@@ -103,6 +103,13 @@ pub enum Value {
     Tensor(Tensor),
     /// A Python int.
     Int(i128),
+    /// An address as a Python int.
+    Address {
+        /// Index into [`Request::storages`].
+        storage: usize,
+        /// Byte within that storage; may lie outside of it.
+        offset: i64,
+    },
     /// A Python float, bit for bit.
     Float(f64),
     /// A Python bool.
@@ -117,6 +124,13 @@ pub enum Value {
     Constexpr(Box<Self>),
     /// A tuple.
     Tuple(Vec<Self>),
+    /// A named tuple.
+    NamedTuple {
+        /// The names of its fields.
+        fields: Vec<String>,
+        /// As many items.
+        items: Vec<Self>,
+    },
     /// Something the kernel's module defines, by dotted name: another kernel, a function, a constant.
     Global(String),
     /// A host-side `TensorDescriptor` (Triton 3.4 and later).

@@ -174,11 +174,15 @@ class Session:
         self.arena = _Arena()
         self._copies: list[_Copy] = []
         self._next = _DEVICE_BASES[base]
+        # The ints that were passed as addresses, with what they are addresses of. Another int of the same
+        # value is a number.
+        self._passed: list[tuple[int, tuple[int, int]]] = []
 
     def close(self) -> None:
         """Lets go of the memory now, and not when Python next looks for cycles."""
         self.storages.clear()
         self._copies.clear()
+        self._passed.clear()
         self.arena = _Arena()
 
     def add(self, device: str, data: np.ndarray[Any, Any], front: int, back: int) -> None:
@@ -192,6 +196,16 @@ class Session:
         address = self._next
         self._next += -(-(size + _DEVICE_STEP) // _DEVICE_STEP) * _DEVICE_STEP
         return address
+
+    def address(self, index: int, offset: int) -> int:
+        """The address of a byte of a storage, to be passed as an int."""
+        number = self.storages[index].address + offset
+        self._passed.append((number, (index, offset)))
+        return number
+
+    def passed(self, number: object) -> tuple[int, int] | None:
+        """The storage and the byte of it that an int was passed as the address of."""
+        return next((place for address, place in self._passed if address is number), None)
 
     def copied(self, origin: UntypedStorage, copy: UntypedStorage, shift: int) -> None:
         """Notes that `copy` was made from `origin`."""

@@ -277,7 +277,13 @@ class _Launcher:
         elif kind[0] == "*":
             params.append(self._pointer(value))
         else:
-            params.append(_bytes(_number(kind, value)))
+            place = self._recorder.session.passed(value)
+            if place is None:
+                params.append(_bytes(_number(kind, value)))
+            elif kind in ("i64", "u64"):
+                params.append(_address(place))
+            else:
+                raise Unsupported(f"an address that is passed as {kind}")
 
     def _pointer(self, value: Any) -> dict[str, Any]:
         if value is None:
@@ -288,7 +294,7 @@ class _Launcher:
             address = value.data_ptr()
         place = self._recorder.session.place(address) if address else None
         if place is not None:
-            return {"address": {"storage": place[0], "offset": place[1]}}
+            return _address(place)
         if address and not isinstance(value, int):
             raise Unsupported("an argument that the kernel's module made itself")
         return _bytes(_integer("u64", address))
@@ -330,6 +336,10 @@ class _Launcher:
                 shape = mapped
         params += [_bytes(_integer("i32", size)) for size in shape]
         params += [_bytes(_integer("i64", stride)) for stride in strides]
+
+
+def _address(place: tuple[int, int]) -> dict[str, Any]:
+    return {"address": {"storage": place[0], "offset": place[1]}}
 
 
 def _bytes(data: bytes) -> dict[str, Any]:

@@ -13,10 +13,11 @@ import struct
 import sys
 import threading
 import time
+from collections import namedtuple
 from contextlib import ExitStack
 from shutil import rmtree
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable
 
 import numpy as np
 import triton
@@ -283,7 +284,7 @@ class Worker:
                     if recorder is not None:
                         recorder.launch = launch
                     phase = "arguments"
-                    values = _Values(lambda spec: tensor_of(session, spec), module)
+                    values = _Values(lambda spec: tensor_of(session, spec), module, session.address)
                     kernel = values.named(spec["kernel"])
                     if recorder is not None:
                         recorder.configs = max(recorder.configs, configurations(kernel))
@@ -312,9 +313,13 @@ class Worker:
 class _Values:
     """Argument values as the wire has them: JSON's own, or a list of a letter and its contents."""
 
-    def __init__(self, make: inductor.Make, module: object) -> None:
+    def __init__(
+        self, make: inductor.Make, module: object, address: Callable[[int, int], int] | None = None
+    ) -> None:
+        """`address` gives the address of a byte of a storage, where storages have one."""
         self.make = make
         self.module = module
+        self.address = address
 
     def launch(self, spec: dict[str, Any], modules: dict[str, Any]) -> inductor.CaseLaunch:
         """A launch, its host function from one of `modules`."""
@@ -362,6 +367,11 @@ class _Values:
             return tl.constexpr(self.read(value[1]))
         if letter == "u":
             return tuple(self.read(item) for item in value[1])
+        if letter == "n":
+            # A class of its own: Triton looks at the fields, and not at what the class is called.
+            return namedtuple("Arguments", value[1])(*(self.read(item) for item in value[2]))
+        if letter == "a" and self.address is not None:
+            return self.address(value[1], value[2])
         if letter == "g":
             return self.named(value[1])
         if letter == "b":

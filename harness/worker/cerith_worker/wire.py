@@ -8,7 +8,7 @@ import struct
 from typing import Any, BinaryIO
 
 # What the two sides speak. Raised with every change of what a header may say.
-PROTOCOL = 5
+PROTOCOL = 6
 
 _LENGTHS = struct.Struct("<IQ")
 

@@ -44,7 +44,7 @@ pub const ENTRY: &str = "import os, sys; folder = sys.argv.pop(); sys.path.inser
 pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 #[cfg(test)]
 mod tests {

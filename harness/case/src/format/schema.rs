@@ -182,7 +182,7 @@ fn value() -> Value {
     ] })
 }
 
-/// A value, a tensor descriptor, a name of the kernel's module, a constexpr, or a list with such.
+/// A value, a tensor descriptor, a name of the kernel's module, a constexpr, a named tuple, or a list with such.
 fn argument() -> Value {
     let mut descriptor = mapping(
         "Tensor descriptors",
@@ -211,6 +211,11 @@ fn argument() -> Value {
         descriptor,
         single("global", json!({ "type": "string" }), "Something that the kernel's module defines, by its dotted name."),
         single("constexpr", of("argument"), "`tl.constexpr(…)`: known at compile time wherever it is passed."),
+        single(
+            "namedtuple",
+            json!({ "type": "object", "additionalProperties": of("argument") }),
+            "A named tuple: its fields and what is in them.",
+        ),
         { "type": "array", "items": of("argument") },
     ] })
 }

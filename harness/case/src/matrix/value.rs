@@ -172,10 +172,14 @@ pub(super) fn unlabelled(variable: &str, value: &Value, span: Span) -> Diagnosti
 /// Whether a variable, a storage or a tensor may have this name: letters, digits and `_`, none of Python's keywords, and
 /// nothing that expressions know by themselves.
 pub fn is_name(name: &str) -> bool {
+    is_python_name(name) && !is_reserved(name)
+}
+
+/// Whether something in Python may have this name: letters, digits and `_`, and no keyword.
+pub(crate) fn is_python_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !KEYWORDS.contains(&name)
-        && !is_reserved(name)
 }
 
 /// Whether a key can be a name in expressions.

@@ -53,7 +53,7 @@ impl Resolver<'_> {
             .filter_map(|(key, value)| Some((key.name.clone(), self.arg(value)?.value)))
             .collect();
         let (kernel, host, (grid, grid_dims)) = (kernel?, host?, grid?);
-        (self.problems.len() == before).then_some(Launch {
+        let launch = Launch {
             kernel,
             grid,
             grid_dims,
@@ -63,7 +63,9 @@ impl Resolver<'_> {
             host,
             unchecked: schema.unchecked,
             span: schema.span,
-        })
+        };
+        self.problems.extend(constant_addresses(&launch));
+        (self.problems.len() == before).then_some(launch)
     }
 
     fn argument(&mut self, schema: &ArgumentSchema, unchecked: bool) -> Option<Arg> {
@@ -93,6 +95,20 @@ impl Resolver<'_> {
                 let items: Option<Vec<_>> = read.into_iter().map(|arg| Some(arg?.value)).collect();
                 return Some(Arg {
                     value: ArgValue::Tuple(items?),
+                    span: *span,
+                });
+            }
+            ArgumentSchema::NamedTuple(fields, span) => {
+                let read: Vec<_> = fields
+                    .iter()
+                    .map(|(_, item)| self.argument(item, unchecked))
+                    .collect();
+                let items: Option<Vec<_>> = read.into_iter().map(|arg| Some(arg?.value)).collect();
+                return Some(Arg {
+                    value: ArgValue::NamedTuple {
+                        fields: fields.iter().map(|(name, _)| name.clone()).collect(),
+                        items: items?,
+                    },
                     span: *span,
                 });
             }
@@ -168,6 +184,38 @@ impl Resolver<'_> {
             .note("`unchecked: true` on the launch asks for it all the same")),
             _ => Ok(descriptor),
         }
+    }
+}
+
+/// Addresses that would be compiled into a kernel. Every engine has its own, so it would be another kernel.
+fn constant_addresses(launch: &Launch) -> Vec<Diagnostic> {
+    let annotated = |name: Option<&str>| {
+        let parameters = launch.kernel.function().map(|function| &function.parameters);
+        let mut parameters = parameters.into_iter().flatten();
+        name.is_some_and(|name| parameters.any(|parameter| parameter.name == name && parameter.constexpr))
+    };
+    let constant = launch.arguments().filter(|(name, arg)| {
+        has_constant_address(&arg.value) || annotated(*name) && arg.value.holds_address()
+    });
+    let options = launch.options.iter().filter(|(_, value)| value.holds_address());
+    let spans = constant
+        .map(|(_, arg)| arg.span)
+        .chain(options.map(|_| launch.span));
+    spans
+        .map(|span| {
+            Diagnostic::error("wrong-type", span, "an address as a constant of a kernel")
+                .note("every engine has other addresses, and would compile another kernel")
+                .help("pass it for a parameter that is no `tl.constexpr`")
+        })
+        .collect()
+}
+
+/// Whether an address is inside of `tl.constexpr(…)`.
+fn has_constant_address(value: &ArgValue) -> bool {
+    match value {
+        ArgValue::Constexpr(inner) => inner.holds_address(),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => items.iter().any(has_constant_address),
+        _ => false,
     }
 }
 

@@ -49,8 +49,11 @@ impl Resolver<'_> {
 
     pub(super) fn arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
         let read = self.evaluate(template).and_then(|value| {
-            let tensors = matches!(value, Value::Tensor(_) | Value::Tuple(_) | Value::List(_));
-            let name = if tensors {
+            let placed = matches!(
+                value,
+                Value::Tensor(_) | Value::Address(_) | Value::Tuple(_) | Value::List(_)
+            );
+            let name = if placed {
                 template.text(&self.names)?
             } else {
                 String::new()
@@ -92,10 +95,10 @@ fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic
                 .map(|item| argument(item, name, span))
                 .collect::<Result<_, _>>()?,
         ),
-        Value::Address(_) => {
-            return Err(Diagnostic::error("wrong-type", span, "an address as an argument")
-                .help("pass the tensor itself, or a storage filled with `{ addresses: […] }`"));
-        }
+        Value::Address(at) => ArgValue::Address {
+            name: name.to_owned(),
+            at,
+        },
     })
 }
 

@@ -8,6 +8,7 @@ use cerith_tile::source::Span;
 
 use super::reader::Reader;
 use crate::expr::Names;
+use crate::matrix::is_python_name;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Node, Yaml};
 
@@ -24,6 +25,8 @@ pub(crate) enum ArgumentSchema {
     Constexpr(Box<ArgumentSchema>),
     /// A list with any of these in it.
     Tuple(Vec<ArgumentSchema>, Span),
+    /// `{ namedtuple: { rows: 4, out: x } }`.
+    NamedTuple(Vec<(String, ArgumentSchema)>, Span),
 }
 
 /// A tensor descriptor.
@@ -57,7 +60,7 @@ impl ArgumentSchema {
             Self::Descriptor(descriptor) => descriptor.span,
             Self::Global(name) => name.span,
             Self::Constexpr(inner) => inner.span(),
-            Self::Tuple(_, span) => *span,
+            Self::Tuple(_, span) | Self::NamedTuple(_, span) => *span,
         }
     }
 }
@@ -95,6 +98,10 @@ impl Reader<'_> {
                 let inner = self.argument(value)?;
                 Some(ArgumentSchema::Constexpr(Box::new(inner)))
             }
+            Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "namedtuple") => {
+                let (_, fields) = pairs.first()?;
+                self.named_tuple(fields, node.span)
+            }
             Yaml::Seq(items) if items.iter().any(has_mapping) => {
                 let read: Vec<_> = items.iter().map(|item| self.argument(item)).collect();
                 let items = read.into_iter().collect::<Option<_>>()?;
@@ -108,6 +115,34 @@ impl Reader<'_> {
         }
     }
 
+    fn named_tuple(&mut self, node: &Node, span: Span) -> Option<ArgumentSchema> {
+        let Yaml::Map(pairs) = &node.value else {
+            self.problems.push(
+                Diagnostic::error("wrong-type", node.span, "a named tuple without its fields")
+                    .help("write the fields and their values: `{ namedtuple: { rows: 4, out: x } }`"),
+            );
+            return None;
+        };
+        let mut complete = true;
+        let mut fields = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            // `collections.namedtuple` takes no others.
+            if !is_python_name(&key.name) || key.name.starts_with('_') {
+                let message = format!("`{}` is no name for a field of a named tuple", key.name);
+                self.problems
+                    .push(Diagnostic::error("bad-name", key.span, message).help(
+                        "use letters, digits and `_`, beginning with a letter, and no keyword of Python's",
+                    ));
+                complete = false;
+            }
+            match self.argument(value) {
+                Some(value) => fields.push((key.name.clone(), value)),
+                None => complete = false,
+            }
+        }
+        complete.then_some(ArgumentSchema::NamedTuple(fields, span))
+    }
+
     fn descriptor(&mut self, node: &Node) -> Option<DescriptorSchema> {
         let what = "an argument that is a mapping";
         if let Yaml::Map(pairs) = &node.value
@@ -119,7 +154,7 @@ impl Reader<'_> {
                 Diagnostic::error("wrong-type", node.span, "a mapping where a value belongs").help(
                     "write a number, an expression or a list; text is an expression, so quote it twice: \"'relu'\"; \
                      a tensor descriptor is `{ descriptor: x, block_shape: [16, 16] }`, a function of the kernel's module \
-                     `{ global: relu }`",
+                     `{ global: relu }`, a named tuple `{ namedtuple: { rows: 4 } }`",
                 ),
             );
             return None;

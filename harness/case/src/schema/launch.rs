@@ -177,8 +177,9 @@ impl Reader<'_> {
 }
 
 /// Whether a mapping in a list of arguments is an argument itself, not arguments by name. Parameters called
-/// `global` and `constexpr` are passed in a mapping of all arguments.
+/// `global`, `constexpr` and `namedtuple` are passed in a mapping of all arguments.
 fn is_argument(pairs: &[(Key, Node)]) -> bool {
     let has = |name: &str| pairs.iter().any(|(key, _)| key.name == name);
-    has("descriptor") && has("block_shape") || pairs.len() == 1 && (has("global") || has("constexpr"))
+    has("descriptor") && has("block_shape")
+        || pairs.len() == 1 && ["global", "constexpr", "namedtuple"].into_iter().any(has)
 }

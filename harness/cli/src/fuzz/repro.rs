@@ -9,7 +9,7 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cerith_case::{ArgValue, Case, Descriptor, Launch, Padding};
+use cerith_case::{ArgValue, Case, Descriptor, Launch, Padding, print};
 use cerith_memory::{GUARD, GUARD_BYTE, Storage, Tensor};
 use cerith_tile::DType;
 use cerith_tile::numeric;
@@ -74,8 +74,11 @@ pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Opt
     );
     let _ = writeln!(script, "{text}\n\n");
     script.push_str("import base64\nimport json\nimport math\nimport os\nimport subprocess\nimport sys\nimport zlib\n\nimport torch\n");
-    if writer.has_descriptor() {
+    if writer.passes(|value| matches!(value, ArgValue::Descriptor(_))) {
         script.push_str("from triton.tools.tensor_descriptor import TensorDescriptor\n");
+    }
+    if writer.passes(|value| matches!(value, ArgValue::NamedTuple { .. })) {
+        script.push_str("from collections import namedtuple\n");
     }
     for import in ["import triton", "import triton.language as tl"] {
         if !text.lines().any(|line| line.trim() == import) {
@@ -197,9 +200,20 @@ impl<'a> Writer<'a> {
         self.names.get(storage.0 as usize).map_or("", String::as_str)
     }
 
-    fn has_descriptor(&self) -> bool {
+    /// Whether an argument, or something inside of one, is like this.
+    fn passes(&self, like: fn(&ArgValue) -> bool) -> bool {
+        fn any(value: &ArgValue, like: fn(&ArgValue) -> bool) -> bool {
+            like(value)
+                || match value {
+                    ArgValue::Constexpr(inner) => any(inner, like),
+                    ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+                        items.iter().any(|item| any(item, like))
+                    }
+                    _ => false,
+                }
+        }
         let mut arguments = self.case.launches.iter().flat_map(Launch::arguments);
-        arguments.any(|(_, arg)| matches!(arg.value, ArgValue::Descriptor(_)))
+        arguments.any(|(_, arg)| any(&arg.value, like))
     }
 
     fn launches(&self, script: &mut String) {
@@ -285,9 +299,19 @@ impl<'a> Writer<'a> {
             ArgValue::Global(name) => name.clone(),
             ArgValue::Tensor { tensor, .. } => self.tensor(tensor),
             ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
+            ArgValue::Address { at, .. } => print::address(self.name(at.storage), at.offset),
             ArgValue::Tuple(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.value(item) + ",").collect();
                 format!("({})", items.join(" "))
+            }
+            ArgValue::NamedTuple { fields, items } => {
+                let names: Vec<String> = fields.iter().map(|name| string(name)).collect();
+                let items: Vec<String> = items.iter().map(|item| self.value(item)).collect();
+                format!(
+                    "namedtuple('Arguments', [{}])({})",
+                    names.join(", "),
+                    items.join(", ")
+                )
             }
         }
     }

@@ -227,7 +227,7 @@ fn argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint>> {
                 offset: tensor.offset,
             },
         },
-        Value::Global(_) | Value::Descriptor(_) => {
+        Value::Global(_) | Value::Descriptor(_) | Value::Address { .. } | Value::NamedTuple { .. } => {
             return Err(stop(
                 "launch",
                 format!("argument `{name}` of a generated launch is {value:?}"),

@@ -181,6 +181,9 @@ fn beyond(case: &Case) -> Option<String> {
         })
     };
     let foreign = |value: &ArgValue| match value {
+        _ if value.holds_address() => Some(
+            "an argument is an address, which is another one in each call of a compiled function".to_owned(),
+        ),
         ArgValue::Tensor { name, tensor } if tensor.dtype.torch_name().is_none() => {
             Some(format!("`{name}` is of {}, which torch has not", tensor.dtype))
         }

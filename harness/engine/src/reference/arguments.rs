@@ -65,7 +65,12 @@ fn compile_time(value: &ArgValue) -> cerith_frontend::RequestArg {
             nan: descriptor.padding == Padding::Nan,
             round_f32_to_tf32: descriptor.round_f32_to_tf32,
         }),
+        ArgValue::Address { .. } => RequestArg::Address,
         ArgValue::Tuple(values) => RequestArg::Tuple(values.iter().map(compile_time).collect()),
+        ArgValue::NamedTuple { fields, items } => RequestArg::NamedTuple {
+            fields: fields.clone(),
+            items: items.iter().map(compile_time).collect(),
+        },
     }
 }
 
@@ -96,7 +101,7 @@ pub(crate) fn arguments(
                 None => reached
                     .iter()
                     .find(|(name, _)| *name == binding.name)
-                    .and_then(|(_, arg)| inside_default(arg, &binding.path))
+                    .and_then(|(_, arg)| arg.inside(&binding.path))
                     .and_then(|arg| by_default(arg, elem)),
             };
             passed.ok_or_else(|| {
@@ -111,17 +116,7 @@ pub(crate) fn arguments(
 
 fn inside<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
     path.iter().try_fold(value, |value, &at| match value {
-        ArgValue::Tuple(values) => values.get(at),
-        _ => None,
-    })
-}
-
-fn inside_default<'a>(
-    arg: &'a cerith_frontend::RequestArg,
-    path: &[usize],
-) -> Option<&'a cerith_frontend::RequestArg> {
-    path.iter().try_fold(arg, |arg, &at| match arg {
-        cerith_frontend::RequestArg::Tuple(args) => args.get(at),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => items.get(at),
         _ => None,
     })
 }
@@ -154,6 +149,10 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
             name: None,
         }),
         (ArgValue::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
+        (ArgValue::Address { at, .. }, Elem::Num(dtype)) => {
+            let address = memory.address(at.storage).wrapping_add_signed(at.offset);
+            Some(number_of_int(dtype, address.into()))
+        }
         (ArgValue::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
         (ArgValue::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
         _ => None,

@@ -165,7 +165,8 @@ impl Tracer<'_> {
         {
             return Err(self.lo.reject("'dtype' object has no attribute `value`"));
         }
-        if self.is_held(&node.value) && !self.lo.speaks(Rule::HeldAttributes) {
+        let held = self.is_held(&node.value) || self.is_held_tuple(&node.value);
+        if held && !self.lo.speaks(Rule::HeldAttributes) {
             return Err(self
                 .lo
                 .reject(format!("'constexpr' object has no attribute `{name}`")));

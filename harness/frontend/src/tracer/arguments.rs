@@ -318,18 +318,23 @@ impl Tracer<'_> {
             Value::Constant(Constant::Float(value)) => RequestArg::Float(*value),
             Value::Constant(Constant::Str(value)) => RequestArg::Str(value.to_string()),
             Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => RequestArg::DType(*dtype),
-            Value::Tuple { items, .. } | Value::List(items) => RequestArg::Tuple(
-                items
-                    .iter()
-                    .map(|item| self.value_arg(name, item))
-                    .collect::<Traced<_>>()?,
-            ),
+            Value::Tuple { items, names } if !names.is_empty() => RequestArg::NamedTuple {
+                fields: names.iter().map(ToString::to_string).collect(),
+                items: self.value_args(name, items)?,
+            },
+            Value::Tuple { items, .. } | Value::List(items) => {
+                RequestArg::Tuple(self.value_args(name, items)?)
+            }
             _ => {
                 return Err(self
                     .lo
                     .unsupported(format!("this value of the parameter `{name}`")));
             }
         })
+    }
+
+    fn value_args(&mut self, name: &str, items: &[Value]) -> Traced<Vec<RequestArg>> {
+        items.iter().map(|item| self.value_arg(name, item)).collect()
     }
 }
 
@@ -338,7 +343,12 @@ fn host_of(arg: &RequestArg) -> Plain {
     match arg {
         RequestArg::Pointer(elem) => Plain::Tensor(*elem),
         RequestArg::Descriptor(_) => Plain::object("a tensor descriptor"),
+        RequestArg::Address => Plain::unknown(Span::default(), "an address, which depends on the engine"),
         RequestArg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
+        RequestArg::NamedTuple { fields, items } => Plain::Named(
+            fields.iter().map(|name| name.as_str().into()).collect(),
+            items.iter().map(host_of).collect(),
+        ),
         RequestArg::Global(_) => Plain::object("a function"),
         RequestArg::Constexpr(inner) => host_of(inner),
         RequestArg::DType(dtype) => Plain::Constant((*dtype).into()),

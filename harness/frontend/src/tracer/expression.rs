@@ -190,6 +190,17 @@ impl Tracer<'_> {
             .is_some_and(|slot| slot.kind == Kind::Held && matches!(slot.value, Value::Tensor(_)))
     }
 
+    /// Whether an expression is a name whose constexpr holds a named tuple.
+    pub(super) fn is_held_tuple(&self, expression: &Expr) -> bool {
+        let Expr::Name(name) = expression else {
+            return false;
+        };
+        let slot = self.frame.names.get(name.id.as_str());
+        slot.is_some_and(|slot| {
+            slot.kind == Kind::Held && matches!(&slot.value, Value::Tuple { names, .. } if !names.is_empty())
+        })
+    }
+
     /// Refuses operands that are tensors inside of constexprs, unless another operand is a plain tensor: then they are unwrapped.
     pub(super) fn check_held(&self, operands: &[(&Expr, &Value)]) -> Traced<()> {
         let held = |expression: &Expr| self.is_held(expression);

@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Plain,
     /// A bare Python object, not a `constexpr`: `None` and types that were assigned.
     Bare,
-    /// A tensor inside of a constexpr.
+    /// A tensor or a named tuple inside of a constexpr.
     Held,
     /// A parameter whose value the launcher made a compile-time constant without being asked to.
     Specialised,

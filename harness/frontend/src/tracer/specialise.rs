@@ -61,7 +61,12 @@ impl Tracer<'_> {
                     ));
                 }
                 let value = constant_of(given, &mut |path| self.named_global(function.scope, path))?;
-                bound.push((Rc::clone(name), value, Kind::Plain));
+                // Its fields are those of what the constexpr holds.
+                let kind = match given {
+                    RequestArg::NamedTuple { .. } => Kind::Held,
+                    _ => Kind::Plain,
+                };
+                bound.push((Rc::clone(name), value, kind));
                 continue;
             }
             let specialised = !lists(&function.options.do_not_specialize, nth, name);
@@ -101,7 +106,13 @@ impl Tracer<'_> {
             {
                 return Ok((Value::int(1), Kind::Specialised));
             }
-            RequestArg::Tuple(items) => {
+            RequestArg::Tuple(items) | RequestArg::NamedTuple { items, .. } => {
+                if !self.lo.rules.holds(Rule::TupleVariables) {
+                    return Err(self.lo.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a tuple, which no argument can be before 3.3"),
+                    ));
+                }
                 let mut values = Vec::with_capacity(items.len());
                 for (nth, item) in items.iter().enumerate() {
                     path.push(nth);
@@ -111,7 +122,11 @@ impl Tracer<'_> {
                     );
                     path.pop();
                 }
-                return Ok((Value::tuple(values), Kind::Plain));
+                let value = match arg {
+                    RequestArg::NamedTuple { fields, .. } => Value::named(fields, values),
+                    _ => Value::tuple(values),
+                };
+                return Ok((value, Kind::Plain));
             }
             RequestArg::Descriptor(descriptor) => {
                 if typed.is_some() {
@@ -142,7 +157,7 @@ impl Tracer<'_> {
                 }
                 elem.pointer()
             }
-            RequestArg::Int(_) | RequestArg::Bool(_) | RequestArg::Float(_) => {
+            RequestArg::Int(_) | RequestArg::Address | RequestArg::Bool(_) | RequestArg::Float(_) => {
                 Elem::Num(self.scalar_parameter(name, arg, typed)?)
             }
         };
@@ -174,6 +189,9 @@ impl Tracer<'_> {
             (Some(dtype), _) => match arg {
                 RequestArg::Int(value) if !fits(*value, dtype) => {
                     format!("`{name}` is annotated as {dtype}, which cannot hold {value}")
+                }
+                RequestArg::Address if dtype.bits() < 64 => {
+                    format!("`{name}` is annotated as {dtype}, which cannot hold an address")
                 }
                 _ => return Ok(dtype),
             },
@@ -257,6 +275,7 @@ fn scalar_type(arg: &RequestArg) -> Option<DType> {
     match arg {
         RequestArg::Bool(_) => Some(DType::I1),
         RequestArg::Float(_) => Some(DType::F32),
+        RequestArg::Address => Some(DType::I64),
         RequestArg::Int(value) if i32::try_from(*value).is_ok() => Some(DType::I32),
         RequestArg::Int(value) if i64::try_from(*value).is_ok() => Some(DType::I64),
         RequestArg::Int(value) if u64::try_from(*value).is_ok() => Some(DType::U64),
@@ -287,7 +306,7 @@ struct Place<'a> {
 fn holds_function(arg: &RequestArg) -> bool {
     match arg {
         RequestArg::Global(_) => true,
-        RequestArg::Tuple(items) => items.iter().any(holds_function),
+        RequestArg::Tuple(items) | RequestArg::NamedTuple { items, .. } => items.iter().any(holds_function),
         RequestArg::Constexpr(inner) => holds_function(inner),
         _ => false,
     }
@@ -295,8 +314,8 @@ fn holds_function(arg: &RequestArg) -> bool {
 
 fn is_constant(arg: &RequestArg) -> bool {
     match arg {
-        RequestArg::Pointer(_) | RequestArg::Descriptor(_) => false,
-        RequestArg::Tuple(items) => items.iter().all(is_constant),
+        RequestArg::Pointer(_) | RequestArg::Descriptor(_) | RequestArg::Address => false,
+        RequestArg::Tuple(items) | RequestArg::NamedTuple { items, .. } => items.iter().all(is_constant),
         RequestArg::Constexpr(inner) => is_constant(inner),
         _ => true,
     }
@@ -312,7 +331,7 @@ fn constant_of(arg: &RequestArg, global: &mut dyn FnMut(&str) -> Traced<Value>) 
         RequestArg::Str(value) => Constant::Str(value.as_str().into()),
         RequestArg::DType(dtype) => (*dtype).into(),
         RequestArg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
-        RequestArg::Descriptor(_) => return Ok(Value::NONE),
+        RequestArg::Descriptor(_) | RequestArg::Address => return Ok(Value::NONE),
         RequestArg::Global(path) => return global(path),
         RequestArg::Constexpr(inner) => return constant_of(inner, global),
         RequestArg::Tuple(items) => {
@@ -321,6 +340,13 @@ fn constant_of(arg: &RequestArg, global: &mut dyn FnMut(&str) -> Traced<Value>) 
                 .map(|item| constant_of(item, global))
                 .collect::<Traced<_>>()?;
             return Ok(Value::tuple(items));
+        }
+        RequestArg::NamedTuple { fields, items } => {
+            let items: Vec<Value> = items
+                .iter()
+                .map(|item| constant_of(item, global))
+                .collect::<Traced<_>>()?;
+            return Ok(Value::named(fields, items));
         }
     }))
 }

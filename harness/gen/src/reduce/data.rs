@@ -117,7 +117,9 @@ fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
         match value {
             ArgValue::Tensor { tensor, .. } => found.push(tensor),
             ArgValue::Constexpr(inner) => inside(inner, found),
-            ArgValue::Tuple(items) => items.iter_mut().for_each(|item| inside(item, found)),
+            ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+                items.iter_mut().for_each(|item| inside(item, found));
+            }
             _ => {}
         }
     }

@@ -120,7 +120,9 @@ fn globals(value: &ArgValue, found: &mut Vec<String>) {
     match value {
         ArgValue::Global(name) => found.extend(name.split('.').map(str::to_owned)),
         ArgValue::Constexpr(inner) => globals(inner, found),
-        ArgValue::Tuple(items) => items.iter().for_each(|item| globals(item, found)),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+            items.iter().for_each(|item| globals(item, found));
+        }
         _ => {}
     }
 }
@@ -284,8 +286,11 @@ fn mark(value: &ArgValue, used: &mut [bool]) {
     let id = match value {
         ArgValue::Tensor { tensor, .. } => tensor.storage,
         ArgValue::Descriptor(descriptor) => descriptor.base.storage,
+        ArgValue::Address { at, .. } => at.storage,
         ArgValue::Constexpr(inner) => return mark(inner, used),
-        ArgValue::Tuple(items) => return items.iter().for_each(|item| mark(item, used)),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+            return items.iter().for_each(|item| mark(item, used));
+        }
         _ => return,
     };
     if let Some(slot) = used.get_mut(id.0 as usize) {
@@ -297,8 +302,11 @@ fn renumber(value: &mut ArgValue, moved: &[u32]) {
     let id = match value {
         ArgValue::Tensor { tensor, .. } => &mut tensor.storage,
         ArgValue::Descriptor(descriptor) => &mut descriptor.base.storage,
+        ArgValue::Address { at, .. } => &mut at.storage,
         ArgValue::Constexpr(inner) => return renumber(inner, moved),
-        ArgValue::Tuple(items) => return items.iter_mut().for_each(|item| renumber(item, moved)),
+        ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
+            return items.iter_mut().for_each(|item| renumber(item, moved));
+        }
         _ => return,
     };
     id.0 = moved.get(id.0 as usize).copied().unwrap_or(id.0);

@@ -154,7 +154,7 @@ fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
                 Elem::Ptr { .. } => NULL,
                 Elem::Num(dtype) => {
                     let given = traced.arguments.iter().find(|(name, _)| *name == binding.name);
-                    let given = given.and_then(|(_, arg)| inside(arg, &binding.path));
+                    let given = given.and_then(|(_, arg)| arg.inside(&binding.path));
                     cerith_interp::ParamValue::Number(number(given, binding.part, dtype))
                 }
             });
@@ -168,13 +168,6 @@ const NULL: cerith_interp::ParamValue = cerith_interp::ParamValue::Pointer {
     storage: None,
     name: None,
 };
-
-fn inside<'a>(arg: &'a RequestArg, path: &[usize]) -> Option<&'a RequestArg> {
-    path.iter().try_fold(arg, |arg, &at| match arg {
-        RequestArg::Tuple(items) => items.get(at),
-        _ => None,
-    })
-}
 
 /// The bits of a number that a launch passes; of a descriptor, 16 rows of 16 elements.
 fn number(given: Option<&RequestArg>, part: Part, dtype: DType) -> u64 {

@@ -16,7 +16,7 @@ from . import hooks
 from .failures import Unsayable, kind_of, message_of, told
 from .preflight import UndefinedLaunch
 from .source import Source, source_of
-from .storages import Storage, capturing, live_tensors, wait
+from .storages import Storage, capturing, wait
 from .values import Values
 
 if TYPE_CHECKING:
@@ -142,13 +142,16 @@ class Launch:
         call, recorder = self._call, self._recorder
         extras = _extras(call.values.values(), [])
         source = _source(call.kernel, extras)
-        values = Values(lambda value: source.names[id(value)], source.attributes)
+        values = Values(lambda value: source.names[id(value)])
         args = [(name, values.say(name, value)) for name, value in call.values.items()]
         options = values.options(call.options)
         sizes = [operator.index(size) for size in grid]
         if not 1 <= len(sizes) <= 3:
             raise Unsayable(f"a grid of {len(sizes)} sizes")
         storages = values.storages
+        if values.find_addresses() and not storages.all:
+            # What device the launch is for is known by its storages.
+            values.find_live()
         on_cpu = all(storage.on_cpu for storage in storages.all)
         if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
             raise Unsayable("a hook runs before it on copies of its arguments, which cannot be seen")
@@ -166,7 +169,7 @@ class Launch:
                         f"a CUDA graph was being captured, and `{name}` may hold addresses, which cannot be"
                         " read meanwhile"
                     )
-        self._check_numbers(values)
+        values.find_live()
         if call.way != "interpret" and recorder.options.data and not self._graph:
             wait()
         contents = [self._content(storage) for storage in storages.all]
@@ -191,12 +194,6 @@ class Launch:
         if on_cpu and self._call.way == "inductor":
             return "inductor", None
         return "cuda", hooks.target()
-
-    def _check_numbers(self, values: Values) -> None:
-        """Refuses addresses that are passed as numbers: they would mean something else the next time."""
-        for name, number in values.numbers:
-            if values.storages.holds(number) or any(_covers(tensor, number) for tensor in live_tensors()):
-                raise Unsayable(f"`{name}` is an address, passed as an integer")
 
     def _content(self, storage: Storage) -> bytes | None:
         options = self._recorder.options
@@ -257,15 +254,6 @@ class Launch:
             self._recorder.skip(self._call.name, why)
         else:
             self._recorder.leave_out(self._number, self._call.name, why)
-
-
-def _covers(tensor: Any, address: int) -> bool:
-    try:
-        storage = tensor.untyped_storage()
-        start = storage.data_ptr()
-        return bool(start <= address < start + storage.nbytes())
-    except (RuntimeError, NotImplementedError):
-        return False
 
 
 def forked() -> None:

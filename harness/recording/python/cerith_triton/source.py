@@ -46,8 +46,6 @@ class Source(NamedTuple):
     # File and line.
     origin: str
     digest: str
-    # Names of attributes that are read in it.
-    attributes: frozenset[str]
     # What the first file calls functions and enum members that are arguments, by their `id`.
     names: dict[int, str]
     # Values that it was made of, which a user may change: mapping, name, value.
@@ -84,7 +82,6 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
         made.inspectable,
         f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}",
         hashlib.blake2b(repr((name, texts, made.inspectable)).encode(), digest_size=16).hexdigest(),
-        frozenset(name for _, text in texts for name in re.findall(r"\.\s*(\w+)", text)),
         names,
         tuple(builder.watched),
     )

@@ -102,7 +102,7 @@ class Storages:
         left = self._resolve(words)
         if not left or not everywhere:
             return False
-        if self._add_live({word for _, _, word in left}, self.all[left[0][0]].name):
+        if self.add_live({word for _, _, word in left}, self.all[left[0][0]].name):
             return len(self._resolve(left)) == len(left)
         return True
 
@@ -119,7 +119,7 @@ class Storages:
                 left.append((index, offset, word))
         return left
 
-    def _add_live(self, words: set[int], name: str) -> bool:
+    def add_live(self, words: set[int], name: str) -> bool:
         """Adds the storages of live tensors that a word points into."""
         ordered = sorted(words)
         added = False
@@ -135,9 +135,12 @@ class Storages:
                 added = True
         return added
 
-    def holds(self, word: int) -> bool:
-        """Whether a number is an address in one of the storages."""
-        return any(storage.address <= word < storage.address + storage.size for storage in self.all)
+    def place(self, word: int) -> tuple[int, int] | None:
+        """The storage that a number is an address in, and the byte of it."""
+        for at, storage in enumerate(self.all):
+            if storage.address <= word < storage.address + storage.size:
+                return at, word - storage.address
+        return None
 
 
 def owner_of(value: Any, address: int) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, NamedTuple
 
 from .failures import Unsayable
 from .storages import Storages, looks_like_address, owner_of
@@ -70,32 +70,40 @@ def bits_of(value: float) -> int:
     return bits
 
 
+class _Number(NamedTuple):
+    """An integer that may be an address: its parameter, what is said of it, and where it is in the layout."""
+
+    name: str
+    value: int
+    said: list[Any]
+    at: int
+
+
 class Values:
     """Says the values of one launch and gathers its storages.
 
-    `named` gives the name that the kernel's file has for a function or an enum's member; `attributes` are the
-    names that its text reads of anything.
+    `named` gives the name that the kernel's file has for a function or an enum's member.
     """
 
-    __slots__ = ("attributes", "layout", "named", "numbers", "storages")
+    __slots__ = ("layout", "named", "numbers", "storages")
 
-    def __init__(self, named: Callable[[Any], str], attributes: frozenset[str]) -> None:
+    def __init__(self, named: Callable[[Any], str]) -> None:
         self.named = named
-        self.attributes = attributes
         self.storages = Storages()
         # What tells launches apart.
         self.layout: list[Any] = []
-        # Integers that may be addresses, with their parameters.
-        self.numbers: list[tuple[str, int]] = []
+        # Integers that may be addresses.
+        self.numbers: list[_Number] = []
 
     def say(self, name: str, value: Any) -> Any:
         """What is said of the value of a parameter."""
         kind = type(value)
         if kind is int:
-            self.layout.append(value)
+            said = ["i", str(value)]
             if looks_like_address(value):
-                self.numbers.append((name, value))
-            return ("i", str(value))
+                self.numbers.append(_Number(name, value, said, len(self.layout)))
+            self.layout.append(value)
+            return said
         if value is None or kind is bool or kind is str:
             self.layout.append((kind, value))
             return value
@@ -132,11 +140,13 @@ class Values:
         if isinstance(value, (tuple, list)) or (
             type(value).__name__ == "tuple" and type(value).__module__.startswith("triton.")
         ):
-            if self.attributes.intersection(getattr(value, "_fields", ())):
-                raise Unsayable(f"`{name}` is a named tuple, whose fields the kernel reads by name")
+            fields = getattr(type(value), "_fields", None)
             items = list(value)
-            self.layout.append(("u", len(items)))
-            return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])
+            self.layout.append(("u", len(items), fields))
+            if fields is None:
+                return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])
+            said = [self.say(f"{name}_{field}", item) for field, item in zip(fields, items)]
+            return ("n", fields, said)
         if type(value).__name__ == "TensorDescriptor":
             return self._descriptor(name, value)
         if (
@@ -228,6 +238,25 @@ class Values:
         self.layout.append(("b", said))
         # Without its letter, as nothing else could be there.
         return ("b", base[1:], *said)
+
+    def find_addresses(self) -> bool:
+        """Says of the integers that are addresses in the storages so far what they are addresses of; whether
+        some are left that may be addresses elsewhere."""
+        left = []
+        for number in self.numbers:
+            place = self.storages.place(number.value)
+            if place is None:
+                left.append(number)
+            else:
+                number.said[:] = ("a", *place)
+                self.layout[number.at] = ("a", *place)
+        self.numbers = left
+        return bool(left)
+
+    def find_live(self) -> None:
+        """The same for the storages of live tensors that are no arguments, which are added."""
+        if self.numbers and self.storages.add_live({one.value for one in self.numbers}, self.numbers[0].name):
+            self.find_addresses()
 
     def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What is said of launch options. One that is None is not given."""

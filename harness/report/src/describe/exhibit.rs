@@ -226,7 +226,9 @@ pub fn value(value: &ArgValue) -> String {
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
         ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self::value(inner)),
-        ArgValue::Global(name) | ArgValue::Tensor { name, .. } => name.clone(),
+        ArgValue::Global(name) | ArgValue::Tensor { name, .. } | ArgValue::Address { name, .. } => {
+            name.clone()
+        }
         ArgValue::Descriptor(descriptor) => {
             let mut text = format!(
                 "TensorDescriptor({}, {:?}, {:?}, {:?}",
@@ -244,6 +246,13 @@ pub fn value(value: &ArgValue) -> String {
             "({},)",
             values.iter().map(self::value).collect::<Vec<_>>().join(", ")
         ),
+        ArgValue::NamedTuple { fields, items } => {
+            let items = fields.iter().zip(items);
+            let pairs: Vec<_> = items
+                .map(|(name, item)| format!("{name}={}", self::value(item)))
+                .collect();
+            format!("({})", pairs.join(", "))
+        }
     }
 }
 

@@ -26,6 +26,10 @@ impl Serialize for Wired<'_> {
             Value::DType(dtype) => ("d", dtype.triton_name()).serialize(serializer),
             Value::Constexpr(value) => ("c", Wired(value)).serialize(serializer),
             Value::Tuple(items) => ("u", items.iter().map(Wired).collect::<Vec<_>>()).serialize(serializer),
+            Value::NamedTuple { fields, items } => {
+                ("n", fields, items.iter().map(Wired).collect::<Vec<_>>()).serialize(serializer)
+            }
+            Value::Address { storage, offset } => ("a", storage, offset).serialize(serializer),
             Value::Global(name) => ("g", name).serialize(serializer),
             Value::Descriptor(descriptor) => {
                 let Descriptor {
@@ -89,12 +93,19 @@ pub(crate) fn read(json: &Json) -> Option<Value> {
         ("d", [name]) => name.as_str()?.parse().ok().map(Value::DType),
         ("c", [inner]) => read(inner).map(|inner| Value::Constexpr(Box::new(inner))),
         ("g", [name]) => name.as_str().map(|name| Value::Global(name.to_owned())),
-        ("u", [items]) => items
-            .as_array()?
-            .iter()
-            .map(read)
-            .collect::<Option<_>>()
-            .map(Value::Tuple),
+        ("u", [items]) => read_all(items).map(Value::Tuple),
+        ("n", [fields, items]) => {
+            let fields = fields.as_array()?.iter();
+            let fields: Vec<String> = fields
+                .map(|name| name.as_str().map(str::to_owned))
+                .collect::<Option<_>>()?;
+            let items = read_all(items)?;
+            (fields.len() == items.len()).then_some(Value::NamedTuple { fields, items })
+        }
+        ("a", [storage, offset]) => Some(Value::Address {
+            storage: storage.as_u64()?.try_into().ok()?,
+            offset: offset.as_i64()?,
+        }),
         ("t", tensor) => read_tensor(tensor).map(Value::Tensor),
         ("b", [base, shape, strides, block_shape, options]) => {
             let [padding, round] = options.as_array()?.as_slice() else {
@@ -114,6 +125,10 @@ pub(crate) fn read(json: &Json) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+fn read_all(items: &Json) -> Option<Vec<Value>> {
+    items.as_array()?.iter().map(read).collect()
 }
 
 /// A tensor, without the letter in front.
@@ -171,7 +186,10 @@ pub(crate) fn check_value(value: &Value, sizes: &[usize]) -> Result<(), BadView>
             Ok(())
         }
         Value::Constexpr(value) => check_value(value, sizes),
-        Value::Tuple(items) => items.iter().try_for_each(|item| check_value(item, sizes)),
+        Value::Tuple(items) | Value::NamedTuple { items, .. } => {
+            items.iter().try_for_each(|item| check_value(item, sizes))
+        }
+        Value::Address { storage, .. } if *storage >= sizes.len() => Err(BadView::NoStorage(*storage)),
         _ => Ok(()),
     }
 }
@@ -199,6 +217,16 @@ mod tests {
             Value::DType(DType::F16),
             Value::Constexpr(Box::new(Value::Int(3))),
             Value::Tuple(vec![Value::Int(1), Value::Tuple(vec![Value::Float(0.5)])]),
+            Value::NamedTuple {
+                fields: vec!["rows".into(), "out".into()],
+                items: vec![
+                    Value::Int(4),
+                    Value::Address {
+                        storage: 1,
+                        offset: -8,
+                    },
+                ],
+            },
             Value::Global("relu".into()),
             Value::Descriptor(Box::new(Descriptor {
                 base: tensor.clone(),
@@ -220,6 +248,8 @@ mod tests {
             r#"["t",0]"#,
             r#"["f","x"]"#,
             r#"["z",1]"#,
+            r#"["n",["rows"],[]]"#,
+            r#"["a",-1,0]"#,
             r#"["b",["t",0]]"#,
         ] {
             let json = serde_json::from_str(wrong).expect("JSON");

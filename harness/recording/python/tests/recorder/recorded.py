@@ -117,7 +117,7 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     if not INTERPRETED:
         from cerith_worker import recorder as launches
 
-        quiet = SimpleNamespace(place=lambda address: (0, 0), storages=[])
+        quiet = SimpleNamespace(place=lambda address: (0, 0), passed=lambda number: None, storages=[])
         fake = launches.RecordingDriver(launches.Recorder(quiet), 90)
     with drivers.installed(fake):
 
