@@ -281,7 +281,9 @@ impl Feed {
             ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.text(piece)),
             ArgValue::Constexpr(inner) => self.globals(kernel, inner),
             ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
-                items.iter().for_each(|item| self.globals(kernel, item));
+                for item in items {
+                    self.globals(kernel, item);
+                }
             }
             _ => {}
         }

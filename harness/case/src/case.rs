@@ -120,7 +120,9 @@ fn globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
         ArgValue::Global(name) => names.push(name),
         ArgValue::Constexpr(inner) => globals(inner, names),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
-            items.iter().for_each(|item| globals(item, names));
+            for item in items {
+                globals(item, names);
+            }
         }
         _ => {}
     }

@@ -164,7 +164,11 @@ fn wrong_types() {
         "x: left",
         "x: { namedtuple: { 2nd: left, _low: 1, class: 2 } }",
     );
-    change("named_tuple_without_fields", "x: left", "x: { namedtuple: [left] }");
+    change(
+        "named_tuple_without_fields",
+        "x: left",
+        "x: { namedtuple: [left] }",
+    );
     change("address_as_constexpr", "BLOCK: 4", "BLOCK: left.data_ptr()");
     change(
         "positional_behind_keyword",

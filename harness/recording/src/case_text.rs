@@ -123,7 +123,9 @@ fn tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
         Value::Descriptor(descriptor) => found.push(&descriptor.base),
         Value::Constexpr(inner) => tensors(inner, found),
         Value::Tuple(items) | Value::NamedTuple { items, .. } => {
-            items.iter().for_each(|item| tensors(item, found));
+            for item in items {
+                tensors(item, found);
+            }
         }
         _ => {}
     }

@@ -252,8 +252,10 @@ fn addresses_and_named_tuples_are_passed_as_they_were() {
         ["rows", ["n", ["out", "more"], fields]],
         ["number", ["i", (1_u64 << 45).to_string()]],
     ]);
-    part.launch(&json!({"args": args, "storages": [storage("rows_out", 4, Some("b"), Some("c")),
-        storage("address_target", 16, Some("a"), Some("a"))]}));
+    part.launch(
+        &json!({"args": args, "storages": [storage("rows_out", 4, Some("b"), Some("c")),
+        storage("address_target", 16, Some("a"), Some("a"))]}),
+    );
     part.end(1);
     let (shown, _) = collected(&[("7-100.part", part)], "layout");
     insta::assert_snapshot!(shown);

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use cerith_memory::{NamedTensor, Storages, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::source::Span;
 
 use crate::argument::{Arg, ArgValue};
 use crate::case::Declared;
@@ -58,7 +57,7 @@ impl Resolver<'_> {
             } else {
                 String::new()
             };
-            argument(value, &name, template.span())
+            Ok(argument(value, &name))
         });
         match read {
             Ok(value) => Some(Arg {
@@ -73,8 +72,8 @@ impl Resolver<'_> {
     }
 }
 
-fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
-    Ok(match value {
+fn argument(value: Value, name: &str) -> ArgValue {
+    match value {
         Value::None => ArgValue::None,
         Value::Bool(value) => ArgValue::Bool(value),
         Value::Int(value) => ArgValue::Int(value),
@@ -89,17 +88,14 @@ fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic
                 tensor
             },
         },
-        Value::Tuple(items) | Value::List(items) => ArgValue::Tuple(
-            items
-                .into_iter()
-                .map(|item| argument(item, name, span))
-                .collect::<Result<_, _>>()?,
-        ),
+        Value::Tuple(items) | Value::List(items) => {
+            ArgValue::Tuple(items.into_iter().map(|item| argument(item, name)).collect())
+        }
         Value::Address(at) => ArgValue::Address {
             name: name.to_owned(),
             at,
         },
-    })
+    }
 }
 
 /// The items of a list; a number alone is one.

@@ -118,7 +118,9 @@ fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
             ArgValue::Tensor { tensor, .. } => found.push(tensor),
             ArgValue::Constexpr(inner) => inside(inner, found),
             ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
-                items.iter_mut().for_each(|item| inside(item, found));
+                for item in items {
+                    inside(item, found);
+                }
             }
             _ => {}
         }

@@ -121,7 +121,9 @@ fn globals(value: &ArgValue, found: &mut Vec<String>) {
         ArgValue::Global(name) => found.extend(name.split('.').map(str::to_owned)),
         ArgValue::Constexpr(inner) => globals(inner, found),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
-            items.iter().for_each(|item| globals(item, found));
+            for item in items {
+                globals(item, found);
+            }
         }
         _ => {}
     }
