@@ -369,8 +369,8 @@ class _Values:
             return tuple(self.read(item) for item in value[1])
         if letter == "n":
             # A class of its own: Triton looks at the fields, and not at what the class is called.
-            make: Callable[..., object] = namedtuple("Arguments", value[1])
-            return make(*(self.read(item) for item in value[2]))
+            make: Any = namedtuple
+            return make("Arguments", value[1])(*(self.read(item) for item in value[2]))
         if letter == "a" and self.address is not None:
             return self.address(value[1], value[2])
         if letter == "g":
