@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::Shard;
-use cerith_engine::{Reference, guarded};
+use cerith_engine::{EngineId, Reference, guarded};
 use cerith_report::describe;
 use cerith_report::event::Event;
 use cerith_verdict::Panel;
@@ -37,7 +37,13 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         panel: None,
         count: Count::default(),
     };
-    let files = asked(&args.kernels);
+    let files = match asked(&args.kernels) {
+        Ok(files) => files,
+        Err(message) => {
+            checking.terminal.note(&message);
+            return Exit::Wrong;
+        }
+    };
     let mut exit = Exit::Nothing;
     for asked in &files {
         let done = match checking.file(asked) {
@@ -80,6 +86,13 @@ fn worse(a: Exit, b: Exit) -> Exit {
         Exit::Interrupted | Exit::Program(_) => 4,
     };
     if rank(b) > rank(a) { b } else { a }
+}
+
+/// The engines to ask: those that were named, and the reference. It alone knows what has no defined answer, and without it one engine
+/// alone is compared with nothing.
+fn asking(named: &[EngineId]) -> Vec<EngineId> {
+    let reference = (!named.is_empty()).then_some(EngineId::Reference);
+    reference.into_iter().chain(named.iter().cloned()).collect()
 }
 
 /// How many kernels there were, and what came of them.
@@ -160,7 +173,7 @@ impl Checking<'_> {
             let engines = &self.args.engines;
             set_up(
                 reference,
-                &engines.engines,
+                &asking(&engines.engines),
                 engines.offline,
                 jobs,
                 selected,
@@ -252,5 +265,30 @@ impl Checking<'_> {
         );
         terminal.end();
         findings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(named: &[&str], expected: &[&str]) {
+        let engines: Vec<EngineId> = named
+            .iter()
+            .map(|name| name.parse().expect("an engine"))
+            .collect();
+        let asked: Vec<String> = asking(&engines).iter().map(ToString::to_string).collect();
+        assert_eq!(asked, expected);
+    }
+
+    #[test]
+    fn the_reference_is_always_asked() {
+        // Nothing named: the default engines, the reference among them.
+        check(&[], &[]);
+        check(&["interpret@3.9.0"], &["reference", "interpret@3.9.0"]);
+        check(
+            &["ptx@3.9.0", "cuda@3.9.0"],
+            &["reference", "ptx@3.9.0", "cuda@3.9.0"],
+        );
     }
 }

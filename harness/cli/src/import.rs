@@ -11,8 +11,9 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
 
 use crate::args::ImportArgs;
-use crate::corpus::{folder_of, modules_in};
+use crate::corpus::{folder_of, is_python, modules_in};
 use crate::exit::Exit;
+use crate::kernels::{is_case_file, launched, only};
 use crate::mistyped::unread;
 use crate::terminal::Terminal;
 
@@ -39,10 +40,8 @@ pub fn import(args: &ImportArgs) -> Exit {
 /// Writes the case file, or says why not.
 fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     let (file, kernel) = named(args)?;
-    let text = fs::read_to_string(&file).map_err(|error| {
-        let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
-        format!("error: {}", unread(&file, &error, help))
-    })?;
+    let kernel = kernel.as_str();
+    let text = read(&file)?;
     let out = args.out.clone().unwrap_or_else(|| {
         let name = format!("{}.yaml", kernel.replace('.', "_"));
         file.parent().unwrap_or(Path::new("")).join(name)
@@ -90,14 +89,46 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     Ok(out)
 }
 
-fn named(args: &ImportArgs) -> Result<(PathBuf, &str), String> {
-    match args.kernel.rsplit_once(':') {
-        Some((file, kernel)) if !file.is_empty() && !kernel.is_empty() => Ok((PathBuf::from(file), kernel)),
-        _ => Err(format!(
-            "error: `{}` names no kernel\n  = help: write `file.py:function`; `cerith check {0}` tries all kernels of the file",
-            args.kernel
-        )),
+fn read(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| {
+        let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
+        format!("error: {}", unread(file, &error, help))
+    })
+}
+
+/// The kernel that is meant, with its file: as it is named, the only one of a Python file, or that of a case file.
+fn named(args: &ImportArgs) -> Result<(PathBuf, String), String> {
+    if let Some((file, kernel)) = args.kernel.rsplit_once(':')
+        && !file.is_empty()
+        && !kernel.is_empty()
+    {
+        return Ok((PathBuf::from(file), kernel.to_owned()));
     }
+    let path = Path::new(&args.kernel);
+    if is_case_file(path) && path.is_file() {
+        let mut kernels = launched(path)?;
+        if kernels.len() > 1 {
+            let names: Vec<String> = kernels
+                .iter()
+                .map(|(file, kernel)| format!("`{}:{kernel}`", file.display()))
+                .collect();
+            return Err(format!(
+                "error: {} launches {} kernels\n  = help: name one: {}",
+                args.kernel,
+                names.len(),
+                names.join(", ")
+            ));
+        }
+        return Ok(kernels.swap_remove(0));
+    }
+    if is_python(path) {
+        let kernel = only(path, &read(path)?)?;
+        return Ok((path.to_owned(), kernel));
+    }
+    Err(format!(
+        "error: `{}` names no kernel\n  = help: write `file.py:function`, a Python file with one kernel, or a case file",
+        args.kernel
+    ))
 }
 
 /// The path of a file from a folder that it is in, with `/` between folders.

@@ -24,6 +24,7 @@ mod inductor;
 mod interrupt;
 mod judge;
 mod judged;
+mod kernels;
 mod known;
 mod list;
 mod manual;

@@ -128,10 +128,11 @@ fn a_mistyped_file_is_guessed() {
         2,
         &["`cerith import softmax.py:softmax_kernel`"],
     );
+    check(&["import", "plain.py"], 2, &["there is no kernel in plain.py"]);
     check(
-        &["import", "softmax.py"],
+        &["import", "softmax"],
         2,
-        &["`cerith check softmax.py` tries all kernels"],
+        &["a Python file with one kernel, or a case file"],
     );
     check(&["run", "sotfmax.py"], 2, &["did you mean `softmax.py`?"]);
     check(

@@ -30,7 +30,8 @@ storage; f16 and bf16; an output that is an input.
 
 Exit codes: 0 nothing was found; 1 something was; 2 the input is bad; 3 nothing was tried; 130 interrupted.")]
 pub struct CheckArgs {
-    /// A file with kernels, `FILE.py`, one of its kernels, `FILE.py:KERNEL`, or a folder, whose kernels are all checked.
+    /// A file with kernels, `FILE.py`, one of its kernels, `FILE.py:KERNEL`, a case file, whose kernel is checked, or a folder, whose
+    /// kernels are all checked.
     #[arg(value_name = "FILE[:KERNEL]|DIR", required = true)]
     pub kernels: Vec<String>,
 

@@ -102,11 +102,11 @@ pub enum FuzzCommand {
 /// Arguments of `cerith fuzz keep`.
 #[derive(Debug, Args)]
 pub struct KeepArgs {
-    /// The folder of the case.
+    /// The case file, the kernel's file beside it, or the folder of the case.
     #[arg(value_name = "CASES")]
     pub cases: PathBuf,
 
-    /// Which case, if the folder has several.
+    /// Which case, if there are several.
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
 

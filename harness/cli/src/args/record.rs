@@ -67,8 +67,9 @@ pub struct RecordArgs {
 Parameters are read from the kernel's text. Layouts and values are guessed, and marked as guesses. Only the reference executes the \
 kernel, and says how far the guesses lead.")]
 pub struct ImportArgs {
-    /// The kernel: `file.py:function`.
-    #[arg(value_name = "FILE.py:KERNEL")]
+    /// The kernel: `file.py:function`. The function may be left out if the file has one kernel; of a case file, the kernel that it
+    /// launches is taken.
+    #[arg(value_name = "FILE.py[:KERNEL]|FILE.yaml")]
     pub kernel: String,
 
     /// The case file to write. Without it, a file with the kernel's name beside the kernel's file.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::corpus::{folder_of, is_python};
+use crate::kernels::{is_case_file, launched};
 
 /// Folders may nest this deep.
 const DEPTH_MOST: usize = 32;
@@ -19,13 +20,21 @@ pub struct Asked {
     pub named: bool,
 }
 
-/// The files that are named or are in folders that are named, each once, in the order in which they are.
-pub fn asked(names: &[String]) -> Vec<Asked> {
+/// The files that are named or are in folders that are named, and those whose kernels a named case file launches, each once, in the
+/// order in which they are. Fails with what to tell the user of a case file.
+pub fn asked(names: &[String]) -> Result<Vec<Asked>, String> {
     let mut all: Vec<Asked> = Vec::new();
     for name in names {
-        if Path::new(name).is_dir() {
+        let path = Path::new(name);
+        if is_case_file(path) && path.is_file() {
+            for (file, kernel) in launched(path)? {
+                add(&mut all, file, Some(&kernel));
+            }
+            continue;
+        }
+        if path.is_dir() {
             let mut found = Vec::new();
-            collect(Path::new(name), 0, &mut found);
+            collect(path, 0, &mut found);
             for file in found {
                 if !all.iter().any(|asked| asked.file == file) {
                     all.push(Asked {
@@ -43,19 +52,23 @@ pub fn asked(names: &[String]) -> Vec<Asked> {
             }
             _ => (name.as_str(), None),
         };
-        let file = PathBuf::from(file);
-        let known = all.iter_mut().find(|asked| asked.file == file);
-        match (known, kernel) {
-            (Some(asked), Some(kernel)) if !asked.kernels.is_empty() => asked.kernels.push(kernel.to_owned()),
-            (Some(asked), _) => asked.kernels.clear(),
-            (None, kernel) => all.push(Asked {
-                file,
-                kernels: kernel.map(str::to_owned).into_iter().collect(),
-                named: true,
-            }),
-        }
+        add(&mut all, PathBuf::from(file), kernel);
     }
-    all
+    Ok(all)
+}
+
+/// Adds a file that is named, with one of its kernels or all of them.
+fn add(all: &mut Vec<Asked>, file: PathBuf, kernel: Option<&str>) {
+    let known = all.iter_mut().find(|asked| asked.file == file);
+    match (known, kernel) {
+        (Some(asked), Some(kernel)) if !asked.kernels.is_empty() => asked.kernels.push(kernel.to_owned()),
+        (Some(asked), _) => asked.kernels.clear(),
+        (None, kernel) => all.push(Asked {
+            file,
+            kernels: kernel.map(str::to_owned).into_iter().collect(),
+            named: true,
+        }),
+    }
 }
 
 /// The Python files of a folder and of those in it, by name. Hidden ones and links to folders are left out.

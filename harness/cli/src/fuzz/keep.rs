@@ -40,8 +40,13 @@ pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, String> {
-    let filters: Vec<String> = args.filter.iter().cloned().collect();
-    let selected = Selected::open(Some(&args.cases), &filters)?;
+    let mut filters: Vec<String> = args.filter.iter().cloned().collect();
+    let selected = if args.cases.is_file() {
+        filters.insert(0, args.cases.to_string_lossy().into_owned());
+        Selected::open(None, &filters)?
+    } else {
+        Selected::open(Some(&args.cases), &filters)?
+    };
     let case = only_case(&selected)?;
     let made = as_made(&case, &selected)?;
     let setup = set_up(
