@@ -2,9 +2,12 @@
 //!
 //! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. What executes the PTX is `cerith-ptx`. It is no GPU:
 //! what NVIDIA's assembler does below the PTX is not seen, and what a GPU does not show is: races in shared memory, copies
-//! that are not waited for, registers that nothing was written to. These count as traps of the program.
+//! that are not waited for, registers that nothing was written to. These count as traps of the program, and name the kernel's
+//! lines ([`lines`]).
 //!
 //! Left out: `sm_90`, whose code has instructions of Hopper's (`cuda@V` and its records say what those do).
+
+mod lines;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,15 +15,17 @@ use std::time::{Duration, Instant};
 
 use cerith_case::Case;
 use cerith_memory::{Memory, StorageId};
-use cerith_ptx::{At, Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
+use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
 use cerith_tile::rules::Rules;
+use cerith_toolchain::Tuning;
 use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
 
 use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
 use crate::cuda::made::Made;
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
-use crate::{Complaint, EngineId, Finished, Outcome, Trap, translation};
+use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
+use lines::{Again, Lines};
 
 /// The most time that the launches of a case take.
 const TIME: Duration = Duration::from_secs(20);
@@ -30,7 +35,7 @@ const TIME: Duration = Duration::from_secs(20);
 pub struct Ptx {
     id: EngineId,
     capabilities: Capabilities,
-    compiler: Compiler,
+    compiler: Arc<Compiler>,
     stopped: Arc<AtomicBool>,
 }
 
@@ -49,7 +54,7 @@ impl Ptx {
         Self {
             id: EngineId::Ptx { toolchain },
             capabilities,
-            compiler,
+            compiler: Arc::new(compiler),
             stopped: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -61,7 +66,7 @@ impl Ptx {
     /// # Errors
     /// Cerith failed, not the program.
     pub fn execute(case: &Case, compiled: Compiled) -> Result<Outcome, Failure> {
-        match Ready::new(compiled, Arc::default())? {
+        match Ready::new(case, compiled, None, Arc::default())? {
             Ok(ready) => ready.launch(case),
             Err(complaint) => Ok(Outcome::Unsupported(complaint)),
         }
@@ -82,7 +87,11 @@ impl Engine for Ptx {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,
         };
-        match Ready::new(job.compiled, Arc::clone(&self.stopped))? {
+        let again = Again {
+            compiler: Arc::clone(&self.compiler),
+            tuning: Tuning::default(),
+        };
+        match Ready::new(case, job.compiled, Some(again), Arc::clone(&self.stopped))? {
             Ok(ready) => Ok(Preparation::Ready(Box::new(ready))),
             Err(complaint) => Ok(Preparation::Ended(Outcome::Unsupported(complaint))),
         }
@@ -99,7 +108,11 @@ impl Engine for Ptx {
 }
 
 /// The kernels of a compilation, or the first of them that is not supported.
-fn kernels(compiled: &Compiled) -> Result<Result<Vec<Kernel>, Box<Complaint>>, Failure> {
+fn kernels(
+    case: &Case,
+    compiled: &Compiled,
+    again: Option<&Again>,
+) -> Result<Result<Vec<Kernel>, Box<Complaint>>, Failure> {
     let mut all = Vec::with_capacity(compiled.kernels.len());
     for kernel in &compiled.kernels {
         let name = &kernel.metadata.name;
@@ -119,8 +132,15 @@ fn kernels(compiled: &Compiled) -> Result<Result<Vec<Kernel>, Box<Complaint>>, F
                 let doing = format!("find `{name}` in the PTX of its module");
                 return Err(Failure::internal(doing, "it is not there"));
             }
-            Err(error) => {
-                let complaint = Complaint::new("ptx-instruction", format!("the PTX of `{name}`: {error}"));
+            Err(mut error) => {
+                let mut position = None;
+                if let LinkError::Unsupported(at) = &mut error {
+                    position = Lines::new(case, again).locate(&module, all.len(), at)?;
+                }
+                let complaint = Complaint {
+                    position,
+                    ..Complaint::new("ptx-instruction", format!("the PTX of `{name}`: {error}"))
+                };
                 return Ok(Err(Box::new(complaint)));
             }
         }
@@ -132,14 +152,21 @@ fn kernels(compiled: &Compiled) -> Result<Result<Vec<Kernel>, Box<Complaint>>, F
 struct Ready {
     kernels: Vec<Kernel>,
     compiled: Compiled,
+    again: Option<Again>,
     stopped: Arc<AtomicBool>,
 }
 
 impl Ready {
-    fn new(compiled: Compiled, stopped: Arc<AtomicBool>) -> Result<Result<Self, Box<Complaint>>, Failure> {
-        Ok(kernels(&compiled)?.map(|kernels| Self {
+    fn new(
+        case: &Case,
+        compiled: Compiled,
+        again: Option<Again>,
+        stopped: Arc<AtomicBool>,
+    ) -> Result<Result<Self, Box<Complaint>>, Failure> {
+        Ok(kernels(case, &compiled, again.as_ref())?.map(|kernels| Self {
             kernels,
             compiled,
+            again,
             stopped,
         }))
     }
@@ -177,7 +204,8 @@ impl Prepared for Ready {
                 until: Some((until, TIME)),
                 ..Config::default()
             };
-            let ended = kernel.launch(&launch, &mut memory, &config);
+            let mut ended = kernel.launch(&launch, &mut memory, &config);
+            let position = self.locate(case, kernel, invocation.kernel, &mut ended)?;
             match ended {
                 LaunchOutcome::Finished(finished) => {
                     printed.extend(finished.prints);
@@ -188,10 +216,11 @@ impl Prepared for Ready {
                             complaint.detail = Some(format!("{others} more like it"));
                         }
                         complaint.launch = Some(invocation.launch);
+                        complaint.position = position;
                         return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
                     }
                 }
-                other => return stopped(&other, invocation.launch, &memory),
+                other => return stopped(&other, position, invocation.launch, &memory),
             }
         }
         Ok(Outcome::Finished(Box::new(Finished {
@@ -201,6 +230,32 @@ impl Prepared for Ready {
             printed,
             remark: None,
         })))
+    }
+}
+
+impl Ready {
+    /// Gives what a launch says of instructions the kernel's lines, and answers with the place of the first of them.
+    fn locate(
+        &self,
+        case: &Case,
+        kernel: &Kernel,
+        number: usize,
+        ended: &mut LaunchOutcome,
+    ) -> Result<Option<Position>, Failure> {
+        let lines = Lines::new(case, self.again.as_ref());
+        let (at, other) = match ended {
+            // What is told is the first.
+            LaunchOutcome::Finished(finished) => match finished.findings.first_mut() {
+                Some(finding) => (Some(&mut finding.at), finding.other.as_mut()),
+                None => (None, None),
+            },
+            LaunchOutcome::Trapped(trap) => (trap.at.as_mut(), None),
+            LaunchOutcome::Exhausted(_) | LaunchOutcome::Stopped => (None, None),
+        };
+        if let Some(other) = other {
+            lines.locate(kernel.module(), number, other)?;
+        }
+        at.map_or(Ok(None), |at| lines.locate(kernel.module(), number, at))
     }
 }
 
@@ -216,13 +271,15 @@ fn all_defined(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
 }
 
 /// A launch that did not come to its end.
-fn stopped(ended: &LaunchOutcome, launch: usize, memory: &Memory) -> Result<Outcome, Failure> {
+fn stopped(
+    ended: &LaunchOutcome,
+    position: Option<Position>,
+    launch: usize,
+    memory: &Memory,
+) -> Result<Outcome, Failure> {
     Ok(match ended {
         LaunchOutcome::Trapped(trap) => {
-            let place = trap
-                .at
-                .as_ref()
-                .map_or(String::new(), |at: &At| format!(", {at}"));
+            let place = trap.at.as_ref().map_or(String::new(), |at| format!(", {at}"));
             let near = trap.kind.storage().map_or(String::new(), |storage: StorageId| {
                 format!(" (near storage `{}`)", memory.name(storage))
             });
@@ -235,6 +292,7 @@ fn stopped(ended: &LaunchOutcome, launch: usize, memory: &Memory) -> Result<Outc
             };
             let mut complaint = Complaint::new(kind, message);
             complaint.launch = Some(launch);
+            complaint.position = position;
             let trap = if assert { Trap::Assert } else { Trap::Raised };
             Outcome::Trapped(trap, Box::new(complaint))
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cerith_case::{ArgValue, Case, Module, Padding};
 use cerith_memory::{Memory, Tensor};
 use cerith_tile::DType;
+use cerith_tile::rules::Version;
 use cerith_tile::source::SourceFile;
 use cerith_toolchain::WorkerFailure;
 use cerith_toolchain::request::{self, Grid, Value};
@@ -324,6 +325,19 @@ pub(crate) fn files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
         let imports = module.imports.iter().map(|(_, file)| file);
         std::iter::once(&module.file).chain(imports)
     })
+}
+
+/// The same files by the names that a compiler has for them.
+pub(crate) fn compiled_files(case: &Case) -> impl Iterator<Item = (String, &Arc<SourceFile>)> {
+    files(case).map(|file| {
+        let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
+        (path.to_string_lossy().into_owned(), file)
+    })
+}
+
+/// The number of a line's first column in what a Triton's compiler makes: 1 in 3.9.0, 0 in 3.6.0.
+pub(crate) fn first_column(version: Version) -> u32 {
+    u32::from(version >= Version::new(3, 7, 0))
 }
 
 /// The texts of the modules that a case's modules import.

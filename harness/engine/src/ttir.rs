@@ -6,7 +6,6 @@
 //!
 //! Left out: the other orders of programs, lanes and combined elements, which the reference tries for itself.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -75,7 +74,7 @@ impl Ttir {
                 Stage::Ttgir => "ttgir.mlir",
             },
             files,
-            first_column: u32::from(version >= COLUMNS_FROM_ONE),
+            first_column: translation::first_column(version),
             descriptor_flags: usize::from(version >= DESCRIPTORS_PAD)
                 + usize::from(version >= DESCRIPTORS_ROUND),
         };
@@ -103,8 +102,6 @@ impl Ttir {
     }
 }
 
-/// Since when `loc` counts columns from 1: 3.9.0 does, and 3.6.0 does not.
-const COLUMNS_FROM_ONE: Version = Version::new(3, 7, 0);
 /// Since when `fp8e4nv` is MLIR's `f8E4M3FN`, and its other name only of AMD's dtype.
 const FNUZ_IS_FNUZ: Version = Version::new(3, 2, 0);
 /// Since when a descriptor is passed with what lies outside of its tensor.
@@ -158,11 +155,8 @@ impl Engine for Ttir {
 
 /// The files of a case's kernels, by the names that Triton has for them.
 fn files(case: &Case) -> Vec<(String, Arc<SourceFile>)> {
-    translation::files(case)
-        .map(|file| {
-            let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
-            (path.to_string_lossy().into_owned(), Arc::clone(file))
-        })
+    translation::compiled_files(case)
+        .map(|(name, file)| (name, Arc::clone(file)))
         .collect()
 }
 

@@ -42,7 +42,7 @@ fn main() {
                     instructions += function.body.len();
                     if let Err(error) = Kernel::new(&module, &function.name) {
                         problem(match error {
-                            cerith_ptx::LinkError::Unsupported { instruction, .. } => instruction,
+                            cerith_ptx::LinkError::Unsupported(at) => at.instruction,
                             other => other.to_string(),
                         });
                     }

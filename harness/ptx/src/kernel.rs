@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::op::{Slot, Step};
 use crate::outcome::At;
-use crate::syntax::{Instruction, Module, Place, Source, Special};
+use crate::syntax::{Instruction, Module, Special};
 
 /// Where the addresses of a block's shared memory begin for those that say no space.
 pub(crate) const SHARED_WINDOW: u64 = 0x0100_0000_0000;
@@ -23,15 +23,8 @@ pub enum LinkError {
     #[error("the module has no kernel `{0}`")]
     NoKernel(String),
     /// An instruction that is not known here.
-    #[error("line {}: `{instruction}` is not supported", place.line)]
-    Unsupported {
-        /// The opcode with its modifiers, or what is not known about a call.
-        instruction: String,
-        /// Where.
-        place: Place,
-        /// The line that it was compiled from.
-        line: Option<Source>,
-    },
+    #[error("{0} is not supported")]
+    Unsupported(Box<At>),
     /// More than a limit allows.
     #[error("{what} takes {bytes} bytes, and {limit} is the limit")]
     TooLarge {
@@ -122,11 +115,7 @@ impl Kernel {
 impl Kernel {
     /// The instruction of a step, for messages.
     pub(crate) fn at_step(&self, step: u32) -> Option<At> {
-        let instruction = self.instruction(step)?;
-        Some(At {
-            instruction: instruction.name(),
-            place: instruction.place,
-            source: instruction.source,
-        })
+        self.instruction(step)
+            .map(|instruction| self.module.at(instruction))
     }
 }

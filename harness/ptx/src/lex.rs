@@ -32,6 +32,8 @@ pub(crate) struct Lexer<'t> {
     line_start: usize,
     /// Of the word that was read last.
     start: usize,
+    /// Whether it is in a text that the kernel has as it stands, by the compiler's comments.
+    in_assembly: bool,
 }
 
 const fn in_name(byte: u8) -> bool {
@@ -46,7 +48,13 @@ impl<'t> Lexer<'t> {
             line: 1,
             line_start: 0,
             start: 0,
+            in_assembly: false,
         }
+    }
+
+    /// Whether the word that was read last is of assembly that the compiler was given.
+    pub(crate) const fn is_in_assembly(&self) -> bool {
+        self.in_assembly
     }
 
     /// Where the word that was read last begins.
@@ -78,12 +86,23 @@ impl<'t> Lexer<'t> {
                     self.line_start = self.at;
                 }
                 b' ' | b'\t' | b'\r' => self.at += 1,
-                b'/' if self.byte(1) == Some(b'/') => self.skip_line(),
+                b'/' if self.byte(1) == Some(b'/') => self.skip_remark(),
                 b'/' if self.byte(1) == Some(b'*') => self.skip_comment()?,
                 _ => break,
             }
         }
         Ok(())
+    }
+
+    /// A comment up to the end of the line.
+    fn skip_remark(&mut self) {
+        let from = self.at;
+        self.skip_line();
+        match self.text.get(from..self.at).map(str::trim_end) {
+            Some("// begin inline asm") => self.in_assembly = true,
+            Some("// end inline asm") => self.in_assembly = false,
+            _ => {}
+        }
     }
 
     /// Goes to the end of the line.

@@ -78,6 +78,7 @@ mod lanes;
 mod launch;
 mod lex;
 mod link;
+mod located;
 mod machine;
 mod matrix;
 mod op;
@@ -90,6 +91,7 @@ mod warp;
 
 pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
+pub use located::Line;
 pub use outcome::{
     At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
     TrapKind,

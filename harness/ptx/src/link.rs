@@ -258,11 +258,8 @@ impl<'m> Linker<'m> {
             });
             let op = decode::decode(self, instruction);
             let (Some(guard), Some(op)) = (guard, op) else {
-                return Err(LinkError::Unsupported {
-                    instruction: instruction.name(),
-                    place: instruction.place,
-                    line: instruction.source,
-                });
+                let at = self.module.at(instruction);
+                return Err(LinkError::Unsupported(Box::new(at)));
             };
             let call = matches!(op, Op::Call { .. });
             self.push(guard, op, (number, at as u32));

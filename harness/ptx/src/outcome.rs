@@ -4,7 +4,8 @@ use std::fmt;
 
 use cerith_memory::{Fault, StorageId};
 
-use crate::syntax::{Place, Source};
+use crate::located::Line;
+use crate::syntax::Place;
 
 /// The most findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
@@ -16,17 +17,22 @@ pub struct At {
     pub instruction: String,
     /// Where it is in the PTX.
     pub place: Place,
-    /// The line that it was compiled from, where the PTX says it.
-    pub source: Option<Source>,
+    /// The line that it was compiled from, and those of the calls that it was inlined by; none where it is not known.
+    pub lines: Vec<Line>,
 }
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` in line {} of the PTX", self.instruction, self.place.line)?;
-        match self.source {
-            Some(source) => write!(f, " (line {} of the kernel)", source.line),
-            None => Ok(()),
+        let mut calls = self.lines.iter();
+        let Some(own) = calls.next() else {
+            return Ok(());
+        };
+        write!(f, " ({own}")?;
+        for call in calls {
+            write!(f, ", called at {call}")?;
         }
+        f.write_str(")")
     }
 }
 

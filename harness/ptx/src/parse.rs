@@ -4,8 +4,11 @@
 
 mod body;
 mod declaration;
+mod line;
 mod operand;
 mod scope;
+
+use std::collections::HashMap;
 
 use crate::lex::{Lexer, Token};
 use crate::syntax::{Function, Module, Named, Place, Role, Source, Space, SyntaxError, Type, Variable};
@@ -34,6 +37,10 @@ struct Parser<'t> {
     function: Function,
     scopes: Scopes<'t>,
     source: Option<Source>,
+    /// What each file, line and column of the function's `.loc` was last inlined at.
+    inlined: HashMap<[u32; 3], u32>,
+    /// The number of each of [`Module::callers`].
+    callers: HashMap<Source, u32>,
     /// Labels that the function's instructions name, in order.
     used: Vec<body::Used<'t>>,
 }
@@ -52,6 +59,8 @@ impl<'t> Parser<'t> {
             function: Function::default(),
             scopes: Scopes::new(),
             source: None,
+            inlined: HashMap::new(),
+            callers: HashMap::new(),
             used: Vec::new(),
         })
     }
@@ -213,37 +222,6 @@ impl<'t> Parser<'t> {
                 .declare_global(name, Entry::Variable(Named::Module(number)));
         }
         self.sign(';')
-    }
-
-    fn file(&mut self) -> Read<()> {
-        self.advance()?;
-        let number = self.int()?;
-        let Token::Text(name) = self.token else {
-            return self.expected("a file's name");
-        };
-        let file = (number as u32, name.to_owned());
-        self.module.files.push(file);
-        self.line().map(drop)
-    }
-
-    /// `.loc FILE LINE COLUMN`; where it was inlined from is left out.
-    fn location(&mut self) -> Read<()> {
-        let line = self.line()?;
-        let mut numbers = line
-            .split([' ', '\t', ','])
-            .filter(|word| !word.is_empty())
-            .map_while(|word| word.parse().ok());
-        let (file, at, column) = (numbers.next(), numbers.next(), numbers.next());
-        self.source = match (file, at) {
-            // Line 0 is code that no line stands for.
-            (Some(file), Some(line)) if line > 0 => Some(Source {
-                file,
-                line,
-                column: column.unwrap_or(0),
-            }),
-            _ => None,
-        };
-        Ok(())
     }
 
     fn pragma(&mut self) -> Read<()> {

@@ -262,6 +262,8 @@ pub struct Source {
     pub line: u32,
     /// The column.
     pub column: u32,
+    /// Where it was inlined, by the number of that in [`Module::callers`].
+    pub inlined: Option<u32>,
 }
 
 /// A variable's first content.
@@ -333,6 +335,8 @@ pub struct Module {
     pub target: String,
     /// Files by the numbers that `.loc` uses.
     pub files: Vec<(u32, String)>,
+    /// Lines that others were inlined at (`inlined_at`).
+    pub callers: Vec<Source>,
     /// Variables.
     pub variables: Vec<Variable>,
     /// Functions, in order.
@@ -348,7 +352,7 @@ impl Module {
     }
 
     /// The name of a file of `.loc`.
-    pub fn file(&self, number: u32) -> Option<&str> {
+    pub(crate) fn file(&self, number: u32) -> Option<&str> {
         self.files
             .iter()
             .find(|(of, _)| *of == number)

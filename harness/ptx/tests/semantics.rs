@@ -163,7 +163,10 @@ fn a_function_that_may_call_itself_is_not_supported() {
     );
     let module = Arc::new(parse(&text).expect("PTX"));
     let error = Kernel::new(&module, "k").expect_err("recursion");
-    assert_eq!(error.to_string(), "line 4: `call.uni` is not supported");
+    assert_eq!(
+        error.to_string(),
+        "`call.uni` in line 4 of the PTX is not supported"
+    );
 }
 
 #[test]
@@ -376,8 +379,16 @@ fn the_texts_of_traps_and_findings_name_both_lines() {
             mov.u32 %r2, dynamic;
             add.u32 %r2, %r2, %r1;
             .loc 1 18 3
-            ld.shared.u32 %result, [%r2];",
+            // begin inline asm
+            .loc 1 19 3
+            // end inline asm
+            .loc 2 216 16, function_name $L__info_string0, inlined_at 1 18 3
+            .loc 2 196 12, function_name $L__info_string0+8, inlined_at 2 216 16 // standard.py:196:12
+            ld.shared.u32 %result, [%r2];
+            .loc 1 0 0",
     );
+    // Triton names its files behind the functions.
+    let text = text + "\t.file\t1 \"/home/me/k.py\"\n.file 2 \"/triton/standard.py\", 1700000000, 64\n";
     match launched(&text, 64, 64, &Config::default()).0 {
         LaunchOutcome::Finished(finished) => {
             let said: Vec<String> = finished.findings.iter().map(ToString::to_string).collect();

@@ -26,6 +26,8 @@ pub struct CompileRequest {
     pub tuning: Tuning,
     /// The stage after which the compiler ends; none: after the machine code.
     pub stage: Option<Stage>,
+    /// Whether assembly and machine code say which lines they come from. Records are of machine code that does not.
+    pub lines: bool,
 }
 
 /// What a sweep does to kernels before they are launched.

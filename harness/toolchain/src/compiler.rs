@@ -72,7 +72,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What files a request executes, and for what GPU they are assembled: Triton names what it keeps by what it compiles for.
+/// What files a request executes, and how they are assembled: Triton names what it keeps by what it compiles for.
 fn source(request: &CompileRequest) -> Hash {
     let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
     let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
@@ -88,7 +88,7 @@ fn source(request: &CompileRequest) -> Hash {
     for sibling in &request.siblings {
         add(sibling.as_bytes());
     }
-    add(format!("{:?}", request.assembled).as_bytes());
+    add(format!("{:?} {}", request.assembled, request.lines).as_bytes());
     hasher.finalize()
 }
 

@@ -41,6 +41,9 @@ struct Header<'a> {
     /// After what stage the compiler ends; none: after the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<Stage>,
+    /// Whether what is compiled says which lines it comes from.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lines: bool,
     /// Whether to specialise, and the only configuration; none: to interpret.
     tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
@@ -113,6 +116,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         target: None,
         assembled: None,
         stage: None,
+        lines: false,
         tuning: None,
         device: match request.device {
             Device::Cuda => "cuda",
@@ -155,6 +159,7 @@ fn compile_header(
         target: Some(request.target),
         assembled: request.assembled,
         stage: request.stage,
+        lines: request.lines,
         tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,

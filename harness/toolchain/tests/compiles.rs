@@ -36,6 +36,7 @@ fn request(launches: Vec<Launch>) -> CompileRequest {
         assembled: None,
         tuning: Tuning::default(),
         stage: None,
+        lines: false,
     }
 }
 
@@ -249,6 +250,28 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
         assert!(kernel.ttir.contains("compiled.py\":"), "{id} {stage:?}");
         assert_eq!(kernel.ttir.contains("#blocked"), has_layouts, "{id} {stage:?}");
     }
+}
+
+/// Lines are in the assembly where they are asked for; without that, machine code is that of before.
+fn assembly_says_its_lines_where_that_is_asked(toolchain: &Toolchain) {
+    let compilers = compilers(toolchain);
+    let id = &toolchain.id;
+    let usual = request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)]);
+    let lined = CompileRequest {
+        lines: true,
+        ..usual.clone()
+    };
+    let before = compiled(&compilers, &usual);
+    let lined = compiled(&compilers, &lined);
+    let after = compiled(&compilers, &usual);
+    assert_eq!(before.kernels[0].cubin, after.kernels[0].cubin, "{id}");
+    assert!(!after.kernels[0].ptx.contains(".loc"), "{id}");
+    let ptx = &lined.kernels[0].ptx;
+    assert!(
+        ptx.contains(".loc") && ptx.contains("compiled.py\""),
+        "{id} {ptx}"
+    );
+    assert_eq!(lined.invocations, before.invocations, "{id}");
 }
 
 fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
@@ -564,6 +587,7 @@ fn main() -> ExitCode {
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,
                 a_compiler_ends_after_a_stage,
+                assembly_says_its_lines_where_that_is_asked,
                 one_configuration_of_a_tuner_is_compiled_alone,
                 rejections_name_the_line,
                 assembly_for_one_gpu_becomes_machine_code_for_another

@@ -109,6 +109,7 @@ impl Trial {
             assembled: None,
             tuning: Tuning::default(),
             stage: None,
+            lines: false,
         };
         let result = self.compilers.compile(&asked, limits(milliseconds));
         let answer = result.as_ref().map(|compilation| {

@@ -29,7 +29,7 @@ from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
 from .recorder import Recorder, RecordingDriver, assembling, prepare
-from .stages import ended_after
+from .stages import ended_after, lined
 from .tensor import tensor_of
 from .tuning import configurations, tune
 
@@ -178,7 +178,11 @@ class Worker:
         for size in header["storages"]:
             session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
         recorder = Recorder(session)
-        with assembling(header.get("assembled")), ended_after(header.get("stage")):
+        stage = header.get("stage")
+        # Machine code is the same wherever its source lies, so it does not say. IR says where each operation is
+        # from.
+        lines = header.get("lines", False) or stage is not None
+        with assembling(header.get("assembled")), ended_after(stage), lined(lines):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),

@@ -1,4 +1,5 @@
-"""Triton's compiler, ended after one of its stages: the IR of that stage is all that it makes."""
+"""Triton's compiler, ended after one of its stages, so that the IR of that stage is all that it makes; and whether
+what it makes says which lines it comes from."""
 
 from __future__ import annotations
 
@@ -8,8 +9,6 @@ from typing import Any, Iterator
 
 # What Triton's frontend makes; no stage of the compiler's own.
 SOURCE = "source"
-# Machine code is the same wherever its source lies, so it does not say. IR says where each operation is
-# from.
 _NO_LINES = "TRITON_DISABLE_LINE_INFO"
 
 
@@ -41,14 +40,22 @@ def ended_after(stage: str | None) -> Iterator[None]:
         return f"{key(self)}-{stage}"
 
     backend.add_stages, backend.hash = added, hashed
-    without_lines = os.environ.pop(_NO_LINES, None)
     try:
         yield
     finally:
-        if without_lines is not None:
-            os.environ[_NO_LINES] = without_lines
         for name, value in declared.items():
             setattr(backend, name, value)
+
+
+@contextmanager
+def lined(wanted: bool) -> Iterator[None]:
+    """What Triton makes says which lines it comes from, if that is wanted."""
+    without = os.environ.pop(_NO_LINES, None) if wanted else None
+    try:
+        yield
+    finally:
+        if without is not None:
+            os.environ[_NO_LINES] = without
 
 
 def _unchanged(module: Any, _metadata: dict[str, Any]) -> Any:

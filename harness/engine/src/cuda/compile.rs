@@ -3,7 +3,7 @@
 use cerith_case::Case;
 use cerith_memory::ORIGIN;
 use cerith_tile::rules::Version;
-use cerith_toolchain::compiled::{Stage, Target};
+use cerith_toolchain::compiled::{Compiled, Stage, Target};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
@@ -102,7 +102,7 @@ impl Compiler {
     /// Cerith failed, not the compiler.
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
-        let compilation = match self.compilation(case, tuning) {
+        let compilation = match self.compilation(case, tuning, false) {
             Ok(compilation) => compilation,
             Err(failure) => {
                 let outcome = translation::unanswered(case, failure)?;
@@ -141,7 +141,7 @@ impl Compiler {
     /// # Errors
     /// Cerith failed, not the compiler.
     pub fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
-        match self.compilation(case, Tuning::default()) {
+        match self.compilation(case, Tuning::default(), false) {
             Ok(compilation) => Ok(compilation
                 .result
                 .ok()
@@ -150,7 +150,19 @@ impl Compiler {
         }
     }
 
-    fn compilation(&self, case: &Case, tuning: Tuning) -> Result<Compilation, WorkerFailure> {
+    /// What it makes of a case where it says which lines that comes from, so that the machine code is another than on record;
+    /// `None` if the case ended when it was compiled.
+    ///
+    /// # Errors
+    /// Cerith failed, not the compiler.
+    pub fn lined(&self, case: &Case, tuning: Tuning) -> Result<Option<Compiled>, Failure> {
+        match self.compilation(case, tuning, true) {
+            Ok(compilation) => Ok(compilation.result.ok()),
+            Err(failure) => translation::unanswered(case, failure).map(|_| None),
+        }
+    }
+
+    fn compilation(&self, case: &Case, tuning: Tuning, lines: bool) -> Result<Compilation, WorkerFailure> {
         let memory = case.memory();
         let request = CompileRequest {
             module: translation::module(case, &case.module),
@@ -161,6 +173,7 @@ impl Compiler {
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,
             stage: self.stage,
+            lines,
         };
         self.compilers.compile(&request, self.limits)
     }

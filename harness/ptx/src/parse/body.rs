@@ -18,6 +18,7 @@ impl<'t> Parser<'t> {
     /// From `{` to the `}` that belongs to it.
     pub(super) fn body(&mut self) -> Read<()> {
         self.source = None;
+        self.inlined.clear();
         self.sign('{')?;
         loop {
             match self.token {

@@ -1,0 +1,116 @@
+//! Lines of a case's kernels that PTX comes from. Machine code on record does not say where its source lies, and nor does the PTX
+//! that is kept with it. So the case is compiled once more where there is something to say; if that gives the same instructions,
+//! its lines are theirs. Left out: what is said.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use cerith_case::Case;
+use cerith_ptx::{At, Line, Module};
+use cerith_tile::source::SourceFile;
+use cerith_toolchain::Tuning;
+
+use crate::cuda::compile::Compiler;
+use crate::engine::Failure;
+use crate::{Position, translation};
+
+/// Who compiles a case once more, and how.
+#[derive(Debug)]
+pub(super) struct Again {
+    pub compiler: Arc<Compiler>,
+    pub tuning: Tuning,
+}
+
+/// The lines of one case's kernels, looked up when they are first asked for.
+pub(super) struct Lines<'a> {
+    case: &'a Case,
+    again: Option<&'a Again>,
+    files: Vec<(String, &'a Arc<SourceFile>)>,
+    /// The kernels' PTX that says lines; those of what does not compile so, or is not read, are not known.
+    modules: OnceCell<Vec<Option<Module>>>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(case: &'a Case, again: Option<&'a Again>) -> Self {
+        Self {
+            case,
+            again,
+            files: translation::compiled_files(case).collect(),
+            modules: OnceCell::new(),
+        }
+    }
+
+    /// Gives an instruction of a kernel the lines that it comes from, as a user knows them, and says where the first is.
+    pub(super) fn locate(
+        &self,
+        module: &Module,
+        number: usize,
+        at: &mut At,
+    ) -> Result<Option<Position>, Failure> {
+        if at.lines.is_empty()
+            && let Some(Some(lined)) = self.modules()?.get(number)
+        {
+            at.lines = module.lines_in(lined, at.place);
+        }
+        let own = at.lines.iter().filter_map(|line| self.position(line));
+        let own: Vec<Position> = own.collect();
+        at.lines = if own.is_empty() {
+            // Of Triton's library, where it does not say what called it.
+            at.lines.iter().map(packaged).collect()
+        } else {
+            own.iter().map(line).collect()
+        };
+        Ok(own.into_iter().next())
+    }
+
+    fn modules(&self) -> Result<&[Option<Module>], Failure> {
+        if let Some(modules) = self.modules.get() {
+            return Ok(modules);
+        }
+        let compiled = match self.again {
+            Some(again) => again.compiler.lined(self.case, again.tuning)?,
+            None => None,
+        };
+        let kernels = compiled.map(|compiled| compiled.kernels).unwrap_or_default();
+        Ok(self.modules.get_or_init(|| {
+            kernels
+                .iter()
+                .map(|kernel| cerith_ptx::parse(&kernel.ptx).ok())
+                .collect()
+        }))
+    }
+
+    /// The place of a line, if it is in a file of the case.
+    fn position(&self, line: &Line) -> Option<Position> {
+        let (_, file) = self.files.iter().find(|(name, _)| *name == line.file)?;
+        // What is not compiled here counts as by a version of today.
+        let first = self
+            .again
+            .map_or(1, |again| translation::first_column(again.compiler.version()));
+        let column = (line.column + 1).saturating_sub(first);
+        let place = file.place_of(line.line, column);
+        Some(Position {
+            file: place.file.to_owned(),
+            line: place.line,
+            column: place.column,
+            text: file.line(line.line).to_owned(),
+        })
+    }
+}
+
+fn line(position: &Position) -> Line {
+    Line {
+        file: position.file.clone(),
+        line: position.line,
+        column: position.column,
+    }
+}
+
+/// A line of a package's file, named from the folder that holds the package.
+fn packaged(line: &Line) -> Line {
+    let file = line.file.rsplit("-packages/").next().unwrap_or(&line.file);
+    Line {
+        file: file.to_owned(),
+        ..*line
+    }
+}

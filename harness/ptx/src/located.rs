@@ -1,0 +1,93 @@
+//! Lines of the text that PTX was compiled from, for people. Left out: reading them ([`crate::parse`]); what file of a user's they
+//! are in (whoever compiled it).
+
+use std::fmt;
+
+use crate::outcome::At;
+use crate::syntax::{Function, Instruction, Module, Place};
+
+/// The most calls of calls that are followed.
+const MOST_CALLS: usize = 64;
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Line {
+    /// The file, as the PTX names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, as the compiler counts them; 0 where it is not known.
+    pub column: u32,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        match self.column {
+            0 => Ok(()),
+            column => write!(f, ":{column}"),
+        }
+    }
+}
+
+impl Module {
+    /// The lines that an instruction was compiled from: its own, then those of the calls that it was inlined by. Nothing where
+    /// the PTX does not say.
+    pub(crate) fn lines(&self, instruction: &Instruction) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut next = instruction.source;
+        while let Some(source) = next.filter(|_| lines.len() < MOST_CALLS) {
+            if let Some(file) = self.file(source.file) {
+                lines.push(Line {
+                    file: file.to_owned(),
+                    line: source.line,
+                    column: source.column,
+                });
+            }
+            next = source
+                .inlined
+                .and_then(|number| self.callers.get(number as usize).copied());
+        }
+        lines
+    }
+
+    /// An instruction of the module, for messages.
+    pub(crate) fn at(&self, instruction: &Instruction) -> At {
+        At {
+            instruction: instruction.name(),
+            place: instruction.place,
+            lines: self.lines(instruction),
+        }
+    }
+
+    /// The lines that the instruction at a place was compiled from, as another PTX of the same instructions says them. Nothing
+    /// if its instructions are others.
+    pub fn lines_in(&self, other: &Self, place: Place) -> Vec<Line> {
+        if !self.has_code_of(other) {
+            return Vec::new();
+        }
+        let both = self.functions.iter().zip(&other.functions);
+        both.flat_map(|(own, other)| own.body.iter().zip(&other.body))
+            .find(|(own, _)| own.place == place)
+            .map(|(_, instruction)| other.lines(instruction))
+            .unwrap_or_default()
+    }
+
+    /// Whether both have the same functions, with the same instructions.
+    fn has_code_of(&self, other: &Self) -> bool {
+        let same = |(own, other): (&Function, &Function)| {
+            let bodies = || own.body.iter().zip(&other.body);
+            own.name == other.name
+                && own.registers == other.registers
+                && own.variables == other.variables
+                && own.labels == other.labels
+                && own.body.len() == other.body.len()
+                && bodies().all(|(one, other)| {
+                    one.guard == other.guard && one.opcode == other.opcode && one.operands == other.operands
+                })
+        };
+        self.variables == other.variables
+            && self.functions.len() == other.functions.len()
+            && self.functions.iter().zip(&other.functions).all(same)
+    }
+}
