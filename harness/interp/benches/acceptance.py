@@ -89,6 +89,19 @@ def softmax(out, x, y, N: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def log_mixture(out, x, y, N: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK
+    i = tl.arange(0, BLOCK)
+    mask = i < BLOCK - 3
+    a = tl.load(x + row + i, mask=mask, other=-float("inf"))
+    b = tl.load(y + row + i, mask=mask, other=-float("inf"))
+    # NaN in the lanes that the mask leaves out.
+    most = tl.maximum(a, b)
+    mixed = 0.5 * tl.exp(a - most) + 0.5 * tl.exp(b - most)
+    tl.store(out + row + i, most + tl.log(mixed), mask=mask)
+
+
+@triton.jit
 def softmax_loop(out, x, y, N: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0) * BLOCK
     m = -float("inf")

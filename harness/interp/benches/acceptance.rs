@@ -10,7 +10,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::{DType, numeric};
 
 /// A kernel, the dtype of its tensors, its block and its grid.
-const ROWS: [(&str, DType, usize, [u32; 3]); 19] = [
+const ROWS: [(&str, DType, usize, [u32; 3]); 20] = [
     ("add", DType::F32, 1024, [64, 1, 1]),
     ("integers", DType::I32, 1024, [64, 1, 1]),
     ("dropout", DType::F32, 1024, [64, 1, 1]),
@@ -21,6 +21,7 @@ const ROWS: [(&str, DType, usize, [u32; 3]); 19] = [
     ("geglu", DType::F32, 1024, [64, 1, 1]),
     ("rope", DType::F32, 128, [64, 1, 1]),
     ("softmax", DType::F32, 1024, [64, 1, 1]),
+    ("log_mixture", DType::F32, 1024, [64, 1, 1]),
     ("softmax_loop", DType::F32, 4096, [16, 1, 1]),
     ("layer_norm", DType::F32, 1024, [64, 1, 1]),
     ("rms_norm", DType::F16, 1024, [64, 1, 1]),

@@ -109,6 +109,7 @@ fn rows() {
         check("rms_norm", dtype, 128, [4, 1, 1]);
     }
     check("softmax", DType::F32, 128, [4, 1, 1]);
+    check("log_mixture", DType::F32, 128, [4, 1, 1]);
     check("softmax_loop", DType::F32, 128, [2, 1, 1]);
     check("layer_norm", DType::F32, 128, [4, 1, 1]);
     check("cross_entropy", DType::F32, 128, [2, 1, 1]);

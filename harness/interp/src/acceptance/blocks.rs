@@ -167,8 +167,8 @@ impl Machine<'_> {
                 let Some(mut next) = wide.parts(along.lane(row, nth)) else {
                     return Ok(false);
                 };
-                if next.tag == PRODUCT {
-                    next = Parts::bits(next.low);
+                if next.has_factors() {
+                    next = next.without_factors();
                 }
                 let combined = match all {
                     None => Some(next),
@@ -198,18 +198,15 @@ impl Machine<'_> {
             let open = wide.tags.get(lanes.clone());
             let open = open.is_some_and(|tags| tags.iter().all(|&tag| tag == WITHIN));
             for (nth, lane) in lanes.clone().enumerate().filter(|_| !open) {
-                match wide.parts(lane) {
-                    Some(Parts {
-                        tag: BITS | PRODUCT,
-                        low,
-                        ..
-                    }) => write(bytes, nth, size, wide::encoded(wide.dtype, low)),
-                    Some(Parts { tag: POISON, .. }) => {
-                        if let Some(states) = states.get_mut(nth * size..(nth + 1) * size) {
-                            states.fill(ByteState::Poison);
-                        }
+                let Some(parts) = wide.parts(lane) else {
+                    continue;
+                };
+                if parts.tag == POISON {
+                    if let Some(states) = states.get_mut(nth * size..(nth + 1) * size) {
+                        states.fill(ByteState::Poison);
                     }
-                    _ => {}
+                } else if let Some(bits) = parts.bits_of(wide.dtype) {
+                    write(bytes, nth, size, bits);
                 }
             }
         }

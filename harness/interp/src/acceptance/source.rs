@@ -7,7 +7,7 @@ use cerith_tile::DType;
 use cerith_tile::numeric::decode;
 
 use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
-use super::wide::{self, BITS, POISON, PRODUCT, Parts, Wide};
+use super::wide::{self, BITS, POISON, Parts, Wide};
 use crate::value::{Poison, Repr, Value, read};
 
 /// An operand.
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-/// Exact lanes that are written out; `None` where one is a NaN.
+/// Exact lanes that are written out.
 pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
     let mut low = Vec::with_capacity(lanes);
     let mut tags = vec![BITS; lanes];
@@ -78,8 +78,15 @@ pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> 
             *low = 0.0;
         }
     }
-    if low.iter().any(|value| value.is_nan()) {
-        return None;
+    for (lane, (tag, low)) in tags.iter_mut().zip(&mut low).enumerate() {
+        if low.is_nan() {
+            let bits = match (value.repr, value.lanes()) {
+                (Repr::Uniform(bits), _) => bits,
+                (_, bytes) => read(bytes?, lane, dtype.size()),
+            };
+            let parts = Parts::numberless(bits);
+            (*tag, *low) = (parts.tag, parts.low);
+        }
     }
     Some(Wide {
         dtype,
@@ -139,7 +146,7 @@ pub(super) fn collected(
         for (lane, _) in (first..end).zip(odd).filter(|&(_, odd)| odd != 0) {
             let parts = each(lane)?;
             (wide.low[lane], wide.high[lane], wide.tags[lane]) = (parts.low, parts.high, parts.tag);
-            if parts.tag == PRODUCT {
+            if parts.has_factors() {
                 let factors = chunk::factors(&mut wide.factors, &mut spare, lanes);
                 for (all, factor) in factors.iter_mut().zip(parts.factors) {
                     if let Some(to) = all.get_mut(lane) {

@@ -40,6 +40,8 @@ pub(crate) const PRODUCT: Tag = 4;
 /// [`Lane::Poison`].
 pub(crate) const POISON: Tag = 8;
 const UNKNOWN: Tag = 16;
+/// [`Lane::Bits`] of a NaN, and beside [`PRODUCT`] a [`Lane::Product`] with one: the bits of `low` and the factors are the lane's own.
+const NUMBERLESS: Tag = 32;
 
 /// A lane in parts.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +80,38 @@ impl Parts {
 
     const fn is_product(self) -> bool {
         self.tag == PRODUCT
+    }
+
+    /// Whether it has factors.
+    pub(crate) const fn has_factors(self) -> bool {
+        self.tag & PRODUCT != 0
+    }
+
+    /// As others see it, who do not add it to something.
+    pub(crate) const fn without_factors(self) -> Self {
+        Self {
+            tag: self.tag & !PRODUCT,
+            factors: [0.0; 2],
+            ..self
+        }
+    }
+
+    /// The bits of an exact lane.
+    #[inline]
+    pub(crate) fn bits_of(self, dtype: DType) -> Option<u64> {
+        match self.tag {
+            BITS | PRODUCT => Some(encoded(dtype, self.low)),
+            _ if self.tag & NUMBERLESS != 0 => Some(self.low.to_bits()),
+            _ => None,
+        }
+    }
+
+    /// The bits of a NaN.
+    pub(crate) const fn numberless(bits: u64) -> Self {
+        Self {
+            tag: NUMBERLESS,
+            ..Self::bits(f64::from_bits(bits))
+        }
     }
 
     const fn is_exact(self) -> bool {
@@ -184,7 +218,7 @@ impl Wide {
         self.low.push(parts.low);
         self.high.push(parts.high);
         self.tags.push(parts.tag);
-        if parts.is_product() && self.factors.is_none() {
+        if parts.has_factors() && self.factors.is_none() {
             let unused = vec![0.0; self.len() - 1];
             self.factors = Some(Box::new([unused.clone(), unused]));
         }
@@ -198,7 +232,7 @@ impl Wide {
     pub(crate) fn parts(&self, lane: usize) -> Option<Parts> {
         let tag = *self.tags.get(lane)?;
         let factors = match &self.factors {
-            Some(factors) if tag == PRODUCT => [*factors[0].get(lane)?, *factors[1].get(lane)?],
+            Some(factors) if tag & PRODUCT != 0 => [*factors[0].get(lane)?, *factors[1].get(lane)?],
             _ => [0.0; 2],
         };
         Some(Parts {
@@ -260,7 +294,9 @@ impl Wide {
 
     /// Whether all lanes are exact bits or poison.
     pub(super) fn is_exact(&self) -> bool {
-        self.tags.iter().all(|&tag| matches!(tag, BITS | POISON))
+        self.tags
+            .iter()
+            .all(|&tag| matches!(tag, BITS | POISON | NUMBERLESS))
     }
 }
 
@@ -276,6 +312,12 @@ pub(crate) fn whole(dtype: DType, parts: Parts) -> Lane {
         },
         POISON => Lane::Poison,
         UNKNOWN => Lane::Unknown,
+        NUMBERLESS => Lane::Bits(parts.low.to_bits()),
+        tag if tag == NUMBERLESS | PRODUCT => Lane::Product {
+            bits: parts.low.to_bits(),
+            x: parts.factors[0].to_bits(),
+            y: parts.factors[1].to_bits(),
+        },
         tag => Lane::Within {
             low: parts.low,
             high: parts.high,
@@ -291,14 +333,18 @@ pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
         Lane::Bits(bits) => {
             let value = decode(dtype, bits);
             if value.is_nan() {
-                return None;
+                return Some(Parts::numberless(bits));
             }
             Parts::bits(value)
         }
         Lane::Product { bits, x, y } => {
             let (value, factors) = (decode(dtype, bits), [decode(dtype, x), decode(dtype, y)]);
             if value.is_nan() || factors.iter().any(|factor| factor.is_nan()) {
-                return None;
+                return Some(Parts {
+                    tag: NUMBERLESS | PRODUCT,
+                    factors: [x, y].map(f64::from_bits),
+                    ..Parts::numberless(bits)
+                });
             }
             Parts {
                 tag: PRODUCT,

@@ -156,11 +156,12 @@ class Launch:
         if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
             raise Unsayable("a hook runs before it on copies of its arguments, which cannot be seen")
         engine, target = self._engine(on_cpu)
-        layout = (engine, target, tuple(sizes), tuple(values.layout))
+        self._graph = not on_cpu and capturing()
+        # A launch with its bytes is not the same as one of a graph without them.
+        layout = (engine, target, self._graph, tuple(sizes), tuple(values.layout))
         if not recorder.wants(source.digest, layout):
             self._settled = True
             return
-        self._graph = not on_cpu and capturing()
         if self._graph:
             for storage in storages.all:
                 if storage.pointers:

@@ -12,7 +12,7 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -59,6 +59,18 @@ def negate(desc, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, N803
 def through(table, out, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, N803
     ptr = tl.load(table).to(tl.pointer_type(tl.float32))
     tl.store(out + tl.arange(0, BLOCK), tl.load(ptr + tl.arange(0, BLOCK)))
+
+
+class Rows(NamedTuple):
+    out: Any
+    count: int
+
+
+@triton.jit
+def at(address, rows, number):  # noqa: ANN001, ANN201
+    lanes = tl.arange(0, 8)
+    x = tl.load(address.to(tl.pointer_type(tl.float32)) + lanes, mask=lanes < rows.count)
+    tl.store(rows.out + lanes, x + (number >> 45))
 
 
 class Recorded:
@@ -183,8 +195,24 @@ def captured() -> None:
         add[(1,)](x, x, out, 256, BLOCK=256)
 
     found = Recorded(graph)
-    assert list(found.counts.reasons) == [("add", "a CUDA graph was being captured")], found.counts
-    assert found.counts.kept == 1
+    assert (found.counts.kept, found.counts.skipped) == (2, 0), found.counts
+    inside, outside = found.launches
+    assert [storage["why"] for storage in inside["storages"]] == ["cuda-graph"] * 2
+    assert torch.equal(found.content(outside, "out_ptr", "after"), out.cpu())
+
+
+def passed() -> None:
+    x, out = torch.rand(64, device=DEVICE), torch.zeros(8, device=DEVICE)
+
+    def integers() -> None:
+        at[(1,)](x[16:].data_ptr(), Rows(out, 8), 1 << 45)
+
+    (launch,) = Recorded(integers).launches
+    said = dict(launch["args"])
+    assert said["address"] == ["a", 1, 64], said
+    assert said["rows"] == ["n", ["out", "count"], [["t", 0, "float32", [8], [1], 0], ["i", "8"]]], said
+    assert said["number"] == ["i", str(1 << 45)], said
+    assert torch.equal(out, x[16:24] + 1)
 
 
 def inductor() -> None:
@@ -325,6 +353,7 @@ def main() -> None:
         rejected,
         compiled_before,
         captured,
+        passed,
         inductor,
         inductor_tunes,
         user_kernel_in_inductor,
