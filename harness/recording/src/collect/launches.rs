@@ -443,7 +443,11 @@ impl Reader {
         for storage in &frame.storages {
             text(&storage.size.to_string());
             // A launch of a CUDA graph has no bytes, and one outside of it has.
-            text(if storage.before.is_some() { "known" } else { "unknown" });
+            text(if storage.before.is_some() {
+                "known"
+            } else {
+                "unknown"
+            });
             if data {
                 text(storage.before.as_deref().unwrap_or_default());
             }
