@@ -77,7 +77,9 @@ pub fn excerpt(
 
 /// A module of the package that was read.
 struct Member {
-    /// The text, with decorators that are not needed left out.
+    /// The text without decorators that are not needed.
+    whole: String,
+    /// The same, with what depends on the machine decided as the names that are wanted want it.
     text: String,
     parsed: Parsed<ModModule>,
     pieces: Vec<Piece>,
@@ -92,22 +94,43 @@ impl Member {
         let source = sources.add(SourceFile::new(path, text));
         // Neither too long nor too deep.
         module::parse(source, text)?;
-        let text = module::with_stack(text, || decorators::left_out(text));
-        let (parsed, pieces, imports) = module::with_stack(&text, || {
-            let parsed = ruff_python_parser::parse_unchecked_source(&text, PySourceType::Python);
+        let whole = module::with_stack(text, || decorators::left_out(text));
+        let mut member = Self {
+            text: String::new(),
+            parsed: ruff_python_parser::parse_unchecked_source("", PySourceType::Python),
+            pieces: Vec::new(),
+            imports: Vec::new(),
+            wanted: BTreeSet::new(),
+            kept: Vec::new(),
+            whole,
+        };
+        member.decide();
+        Ok(member)
+    }
+
+    /// Decides what depends on the machine, and finds what is kept then.
+    fn decide(&mut self) {
+        let Self { whole, wanted, .. } = self;
+        let edits = module::with_stack(whole, || {
+            let parsed = ruff_python_parser::parse_unchecked_source(whole, PySourceType::Python);
+            let body = &parsed.syntax().body;
+            let is_wanted = |name: &str| wanted.iter().any(|one| one.rsplit('.').next() == Some(name));
+            branches::decided(body, &imports_of(body), &is_wanted)
+        });
+        // Every edit leaves as many lines as there were.
+        self.text = edited(whole, edits);
+        let text = &self.text;
+        (self.parsed, self.pieces, self.imports) = module::with_stack(text, || {
+            let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
             let pieces = pieces(&parsed.syntax().body);
             let imports = imports_of(&parsed.syntax().body);
             (parsed, pieces, imports)
         });
-        let kept = vec![false; pieces.len()];
-        Ok(Self {
-            text,
-            parsed,
-            pieces,
-            imports,
-            wanted: BTreeSet::new(),
-            kept,
-        })
+        self.kept = if self.wanted.is_empty() {
+            vec![false; self.pieces.len()]
+        } else {
+            needed(&self.pieces, text, self.wanted.iter().map(String::as_str))
+        };
     }
 
     fn body(&self) -> &[Stmt] {
@@ -194,16 +217,28 @@ impl Package<'_> {
         }
     }
 
-    /// The file of a module by its dotted name.
-    fn file_of(&mut self, dotted: &str) -> Option<String> {
+    /// The file of a module by its dotted name, as the module at `from` imports it.
+    fn file_of(&mut self, from: &str, dotted: &str) -> Option<String> {
         let first = dotted.split('.').next().unwrap_or_default();
         if first.is_empty() || FOREIGN.contains(&first) {
             return None;
         }
         let path = dotted.replace('.', "/");
-        [format!("{path}.py"), format!("{path}/__init__.py")]
+        let found = [format!("{path}.py"), format!("{path}/__init__.py")]
             .into_iter()
-            .find(|path| self.open(path))
+            .find(|path| self.open(path));
+        if found.is_some() {
+            return found;
+        }
+        // A package inside of another one, which puts it where imports find it.
+        let inner = from.rfind(&format!("/{first}/"))?;
+        let folder = from.get(..inner)?;
+        [
+            format!("{folder}/{path}.py"),
+            format!("{folder}/{path}/__init__.py"),
+        ]
+        .into_iter()
+        .find(|path| self.open(path))
     }
 
     /// Takes these names of a module, and all that they lead to.
@@ -218,8 +253,7 @@ impl Package<'_> {
             if module.wanted.len() == before && module.kept.contains(&true) {
                 continue;
             }
-            let lines = &module.text;
-            module.kept = needed(&module.pieces, lines, module.wanted.iter().map(String::as_str));
+            module.decide();
             let mut more: Vec<(String, Alias)> = Vec::new();
             let taken = module.taken();
             for import in module.imports.iter().filter(|one| module.is_kept(&one.range)) {
@@ -252,7 +286,7 @@ impl Package<'_> {
             _ => return Target::Outside,
         };
         match absolute {
-            Named::Module(dotted) => match self.file_of(&dotted) {
+            Named::Module(dotted) => match self.file_of(path, &dotted) {
                 Some(file) => Target::Module(file),
                 None => Target::Outside,
             },
@@ -260,7 +294,7 @@ impl Package<'_> {
                 module, name: asked, ..
             } => {
                 let asked = if asked == "*" { name.to_owned() } else { asked };
-                let file = self.file_of(&module);
+                let file = self.file_of(path, &module);
                 if let Some(file) = &file {
                     if let Some(named) = self.modules.get(file).and_then(|one| one.of_triton(&asked)) {
                         return Target::Triton(named);
@@ -269,7 +303,7 @@ impl Package<'_> {
                         return self.through(file, &asked);
                     }
                 }
-                match self.file_of(&format!("{module}.{asked}")) {
+                match self.file_of(path, &format!("{module}.{asked}")) {
                     Some(file) => Target::Module(file),
                     None => Target::Outside,
                 }
@@ -289,7 +323,9 @@ impl Package<'_> {
             else {
                 break;
             };
-            let Some(next) = self.file_of(&module) else { break };
+            let Some(next) = self.file_of(&at.0, &module) else {
+                break;
+            };
             if let Some(named) = self.modules.get(&next).and_then(|one| one.of_triton(&name)) {
                 return Target::Triton(named);
             }
@@ -315,7 +351,7 @@ impl Package<'_> {
             .collect();
         stars.into_iter().any(|star| match star {
             Named::From { module, .. } => self
-                .file_of(&module)
+                .file_of(path, &module)
                 .is_some_and(|file| self.gives(&file, name, seen)),
             Named::Module(_) => false,
         })
@@ -414,11 +450,6 @@ impl Package<'_> {
             edits.push((import.range, said.join("; ")));
         }
         let module = self.modules.get(path)?;
-        edits.extend(module::with_stack(&module.text, || {
-            branches::decided(module.body(), &module.imports, &|name| {
-                module.wanted.contains(name)
-            })
-        }));
         edits.retain(|(range, _)| module.is_kept(range));
         // Every edit leaves as many lines as there were.
         let lines = lines_of(&module.pieces, &module.text);
@@ -428,7 +459,7 @@ impl Package<'_> {
     /// Whether a star is of a module that is not in the package.
     fn is_outside(&mut self, path: &str, alias: &Alias) -> bool {
         match alias.named.absolute(path) {
-            Some(Named::From { module, .. }) => self.file_of(&module).is_none(),
+            Some(Named::From { module, .. }) => self.file_of(path, &module).is_none(),
             _ => true,
         }
     }

@@ -50,7 +50,7 @@
 //! [`expr`] has the expressions, [`variant`] the variants, [`relayout`] how the memory of another layout is compared with the
 //! case's. [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
-//! [`skeleton`] makes a first case file for a kernel that has none, and [`surveys`] many that try it ([`usage`] says what its text
+//! [`skeleton`] makes a first case file for a kernel that has none, and [`drafts`] many that try it ([`usage`] says what its text
 //! tells).
 //!
 //! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
@@ -124,7 +124,7 @@ pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
-pub use survey::{Attempt, NotTried, Reading, Survey, kernels, surveys};
+pub use survey::{Attempt, Draft, NotTried, Reading, Survey, drafts, kernels};
 pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

@@ -522,8 +522,10 @@ fn guess(parameter: &Parameter, uses: &Uses, strided: bool) -> String {
     if uses.flags.contains(name) || ["is", "has", "use", "even", "causal"].into_iter().any(word) {
         return "true".to_owned();
     }
+    // The largest number of a dtype is none.
+    let is_dtype = word("dtype") && !["max", "min", "bits", "bytes", "size"].into_iter().any(word);
     if parameter.constexpr {
-        return if uses.dtypes.contains(name) || word("dtype") {
+        return if uses.dtypes.contains(name) || is_dtype {
             "tl.float32".to_owned()
         } else if uses.ranges.contains(name) || lower.contains("block") || lower.contains("tile") {
             if strided { SIDE } else { BLOCK }.to_string()
@@ -557,7 +559,7 @@ pub(crate) fn guess_of(parameter: &Parameter, usage: &crate::usage::Usage) -> St
 }
 
 /// A string as a case file has it: Python's quotes, no placeholders, YAML's quotes.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut python = String::new();
     for c in text.chars() {
         match c {

@@ -1,6 +1,6 @@
 //! What a kernel does with its parameters, as far as its text says: which are tensors, how many dimensions they have, which
 //! parameter is the stride of which, what bounds each index, what the axes of the grid count. Left out: what to launch it with
-//! ([`crate::surveys`]).
+//! ([`crate::Draft`]).
 //!
 //! The text is read as sums of products ([`polynomial`]): an address is the sum of a tensor and of an index times a stride for each
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
@@ -41,8 +41,12 @@ pub struct Usage {
     pub dtypes: BTreeSet<String>,
     /// Parameters that are compared with a string, and the string.
     pub texts: Vec<(String, String)>,
+    /// Parameters that are compared with a number, and the number.
+    pub numbers: Vec<(String, i64)>,
     /// Parameters that ranges of lanes end at.
     pub blocks: BTreeSet<String>,
+    /// Parameters that such an end is a multiple of.
+    pub factors: BTreeSet<String>,
     /// Parameters that the text names nowhere.
     pub unused: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
@@ -324,12 +328,36 @@ fn is_certain(
             })
     };
     accesses.iter().all(known)
-        && dimensions
-            .iter()
-            .all(|(_, dimension)| dimension.bound != Bound::Unknown)
+        && !accesses.iter().any(|access| counts_twice(access))
+        && dimensions.iter().all(|(_, dimension)| match &dimension.bound {
+            Bound::Unknown => false,
+            // Where one element of each block is accessed, the last block may be no whole one.
+            Bound::Programs(_) | Bound::Quotient(_) => !is_of_blocks(&dimension.stride, reader),
+            // What is meant to be one more than the size, by another comparison.
+            Bound::Size(name) => !reader.at_most.contains(name) || !reader.below.contains(name),
+            Bound::Lanes(_) | Bound::Blocks(..) => true,
+        })
 }
 
-/// A number of elements that no index is bounded by is a stride, whatever its name.
+/// Whether a stride is the size of a block.
+fn is_of_blocks(stride: &Stride, reader: &Reader<'_>) -> bool {
+    matches!(stride, Stride::Sizes(names, _) if names.iter().any(|name| reader.usage.blocks.contains(name)))
+}
+
+/// Whether an index counts in two dimensions: `row * (n + 1) + column` has rows of `n + 1` elements, not of `n`.
+fn counts_twice(access: &Access) -> bool {
+    let mut seen = BTreeSet::new();
+    let indices = access.dimensions.iter().map(|(_, _, index)| index);
+    indices
+        .flat_map(|index| index.atoms().collect::<BTreeSet<_>>())
+        .any(|atom| {
+            let counts = matches!(atom, Atom::Program(_) | Atom::Lane(_) | Atom::Turn(_));
+            counts && !seen.insert(atom)
+        })
+}
+
+/// A number of elements that no index is bounded by is a stride, whatever its name; and one that bounds an index is a size. Rows that
+/// are so many elements apart may be longer than the text tells.
 fn strides_that_bound_nothing(usage: &mut Usage) {
     let bounds = |name: &String| {
         let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
@@ -345,14 +373,25 @@ fn strides_that_bound_nothing(usage: &mut Usage) {
             _ => None,
         })
         .flatten()
-        .filter(|name| !bounds(name))
+        .filter(|name| !bounds(name) && !usage.blocks.contains(*name) && !usage.factors.contains(*name))
         .cloned()
+        .collect();
+    let named = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+    let bounding: BTreeSet<String> = named
+        .filter_map(|dimension| match &dimension.bound {
+            Bound::Size(name) => Some(name.clone()),
+            _ => None,
+        })
         .collect();
     for tensor in &mut usage.tensors {
         for dimension in &mut tensor.dimensions {
             match &dimension.stride {
                 Stride::Sizes(names, 1) if names.len() == 1 && free.contains(&names[0]) => {
                     dimension.stride = Stride::Param(names[0].clone());
+                    tensor.certain = false;
+                }
+                Stride::Param(name) if bounding.contains(name) => {
+                    dimension.stride = Stride::Sizes(vec![name.clone()], 1);
                 }
                 Stride::Sizes(names, _) => tensor.certain &= !names.iter().any(|name| free.contains(name)),
                 _ => {}
@@ -529,8 +568,16 @@ fn dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
         if product.iter().any(|atom| matches!(atom, Atom::Lane(_))) || !product.iter().any(is_index) {
             continue;
         }
+        // Rows of their own, if others are as far apart.
+        let is_apart = rest.terms().any(|(other, times)| {
+            let params = |product: &Product| -> Product {
+                product.iter().filter(|atom| !is_index(atom)).cloned().collect()
+            };
+            other != product && times == factor && params(other).len() > 1 && params(other) == params(product)
+        });
         let home = found.iter().position(|(stride, times, index)| {
-            *times != 0
+            !is_apart
+                && *times != 0
                 && factor % *times == 0
                 && divided(product, stride).is_some_and(|rest| steps_by(&rest, factor / *times, index))
         });

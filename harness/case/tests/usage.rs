@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use cerith_case::excerpt::excerpt;
 use cerith_case::usage::{Bound, Stride};
-use cerith_case::{Corpus, Input, Reading, Survey, kernels, surveys, usage_of};
+use cerith_case::{Corpus, Draft, Input, Reading, Survey, drafts, kernels, usage_of};
 use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("skeletons/kernels.py");
@@ -75,14 +75,22 @@ fn strides_and_bounds_are_read_off_the_text() {
 }
 
 /// Surveys of all kernels of a text.
-fn all_surveys(text: &str) -> Vec<Survey> {
+fn all_drafts(text: &str) -> Vec<Draft> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("kernels.py", text));
     let names = kernels(source, text).expect("a good file");
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let read = |path: &str| (path == "kernels.py").then(|| text.to_owned());
     let parts = excerpt("kernels.py", "kernels", &names, &read).expect("a good file");
-    surveys(source, &parts, text, &[], Reading::ALL[0]).expect("a good file")
+    drafts(source, &parts, text, &[]).expect("a good file")
+}
+
+fn all_surveys(text: &str) -> Vec<Survey> {
+    let drafts = all_drafts(text);
+    drafts
+        .iter()
+        .map(|draft| draft.survey(&Reading::ALL[0]))
+        .collect()
 }
 
 #[test]
@@ -122,4 +130,103 @@ fn what_is_large_is_left_alone() {
     assert_eq!(usage_of(&text, "f").expect("a kernel").tensors.len(), 1);
     let all = all_surveys(&text);
     assert_eq!(all[0].not_tried, None);
+}
+
+/// What an access outside of a tensor says about the kernel depends on whether the text tells the tensor's size.
+#[test]
+fn sizes_that_the_text_does_not_tell_are_not_certain() {
+    let check = |parameters: &str, body: &str, certain: &[&str]| {
+        let text = format!(
+            "@triton.jit\ndef f(x, out, n, {parameters}):\n    at = tl.program_id(0) * B + tl.arange(0, B)\n{body}"
+        );
+        let all = all_surveys(&text);
+        let found: Vec<&str> = all[0].certain.iter().map(String::as_str).collect();
+        assert_eq!(found, certain, "{body}");
+    };
+    let load = "    v = tl.load(x + at, mask=at < n)\n";
+    check(
+        "B: tl.constexpr",
+        &format!("{load}    tl.store(out + at, v, mask=at < n)\n"),
+        &["out", "x"],
+    );
+    // One more than the size, on purpose.
+    check(
+        "B: tl.constexpr",
+        &format!("{load}    tl.store(out + at, v, mask=at <= n)\n"),
+        &[],
+    );
+    // Rows of one more than the size.
+    let both = "    row = tl.program_id(1)\n    tl.store(out + row * (n + 1) + at, 1, mask=at <= n)\n";
+    check("B: tl.constexpr", both, &[]);
+    // One element of each block.
+    let first = format!("{load}    tl.store(out + tl.program_id(0) * B, tl.sum(v))\n");
+    check("B: tl.constexpr", &first, &["x"]);
+    // Rows that are longer than what is stored to them.
+    let rounded = format!("{load}    tl.store(out + tl.program_id(1) * rounded + at, v)\n");
+    check("rounded, B: tl.constexpr", &rounded, &["x"]);
+}
+
+#[test]
+fn arguments_are_what_the_text_wants() {
+    let check = |text: &str, wanted: &[&str]| {
+        let all = all_surveys(text);
+        let tried = &all.last().expect("a kernel").tried;
+        let plain = &tried.first().expect("a launch").text;
+        for one in wanted {
+            assert!(plain.contains(one), "{one}: {plain}");
+        }
+    };
+    // Each factor of a range is a power of two.
+    check(
+        "@triton.jit\ndef f(x, BLOCK: tl.constexpr, PARTS: tl.constexpr):\n    tl.store(x + tl.arange(0, BLOCK * PARTS), 1)\n",
+        &["BLOCK: 32", "PARTS: 4"],
+    );
+    // A stride that bounds an index is a size.
+    check(
+        "@triton.jit\ndef f(x, X_STRIDE, B: tl.constexpr):\n    at = tl.arange(0, B)\n    \
+         tl.store(x + tl.program_id(0) * X_STRIDE + at, 1, mask=at < X_STRIDE)\n",
+        &["X_STRIDE: 29", "shape: [3, 29]"],
+    );
+    // A stride has a default, and the tensor another one.
+    check(
+        "@triton.jit\ndef f(x, n, stride_m, stride_n=1, B: tl.constexpr = 32):\n    at = tl.arange(0, B)\n    \
+         tl.store(x + tl.program_id(0) * stride_m + at * stride_n, 1, mask=at < n)\n",
+        &["stride_n: \"(x).stride(1)\""],
+    );
+    // What a branch may load, and another may count, is an index.
+    check(
+        "@triton.jit\ndef f(x, starts, n, VARLEN: tl.constexpr, B: tl.constexpr):\n    i = tl.program_id(0)\n    if VARLEN:\n        \
+         bos = tl.load(starts + i)\n    else:\n        bos = i * n\n    tl.store(x + bos + tl.arange(0, B), 1)\n",
+        &["starts: { dtype: i64, shape: [3], fill: zeros }"],
+    );
+    // The largest number of a dtype is none.
+    check(
+        "@triton.jit\ndef f(x, dtype: tl.constexpr, dtype_max: tl.constexpr):\n    tl.store(x, tl.load(x).to(dtype) * dtype_max)\n",
+        &["dtype: tl.float32", "dtype_max: 64"],
+    );
+    // A function beside the kernel, inside of the function that makes both.
+    check(
+        "def make():\n    @triton.jit\n    def put(p, n, B: tl.constexpr):\n        at = tl.arange(0, B)\n        tl.store(p + at, 1, mask=at < n)\n    \
+         @triton.jit\n    def f(x, n, B: tl.constexpr):\n        put(x, n, B)\n    return f\n",
+        &["n: 29", "shape: [29]"],
+    );
+}
+
+#[test]
+fn a_change_of_what_a_message_names_comes_first() {
+    let text = "@triton.jit\ndef f(x, n, STAGE: tl.constexpr, MODE: tl.constexpr, B: tl.constexpr):\n    at = tl.arange(0, B)\n    \
+                if MODE == 3:\n        v = 1\n    elif STAGE == 7:\n        v = 2\n    tl.store(x + at, v, mask=at < n)\n";
+    let drafts = all_drafts(text);
+    let first = |said: &str| {
+        let changes = drafts[0].changes(&Reading::ALL[0], said);
+        let survey = drafts[0].survey(&changes[0]);
+        (survey.changed, survey.guessed)
+    };
+    let (words, guessed) = first("`v` is not defined");
+    assert_eq!(words, ["`STAGE` is 7"]);
+    assert!(guessed.contains(&"STAGE".to_owned()), "{guessed:?}");
+    assert_eq!(first("about MODE").0, ["`MODE` is 3"]);
+    assert_eq!(first("storage `x`").0, ["`x` has more room"]);
+    let survey = drafts[0].survey(&drafts[0].changes(&Reading::ALL[0], "storage `x`")[0]);
+    assert!(survey.certain.is_empty(), "{:?}", survey.certain);
 }

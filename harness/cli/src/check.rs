@@ -1,6 +1,7 @@
 //! `cerith check`: tries the kernels of files and packages, and says each thing that is found once.
 
 mod finding;
+mod fitting;
 mod line;
 mod subject;
 mod target;
@@ -17,7 +18,7 @@ use cerith_verdict::Panel;
 
 use self::finding::{Findings, Standing, Told};
 use self::line::Line;
-use self::subject::{Subject, id};
+use self::subject::Subject;
 use self::target::{Asked, asked};
 use crate::args::{CheckArgs, CheckFormat};
 use crate::corpus::Selected;
@@ -135,28 +136,60 @@ struct Checking<'a> {
 
 impl Checking<'_> {
     fn file(&mut self, asked: &Asked) -> Result<Exit, String> {
-        let Some(subject) = Subject::open(asked)? else {
+        let Some(mut subject) = Subject::open(asked)? else {
             return Ok(Exit::Nothing);
         };
-        if let Some(folder) = &self.args.keep {
-            // Several files may have the same name.
-            let folder = if asked.named {
-                folder.clone()
-            } else {
-                folder.join(
-                    asked
-                        .file
-                        .with_extension("")
-                        .to_string_lossy()
-                        .replace(['/', '\\'], "_"),
-                )
+        let selected = Selected::of(subject.whole(subject.surveys.iter()), subject.root());
+        let Some(panel) = self.panel(&selected) else {
+            self.keep(&subject, asked)?;
+            return Ok(Exit::Nothing);
+        };
+        let mut findings = self.judged(&selected, &panel);
+        self.looked_at_again(&mut subject, &mut findings, &panel);
+        self.keep(&subject, asked)?;
+        Ok(self.told(&subject, &findings))
+    }
+
+    /// Keeps the launches, if that is wished.
+    fn keep(&self, subject: &Subject, asked: &Asked) -> Result<(), String> {
+        let Some(folder) = &self.args.keep else {
+            return Ok(());
+        };
+        // Several files may have the same name.
+        let folder = if asked.named {
+            folder.clone()
+        } else {
+            let file = asked.file.with_extension("");
+            folder.join(file.to_string_lossy().replace(['/', '\\'], "_"))
+        };
+        subject
+            .keep(&folder)
+            .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))
+    }
+
+    /// Makes other launches of the kernels of which nothing was judged.
+    fn looked_at_again(&mut self, subject: &mut Subject, findings: &mut Findings, panel: &Panel) {
+        for at in 0..subject.surveys.len() {
+            let Some(survey) = subject.surveys.get(at) else {
+                continue;
             };
-            subject
-                .keep(&folder)
-                .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))?;
+            let standing = Told::new(findings, &subject.shown, survey).standing();
+            if standing != Standing::NotJudged || self.stop.load(Ordering::Relaxed) {
+                continue;
+            }
+            let Some(other) = subject.another(survey) else {
+                continue;
+            };
+            let selected = Selected::of(subject.whole(std::iter::once(&other)), subject.root());
+            let found = self.judged(&selected, panel);
+            if Told::new(&found, &subject.shown, &other).standing() == Standing::NotJudged {
+                continue;
+            }
+            findings.replace(survey, found);
+            if let Some(survey) = subject.surveys.get_mut(at) {
+                *survey = other;
+            }
         }
-        let selected = Selected::of(subject.whole(), subject.root());
-        Ok(self.tried(&subject, &selected))
     }
 
     /// The engines; none if one that was asked for cannot be had.
@@ -195,20 +228,10 @@ impl Checking<'_> {
         Some(panel)
     }
 
-    fn tried(&mut self, subject: &Subject, selected: &Selected) -> Exit {
-        let Some(panel) = self.panel(selected) else {
-            return Exit::Nothing;
-        };
-        let findings = self.judged(selected, &panel);
+    fn told(&mut self, subject: &Subject, findings: &Findings) -> Exit {
         let (mut found, mut judged) = (false, false);
         for survey in &subject.surveys {
-            let variants: Vec<(String, &str)> = survey
-                .tried
-                .iter()
-                .enumerate()
-                .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
-                .collect();
-            let told = Told::new(&findings, &subject.shown, survey, &variants);
+            let told = Told::new(findings, &subject.shown, survey);
             match self.args.format {
                 CheckFormat::Human => self.terminal.print(&told.text(self.terminal.palette)),
                 CheckFormat::Jsonl => self.terminal.print(&Line::of(&told).text()),

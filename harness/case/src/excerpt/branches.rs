@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
-use ruff_python_ast::{self as ast, Expr, Stmt, UnaryOp};
+use ruff_python_ast::{self as ast, BoolOp, Expr, Stmt, UnaryOp};
 
-use super::decorators::is_kernel;
+use super::decorators::{is_kernel, makes_kernels};
 use super::imports::{Import, Named, inside, range_of};
 
 /// How far names are followed to what is assigned to them.
@@ -58,7 +58,38 @@ pub(super) fn decided(
         edits: Vec::new(),
     };
     decider.body(body);
+    let mut builds = Builds(Vec::new());
+    builds.visit_body(body);
+    let is_decided = |range: &Range<usize>| {
+        let mut tests = decider.edits.iter();
+        tests.any(|(test, _)| test.start <= range.start && range.end <= test.end)
+    };
+    builds.0.retain(|range| !is_decided(range));
+    let nothing = builds.0.into_iter().map(|range| (range, "None".to_owned()));
+    decider.edits.extend(nothing);
     decider.edits
+}
+
+/// Where the version of another machine's tools is asked of torch: `torch.version.hip`, which is `None` where the GPU is NVIDIA's.
+struct Builds(Vec<Range<usize>>);
+
+impl<'a> Visitor<'a> for Builds {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Attribute(attribute)
+                if matches!(attribute.attr.as_str(), "hip" | "xpu")
+                    && is_torchs_version(&attribute.value) =>
+            {
+                self.0.push(range_of(expr));
+            }
+            _ => walk_expr(self, expr),
+        }
+    }
+}
+
+fn is_torchs_version(expr: &Expr) -> bool {
+    matches!(expr, Expr::Attribute(version) if version.attr.as_str() == "version"
+        && matches!(&*version.value, Expr::Name(torch) if torch.id == "torch"))
 }
 
 struct Decider<'a> {
@@ -71,13 +102,16 @@ struct Decider<'a> {
 impl<'a> Decider<'a> {
     fn body(&mut self, body: &'a [Stmt]) {
         for stmt in body {
-            if let Stmt::If(branch) = stmt {
-                self.branch(branch);
-            } else {
-                let mut bodies = Vec::new();
-                inside(stmt, &mut |body| bodies.push(body));
-                for body in bodies {
-                    self.body(body);
+            match stmt {
+                Stmt::If(branch) => self.branch(branch),
+                // It is called, to get at its kernels.
+                Stmt::FunctionDef(def) if makes_kernels(&def.body) => self.body(&def.body),
+                _ => {
+                    let mut bodies = Vec::new();
+                    inside(stmt, &mut |body| bodies.push(body));
+                    for body in bodies {
+                        self.body(body);
+                    }
                 }
             }
         }
@@ -205,6 +239,8 @@ impl<'a> Visitor<'a> for Depends<'_, '_> {
 fn is_likely(test: &Expr) -> bool {
     match test {
         Expr::UnaryOp(unary) if unary.op == UnaryOp::Not => !is_likely(&unary.operand),
+        Expr::BoolOp(both) if both.op == BoolOp::And => both.values.iter().all(is_likely),
+        Expr::BoolOp(either) => either.values.iter().any(is_likely),
         _ => {
             let mut walk = Elsewhere(false);
             walk.visit_expr(test);

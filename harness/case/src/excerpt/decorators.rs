@@ -97,7 +97,7 @@ fn collect(body: &[Stmt], of_module: bool, ranges: &mut Vec<Range<usize>>) {
 }
 
 /// Whether a function defines kernels.
-fn makes_kernels(body: &[Stmt]) -> bool {
+pub(super) fn makes_kernels(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| {
         if let Stmt::FunctionDef(def) = stmt {
             is_kernel(def)

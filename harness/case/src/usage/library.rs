@@ -35,9 +35,17 @@ enum Entry<'a> {
     Module(String),
 }
 
+/// What a module defines.
+struct Defined<'a> {
+    body: &'a [Stmt],
+    entries: HashMap<&'a str, Entry<'a>>,
+    /// Functions inside of functions, by the name of the outermost one and their own.
+    inner: HashMap<(&'a str, &'a str), &'a ast::StmtFunctionDef>,
+}
+
 /// What the modules define.
 pub(crate) struct Library<'a> {
-    modules: HashMap<&'a str, (&'a [Stmt], HashMap<&'a str, Entry<'a>>)>,
+    modules: HashMap<&'a str, Defined<'a>>,
 }
 
 impl<'a> Library<'a> {
@@ -47,7 +55,14 @@ impl<'a> Library<'a> {
             let body = &parsed.syntax().body[..];
             let mut entries = HashMap::new();
             collect(body, &mut entries);
-            (name.as_str(), (body, entries))
+            let mut inner = HashMap::new();
+            for (name, entry) in &entries {
+                if let Entry::Function(def) = entry {
+                    collect_inner(name, &def.body, &mut inner);
+                }
+            }
+            let defined = Defined { body, entries, inner };
+            (name.as_str(), defined)
         });
         Self {
             modules: modules.collect(),
@@ -56,19 +71,31 @@ impl<'a> Library<'a> {
 
     /// The statements of a module.
     pub fn body(&self, module: &str) -> &'a [Stmt] {
-        self.modules.get(module).map_or(&[], |(body, _)| body)
+        self.modules.get(module).map_or(&[], |defined| defined.body)
     }
 
     fn entry(&self, module: &str, name: &str, depth: usize) -> Option<(&'a str, &Entry<'a>)> {
-        let (key, (_, entries)) = self.modules.get_key_value(module)?;
-        match entries.get(name)? {
+        let (key, defined) = self.modules.get_key_value(module)?;
+        match defined.entries.get(name)? {
             Entry::From(other, name) if depth < DEPTH_MOST => self.entry(other, name, depth + 1),
             entry => Some((key, entry)),
         }
     }
 
     /// The function with `@triton.jit` that a name means, or an attribute of a module that is one; and the module that it is in.
-    pub fn function(&self, module: &str, callee: &Expr) -> Option<(&'a str, &'a ast::StmtFunctionDef)> {
+    /// `outer` is the function that the name stands in, if it stands in one.
+    pub fn function(
+        &self,
+        module: &str,
+        outer: Option<&str>,
+        callee: &Expr,
+    ) -> Option<(&'a str, &'a ast::StmtFunctionDef)> {
+        if let (Some(outer), Expr::Name(name)) = (outer, callee)
+            && let Some((home, defined)) = self.modules.get_key_value(module)
+            && let Some(def) = defined.inner.get(&(outer, name.id.as_str()))
+        {
+            return is_kernel(def).then_some((home, def));
+        }
         let (home, entry) = match callee {
             Expr::Name(name) => self.entry(module, &name.id, 0)?,
             Expr::Attribute(attribute) => {
@@ -131,6 +158,21 @@ impl<'a> Library<'a> {
                 self.value(module, value, depth + 1)
             }
             _ => None,
+        }
+    }
+}
+
+fn collect_inner<'a>(
+    outer: &'a str,
+    body: &'a [Stmt],
+    inner: &mut HashMap<(&'a str, &'a str), &'a ast::StmtFunctionDef>,
+) {
+    for stmt in body {
+        if let Stmt::FunctionDef(def) = stmt {
+            inner.insert((outer, &def.name), def);
+            collect_inner(outer, &def.body, inner);
+        } else {
+            crate::excerpt::inside(stmt, &mut |body| collect_inner(outer, body, inner));
         }
     }
 }

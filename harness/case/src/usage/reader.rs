@@ -1,49 +1,30 @@
-//! Reads a kernel's statements in order, keeping what each variable is as a sum of products. Left out: what is made of it
-//! ([`super`]).
+//! Reads a kernel's statements in order, keeping what each variable is as a sum of products. Calls are read in [`call`]. Left out:
+//! what is made of it ([`super`]).
+
+mod call;
+mod unknown;
 
 use std::collections::{BTreeSet, HashMap};
 
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, Stmt, UnaryOp};
 
+use self::call::Block;
+use self::unknown::{computed, other};
 use super::library::Library;
-use super::polynomial::{Atom, Extent, Polynomial};
-use super::{Access, Usage, dimensions};
-
-/// Arguments by name that are strings, and one that is always right.
-const WORDS: [(&str, &str); 4] = [
-    ("cache_modifier", ""),
-    ("eviction_policy", ""),
-    ("input_precision", "ieee"),
-    ("padding_option", ""),
-];
+use super::polynomial::{Atom, Polynomial};
+use super::{Access, Usage};
 
 /// How deep functions call each other, and how many calls are followed in all.
 const CALLS_DEEP: usize = 12;
 const CALLS_MOST: usize = 512;
-
-/// Methods and functions that give their first argument in another shape, or with a promise about it.
-const TRANSPARENT: [&str; 14] = [
-    "broadcast_to",
-    "cast",
-    "expand_dims",
-    "item",
-    "max_constancy",
-    "max_contiguous",
-    "multiple_of",
-    "ravel",
-    "reshape",
-    "to",
-    "trans",
-    "tensor",
-    "unsqueeze",
-    "view",
-];
 
 /// What the statements so far have said.
 pub(super) struct Reader<'a> {
     library: &'a Library<'a>,
     /// The module of the function that is read.
     module: &'a str,
+    /// The function that the kernel is defined in.
+    outer: Option<&'a str>,
     /// How many functions are around the statement, the kernel left out.
     depth: usize,
     calls: usize,
@@ -59,6 +40,10 @@ pub(super) struct Reader<'a> {
     pub accesses: Vec<Access>,
     /// Left side less right side of comparisons by `<` and `<=`, and the other way round of the others.
     pub compared: Vec<Polynomial>,
+    /// Parameters that something is compared with by `<=`.
+    pub at_most: BTreeSet<String>,
+    /// Parameters that something is compared with by `<`.
+    pub below: BTreeSet<String>,
     /// For each loop, the parameter that it counts to.
     pub loops: Vec<Option<String>>,
     /// One more than the last axis of `tl.program_id`.
@@ -83,6 +68,7 @@ impl<'a> Reader<'a> {
         Self {
             library,
             module,
+            outer: None,
             depth: 0,
             calls: 0,
             returned: None,
@@ -93,6 +79,8 @@ impl<'a> Reader<'a> {
             advanced: Vec::new(),
             accesses: Vec::new(),
             compared: Vec::new(),
+            at_most: BTreeSet::new(),
+            below: BTreeSet::new(),
             loops: Vec::new(),
             axes: 0,
             persistent: BTreeSet::new(),
@@ -102,7 +90,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn read(&mut self, name: &str) {
+    pub(super) fn read(&mut self, name: &'a str) {
+        self.outer = name.split_once('.').map(|(outer, _)| outer);
         if let Some(body) = crate::module::body_of(self.library.body(self.module), name) {
             self.body(body);
         }
@@ -159,7 +148,9 @@ impl<'a> Reader<'a> {
                 if !is_complete {
                     ends.insert(0, before);
                 }
-                self.variables = joined(ends);
+                let (after, indexing) = joined(ends);
+                self.variables = after;
+                self.indexing.extend(indexing);
             }
             Stmt::Expr(expr) => {
                 self.value(&expr.value);
@@ -190,12 +181,13 @@ impl<'a> Reader<'a> {
                 }
             }
             (Expr::Tuple(targets), Expr::Call(call)) => {
-                let values = if let Some((module, def)) = self.library.function(self.module, &call.func) {
-                    self.inlined(module, def, call)
-                } else {
-                    self.value(value);
-                    Vec::new()
-                };
+                let values =
+                    if let Some((module, def)) = self.library.function(self.module, self.outer, &call.func) {
+                        self.inlined(module, def, call)
+                    } else {
+                        self.value(value);
+                        Vec::new()
+                    };
                 for (nth, target) in targets.elts.iter().enumerate() {
                     if let Expr::Name(name) = target {
                         let unknown = || other(format!("{} {}", name.id, self.calls), &values);
@@ -452,6 +444,13 @@ impl<'a> Reader<'a> {
             }
             return other(format!("{}?", name.id), &[]);
         }
+        if let (Expr::Name(name), [CmpOp::Eq | CmpOp::NotEq], [Expr::NumberLiteral(number)]) =
+            (&*compare.left, &*compare.ops, &*compare.comparators)
+            && let (Some(parameter), Number::Int(number)) = (self.parameter(&name.id), &number.value)
+            && let Some(number) = number.as_i64()
+        {
+            self.usage.numbers.push((parameter, number));
+        }
         if let (Expr::Name(name), [Expr::NoneLiteral(_)]) = (&*compare.left, &*compare.comparators) {
             self.usage.optional.extend(self.parameter(&name.id));
             return other(format!("{} is None", name.id), &[]);
@@ -465,308 +464,48 @@ impl<'a> Reader<'a> {
                 CmpOp::Gt | CmpOp::GtE => right.minus(&left),
                 _ => None,
             };
+            if let Some(difference) = &difference {
+                let names = sizes(difference);
+                match op {
+                    CmpOp::LtE | CmpOp::GtE => self.at_most.extend(names),
+                    _ => self.below.extend(names),
+                }
+            }
             self.compared.extend(difference);
             all.push(right.clone());
             left = right;
         }
         other(format!("{all:?}"), &all)
     }
-
-    fn call(&mut self, call: &ast::ExprCall) -> Polynomial {
-        let argument = |name, at| call.arguments.find_argument_value(name, at);
-        if let Some(Expr::Name(name)) = argument("dtype", usize::MAX) {
-            self.usage.dtypes.extend(self.parameter(&name.id));
-        }
-        for (keyword, text) in WORDS {
-            if let Some(Expr::Name(name)) = argument(keyword, usize::MAX)
-                && let Some(parameter) = self.parameter(&name.id)
-            {
-                self.usage.texts.push((parameter, text.to_owned()));
-            }
-        }
-        if let Some((module, def)) = self.library.function(self.module, &call.func) {
-            let values = self.inlined(module, def, call);
-            return match values.as_slice() {
-                [value] => value.clone(),
-                values => other(format!("{} {}", def.name, self.calls), values),
-            };
-        }
-        let (name, object) = match &*call.func {
-            Expr::Name(name) => (name.id.as_str(), None),
-            Expr::Attribute(attribute) => (attribute.attr.as_str(), Some(&*attribute.value)),
-            _ => ("", None),
-        };
-        let of_language = object.is_none_or(|object| matches!(object, Expr::Name(_)));
-        match name {
-            "program_id" => {
-                let axis = number(argument("axis", 0)).clamp(0, 2) as u8;
-                self.axes = self.axes.max(usize::from(axis) + 1);
-                Polynomial::atom(Atom::Program(axis))
-            }
-            "num_programs" => {
-                let axis = number(argument("axis", 0)).clamp(0, 2);
-                other(format!("num_programs {axis}"), &[])
-            }
-            "arange" => self.lanes(argument("start", 0), argument("end", 1)),
-            "make_block_ptr" | "make_tensor_descriptor" => self.block(call),
-            "advance" if of_language => {
-                let value = argument("base", 0).map(|value| self.value(value));
-                self.rest(call, 1);
-                value.unwrap_or_default()
-            }
-            "load" | "store" | "gather" | "scatter" if !of_language || self.is_block(object) => {
-                let block = object.and_then(|object| self.block_of(object));
-                for value in &call.arguments.args {
-                    self.value(value);
-                }
-                match (block, object.map(|object| self.value(object))) {
-                    (Some(at), _) => self.block_access(at, name != "load" && name != "gather"),
-                    (None, Some(object)) => {
-                        self.usage
-                            .descriptors
-                            .extend(object.as_param().map(str::to_owned));
-                    }
-                    _ => {}
-                }
-                other(format!("{name} {}", self.accesses.len()), &[])
-            }
-            "load" if of_language => {
-                let loaded = self.access(argument("pointer", 0), false);
-                self.rest(call, 1);
-                Polynomial::atom(Atom::Other {
-                    text: short(format!("load {loaded:?} {:?}", self.accesses.len())),
-                    programs: BTreeSet::new(),
-                    below: None,
-                    part: None,
-                    loaded,
-                })
-            }
-            "store" if of_language => {
-                self.access(argument("pointer", 0), true);
-                self.rest(call, 1);
-                Polynomial::default()
-            }
-            _ if name.starts_with("atomic_") && of_language => {
-                self.access(argument("pointer", 0), true);
-                self.access(argument("pointer", 0), false);
-                self.rest(call, 1);
-                other(name.to_owned(), &[])
-            }
-            _ if TRANSPARENT.contains(&name) => {
-                if name == "to"
-                    && let Some(Expr::Name(dtype)) = argument("dtype", 0)
-                {
-                    self.usage.dtypes.extend(self.parameter(&dtype.id));
-                }
-                let is_module = matches!(object, Some(Expr::Name(module)) if matches!(module.id.as_str(), "tl" | "language" | "triton"));
-                match (object, call.arguments.args.first()) {
-                    (Some(object), _) if !is_module => self.value(object),
-                    (_, Some(first)) => self.value(first),
-                    _ => other(name.to_owned(), &[]),
-                }
-            }
-            _ => {
-                self.usage.has_dots |= name == "dot" || name == "dot_scaled";
-                let mut values: Vec<Polynomial> = call
-                    .arguments
-                    .args
-                    .iter()
-                    .map(|value| self.value(value))
-                    .collect();
-                values.extend(
-                    call.arguments
-                        .keywords
-                        .iter()
-                        .map(|keyword| self.value(&keyword.value)),
-                );
-                other(format!("{name} {values:?}"), &values)
-            }
-        }
-    }
-
-    /// A block pointer or a descriptor that is made: its dimensions are what it says they are.
-    fn block(&mut self, call: &ast::ExprCall) -> Polynomial {
-        let argument = |name, at| call.arguments.find_argument_value(name, at);
-        let is_pointer = argument("offsets", usize::MAX).is_some()
-            || argument("order", usize::MAX).is_some()
-            || call.arguments.args.len() > 4;
-        let base = argument("base", 0)
-            .map(|base| self.value(base))
-            .unwrap_or_default();
-        let shape = self.list(argument("shape", 1));
-        let strides = self.list(argument("strides", 2));
-        let (offsets, extents) = if is_pointer {
-            (
-                self.list(argument("offsets", 3)),
-                self.list(argument("block_shape", 4)),
-            )
-        } else {
-            (Vec::new(), self.list(argument("block_shape", 3)))
-        };
-        let mut address = Some(base.clone());
-        for (at, (extent, stride)) in extents.iter().zip(&strides).enumerate() {
-            let lane = Polynomial::atom(Atom::Lane(self.extent(extent)));
-            let index = match offsets.get(at) {
-                Some(offset) => lane.plus(offset).unwrap_or(lane),
-                None => lane,
-            };
-            if let Some(size) = shape.get(at) {
-                self.compared.extend(index.minus(size));
-            }
-            address = address
-                .zip(index.times(stride))
-                .and_then(|(address, step)| address.plus(&step));
-        }
-        self.blocks.push(Block {
-            address: address.unwrap_or(base),
-        });
-        other(format!("block {}", self.blocks.len() - 1), &[])
-    }
-
-    fn list(&mut self, expr: Option<&Expr>) -> Vec<Polynomial> {
-        match expr {
-            Some(Expr::Tuple(tuple)) => tuple.elts.iter().map(|value| self.value(value)).collect(),
-            Some(Expr::List(list)) => list.elts.iter().map(|value| self.value(value)).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn is_block(&mut self, object: Option<&Expr>) -> bool {
-        object.is_some_and(|object| {
-            self.block_of(object).is_some()
-                || matches!(object, Expr::Name(name) if self.depth == 0 && self.parameters.iter().any(|one| *one == *name.id))
-        })
-    }
-
-    /// The number of the block pointer or descriptor that a name is.
-    fn block_of(&mut self, object: &Expr) -> Option<usize> {
-        let Expr::Name(name) = object else { return None };
-        block_number(&self.variable(&name.id))
-    }
-
-    fn block_access(&mut self, at: usize, stores: bool) {
-        if let Some(block) = self.blocks.get(at) {
-            let address = block.address.clone();
-            self.access_at(&address, stores);
-        }
-    }
-
-    /// Arguments but for the pointer.
-    fn rest(&mut self, call: &ast::ExprCall, from: usize) {
-        for value in call.arguments.args.iter().skip(from) {
-            self.value(value);
-        }
-        for keyword in &call.arguments.keywords {
-            if keyword.arg.as_ref().is_none_or(|name| name.as_str() != "pointer") {
-                self.value(&keyword.value);
-            }
-        }
-    }
-
-    fn lanes(&mut self, start: Option<&Expr>, end: Option<&Expr>) -> Polynomial {
-        let start = start.map(|start| self.value(start)).unwrap_or_default();
-        let end = end.map(|end| self.value(end)).unwrap_or_default();
-        let extent = self.extent(&end);
-        let lane = Polynomial::atom(Atom::Lane(extent));
-        lane.plus(&start).unwrap_or(lane)
-    }
-
-    fn extent(&mut self, end: &Polynomial) -> Extent {
-        match (end.as_number(), end.as_param()) {
-            (Some(number), _) => Extent::Number(number),
-            (None, Some(name)) => {
-                self.usage.blocks.insert(name.to_owned());
-                Extent::Param(name.to_owned())
-            }
-            (None, None) => Extent::Text(short(format!("{end:?}"))),
-        }
-    }
-
-    /// Notes an access through an address, and gives the tensor's name.
-    fn access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
-        let address = self.value(address?);
-        if let Some(at) = block_number(&address) {
-            self.block_access(at, stores);
-            return None;
-        }
-        self.access_at(&address, stores)
-    }
-
-    fn access_at(&mut self, address: &Polynomial, stores: bool) -> Option<String> {
-        let alone: Vec<String> = address
-            .terms()
-            .filter(|&(_, factor)| factor == 1)
-            .filter_map(|(product, _)| match product.as_slice() {
-                [Atom::Param(name)] if !self.constants.contains(name) => Some(name.clone()),
-                _ => None,
-            })
-            .collect();
-        let is_pointer = |name: &&String| {
-            let lower = name.to_lowercase();
-            lower.split('_').any(|word| word == "ptr" || word == "pointer") || lower.ends_with("ptr")
-        };
-        let known = |name: &&String| self.accesses.iter().any(|access| access.tensor == **name);
-        let tensor = alone
-            .iter()
-            .find(is_pointer)
-            .or_else(|| alone.iter().find(known))
-            .or_else(|| self.parameters.iter().find(|name| alone.contains(name)))
-            .cloned();
-        let Some(tensor) = tensor else {
-            self.usage.lost += 1;
-            return None;
-        };
-        for atom in address.atoms() {
-            if let Atom::Other {
-                loaded: Some(loaded), ..
-            } = atom
-            {
-                self.indexing.insert(loaded.clone());
-            }
-        }
-        let rest = address.minus(&Polynomial::atom(Atom::Param(tensor.clone())))?;
-        self.accesses.push(Access {
-            tensor: tensor.clone(),
-            moved: rest.number_term() > 0
-                || rest.terms().any(|(product, _)| {
-                    !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_)))
-                }),
-            dimensions: dimensions(&rest),
-            stores,
-        });
-        Some(tensor)
-    }
 }
 
-/// What variables are after a branch: as after its last part that gives one a value which is not read from memory.
-fn joined(ends: Vec<HashMap<String, Polynomial>>) -> HashMap<String, Polynomial> {
-    let is_loaded = |value: &Polynomial| {
-        let mut atoms = value.atoms();
-        atoms.any(|atom| matches!(atom, Atom::Other { loaded: Some(_), .. }))
+/// What variables are after a branch: as after its last part that gives one a value which is not read from memory. Where that is
+/// counted in programs, the values that are read are indices too; the tensors that they are read from come second.
+fn joined(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Polynomial>, BTreeSet<String>) {
+    let loaded_from = |value: &Polynomial| {
+        value.atoms().find_map(|atom| match atom {
+            Atom::Other { loaded, .. } => loaded.clone(),
+            _ => None,
+        })
     };
     let mut all: HashMap<String, Polynomial> = HashMap::new();
-    for end in ends {
-        for (name, value) in end {
-            if !is_loaded(&value) || all.get(&name).is_none_or(is_loaded) {
-                all.insert(name, value);
-            }
+    let mut indexing = BTreeSet::new();
+    for (name, value) in ends.into_iter().flatten() {
+        let Some(known) = all.get(&name) else {
+            all.insert(name, value);
+            continue;
+        };
+        let (before, after) = (loaded_from(known), loaded_from(&value));
+        match (&before, &after) {
+            (Some(tensor), None) if !value.programs().is_empty() => indexing.extend([tensor.clone()]),
+            (None, Some(tensor)) if !known.programs().is_empty() => indexing.extend([tensor.clone()]),
+            _ => {}
+        }
+        if after.is_none() || before.is_some() {
+            all.insert(name, value);
         }
     }
-    all
-}
-
-/// A block pointer or a descriptor that the kernel makes.
-#[derive(Debug)]
-struct Block {
-    /// The addresses of its first block.
-    address: Polynomial,
-}
-
-fn block_number(value: &Polynomial) -> Option<usize> {
-    match value.as_atom()? {
-        Atom::Other { text, .. } => text.strip_prefix("block ")?.parse().ok(),
-        _ => None,
-    }
+    (all, indexing)
 }
 
 /// Whether a subscript only adds dimensions: `[:, None]`.
@@ -777,16 +516,6 @@ fn is_reshaping(slice: &Expr) -> bool {
         Expr::Attribute(attribute) => attribute.attr.as_str() == "newaxis",
         Expr::Tuple(tuple) => tuple.elts.iter().all(is_reshaping),
         _ => false,
-    }
-}
-
-fn number(expr: Option<&Expr>) -> i64 {
-    match expr {
-        Some(Expr::NumberLiteral(number)) => match &number.value {
-            Number::Int(int) => int.as_i64().unwrap_or(0),
-            _ => 0,
-        },
-        _ => 0,
     }
 }
 
@@ -820,68 +549,4 @@ pub(super) fn sizes(compared: &Polynomial) -> Vec<String> {
             _ => None,
         })
         .collect()
-}
-
-/// A value that is not a sum of products: known again by its text.
-fn other(text: String, of: &[Polynomial]) -> Polynomial {
-    let programs = of.iter().flat_map(Polynomial::programs).collect();
-    let loaded = of.iter().flat_map(Polynomial::atoms).find_map(|atom| match atom {
-        Atom::Other { loaded, .. } => loaded.clone(),
-        _ => None,
-    });
-    Polynomial::atom(Atom::Other {
-        text: short(text),
-        programs,
-        below: None,
-        part: None,
-        loaded,
-    })
-}
-
-/// The axis whose program id a value is, or is a part of.
-fn program_of(value: &Polynomial) -> Option<u8> {
-    match value.as_atom()? {
-        Atom::Program(axis) => Some(*axis),
-        Atom::Other { part, .. } => *part,
-        Atom::Param(_) | Atom::Lane(_) | Atom::Turn(_) => None,
-    }
-}
-
-fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
-    let sum = match op {
-        Operator::Add => a.plus(b),
-        Operator::Sub => a.minus(b),
-        Operator::Mult => a.times(b),
-        Operator::Mod => {
-            let mut programs = a.programs();
-            programs.extend(b.programs());
-            return Polynomial::atom(Atom::Other {
-                text: short(format!("{a:?} % {b:?}")),
-                programs,
-                below: Some(Box::new(b.clone())),
-                part: program_of(a),
-                loaded: None,
-            });
-        }
-        Operator::FloorDiv if program_of(a).is_some() && b.as_number() != Some(1) => {
-            return Polynomial::atom(Atom::Other {
-                text: short(format!("{a:?} // {b:?}")),
-                programs: a.programs(),
-                below: None,
-                part: program_of(a),
-                loaded: None,
-            });
-        }
-        _ => None,
-    };
-    sum.unwrap_or_else(|| other(format!("{a:?} {op:?} {b:?}"), &[a.clone(), b.clone()]))
-}
-
-/// A text, or its hash where it is long: the text of a value is made of those of others, and would double with every line.
-fn short(text: String) -> String {
-    const MOST: usize = 64;
-    if text.len() <= MOST {
-        return text;
-    }
-    blake3::hash(text.as_bytes()).to_hex().to_string()
 }

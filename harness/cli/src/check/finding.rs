@@ -10,6 +10,8 @@ use cerith_case::{NotTried, Survey};
 use cerith_report::event::{Difference, EngineOutcome, Event, Internal, OutcomeKind, Verdict};
 use cerith_report::{Palette, Tone};
 
+use super::subject::id;
+
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
@@ -115,6 +117,21 @@ impl Findings {
         }
     }
 
+    /// Takes what other launches of a kernel show in place of what is known of it.
+    pub fn replace(&mut self, survey: &Survey, other: Self) {
+        let ids: Vec<String> = (0..survey.tried.len()).map(|nth| id(survey, nth)).collect();
+        for finding in &mut self.0 {
+            finding.cases.retain(|case| !ids.contains(case));
+        }
+        self.0.retain(|finding| !finding.cases.is_empty());
+        for finding in other.0 {
+            match self.0.iter_mut().find(|known| known.key == finding.key) {
+                Some(known) => known.cases.extend(finding.cases),
+                None => self.0.push(finding),
+            }
+        }
+    }
+
     fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
         match self.0.iter_mut().find(|finding| finding.key == key) {
             Some(finding) => finding.cases.push(case.to_owned()),
@@ -140,6 +157,8 @@ pub struct Told<'a> {
     pub shown: Vec<Shown<'a>>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
+    /// What is passed otherwise than the text suggests, in words.
+    pub changed: &'a [String],
     /// How many launches showed nothing.
     passed: usize,
 }
@@ -155,13 +174,14 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Sorts out what launches of a kernel show. `variants` are their ids, with what is special about each.
-    pub fn new(
-        findings: &'a Findings,
-        file: &'a str,
-        survey: &'a Survey,
-        variants: &[(String, &'a str)],
-    ) -> Self {
+    /// Sorts out what launches of a kernel show.
+    pub fn new(findings: &'a Findings, file: &'a str, survey: &'a Survey) -> Self {
+        let variants: Vec<(String, &'a str)> = survey
+            .tried
+            .iter()
+            .enumerate()
+            .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
+            .collect();
         let of_kernel = findings.0.iter().map(|finding| {
             let launches: Vec<&str> = variants
                 .iter()
@@ -188,6 +208,7 @@ impl<'a> Told<'a> {
             shown: shown.collect(),
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
+            changed: &survey.changed,
             passed,
         }
     }
@@ -225,6 +246,13 @@ impl<'a> Told<'a> {
             }
             let launched = listed(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
+        }
+        if !self.changed.is_empty() {
+            let _ = writeln!(
+                text,
+                "  = note: {}: with other arguments no launch got through",
+                self.changed.join(", ")
+            );
         }
         let doubtful: Vec<&Shown<'_>> = self.shown.iter().filter(|one| !one.wrong).collect();
         let Some(first) = doubtful.first() else {
@@ -270,12 +298,16 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
         // A guessed number, or a flag that promises something, may not fit the sizes.
         Some(OutcomeKind::Trapped) => {
             survey.guessed.is_empty()
+                && survey.changed.is_empty()
                 && of_certain()
                 && !finding.key.what.ends_with("descriptor-demand")
+                // How many times one size goes into another: each is chosen alone.
+                && !finding.key.what.ends_with("division-by-zero")
                 && !all_of(|variant| variant.ends_with(" on") || variant.ends_with(" off"))
         }
         Some(OutcomeKind::Rejected) => {
-            finding.key.what.ends_with("type-mismatch")
+            survey.changed.is_empty()
+                && finding.key.what.ends_with("type-mismatch")
                 && all_of(|variant| variant.starts_with("tensors of "))
         }
         Some(_) => false,

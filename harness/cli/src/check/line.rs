@@ -16,6 +16,9 @@ pub struct Line<'a> {
     why: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Thing<'a>>,
+    /// What is passed otherwise than the text suggests: with other arguments no launch got through.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    changed: &'a [String],
     /// What kept launches from being judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_judged: Vec<Thing<'a>>,
@@ -62,6 +65,7 @@ impl<'a> Line<'a> {
             launches: told.launches,
             why,
             findings: things(true),
+            changed: told.changed,
             not_judged: things(false),
         }
     }

@@ -1,17 +1,15 @@
 //! A file whose kernels are checked: taken out of their package, with the launches to try.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::{Part, excerpt};
-use cerith_case::{Corpus, Input, Reading, Survey, kernels, surveys};
-use cerith_engine::{Engine, Outcome, Reference, guarded};
+use cerith_case::{Corpus, Draft, Input, Survey, drafts, kernels};
 use cerith_report::describe;
-use cerith_tile::rules::Rules;
-use cerith_tile::source::{SourceFile, SourceId, Sources};
+use cerith_tile::source::{SourceFile, Sources};
 
+use super::fitting;
 use super::target::{Asked, home_of, shown};
 use crate::corpus::is_python;
 use crate::mistyped::unread;
@@ -22,6 +20,7 @@ pub struct Subject {
     pub shown: String,
     root: PathBuf,
     parts: Vec<Part>,
+    drafts: Vec<Draft>,
     /// Its kernels, in the order of the file.
     pub surveys: Vec<Survey>,
 }
@@ -85,64 +84,54 @@ impl Subject {
                 .map(|problem| describe::problem(problem, &sources).rendered);
             shown.collect::<Vec<_>>().join("\n")
         })?;
+        let asked: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
         let mut subject = Self {
             shown: name,
             root,
+            // The text was read before.
+            drafts: drafts(source, &parts, &text, &asked).unwrap_or_default(),
             parts,
             surveys: Vec::new(),
         };
-        subject.surveys = subject.read(source, &text, &asked.kernels);
+        subject.surveys = fitting::likeliest(&subject, &subject.drafts);
         Ok(Some(subject))
     }
 
-    /// The launches of each kernel, with tensors and flags as its plain launch likes them.
-    fn read(&self, source: SourceId, text: &str, only: &[String]) -> Vec<Survey> {
-        let mut settled: Vec<Survey> = Vec::new();
-        let mut best: Vec<(Fit, Survey)> = Vec::new();
-        let mut waiting: BTreeSet<String> = only.iter().cloned().collect();
-        for (nth, reading) in Reading::ALL.into_iter().enumerate() {
-            if nth > 0 && waiting.is_empty() {
-                break;
-            }
-            let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
-            // The text was read before.
-            let found = surveys(source, &self.parts, text, &names, reading).unwrap_or_default();
-            let corpus = self.corpus(found.iter().map(|survey| (survey, 1)));
-            for survey in found {
-                if only.is_empty() && nth > 0 && !waiting.contains(&survey.kernel) {
-                    continue;
-                }
-                let fit = if survey.tried.is_empty() {
-                    Fit::Good
-                } else {
-                    fit_of(&corpus, &id(&survey, 0))
-                };
-                if fit == Fit::Good {
-                    waiting.remove(&survey.kernel);
-                    best.retain(|(_, other)| other.kernel != survey.kernel);
-                    settled.push(survey);
-                    continue;
-                }
-                waiting.insert(survey.kernel.clone());
-                match best.iter_mut().find(|(_, other)| other.kernel == survey.kernel) {
-                    Some(known) if fit > known.0 => *known = (fit, survey),
-                    Some(_) => {}
-                    None => best.push((fit, survey)),
-                }
-            }
-        }
-        settled.extend(best.into_iter().map(|(_, survey)| survey));
-        let order = |survey: &Survey| {
-            let text = self.parts.first().map_or("", |part| &part.text);
-            let name = survey.kernel.rsplit('.').next().unwrap_or_default();
-            text.find(&format!("def {name}("))
-        };
-        settled.sort_by_key(order);
-        settled
+    /// Other launches of a kernel, where those that it has say nothing about it; none if none were found.
+    pub fn another(&self, survey: &Survey) -> Option<Survey> {
+        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel)?;
+        fitting::another(self, draft)
     }
 
-    /// The excerpt, and the first launches of some kernels.
-    fn corpus<'s>(&self, surveys: impl Iterator<Item = (&'s Survey, usize)>) -> Corpus {
+    /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the
+    /// kernel calls.
+    pub fn last_line(&self, kernel: &str, rendered: &str) -> u32 {
+        let text = self.parts.first().map_or("", |part| part.text.as_str());
+        let name = kernel.rsplit('.').next().unwrap_or_default();
+        let starts = |line: &str| line.trim_start().starts_with(&format!("def {name}("));
+        let first = text.lines().position(starts).map_or(0, |at| at as u32 + 1);
+        let mut of_kernel = false;
+        let mut last = 0;
+        for line in rendered.lines() {
+            let trimmed = line.trim_start();
+            if let Some(place) = trimmed
+                .strip_prefix("--> ")
+                .or_else(|| trimmed.strip_prefix("::: "))
+            {
+                of_kernel = place.starts_with(&self.shown);
+            } else if let Some((number, _)) = trimmed.split_once(" |")
+                && let Ok(number) = number.parse::<u32>()
+                && of_kernel
+                && number >= first
+            {
+                last = last.max(number);
+            }
+        }
+        last
+    }
+
+    /// The excerpt, and case files by their ids.
+    pub fn corpus(&self, files: impl Iterator<Item = (String, String)>) -> Corpus {
         let modules = self.parts.iter().enumerate().map(|(nth, part)| Input {
             path: part.path.clone(),
             name: if nth == 0 {
@@ -152,20 +141,21 @@ impl Subject {
             },
             content: Ok(part.text.as_bytes().to_vec()),
         });
-        let cases = surveys.flat_map(|(survey, most)| {
-            let tried = survey.tried.iter().take(most).enumerate();
-            tried.map(|(nth, tried)| Input {
-                path: format!("{}.yaml", id(survey, nth)),
-                name: format!("{}.yaml", id(survey, nth)),
-                content: Ok(tried.text.as_bytes().to_vec()),
-            })
+        let cases = files.map(|(id, text)| Input {
+            path: format!("{id}.yaml"),
+            name: format!("{id}.yaml"),
+            content: Ok(text.into_bytes()),
         });
         Corpus::load(modules.chain(cases))
     }
 
-    /// The excerpt and every launch.
-    pub fn whole(&self) -> Corpus {
-        self.corpus(self.surveys.iter().map(|survey| (survey, usize::MAX)))
+    /// The excerpt and every launch of some kernels.
+    pub fn whole<'s>(&self, surveys: impl Iterator<Item = &'s Survey>) -> Corpus {
+        let files = surveys.flat_map(|survey| {
+            let tried = survey.tried.iter().enumerate();
+            tried.map(|(nth, tried)| (id(survey, nth), tried.text.clone()))
+        });
+        self.corpus(files)
     }
 
     /// Where the module is that imports start from.
@@ -191,31 +181,4 @@ impl Subject {
 /// The id of the case of a launch, which is its file's name too.
 pub fn id(survey: &Survey, nth: usize) -> String {
     format!("{}-{nth:02}", survey.kernel.replace('.', "_"))
-}
-
-/// How well a kernel takes what is guessed for it, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
-    /// It does not compile.
-    Rejected,
-    /// It compiles, and does what is not defined, or what the reference does not know.
-    Stopped,
-    /// It runs to its end.
-    Good,
-}
-
-fn fit_of(corpus: &Corpus, id: &str) -> Fit {
-    let entry = corpus.entries().find(|entry| entry.id == id);
-    let Some(Ok(Ok(case))) = entry.map(|entry| guarded(|| entry.resolve())) else {
-        return Fit::Rejected;
-    };
-    let ran = guarded(|| Reference::default().run(&case, Rules::default()));
-    match ran {
-        Ok(Ok(run)) => match run.outcome {
-            Outcome::Finished(_) => Fit::Good,
-            Outcome::Rejected(_) => Fit::Rejected,
-            _ => Fit::Stopped,
-        },
-        _ => Fit::Rejected,
-    }
 }

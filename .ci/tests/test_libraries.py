@@ -1,0 +1,114 @@
+"""What `.ci/libraries` makes of results."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from types import ModuleType
+from typing import Any
+
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "libraries"
+
+
+def script() -> ModuleType:
+    """The script, which has no ending that imports know."""
+    loader = importlib.machinery.SourceFileLoader("libraries", str(SCRIPT))
+    spec = importlib.util.spec_from_loader("libraries", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["libraries"] = module
+    loader.exec_module(module)
+    return module
+
+
+def kernel(name: str, result: str, **more: Any) -> dict[str, Any]:
+    """A line of results."""
+    return {"file": "lib-x-1.2/ops/rows.py", "kernel": name, "result": result, "launches": 3, **more}
+
+
+def thing(kind: str, text: str) -> dict[str, Any]:
+    """A thing that launches show."""
+    return {"engine": "reference", "kind": kind, "place": "rows.py:7", "text": text, "launches": [""]}
+
+
+LINES = [
+    kernel("good", "clean"),
+    kernel(
+        "bad", "found", findings=[thing("trapped out-of-bounds", "error[out-of-bounds]: load of 4 bytes")]
+    ),
+    kernel("worse", "found", findings=[thing("trapped race", "error[race]: store")]),
+    kernel("inner", "not-tried", why="it is a function that kernels call"),
+    kernel("gluon", "not-tried", why="it is written in Gluon, not in Triton"),
+    kernel(
+        "a",
+        "not-judged",
+        not_judged=[thing("rejected rejected", "error[rejected]: `x` is 3, of fp32\n  --> here")],
+    ),
+    kernel(
+        "b",
+        "not-judged",
+        not_judged=[thing("rejected rejected", "error[rejected]: `y` is 48, of int8\n  --> here")],
+    ),
+    kernel("c", "not-judged", not_judged=[thing("trapped race", "error[race]: store of bytes")]),
+]
+
+LOOKED = [
+    {
+        "library": "lib-x",
+        "version": "1.2",
+        "file": "ops/rows.py",
+        "kernel": "bad",
+        "is": "wrong",
+        "words": "the mask lets one more through.",
+    }
+]
+
+
+class Libraries(unittest.TestCase):
+    """The page, line by line."""
+
+    def page(self, lines: list[dict[str, Any]]) -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            results = pathlib.Path(folder) / "lib-x-1.2.jsonl"
+            results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            looked = pathlib.Path(folder) / "looked.json"
+            looked.write_text(json.dumps(LOOKED))
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                code = script().main(["--date", "2026-11-24", "--looked", str(looked), str(results)])
+        self.assertEqual(code, 0)
+        return out.getvalue().splitlines()
+
+    def test_kernels_are_counted_and_functions_are_not(self) -> None:
+        page = self.page(LINES)
+        self.assertIn("| lib-x | 1.2 | 7 | 3 | 2 | 3 | 1 |", page)
+        self.assertIn("| **all** |  | 7 | 3 | 2 | 3 | 1 |", page)
+        self.assertIn("installed, without a GPU: 7 kernels, of which 3 (42 %) were judged.", page)
+
+    def test_reasons_that_differ_in_names_are_one(self) -> None:
+        page = self.page(LINES)
+        self.assertIn("| 2 | … is n, of … |", page)
+        self.assertIn("| 1 | its guessed arguments do not fit: race |", page)
+        self.assertIn("| 1 | it is written in Gluon, not in Triton |", page)
+
+    def test_findings_say_what_they_are(self) -> None:
+        page = self.page(LINES)
+        self.assertIn(
+            "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask lets one more through.",
+            page,
+        )
+        self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not looked into", page)
+
+    def test_a_library_without_findings_says_so(self) -> None:
+        self.assertIn("Nothing.", self.page(LINES[:1]))
+
+
+if __name__ == "__main__":
+    unittest.main()

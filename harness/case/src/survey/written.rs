@@ -1,0 +1,286 @@
+//! The case file of a launch: storages, views and arguments. Left out: what is varied ([`super::plan`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::ELEMENTS_MOST;
+use super::place::{self, Layout, placed};
+use super::plan::{BLOCK, Plan, Planner};
+use crate::kernel::Parameter;
+use crate::skeleton::{guess_of, storage_name, wanted};
+use crate::usage::polynomial::Extent;
+use crate::usage::{Bound, Dimension, Stride, TensorUse};
+
+/// Elements of a dimension that nothing bounds: programs on an axis.
+const ROWS: i64 = 3;
+
+/// Elements of a tensor of which the text does not tell how many it has: enough for any index that small sizes lead to.
+const ROOM: i64 = 1 << 16;
+
+/// How many times a part of a block is in it, where a parameter says that.
+const FACTOR: i64 = 4;
+
+impl Planner<'_> {
+    /// Programs on an axis.
+    fn programs(&self, axis: usize, plan: &Plan) -> i64 {
+        let Some(found) = self.usage.axes.get(axis) else {
+            return 1;
+        };
+        if found.persistent {
+            return plan.persistent;
+        }
+        let mut programs: i64 = 1;
+        for (size, extent) in &found.blocks {
+            let lanes = self.lanes(extent).unwrap_or(1);
+            let size = self.size(size, plan);
+            programs = programs.saturating_mul(size.div_euclid(lanes) + i64::from(size % lanes != 0));
+        }
+        for size in &found.sizes {
+            programs = programs.saturating_mul(self.size(size, plan));
+        }
+        if found.quotient {
+            programs = programs.saturating_mul(ROWS);
+        } else if found.blocks.is_empty() && found.sizes.is_empty() && self.is_counted(axis) {
+            programs = ROWS;
+        }
+        programs
+    }
+
+    /// Whether a dimension has as many elements as the axis has programs.
+    fn is_counted(&self, axis: usize) -> bool {
+        let dimensions = self.usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+        dimensions.into_iter().any(|dimension| match &dimension.bound {
+            Bound::Programs(one) | Bound::Blocks(one, _) => usize::from(*one) == axis,
+            _ => false,
+        })
+    }
+
+    fn size(&self, name: &str, plan: &Plan) -> i64 {
+        plan.sizes
+            .get(name)
+            .copied()
+            .or_else(|| self.configured(name))
+            .or_else(|| self.default_of(name))
+            .or_else(|| {
+                self.usage
+                    .blocks
+                    .contains(name)
+                    .then(|| self.lanes(&Extent::Param(name.to_owned())))?
+            })
+            .unwrap_or(ROWS)
+    }
+
+    fn extent(&self, dimension: &Dimension, plan: &Plan) -> Option<i64> {
+        Some(match &dimension.bound {
+            Bound::Size(name) => self.size(name, plan),
+            Bound::Programs(axis) => self.programs(usize::from(*axis), plan),
+            Bound::Quotient(axis) => {
+                let sizes = self.usage.axes.get(usize::from(*axis)).map(|axis| &axis.sizes);
+                let of_sizes: i64 = sizes
+                    .into_iter()
+                    .flatten()
+                    .map(|size| self.size(size, plan))
+                    .fold(1, i64::saturating_mul);
+                self.programs(usize::from(*axis), plan) / of_sizes.max(1)
+            }
+            Bound::Lanes(extent) => self.lanes(extent)?,
+            Bound::Blocks(axis, extent) => self
+                .programs(usize::from(*axis), plan)
+                .saturating_mul(self.lanes(extent)?),
+            Bound::Unknown => ROWS * BLOCK,
+        })
+    }
+
+    /// Elements from one index of a dimension to the next; none where a parameter says.
+    fn step(&self, dimension: &Dimension, plan: &Plan) -> Option<i64> {
+        match &dimension.stride {
+            Stride::Number(number) => Some(*number),
+            Stride::Param(_) => None,
+            Stride::Sizes(names, factor) => Some(
+                names
+                    .iter()
+                    .map(|name| self.size(name, plan))
+                    .fold(*factor, i64::saturating_mul),
+            ),
+        }
+    }
+
+    /// The shape of a tensor. One that has no stride parameters and is not dense is flat.
+    fn shape(&self, tensor: &TensorUse, plan: &Plan) -> Option<Vec<i64>> {
+        let shape: Vec<i64> = tensor
+            .dimensions
+            .iter()
+            .map(|dimension| self.extent(dimension, plan))
+            .collect::<Option<_>>()?;
+        let shape = if shape.is_empty() { vec![1] } else { shape };
+        let doublings = self.reading.rooms.get(&tensor.name).copied().unwrap_or(0);
+        let steps: Option<Vec<i64>> = tensor.dimensions.iter().map(|one| self.step(one, plan)).collect();
+        let Some(steps) = steps else {
+            // Every second element of a row: the row has twice as many.
+            let shape: Vec<i64> = (shape.into_iter().zip(&tensor.dimensions))
+                .map(|(extent, dimension)| match dimension.stride {
+                    Stride::Number(number) => extent.saturating_mul(number.max(1)),
+                    _ => extent,
+                })
+                .collect();
+            if tensor.certain {
+                return Some(shape);
+            }
+            let least = match shape.len() {
+                0..=2 => 64,
+                3 => 24,
+                _ => 8,
+            } << doublings;
+            let extents = shape.into_iter().zip(&tensor.dimensions);
+            let roomy = extents.map(|(extent, dimension)| match dimension.bound {
+                Bound::Unknown => least,
+                _ => extent.max(least),
+            });
+            return Some(roomy.collect());
+        };
+        if !tensor.certain {
+            return Some(vec![ROOM << (2 * doublings).min(4)]);
+        }
+        let elements = shape
+            .iter()
+            .zip(&steps)
+            .map(|(extent, step)| extent.saturating_mul(*step));
+        let elements = elements.max().unwrap_or(1);
+        let dense = shape.iter().try_fold(1_i64, |all, one| all.checked_mul(*one))?;
+        Some(if dense == elements { shape } else { vec![elements] })
+    }
+
+    pub fn text(&self, plan: &Plan) -> Option<String> {
+        let mut storages = String::new();
+        let mut views: BTreeMap<&str, String> = BTreeMap::new();
+        for (nth, tensor) in self.usage.tensors.iter().enumerate() {
+            let shape = self.shape(tensor, plan)?;
+            if shape.iter().try_fold(1_i64, |all, one| all.checked_mul(*one))? > ELEMENTS_MOST {
+                return None;
+            }
+            let layout = plan.layouts.get(&tensor.name).copied().unwrap_or(Layout::Tight);
+            let (declared, view) = placed(&storage_name(&tensor.name), &shape, layout);
+            let chosen = self.reading.dtypes.get(&tensor.name).copied();
+            let (dtype, fill) = if let Some(dtype) = chosen {
+                (dtype, filled(dtype, tensor, nth))
+            } else if tensor.indexes {
+                ("i64", "zeros".to_owned())
+            } else if tensor.is_whole {
+                ("i32", "ones".to_owned())
+            } else if tensor.read && plan.dtype.starts_with('i') {
+                (plan.dtype, "ones".to_owned())
+            } else if tensor.read {
+                (
+                    plan.dtype,
+                    format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
+                )
+            } else {
+                (plan.dtype, "zeros".to_owned())
+            };
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                storages,
+                "  {}: {{ dtype: {dtype}, shape: {declared:?}, fill: {fill} }}",
+                storage_name(&tensor.name)
+            );
+            views.insert(&tensor.name, view);
+        }
+        if let Some((out, other)) = &plan.alias {
+            let view = views.get(other.as_str()).cloned()?;
+            views.insert(out, view);
+        }
+        let grid: Vec<i64> = (0..self.usage.axes.len().max(1))
+            .map(|axis| self.programs(axis, plan))
+            .collect();
+        if grid.iter().any(|programs| *programs > ELEMENTS_MOST) {
+            return None;
+        }
+        let mut args = String::new();
+        let strides: BTreeSet<&str> = self.usage.tensors.iter().flat_map(place::strides).collect();
+        let is_stride = |parameter: &&Parameter| strides.contains(parameter.name.as_str());
+        let by_default = self
+            .function
+            .parameters
+            .iter()
+            .filter(|one| one.default.is_some());
+        for parameter in wanted(self.function).chain(by_default.filter(is_stride)) {
+            let value = self.argument(parameter, plan, &views)?;
+            let _ = write!(args, "\n      {}: {value}", parameter.name);
+        }
+        let about = if plan.variant.is_empty() {
+            "a little more than a block of everything".to_owned()
+        } else {
+            plan.variant.replace(['"', '\\'], "'")
+        };
+        Some(format!(
+            "about: \"{}: {about}\"\nkernel: {}:{}\nstorages:\n{storages}launches:\n  - grid: {grid:?}\n    args:{args}\n",
+            self.function.name, self.path, self.function.name
+        ))
+    }
+
+    fn argument(&self, parameter: &Parameter, plan: &Plan, views: &BTreeMap<&str, String>) -> Option<String> {
+        let name = &parameter.name;
+        let is_size = plan.sizes.contains_key(name);
+        if let Some(value) = self.reading.values.get(name).filter(|_| !is_size) {
+            return Some(value.clone());
+        }
+        if let Some(view) = views.get(name.as_str()) {
+            return Some(format!("\"{view}\""));
+        }
+        if let Some(Some(value)) = self.config.get(name) {
+            return Some(value.clone());
+        }
+        for tensor in &self.usage.tensors {
+            for (at, dimension) in tensor.dimensions.iter().enumerate() {
+                if dimension.stride == Stride::Param(name.clone()) {
+                    let view = views.get(tensor.name.as_str())?;
+                    return Some(format!("\"({view}).stride({at})\""));
+                }
+            }
+        }
+        if let Some(value) = plan.sizes.get(name) {
+            return Some(value.to_string());
+        }
+        if self.usage.blocks.contains(name) {
+            return self
+                .lanes(&Extent::Param(name.clone()))
+                .map(|lanes| lanes.to_string());
+        }
+        if self.usage.factors.contains(name) {
+            let is_block = name.to_lowercase().contains("block");
+            let lanes = if is_block {
+                self.lanes(&Extent::Param(name.clone()))?
+            } else {
+                FACTOR
+            };
+            return Some(lanes.to_string());
+        }
+        if is_promise(name) {
+            return Some(plan.even.to_string());
+        }
+        if self.usage.flags.contains(name) {
+            let turned = plan.turned.as_ref() == Some(name);
+            return Some((plan.flags != turned).to_string());
+        }
+        Some(guess_of(parameter, self.usage))
+    }
+}
+
+/// What a tensor with a dtype of its own holds. Integers may be indices, and a flag that is 0 may end everything.
+fn filled(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
+    let is_float = dtype.starts_with('f') || dtype == "bf16";
+    match (tensor.indexes, is_float, tensor.read) {
+        (true, _, _) => "zeros".to_owned(),
+        (_, _, false) => "zeros".to_owned(),
+        (_, true, true) => format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
+        (_, false, true) => "ones".to_owned(),
+    }
+}
+
+/// Whether a flag promises that sizes are multiples of blocks, by its name.
+fn is_promise(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    ["even", "divis", "aligned"]
+        .into_iter()
+        .any(|word| lower.contains(word))
+}

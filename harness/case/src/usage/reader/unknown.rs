@@ -1,0 +1,70 @@
+//! Values that are no sums of products: each is one unknown, known again by its text. Left out: where they come from ([`super`]).
+
+use ruff_python_ast::Operator;
+
+use super::super::polynomial::{Atom, Polynomial};
+
+/// A value that is not a sum of products: known again by its text.
+pub(super) fn other(text: String, of: &[Polynomial]) -> Polynomial {
+    let programs = of.iter().flat_map(Polynomial::programs).collect();
+    let loaded = of.iter().flat_map(Polynomial::atoms).find_map(|atom| match atom {
+        Atom::Other { loaded, .. } => loaded.clone(),
+        _ => None,
+    });
+    Polynomial::atom(Atom::Other {
+        text: short(text),
+        programs,
+        below: None,
+        part: None,
+        loaded,
+    })
+}
+
+/// The axis whose program id a value is, or is a part of.
+fn program_of(value: &Polynomial) -> Option<u8> {
+    match value.as_atom()? {
+        Atom::Program(axis) => Some(*axis),
+        Atom::Other { part, .. } => *part,
+        Atom::Param(_) | Atom::Lane(_) | Atom::Turn(_) => None,
+    }
+}
+
+/// What an operator makes of two values.
+pub(super) fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
+    let sum = match op {
+        Operator::Add => a.plus(b),
+        Operator::Sub => a.minus(b),
+        Operator::Mult => a.times(b),
+        Operator::Mod => {
+            let mut programs = a.programs();
+            programs.extend(b.programs());
+            return Polynomial::atom(Atom::Other {
+                text: short(format!("{a:?} % {b:?}")),
+                programs,
+                below: Some(Box::new(b.clone())),
+                part: program_of(a),
+                loaded: None,
+            });
+        }
+        Operator::FloorDiv if program_of(a).is_some() && b.as_number() != Some(1) => {
+            return Polynomial::atom(Atom::Other {
+                text: short(format!("{a:?} // {b:?}")),
+                programs: a.programs(),
+                below: None,
+                part: program_of(a),
+                loaded: None,
+            });
+        }
+        _ => None,
+    };
+    sum.unwrap_or_else(|| other(format!("{a:?} {op:?} {b:?}"), &[a.clone(), b.clone()]))
+}
+
+/// A text, or its hash where it is long: the text of a value is made of those of others, and would double with every line.
+pub(super) fn short(text: String) -> String {
+    const MOST: usize = 64;
+    if text.len() <= MOST {
+        return text;
+    }
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
