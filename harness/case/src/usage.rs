@@ -246,7 +246,7 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             is_whole: reader.integers.contains(name),
         });
     }
-    strides_that_bound_nothing(&mut usage);
+    strides_that_bound_nothing(&mut usage, reader);
     for (_, _, index) in reader.accesses.iter().flat_map(|access| &access.dimensions) {
         let index = index.without_number();
         let lane = index
@@ -332,7 +332,14 @@ fn is_certain(
         && dimensions.iter().all(|(_, dimension)| match &dimension.bound {
             Bound::Unknown => false,
             // Where one element of each block is accessed, the last block may be no whole one.
-            Bound::Programs(_) | Bound::Quotient(_) => !is_of_blocks(&dimension.stride, reader),
+            Bound::Programs(_) => !is_of_blocks(&dimension.stride, reader),
+            // What is left of a program's number may be taken apart once more.
+            Bound::Quotient(axis) => {
+                let counted = axis_use(*axis, reader);
+                counted.blocks.is_empty()
+                    && counted.sizes.len() <= 1
+                    && !is_of_blocks(&dimension.stride, reader)
+            }
             // What is meant to be one more than the size, by another comparison.
             Bound::Size(name) => !reader.at_most.contains(name) || !reader.below.contains(name),
             Bound::Lanes(_) | Bound::Blocks(..) => true,
@@ -358,14 +365,14 @@ fn counts_twice(access: &Access) -> bool {
 
 /// A number of elements that no index is bounded by is a stride, whatever its name; and one that bounds an index is a size. Rows that
 /// are so many elements apart may be longer than the text tells.
-fn strides_that_bound_nothing(usage: &mut Usage) {
-    let bounds = |name: &String| {
-        let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
-        let mut named = dimensions.map(|dimension| &dimension.bound);
-        named.any(
-            |bound| matches!(bound, Bound::Size(size) | Bound::Lanes(Extent::Param(size)) if size == name),
-        )
-    };
+fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
+    let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
+    let bounds: BTreeSet<String> = dimensions
+        .filter_map(|dimension| match &dimension.bound {
+            Bound::Size(size) | Bound::Lanes(Extent::Param(size)) => Some(size.clone()),
+            _ => None,
+        })
+        .collect();
     let dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
     let free: BTreeSet<String> = dimensions
         .filter_map(|dimension| match &dimension.stride {
@@ -373,16 +380,12 @@ fn strides_that_bound_nothing(usage: &mut Usage) {
             _ => None,
         })
         .flatten()
-        .filter(|name| !bounds(name) && !usage.blocks.contains(*name) && !usage.factors.contains(*name))
+        .filter(|name| {
+            !bounds.contains(*name) && !usage.blocks.contains(*name) && !usage.factors.contains(*name)
+        })
         .cloned()
         .collect();
-    let named = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
-    let bounding: BTreeSet<String> = named
-        .filter_map(|dimension| match &dimension.bound {
-            Bound::Size(name) => Some(name.clone()),
-            _ => None,
-        })
-        .collect();
+    let is_compared = |name: &String| reader.below.contains(name) || reader.at_most.contains(name);
     for tensor in &mut usage.tensors {
         for dimension in &mut tensor.dimensions {
             match &dimension.stride {
@@ -390,7 +393,8 @@ fn strides_that_bound_nothing(usage: &mut Usage) {
                     dimension.stride = Stride::Param(names[0].clone());
                     tensor.certain = false;
                 }
-                Stride::Param(name) if bounding.contains(name) => {
+                Stride::Param(name) if is_compared(name) => {
+                    tensor.certain &= bounds.contains(name);
                     dimension.stride = Stride::Sizes(vec![name.clone()], 1);
                 }
                 Stride::Sizes(names, _) => tensor.certain &= !names.iter().any(|name| free.contains(name)),

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, guarded};
+use cerith_interp::Config;
 use cerith_report::describe;
 use cerith_report::event::Event;
 use cerith_verdict::Panel;
@@ -28,6 +29,9 @@ use crate::interrupt;
 use crate::judge;
 use crate::pipeline;
 use crate::terminal::Terminal;
+
+/// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
+const FUEL: u64 = 1 << 25;
 
 /// Checks, and answers with the exit code.
 pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
@@ -202,7 +206,12 @@ impl Checking<'_> {
         let setup = if total == 0 {
             Setup::nothing()
         } else {
-            let reference = Reference::default().with_threads(pipeline::threads(jobs, total));
+            let limited = Reference::new(Config {
+                fuel: FUEL,
+                program_fuel: FUEL,
+                ..Config::default()
+            });
+            let reference = limited.with_threads(pipeline::threads(jobs, total));
             let engines = &self.args.engines;
             set_up(
                 reference,

@@ -158,6 +158,42 @@ fn each_kernel_is_a_line_of_json_if_asked() {
     check(&folder, &["shapes.py:by_another", "--format", "jsonl"]).ends(1, &line, &[]);
 }
 
+/// `MODE` has one of two values: no launch gets through with the likeliest guess.
+const PARTICULAR: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+    def particular(x_ptr, flags_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):\n    \
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + at, mask=at < n, other=0.0)\n    \
+    keep = tl.load(flags_ptr + at, mask=at < n, other=0)\n    if MODE == 3:\n        y = x * 2\n    elif MODE == 5:\n        y = x\n    \
+    y = tl.where(keep.to(tl.int32, bitcast=True) > 0, y, x)\n    tl.store(out_ptr + at, y, mask=at < n)\n";
+
+#[test]
+fn what_a_kernel_wants_is_looked_for_and_said() {
+    let folder = place(&[("particular.py", PARTICULAR)]);
+    check(&folder, &["particular.py"]).ends(
+        0,
+        &[
+            "nothing found",
+            "= note: `MODE` is 3: with other arguments no launch got through",
+        ],
+        &[],
+    );
+    check(&folder, &["particular.py", "--format", "jsonl"]).ends(
+        0,
+        &[r#""result":"clean""#, r#""changed":["`MODE` is 3"]"#],
+        &[],
+    );
+}
+
+/// What rests on an argument that was looked for is no finding.
+#[test]
+fn a_trap_with_a_changed_argument_is_not_told_as_a_mistake() {
+    let text = PARTICULAR.replace(
+        "tl.store(out_ptr + at, y, mask=at < n)",
+        "tl.store(out_ptr + at, y, mask=at <= n)",
+    );
+    let folder = place(&[("particular.py", &text)]);
+    check(&folder, &["particular.py", "--format", "jsonl"]).ends(3, &[r#""result":"not-judged""#], &[]);
+}
+
 #[test]
 fn mended_kernels_are_left_alone() {
     let folder = place(&[("mended.py", &data("mended.py"))]);

@@ -303,16 +303,24 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
                 && !finding.key.what.ends_with("descriptor-demand")
                 // How many times one size goes into another: each is chosen alone.
                 && !finding.key.what.ends_with("division-by-zero")
-                && !all_of(|variant| variant.ends_with(" on") || variant.ends_with(" off"))
+                && !all_of(is_of_flags)
         }
         Some(OutcomeKind::Rejected) => {
+            // Flags may exclude each other, and which of them belongs to which dtype is not told.
+            let flags = survey.tried.iter().filter(|tried| is_of_flags(&tried.variant));
             survey.changed.is_empty()
+                && flags.count() < 2
                 && finding.key.what.ends_with("type-mismatch")
                 && all_of(|variant| variant.starts_with("tensors of "))
         }
         Some(_) => false,
         None => !finding.key.engine.is_empty(),
     }
+}
+
+/// Whether a launch is special by its flags.
+fn is_of_flags(variant: &str) -> bool {
+    variant.ends_with(" on") || variant.ends_with(" off")
 }
 
 /// The storages that a diagnostic names.

@@ -181,14 +181,24 @@ impl Footprint {
         if !self.watches(access) {
             return None;
         }
-        for (who, address) in elements(runs, access) {
-            let lane = who.lane as usize;
+        let is_silent = |lane: usize, address: u64| {
             let bits = values.lanes.map_or(values.all, |lanes| read(lanes, lane, size));
-            let silent = (values.marks)(lane) == 0 && text.holds(address, size, bits);
+            (values.marks)(lane) == 0 && text.holds(address, size, bits)
+        };
+        // Lanes of this store may leave the same value in the same place: they meet what was there before, not each other.
+        for (who, address) in elements(runs, access) {
+            if is_silent(who.lane as usize, address) {
+                continue;
+            }
             for at in cells.of(address, size) {
-                if !silent && let Some(crossed) = self.meets(cells, text, at, who, address, Access::Store) {
+                if let Some(crossed) = self.meets(cells, text, at, who, address, Access::Store) {
                     return Some(crossed);
                 }
+            }
+        }
+        for (who, address) in elements(runs, access) {
+            let silent = is_silent(who.lane as usize, address);
+            for at in cells.of(address, size) {
                 cells.write(at, who, silent, false);
             }
         }

@@ -80,6 +80,31 @@ fn a_store_of_what_is_there_and_another() {
     );
 }
 
+/// Rows past the last one begin anew: `arange(0, 64) % 32`. Another store makes the program one that is watched.
+#[test]
+fn lanes_of_a_store_that_leave_the_same() {
+    for same in [true, false] {
+        let function = kernel(|k, x, there, _| {
+            let i = k.arange(64);
+            let half = k.full(DType::I32, 32, &[64]);
+            let row = k.binary(BinaryOp::Rem, i, half);
+            let wrapped = k.offset(x, row);
+            let seven = k.full(DType::I32, 7, &[64]);
+            k.at("tl.store(x + i, v)").store(wrapped, seven, None);
+            barrier(k);
+            let value = if same { row } else { i };
+            k.at("tl.store(x + N - 1 - i, v)").store(wrapped, value, None);
+            barrier(k);
+            k.at("v = tl.load(x + i)").load(there, None, None);
+        });
+        if same {
+            finishes(&function);
+        } else {
+            stops(TrapKind::ConflictingLanes, &function);
+        }
+    }
+}
+
 #[test]
 fn two_stores_of_one_value() {
     finishes(&kernel(|k, _, there, back| {
