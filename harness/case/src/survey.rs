@@ -4,9 +4,11 @@
 //! One thing is varied at a time, from a launch in which every size is a little more than a block: what fails with one variant and
 //! not with the others says what it takes. A survey is no proof.
 
+mod amount;
 mod place;
 mod plan;
 mod reading;
+mod varied;
 mod written;
 
 use std::collections::BTreeSet;
@@ -187,6 +189,18 @@ impl Draft {
         configs.sort_by_key(volume);
         let config = configs.into_iter().next().unwrap_or_default();
         self.planner(&usage, reading, config).first()
+    }
+
+    /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
+    pub fn case_file(&self, reading: &Reading) -> Option<String> {
+        if self.not_tried().is_some() {
+            return None;
+        }
+        let usage = self.usage_by(reading);
+        let mut configs = self.found.configs.clone();
+        configs.sort_by_key(volume);
+        let config = configs.into_iter().next().unwrap_or_default();
+        self.planner(&usage, reading, config).varied()
     }
 
     fn planner<'a>(&'a self, usage: &'a Usage, reading: &'a Reading, config: Config) -> Planner<'a> {

@@ -1,6 +1,7 @@
 //! Skeletons of case files: what is guessed of a kernel, and that what is written is a case file.
 
-use cerith_case::{Corpus, Input, skeleton};
+use cerith_case::excerpt::Part;
+use cerith_case::{Corpus, Input, Reading, drafts, skeleton};
 use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("skeletons/kernels.py");
@@ -53,6 +54,57 @@ fn what_a_kernel_does_with_its_parameters_is_read_off_its_text() {
     insta::with_settings!({snapshot_path => "../../../snapshots/case", prepend_module_to_snapshot => false}, {
         insta::assert_snapshot!("skeletons", all);
     });
+}
+
+/// The case file with a matrix, of a kernel's text.
+fn varied(text: &str, kernel: &str) -> Option<String> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new("kernels.py", text));
+    let part = Part {
+        path: "kernels.py".to_owned(),
+        origin: "kernels.py".to_owned(),
+        text: text.to_owned(),
+    };
+    let drafts = drafts(source, &[part], text, &[kernel]).expect("a good file");
+    drafts.first()?.case_file(&Reading::ALL[0])
+}
+
+#[test]
+fn sizes_dtypes_and_padding_are_varied_in_a_matrix() {
+    let mut all = String::new();
+    for kernel in [
+        "add_kernel",
+        "softmax_kernel",
+        "matmul_kernel",
+        "dropout",
+        "moved_on",
+    ] {
+        let yaml = varied(KERNELS, kernel).expect(kernel);
+        resolved(KERNELS, &yaml);
+        all.push_str(&yaml);
+        all.push('\n');
+    }
+    insta::with_settings!({snapshot_path => "../../../snapshots/case", prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!("skeletons_varied", all);
+    });
+}
+
+#[test]
+fn what_has_no_launches_to_vary_has_no_matrix() {
+    // A descriptor is made by the host; the text does not tell of which tensor.
+    assert_eq!(varied(KERNELS, "tma"), None);
+    // A parameter has the name of a variable of the matrix.
+    let taken = KERNELS.replace("n_elements", "padding");
+    assert_ne!(taken, KERNELS);
+    assert_eq!(varied(&taken, "add_kernel"), None);
+    // What stands before `/` is passed by position alone.
+    let positional = "\
+@triton.jit
+def k(x, /, n):
+    at = tl.arange(0, 32)
+    tl.store(x + at, 0.0, mask=at < n)
+";
+    assert_eq!(varied(positional, "k"), None);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use cerith_case::{Corpus, Input, skeleton};
-use cerith_engine::{Engine, Outcome, Reference, guarded};
+use cerith_case::excerpt::Part;
+use cerith_case::{Corpus, Input, Reading, drafts, skeleton};
+use cerith_engine::{Engine, Failure, Outcome, Reference, guarded};
 use cerith_report::describe;
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
@@ -61,15 +62,7 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
             out.display()
         )
     })?;
-    let mut sources = Sources::default();
-    let source = sources.add(SourceFile::new(file.display().to_string(), text.as_str()));
-    let yaml = skeleton(source, &text, &path, kernel).map_err(|problems| {
-        problems
-            .iter()
-            .map(|problem| describe::problem(problem, &sources).rendered)
-            .collect::<Vec<_>>()
-            .join("\n")
-    })?;
+    let yaml = case_file(&file, &text, &path, kernel, &out)?;
     // Never over a file that is there.
     let created = File::options().write(true).create_new(true).open(&out);
     created
@@ -87,6 +80,38 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
             _ => format!("error: failed to write {}: {error}", out.display()),
         })?;
     Ok(out)
+}
+
+/// The text of the case file: with a matrix, as the first reading has it with which the kernel compiles, or else with guesses
+/// alone.
+fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> Result<String, String> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new(file.display().to_string(), text));
+    let rendered = |problems: Vec<_>| {
+        let shown = problems
+            .iter()
+            .map(|problem| describe::problem(problem, &sources).rendered);
+        shown.collect::<Vec<_>>().join("\n")
+    };
+    let plain = skeleton(source, text, path, kernel).map_err(rendered)?;
+    let part = Part {
+        path: path.to_owned(),
+        origin: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let drafts = drafts(source, &[part], text, &[kernel]).map_err(rendered)?;
+    let Some(draft) = drafts.first() else {
+        return Ok(plain);
+    };
+    let runs = |yaml: &String| {
+        let tried = guarded(|| Tried::of(yaml, out, file));
+        tried.is_ok_and(|tried| tried.is_ok_and(|tried| tried.compiled > 0))
+    };
+    let varied = Reading::ALL
+        .iter()
+        .filter_map(|reading| draft.case_file(reading))
+        .find(runs);
+    Ok(varied.unwrap_or(plain))
 }
 
 fn read(file: &Path) -> Result<String, String> {
@@ -150,54 +175,120 @@ fn tried(yaml: &Path, args: &ImportArgs) -> String {
         folder_of(yaml).display(),
         yaml.file_stem().unwrap_or_default().to_string_lossy()
     );
-    let said = match guarded(|| outcome(yaml, args)) {
-        Ok(Some(said)) => said,
-        Ok(None) => "the reference was not asked".to_owned(),
+    let asked = || {
+        let (kernel, _) = named(args)?;
+        let text = fs::read_to_string(yaml).map_err(|error| error.to_string())?;
+        Tried::of(&text, yaml, &kernel)
+    };
+    let said = match guarded(asked) {
+        Ok(Ok(tried)) => tried.told(),
+        Ok(Err(problems)) => problems,
         Err(panic) => format!("internal error: {panic}"),
     };
     format!("{said}\n{next}")
 }
 
-fn outcome(yaml: &Path, args: &ImportArgs) -> Option<String> {
-    let root = folder_of(yaml);
-    let (kernel, _) = named(args).ok()?;
-    let mut paths = vec![yaml.to_owned()];
-    // What the kernel's file imports lies beside it.
-    paths.extend(modules_in(&folder_of(&kernel)));
-    let inputs = paths.iter().filter_map(|path| {
-        Some(Input {
-            path: below(&root, path)?,
-            name: path.display().to_string(),
-            content: fs::read(path).map_err(|error| cerith_case::Missing::Unreadable(error.to_string())),
-        })
-    });
-    let corpus = Corpus::load(inputs);
-    let rendered = |problems: &[cerith_tile::diagnostic::Diagnostic]| {
-        problems
-            .iter()
-            .map(|problem| describe::problem(problem, corpus.sources()).rendered)
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
-    if !corpus.problems().is_empty() {
-        return Some(rendered(corpus.problems()));
-    }
-    let case = match corpus.entries().next()?.resolve() {
-        Ok(case) => case,
-        Err(problems) => return Some(rendered(&problems)),
-    };
-    let ran = Reference::default().run(&case, Rules::default());
-    Some(match ran.map(|run| run.outcome) {
-        Ok(Outcome::Finished(_)) => "the reference runs it to its end".to_owned(),
-        Ok(outcome) => {
-            let why = outcome.complaint().map_or_else(String::new, |complaint| {
-                let at = complaint.position.as_ref().map_or_else(String::new, |position| {
-                    format!("\n  --> {}:{}", position.file, position.line)
-                });
-                format!(": {}{at}", complaint.message)
-            });
-            format!("the reference says {}{why}", outcome.kind())
+/// What the reference makes of the cases of a case file.
+#[derive(Default)]
+struct Tried {
+    cases: usize,
+    /// Cases whose kernel compiles.
+    compiled: usize,
+    /// Cases that it runs to their end.
+    finished: usize,
+    /// How others end, each once: the first case that ends so, the words, how many.
+    others: Vec<(String, String, usize)>,
+}
+
+impl Tried {
+    /// Runs the cases of a text that is to be a case file at `out`. Fails with what is wrong with it.
+    fn of(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, String> {
+        let root = folder_of(out);
+        // What the kernel's file imports lies beside it.
+        let modules = modules_in(&folder_of(kernel)).filter_map(|path| {
+            Some(Input {
+                path: below(&root, &path)?,
+                name: path.display().to_string(),
+                content: fs::read(&path).map_err(|error| cerith_case::Missing::Unreadable(error.to_string())),
+            })
+        });
+        let file = Input {
+            path: out.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: out.display().to_string(),
+            content: Ok(yaml.as_bytes().to_vec()),
+        };
+        let corpus = Corpus::load(modules.chain([file]));
+        let rendered = |problems: &[cerith_tile::diagnostic::Diagnostic]| {
+            problems
+                .iter()
+                .map(|problem| describe::problem(problem, corpus.sources()).rendered)
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        if !corpus.problems().is_empty() {
+            return Err(rendered(corpus.problems()));
         }
-        Err(failure) => format!("the reference failed to {failure}"),
-    })
+        let mut tried = Self::default();
+        let reference = Reference::default();
+        for entry in corpus.entries() {
+            let case = entry.resolve().map_err(|problems| rendered(&problems))?;
+            tried.add(
+                &entry.id,
+                reference.run(&case, Rules::default()).map(|run| run.outcome),
+            );
+        }
+        Ok(tried)
+    }
+
+    fn add(&mut self, id: &str, ran: Result<Outcome, Failure>) {
+        self.cases += 1;
+        let is_compiled = |outcome: &Outcome| matches!(outcome, Outcome::Finished(_) | Outcome::Trapped(..));
+        self.compiled += usize::from(ran.as_ref().is_ok_and(is_compiled));
+        let words = match ran {
+            Ok(Outcome::Finished(_)) => {
+                self.finished += 1;
+                return;
+            }
+            Ok(outcome) => {
+                let why = outcome.complaint().map_or_else(String::new, |complaint| {
+                    let at = complaint.position.as_ref().map_or_else(String::new, |position| {
+                        format!("\n  --> {}:{}", position.file, position.line)
+                    });
+                    format!(": {}{at}", complaint.message)
+                });
+                format!("the reference says {}{why}", outcome.kind())
+            }
+            Err(failure) => format!("the reference failed to {failure}"),
+        };
+        match self.others.iter_mut().find(|(_, known, _)| *known == words) {
+            Some((_, _, count)) => *count += 1,
+            None => self.others.push((id.to_owned(), words, 1)),
+        }
+    }
+
+    fn told(&self) -> String {
+        let mut said = match (self.cases, self.finished) {
+            (0, _) => "there is no case in it".to_owned(),
+            (1, 1) => "the reference runs it to its end".to_owned(),
+            (1, _) => String::new(),
+            (cases, finished) => format!("the reference runs {finished} of its {cases} cases to their end"),
+        };
+        for (id, words, count) in &self.others {
+            let more = if *count > 1 {
+                format!(" ({count} cases)")
+            } else {
+                String::new()
+            };
+            let line = if self.cases > 1 {
+                format!("{id}: {words}{more}")
+            } else {
+                words.clone()
+            };
+            if !said.is_empty() {
+                said.push('\n');
+            }
+            said += &line;
+        }
+        said
+    }
 }

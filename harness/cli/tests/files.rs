@@ -71,7 +71,7 @@ fn a_case_file_stands_for_the_kernel_that_it_launches() {
         1,
         &found,
     );
-    let made = ["made.yaml"];
+    let made = ["made.yaml", "just past the end of storage `x`", "k.py:9"];
     check(&folder, &["import", "one.yaml", "-o", "made.yaml"], 0, &made);
     let text = fs::read_to_string(folder.path().join("made.yaml")).expect("it is written");
     assert!(text.contains("kernel: k.py:add_one"), "{text}");

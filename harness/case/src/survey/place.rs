@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::amount::Amount;
 use crate::usage::{Bound, Stride, TensorUse};
 
 /// Elements between the rows of a padded tensor, and before the first of one with an offset.
-const APART: i64 = 5;
+pub(super) const APART: i64 = 5;
 
 /// How a tensor lies in its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,31 +32,32 @@ impl Layout {
     }
 }
 
-/// What is declared for a tensor of this shape, and the expression that is the tensor.
-pub(super) fn placed(name: &str, shape: &[i64], layout: Layout) -> (Vec<i64>, String) {
-    let wider = |more: i64| {
+/// What is declared for a tensor of this shape, and the expression that is the tensor. `apart` is how many elements are between
+/// rows that are padded, and before a tensor with an offset.
+pub(super) fn placed(name: &str, shape: &[Amount], layout: Layout, apart: &Amount) -> (Vec<Amount>, String) {
+    let wider = |more: &Amount| {
         let mut declared = shape.to_vec();
         if let Some(last) = declared.last_mut() {
-            *last += more;
+            *last = last.plus(more);
         }
         declared
     };
-    let width = shape.last().copied().unwrap_or(1);
+    let width = shape.last().cloned().unwrap_or_else(|| Amount::number(1));
     match layout {
         Layout::Tight => (shape.to_vec(), name.to_owned()),
-        Layout::Padded => (wider(APART), format!("{name}[..., :{width}]")),
+        Layout::Padded => (wider(apart), format!("{name}[..., :{}]", width.text())),
         Layout::Transposed => {
-            let declared: Vec<i64> = shape.iter().rev().copied().collect();
+            let declared = shape.iter().rev().cloned().collect();
             (declared, format!("{name}.t()"))
         }
-        Layout::Split => (wider(width), format!("{name}[..., {width}:]")),
-        Layout::Stepped => (wider(width), format!("{name}[::2]")),
+        Layout::Split => (wider(&width), format!("{name}[..., {}:]", width.text())),
+        Layout::Stepped => (wider(&width), format!("{name}[::2]")),
         Layout::Offset => {
-            let elements: i64 = shape.iter().product();
-            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+            let elements = (shape.iter()).fold(Amount::number(1), |all, one| all.times(one));
+            let sizes: Vec<String> = shape.iter().map(Amount::text).collect();
             (
-                vec![elements + APART],
-                format!("{name}[{APART}:].view({})", sizes.join(", ")),
+                vec![elements.plus(apart)],
+                format!("{name}[{}:].view({})", apart.text(), sizes.join(", ")),
             )
         }
     }

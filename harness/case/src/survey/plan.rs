@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::place::{self, Layout, same_but_about};
+use super::amount::Amount;
+use super::place::{self, APART, Layout, same_but_about};
 use super::reading::Reading;
 use super::{Attempt, ELEMENTS_MOST};
 use crate::excerpt::tuning::Config;
@@ -40,7 +41,28 @@ pub(super) struct Plan {
     pub persistent: i64,
     /// Whether every size is a multiple of its block.
     pub even: bool,
+    /// Whether sizes, and the padding of rows, are variables of a matrix. They are written by name then.
+    pub is_matrix: bool,
 }
+
+impl Plan {
+    /// A size, by its name where that is a variable.
+    pub fn amount(&self, name: &str, value: i64) -> Amount {
+        if self.is_matrix {
+            Amount::named(name, value)
+        } else {
+            Amount::number(value)
+        }
+    }
+
+    /// Elements between rows that are padded.
+    pub fn apart(&self) -> Amount {
+        self.amount(PADDING, APART)
+    }
+}
+
+/// The variable of a matrix that says how far apart rows are.
+pub(super) const PADDING: &str = "padding";
 
 pub(super) struct Planner<'a> {
     pub function: &'a Function,
@@ -186,7 +208,7 @@ impl Planner<'_> {
         sizes
     }
 
-    fn base(&self) -> Plan {
+    pub fn base(&self) -> Plan {
         let sizes = self.sizes().into_iter().map(|size| {
             let chosen = self
                 .reading
@@ -211,6 +233,7 @@ impl Planner<'_> {
             alias: None,
             persistent: PERSISTENT,
             even: self.reading.even,
+            is_matrix: false,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::ELEMENTS_MOST;
+use super::amount::{Amount, expression};
 use super::place::{self, Layout, placed};
 use super::plan::{BLOCK, Plan, Planner};
 use crate::kernel::Parameter;
@@ -20,28 +21,38 @@ const ROOM: i64 = 1 << 16;
 /// How many times a part of a block is in it, where a parameter says that.
 const FACTOR: i64 = 4;
 
+/// A launch, as a case file has it.
+pub(super) struct Written {
+    /// The lines of `storages`.
+    pub storages: String,
+    /// Views that have names, and their expressions.
+    pub tensors: Vec<(String, String)>,
+    pub grid: Vec<Amount>,
+    /// Parameters, and what is passed.
+    pub args: Vec<(String, String)>,
+}
+
 impl Planner<'_> {
     /// Programs on an axis.
-    fn programs(&self, axis: usize, plan: &Plan) -> i64 {
+    fn programs(&self, axis: usize, plan: &Plan) -> Amount {
         let Some(found) = self.usage.axes.get(axis) else {
-            return 1;
+            return Amount::number(1);
         };
         if found.persistent {
-            return plan.persistent;
+            return Amount::number(plan.persistent);
         }
-        let mut programs: i64 = 1;
+        let mut programs = Amount::number(1);
         for (size, extent) in &found.blocks {
             let lanes = self.lanes(extent).unwrap_or(1);
-            let size = self.size(size, plan);
-            programs = programs.saturating_mul(size.div_euclid(lanes) + i64::from(size % lanes != 0));
+            programs = programs.times(&self.size(size, plan).blocks_of(lanes));
         }
         for size in &found.sizes {
-            programs = programs.saturating_mul(self.size(size, plan));
+            programs = programs.times(&self.size(size, plan));
         }
         if found.quotient {
-            programs = programs.saturating_mul(ROWS);
+            programs = programs.times(&Amount::number(ROWS));
         } else if found.blocks.is_empty() && found.sizes.is_empty() && self.is_counted(axis) {
-            programs = ROWS;
+            programs = Amount::number(ROWS);
         }
         programs
     }
@@ -55,11 +66,12 @@ impl Planner<'_> {
         })
     }
 
-    fn size(&self, name: &str, plan: &Plan) -> i64 {
-        plan.sizes
-            .get(name)
-            .copied()
-            .or_else(|| self.configured(name))
+    fn size(&self, name: &str, plan: &Plan) -> Amount {
+        if let Some(value) = plan.sizes.get(name) {
+            return plan.amount(name, *value);
+        }
+        let number = self
+            .configured(name)
             .or_else(|| self.default_of(name))
             .or_else(|| {
                 self.usage
@@ -67,59 +79,60 @@ impl Planner<'_> {
                     .contains(name)
                     .then(|| self.lanes(&Extent::Param(name.to_owned())))?
             })
-            .unwrap_or(ROWS)
+            .unwrap_or(ROWS);
+        Amount::number(number)
     }
 
-    fn extent(&self, dimension: &Dimension, plan: &Plan) -> Option<i64> {
+    fn extent(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         Some(match &dimension.bound {
             Bound::Size(name) => self.size(name, plan),
             Bound::Programs(axis) => self.programs(usize::from(*axis), plan),
             Bound::Quotient(axis) => {
                 let sizes = self.usage.axes.get(usize::from(*axis)).map(|axis| &axis.sizes);
-                let of_sizes: i64 = sizes
+                let of_sizes = sizes
                     .into_iter()
                     .flatten()
-                    .map(|size| self.size(size, plan))
-                    .fold(1, i64::saturating_mul);
-                self.programs(usize::from(*axis), plan) / of_sizes.max(1)
+                    .fold(Amount::number(1), |all, size| all.times(&self.size(size, plan)));
+                self.programs(usize::from(*axis), plan).over(&of_sizes)
             }
-            Bound::Lanes(extent) => self.lanes(extent)?,
+            Bound::Lanes(extent) => Amount::number(self.lanes(extent)?),
             Bound::Blocks(axis, extent) => self
                 .programs(usize::from(*axis), plan)
-                .saturating_mul(self.lanes(extent)?),
-            Bound::Unknown => ROWS * BLOCK,
+                .times(&Amount::number(self.lanes(extent)?)),
+            Bound::Unknown => Amount::number(ROWS * BLOCK),
         })
     }
 
     /// Elements from one index of a dimension to the next; none where a parameter says.
-    fn step(&self, dimension: &Dimension, plan: &Plan) -> Option<i64> {
+    fn step(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         match &dimension.stride {
-            Stride::Number(number) => Some(*number),
+            Stride::Number(number) => Some(Amount::number(*number)),
             Stride::Param(_) => None,
-            Stride::Sizes(names, factor) => Some(
-                names
-                    .iter()
-                    .map(|name| self.size(name, plan))
-                    .fold(*factor, i64::saturating_mul),
-            ),
+            Stride::Sizes(names, factor) => Some(names.iter().fold(Amount::number(*factor), |all, name| {
+                all.times(&self.size(name, plan))
+            })),
         }
     }
 
     /// The shape of a tensor. One that has no stride parameters and is not dense is flat.
-    fn shape(&self, tensor: &TensorUse, plan: &Plan) -> Option<Vec<i64>> {
-        let shape: Vec<i64> = tensor
+    fn shape(&self, tensor: &TensorUse, plan: &Plan) -> Option<Vec<Amount>> {
+        let shape: Vec<Amount> = tensor
             .dimensions
             .iter()
             .map(|dimension| self.extent(dimension, plan))
             .collect::<Option<_>>()?;
-        let shape = if shape.is_empty() { vec![1] } else { shape };
+        let shape = if shape.is_empty() {
+            vec![Amount::number(1)]
+        } else {
+            shape
+        };
         let doublings = self.reading.rooms.get(&tensor.name).copied().unwrap_or(0);
-        let steps: Option<Vec<i64>> = tensor.dimensions.iter().map(|one| self.step(one, plan)).collect();
+        let steps: Option<Vec<Amount>> = tensor.dimensions.iter().map(|one| self.step(one, plan)).collect();
         let Some(steps) = steps else {
             // Every second element of a row: the row has twice as many.
-            let shape: Vec<i64> = (shape.into_iter().zip(&tensor.dimensions))
+            let shape: Vec<Amount> = (shape.into_iter().zip(&tensor.dimensions))
                 .map(|(extent, dimension)| match dimension.stride {
-                    Stride::Number(number) => extent.saturating_mul(number.max(1)),
+                    Stride::Number(number) => extent.times(&Amount::number(number.max(1))),
                     _ => extent,
                 })
                 .collect();
@@ -133,33 +146,60 @@ impl Planner<'_> {
             } << doublings;
             let extents = shape.into_iter().zip(&tensor.dimensions);
             let roomy = extents.map(|(extent, dimension)| match dimension.bound {
-                Bound::Unknown => least,
-                _ => extent.max(least),
+                Bound::Unknown => Amount::number(least),
+                _ => extent.at_least(least),
             });
             return Some(roomy.collect());
         };
         if !tensor.certain {
-            return Some(vec![ROOM << (2 * doublings).min(4)]);
+            return Some(vec![Amount::number(ROOM << (2 * doublings).min(4))]);
         }
-        let elements = shape
-            .iter()
-            .zip(&steps)
-            .map(|(extent, step)| extent.saturating_mul(*step));
-        let elements = elements.max().unwrap_or(1);
-        let dense = shape.iter().try_fold(1_i64, |all, one| all.checked_mul(*one))?;
-        Some(if dense == elements { shape } else { vec![elements] })
+        let spans = shape.iter().zip(&steps).map(|(extent, step)| extent.times(step));
+        let elements = spans
+            .max_by_key(Amount::value)
+            .unwrap_or_else(|| Amount::number(1));
+        let dense = (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))?;
+        Some(if dense == elements.value() {
+            shape
+        } else {
+            vec![elements]
+        })
     }
 
+    /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
     pub fn text(&self, plan: &Plan) -> Option<String> {
+        let written = self.written(plan)?;
+        let about = if plan.variant.is_empty() {
+            "a little more than a block of everything".to_owned()
+        } else {
+            plan.variant.replace(['"', '\\'], "'")
+        };
+        let args = written.args.iter().fold(String::new(), |all, (name, value)| {
+            all + &format!("\n      {name}: {value}")
+        });
+        Some(format!(
+            "about: \"{}: {about}\"\nkernel: {}:{}\nstorages:\n{}launches:\n  - grid: {}\n    args:{args}\n",
+            self.function.name,
+            self.path,
+            self.function.name,
+            written.storages,
+            list(&written.grid)
+        ))
+    }
+
+    /// What a launch is made of, as a case file has it.
+    pub fn written(&self, plan: &Plan) -> Option<Written> {
         let mut storages = String::new();
+        let mut tensors = Vec::new();
         let mut views: BTreeMap<&str, String> = BTreeMap::new();
         for (nth, tensor) in self.usage.tensors.iter().enumerate() {
             let shape = self.shape(tensor, plan)?;
-            if shape.iter().try_fold(1_i64, |all, one| all.checked_mul(*one))? > ELEMENTS_MOST {
+            if (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))? > ELEMENTS_MOST {
                 return None;
             }
             let layout = plan.layouts.get(&tensor.name).copied().unwrap_or(Layout::Tight);
-            let (declared, view) = placed(&storage_name(&tensor.name), &shape, layout);
+            let storage = storage_name(&tensor.name);
+            let (declared, view) = placed(&storage, &shape, layout, &plan.apart());
             let chosen = self.reading.dtypes.get(&tensor.name).copied();
             let (dtype, fill) = if let Some(dtype) = chosen {
                 (dtype, filled(dtype, tensor, nth))
@@ -180,22 +220,30 @@ impl Planner<'_> {
             // Writing to a string does not fail.
             let _ = writeln!(
                 storages,
-                "  {}: {{ dtype: {dtype}, shape: {declared:?}, fill: {fill} }}",
-                storage_name(&tensor.name)
+                "  {storage}: {{ dtype: {dtype}, shape: {}, fill: {fill} }}",
+                list(&declared)
             );
+            // A view that is written once has a name where a case file is to be read.
+            let view = if plan.is_matrix && view != storage {
+                let name = format!("{storage}_view");
+                tensors.push((name.clone(), view));
+                name
+            } else {
+                view
+            };
             views.insert(&tensor.name, view);
         }
         if let Some((out, other)) = &plan.alias {
             let view = views.get(other.as_str()).cloned()?;
             views.insert(out, view);
         }
-        let grid: Vec<i64> = (0..self.usage.axes.len().max(1))
+        let grid: Vec<Amount> = (0..self.usage.axes.len().max(1))
             .map(|axis| self.programs(axis, plan))
             .collect();
-        if grid.iter().any(|programs| *programs > ELEMENTS_MOST) {
+        if grid.iter().any(|programs| programs.value() > ELEMENTS_MOST) {
             return None;
         }
-        let mut args = String::new();
+        let mut args = Vec::new();
         let strides: BTreeSet<&str> = self.usage.tensors.iter().flat_map(place::strides).collect();
         let is_stride = |parameter: &&Parameter| strides.contains(parameter.name.as_str());
         let by_default = self
@@ -205,17 +253,14 @@ impl Planner<'_> {
             .filter(|one| one.default.is_some());
         for parameter in wanted(self.function).chain(by_default.filter(is_stride)) {
             let value = self.argument(parameter, plan, &views)?;
-            let _ = write!(args, "\n      {}: {value}", parameter.name);
+            args.push((parameter.name.clone(), value));
         }
-        let about = if plan.variant.is_empty() {
-            "a little more than a block of everything".to_owned()
-        } else {
-            plan.variant.replace(['"', '\\'], "'")
-        };
-        Some(format!(
-            "about: \"{}: {about}\"\nkernel: {}:{}\nstorages:\n{storages}launches:\n  - grid: {grid:?}\n    args:{args}\n",
-            self.function.name, self.path, self.function.name
-        ))
+        Some(Written {
+            storages,
+            tensors,
+            grid,
+            args,
+        })
     }
 
     fn argument(&self, parameter: &Parameter, plan: &Plan, views: &BTreeMap<&str, String>) -> Option<String> {
@@ -225,7 +270,11 @@ impl Planner<'_> {
             return Some(value.clone());
         }
         if let Some(view) = views.get(name.as_str()) {
-            return Some(format!("\"{view}\""));
+            return Some(if plan.is_matrix {
+                expression(view)
+            } else {
+                format!("\"{view}\"")
+            });
         }
         if let Some(Some(value)) = self.config.get(name) {
             return Some(value.clone());
@@ -234,12 +283,17 @@ impl Planner<'_> {
             for (at, dimension) in tensor.dimensions.iter().enumerate() {
                 if dimension.stride == Stride::Param(name.clone()) {
                     let view = views.get(tensor.name.as_str())?;
-                    return Some(format!("\"({view}).stride({at})\""));
+                    let stride = if plan.is_matrix {
+                        format!("{view}.stride({at})")
+                    } else {
+                        format!("\"({view}).stride({at})\"")
+                    };
+                    return Some(stride);
                 }
             }
         }
         if let Some(value) = plan.sizes.get(name) {
-            return Some(value.to_string());
+            return Some(plan.amount(name, *value).yaml());
         }
         if self.usage.blocks.contains(name) {
             return self
@@ -283,4 +337,10 @@ fn is_promise(name: &str) -> bool {
     ["even", "divis", "aligned"]
         .into_iter()
         .any(|word| lower.contains(word))
+}
+
+/// A list of a case file.
+pub(super) fn list(amounts: &[Amount]) -> String {
+    let texts: Vec<String> = amounts.iter().map(Amount::yaml).collect();
+    format!("[{}]", texts.join(", "))
 }

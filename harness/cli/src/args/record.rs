@@ -64,8 +64,9 @@ pub struct RecordArgs {
   cerith import cases/mine/softmax.py:softmax_kernel
   cerith import softmax.py:softmax_kernel -o rows.yaml
 
-Parameters are read from the kernel's text. Layouts and values are guessed, and marked as guesses. Only the reference executes the \
-kernel, and says how far the guesses lead.")]
+Parameters are read from the kernel's text. The matrix varies the sizes at and around blocks, the dtypes, and the space between rows. \
+Values that the text does not tell are guessed, and marked as guesses. Only the reference executes the kernel, and says how far the \
+guesses lead.")]
 pub struct ImportArgs {
     /// The kernel: `file.py:function`. The function may be left out if the file has one kernel; of a case file, the kernel that it
     /// launches is taken.
