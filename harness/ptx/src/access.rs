@@ -47,12 +47,7 @@ impl Machine<'_> {
             Target::Scratch(at) => self.scratch.get(at..at + to.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By {
-                    warp: warp.number,
-                    clock: &warp.clock,
-                    step: warp.group.step,
-                    atomic,
-                };
+                let by = By::now(warp, atomic);
                 let known = self.shared.read(at, to, &by, &mut met);
                 self.note(warp, lane, met);
                 return known;
@@ -95,12 +90,7 @@ impl Machine<'_> {
             Target::Scratch(at) => self.scratch.get_mut(at..at + from.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By {
-                    warp: warp.number,
-                    clock: &warp.clock,
-                    step: warp.group.step,
-                    atomic,
-                };
+                let by = By::now(warp, atomic);
                 self.shared.write(at, from, known, &by, &mut met);
                 self.note(warp, lane, met);
                 return Ok(());
@@ -230,12 +220,7 @@ impl Machine<'_> {
                 Err(kind) => return Err(self.trap(warp, lane, kind)),
             };
             let mut met = None;
-            let by = By {
-                warp: warp.number,
-                clock: &warp.clock,
-                step: warp.group.step,
-                atomic: false,
-            };
+            let by = By::now(warp, false);
             self.shared.depart(at, bytes, &by, &mut met);
             self.note(warp, lane, met);
             warp.loose.push(Pending {
@@ -290,10 +275,8 @@ impl Machine<'_> {
 
     fn land(&mut self, warp: &Warp, copy: &Pending) {
         let by = By {
-            warp: warp.number,
-            clock: &warp.clock,
             step: copy.step,
-            atomic: false,
+            ..By::now(warp, false)
         };
         self.shared
             .land(copy.to as usize, &copy.content[..usize::from(copy.bytes)], &by);

@@ -97,12 +97,7 @@ impl Machine<'_> {
                     .map_err(|kind| self.trap(warp, lane, kind))?;
                 if let crate::machine::Target::Shared(at) = target {
                     let mut met = None;
-                    let by = By {
-                        warp: warp.number,
-                        clock: &warp.clock,
-                        step: warp.group.step,
-                        atomic: false,
-                    };
+                    let by = By::now(warp, false);
                     known &= self.shared.read(at, bytes, &by, &mut met);
                     self.note(warp, lane, met);
                 }

@@ -8,6 +8,7 @@
 //! Left out: lanes of one warp, which go in step; atomics among themselves.
 
 use crate::outcome::FindingKind;
+use crate::warp::Warp;
 
 /// Nobody.
 const NOBODY: u8 = u8::MAX;
@@ -75,7 +76,17 @@ pub(crate) struct By<'w> {
     pub(crate) atomic: bool,
 }
 
-impl By<'_> {
+impl<'w> By<'w> {
+    /// A warp, in the instruction where it is.
+    pub(crate) fn now(warp: &'w Warp, atomic: bool) -> Self {
+        Self {
+            warp: warp.number,
+            clock: &warp.clock,
+            step: warp.group.step,
+            atomic,
+        }
+    }
+
     fn mark(&self) -> Mark {
         Mark {
             time: self.clock.get(self.warp as usize).copied().unwrap_or(0),
