@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::decode;
 use crate::kernel::{Kernel, LinkError, MODULE_WINDOW, PARAMETER_WINDOW, Parameter, Preset};
-use crate::op::{Flag, Foreign, Handed, Op, Slot, Step};
+use crate::op::{Address, Flag, Foreign, Handed, Op, Slot, Step};
 use crate::syntax::{Function, Initial, Module, Named, Operand, Role, Space, Special, Variable};
 
 /// The most bytes of a thread's own memory: the PTX ISA's limit of local memory.
@@ -277,7 +277,29 @@ impl<'m> Linker<'m> {
             }
         }
         self.open.pop();
+        self.mark_whole_words(first);
         Ok(())
+    }
+
+    /// LLVM makes an atomic of 16 bits of a load of the word around them and of an atomic at the same address.
+    fn mark_whole_words(&mut self, first: usize) {
+        let steps = self.steps.get_mut(first..).unwrap_or_default();
+        let place = |address: &Address| (address.base, address.offset);
+        let words: FxHashSet<(Slot, i64)> = steps
+            .iter()
+            .filter_map(|step| match &step.op {
+                Op::Atomic(atomic) if atomic.bytes == 4 => Some(place(&atomic.address)),
+                _ => None,
+            })
+            .collect();
+        for step in steps {
+            if let Op::Load(access) = &mut step.op
+                && (access.bytes, access.count) == (4, 1)
+                && words.contains(&place(&access.address))
+            {
+                access.whole_word = true;
+            }
+        }
     }
 
     fn push(&mut self, guard: Flag, op: Op, origin: (u32, u32)) {

@@ -78,7 +78,7 @@ pub(crate) struct Access {
     pub(crate) count: u8,
     /// Whether a loaded element is extended with its sign.
     pub(crate) signed: bool,
-    /// Whether it may be one of the word around what is meant (`.relaxed`, beside an atomic).
+    /// Whether it may be one of the word around what is meant (`.relaxed`, or at the address of an atomic).
     pub(crate) whole_word: bool,
     pub(crate) registers: [Slot; 8],
 }

@@ -9,11 +9,21 @@ const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 /// Launches the only kernel of a module with one storage of so many words; the outcome and the words.
 fn launched(text: &str, words: usize, threads: u32, config: &Config<'_>) -> (LaunchOutcome, Vec<u32>) {
+    let (outcome, bytes) = launched_on(&vec![0; words * 4], text, threads, config);
+    let words = bytes.as_chunks::<4>().0;
+    (
+        outcome,
+        words.iter().map(|&word| u32::from_le_bytes(word)).collect(),
+    )
+}
+
+/// Launches the only kernel of a module with one storage; the outcome and what the storage holds then.
+fn launched_on(content: &[u8], text: &str, threads: u32, config: &Config<'_>) -> (LaunchOutcome, Vec<u8>) {
     let module = Arc::new(parse(&format!("{HEAD}{text}")).expect("PTX"));
     let kernel = Kernel::new(&module, "k").expect("a kernel");
     let mut storages = Storages::new();
-    let out = storages.add("out", words as u64 * 4).expect("it fits");
-    storages.write(out, 0, &vec![0; words * 4]);
+    let out = storages.add("out", content.len() as u64).expect("it fits");
+    storages.write(out, 0, content);
     let mut memory = Memory::new(&storages, Vec::new());
     let parameters = memory.address(StorageId(0)).to_le_bytes();
     let launch = Launch {
@@ -24,11 +34,7 @@ fn launched(text: &str, words: usize, threads: u32, config: &Config<'_>) -> (Lau
         scratch: 0,
     };
     let outcome = kernel.launch(&launch, &mut memory, config);
-    let words = memory.bytes(out).as_chunks::<4>().0;
-    (
-        outcome,
-        words.iter().map(|&word| u32::from_le_bytes(word)).collect(),
-    )
+    (outcome, memory.bytes(out).to_vec())
 }
 
 /// A kernel whose body leaves `%result` of each thread in its word.
@@ -249,6 +255,44 @@ fn what_nothing_was_written_to_is_found_where_it_counts() {
     assert_eq!(
         findings("ld.shared.u32 %result, [%at];", 32),
         [FindingKind::Uninitialised]
+    );
+}
+
+#[test]
+fn a_register_may_be_called_as_a_run_of_registers_is() {
+    // Triton 3.6 writes this where it casts bf16 to fp8e5.
+    let body = "
+        { .reg .b32 sign, sign<2>;
+          mov.u32 sign0, 1; mov.u32 sign1, 20; add.u32 sign, sign0, sign1; mov.u32 %result, sign; }";
+    assert_eq!(results("", body, 1), [21]);
+}
+
+#[test]
+fn the_word_of_an_atomic_may_reach_behind_a_storage() {
+    // How LLVM adds to 16 bits: it loads the word around them, and compares and swaps that.
+    let body = |swapped: &str| {
+        format!(
+            ".visible .entry k(.param .u64 out) {{
+                .reg .b32 %r<4>;
+                .reg .b64 %d<2>;
+                ld.param.u64 %d0, [out];
+                add.u64 %d1, %d0, 4;
+                ld.global.b32 %r0, [%d0];
+                and.b32 %r1, %r0, 0xffff0000;
+                or.b32 %r1, %r1, 7;
+                atom.acq_rel.gpu.global.cas.b32 %r2, [{swapped}], %r0, %r1;
+                ret;
+            }}"
+        )
+    };
+    let (outcome, bytes) = launched_on(&[5, 0], &body("%d0"), 1, &Config::default());
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
+    assert_eq!(bytes, [7, 0]);
+    // Any other load of a word is one too long.
+    let (outcome, _) = launched_on(&[5, 0], &body("%d1"), 1, &Config::default());
+    assert!(
+        matches!(&outcome, LaunchOutcome::Trapped(trap) if matches!(trap.kind, TrapKind::OutOfBounds { .. })),
+        "{outcome:?}"
     );
 }
 

@@ -25,6 +25,8 @@ pub(super) enum Entry {
 struct Scope<'t> {
     parent: usize,
     names: FxHashMap<&'t str, Entry>,
+    /// The runs of registers. One may be called as a single register is: `.reg .b32 sign, sign<2>`.
+    runs: FxHashMap<&'t str, Entry>,
     labels: FxHashMap<&'t str, u32>,
 }
 
@@ -71,7 +73,11 @@ impl<'t> Scopes<'t> {
 
     pub(super) fn declare(&mut self, name: &'t str, entry: Entry) {
         if let Some(scope) = self.all.get_mut(self.current) {
-            scope.names.insert(name, entry);
+            let names = match entry {
+                Entry::Registers { .. } | Entry::Predicates { .. } => &mut scope.runs,
+                _ => &mut scope.names,
+            };
+            names.insert(name, entry);
         }
     }
 
@@ -109,13 +115,11 @@ impl<'t> Scopes<'t> {
         let mut at = self.current;
         loop {
             let scope = self.all.get(at)?;
-            if let Some(&entry) = scope.names.get(name)
-                && !matches!(entry, Entry::Registers { .. } | Entry::Predicates { .. })
-            {
+            if let Some(&entry) = scope.names.get(name) {
                 return Some(entry);
             }
             if let Some(number) = number {
-                match scope.names.get(family) {
+                match scope.runs.get(family) {
                     Some(&Entry::Registers { first, count }) if number < count => {
                         return Some(Entry::Register(first + number));
                     }
