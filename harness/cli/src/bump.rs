@@ -67,7 +67,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     )
     .map_err(|taken| format!("error: {taken}"))?;
     let jobs = pipeline::jobs(args.jobs);
-    let compiling = args.engines.contains(&BumpEngine::Cuda);
+    let compiling = args.engines.iter().any(|&kind| kind != BumpEngine::Interpret);
     if compiling {
         compilers(&wanted, args.offline, stop);
     }

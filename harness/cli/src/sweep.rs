@@ -1,4 +1,4 @@
-//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or judged
+//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, on a GPU or as PTX; or judged
 //! from the results that `cerith exec` made of a bundle of variants.
 
 mod results;
@@ -12,7 +12,7 @@ use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::job::{Job, Ran};
 use cerith_engine::cuda::sweep::{self, Compiled, What};
 use cerith_engine::cuda::{Executor, Options, outcome};
-use cerith_engine::{EngineId, Failure, Outcome, Reference, guarded};
+use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, guarded};
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_report::{SWEEPS, describe};
 use cerith_tile::rules::Version;
@@ -124,38 +124,80 @@ struct End {
 
 /// Where outcomes come from.
 enum Source {
-    /// From compilers and GPUs of this machine.
-    Live {
-        axes: Axes,
-        compilers: Vec<(EngineId, Compiler)>,
-        executor: Executor,
-    },
+    /// From compilers of this machine.
+    Live { axes: Axes, makers: Vec<Maker> },
     /// From files.
     Results(Pile),
 }
 
-fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) -> Result<Source, End> {
-    let executor = Executor::start(Options::default()).map_err(|unavailable| End {
+/// A compiler, and who executes what it makes.
+enum Maker {
+    /// GPUs.
+    Gpu(EngineId, Box<Compiler>, Arc<Executor>),
+    /// This machine, as PTX.
+    Here(Ptx),
+}
+
+impl Maker {
+    fn id(&self) -> &EngineId {
+        match self {
+            Self::Gpu(id, ..) => id,
+            Self::Here(ptx) => ptx.id(),
+        }
+    }
+
+    fn compiler(&self) -> &Compiler {
+        match self {
+            Self::Gpu(_, compiler, _) => compiler,
+            Self::Here(ptx) => ptx.compiler(),
+        }
+    }
+
+    fn execute(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
+        match self {
+            Self::Gpu(_, _, executor) => execute(case, compiled, executor),
+            Self::Here(ptx) => execute_here(case, compiled, ptx),
+        }
+    }
+
+    fn stop(&self) {
+        match self {
+            Self::Gpu(_, compiler, executor) => {
+                compiler.stop();
+                executor.stop();
+            }
+            Self::Here(ptx) => ptx.stop(),
+        }
+    }
+}
+
+/// The GPUs of this machine.
+fn gpus() -> Result<Arc<Executor>, End> {
+    Executor::start(Options::default()).map(Arc::new).map_err(|unavailable| End {
         message: format!(
-            "nothing was swept: {unavailable}\n  = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith \
-             exec sweep.cerith -o results.cerith` executes on a machine with a GPU, and `cerith sweep --results \
-             results.cerith` judges here"
+            "nothing was swept: {unavailable}\n  = help: `cerith sweep --engine ptx@{}` executes the compiler's PTX here\n  \
+             = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith exec sweep.cerith -o results.cerith` \
+             executes on a machine with a GPU, and `cerith sweep --results results.cerith` judges here",
+            Version::NEWEST
         ),
         exit: Exit::Nothing,
-    })?;
-    let gpu = executor
-        .gpus()
-        .first()
-        .map_or(Target::HOPPER, |gpu| Target(gpu.capability));
+    })
+}
+
+fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) -> Result<Source, End> {
     let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if args.engines.is_empty() {
         &newest[..]
     } else {
         &args.engines
     };
-    let mut compilers: Vec<(EngineId, Compiler)> = Vec::new();
+    let needs_gpu = wanted.iter().any(|id| !matches!(id, EngineId::Ptx { .. }));
+    let executor = needs_gpu.then(gpus).transpose()?;
+    let gpu = executor.as_ref().and_then(|executor| executor.gpus().first());
+    let gpu = gpu.map_or(Target::HOPPER, |gpu| Target(gpu.capability));
+    let mut makers: Vec<Maker> = Vec::new();
     for id in wanted {
-        if compilers.iter().any(|(known, _)| known == id) {
+        if makers.iter().any(|known| known.id() == id) {
             continue;
         }
         let jobs = pipeline::jobs(args.jobs);
@@ -164,19 +206,20 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
                 message: format!("error: failed to compile with {id}: {why}"),
                 exit: Exit::Wrong,
             })?;
-        compilers.push((id.clone(), compiler));
+        makers.push(match &executor {
+            Some(executor) if !matches!(id, EngineId::Ptx { .. }) => {
+                Maker::Gpu(id.clone(), Box::new(compiler), Arc::clone(executor))
+            }
+            _ => Maker::Here(Ptx::new(compiler)),
+        });
     }
-    Ok(Source::Live {
-        axes,
-        compilers,
-        executor,
-    })
+    Ok(Source::Live { axes, makers })
 }
 
 impl Source {
     fn engines(&self) -> Vec<EngineId> {
         match self {
-            Self::Live { compilers, .. } => compilers.iter().map(|(id, _)| id.clone()).collect(),
+            Self::Live { makers, .. } => makers.iter().map(|maker| maker.id().clone()).collect(),
             Self::Results(pile) => pile.engines().to_vec(),
         }
     }
@@ -184,7 +227,7 @@ impl Source {
     /// The engines, by number, with results of a case.
     fn engines_of(&self, case: &str) -> Vec<usize> {
         match self {
-            Self::Live { compilers, .. } => (0..compilers.len()).collect(),
+            Self::Live { makers, .. } => (0..makers.len()).collect(),
             Self::Results(pile) => pile.engines_of(case),
         }
     }
@@ -197,14 +240,8 @@ impl Source {
     }
 
     fn stop(&self) {
-        if let Self::Live {
-            compilers, executor, ..
-        } = self
-        {
-            for (_, compiler) in compilers {
-                compiler.stop();
-            }
-            executor.stop();
+        if let Self::Live { makers, .. } = self {
+            makers.iter().for_each(Maker::stop);
         }
     }
 
@@ -218,19 +255,16 @@ impl Source {
     ) -> Result<Samples, Trouble> {
         match self {
             Self::Results(pile) => pile.samples(entry, case, engine),
-            Self::Live {
-                axes,
-                compilers,
-                executor,
-            } => {
-                let Some((_, compiler)) = compilers.get(engine) else {
+            Self::Live { axes, makers } => {
+                let Some(maker) = makers.get(engine) else {
                     return Ok(Samples::default());
                 };
+                let compiler = maker.compiler();
                 if case.is_import_only() || is_undefined(case, compiler.version(), reference)? {
                     return Ok(Samples::default());
                 }
                 let compiled = sweep::compile(entry, case, axes, compiler, Some(reference))?;
-                Ok(execute(case, compiled, executor)?)
+                Ok(maker.execute(case, compiled)?)
             }
         }
     }
@@ -238,7 +272,7 @@ impl Source {
 
 /// Whether the reference says that a case has no defined answer: then there is nothing to sweep.
 pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Result<bool, Failure> {
-    use cerith_engine::{Engine, Trap};
+    use cerith_engine::Trap;
     let run = reference.run(case, cerith_tile::rules::Rules::of(version))?;
     Ok(matches!(run.outcome, Outcome::Trapped(Trap::Undefined, _)))
 }
@@ -289,6 +323,51 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
                 take(&mut samples, case, &varied, variant, &ran)?;
             }
         }
+    }
+    Ok(samples)
+}
+
+/// Executes the PTX of what can be executed.
+fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
+    let mut samples = Samples::default();
+    for Compiled {
+        variant,
+        case: varied,
+        what,
+    } in compiled
+    {
+        let job = match what {
+            What::Same(other) => {
+                samples.same.push((variant, other));
+                continue;
+            }
+            What::NotApplicable(why) => {
+                samples.not_applicable.push((variant, why));
+                continue;
+            }
+            What::Ended(outcome) => {
+                samples.tried.push(Sample {
+                    variant,
+                    outcome,
+                    touched: 0,
+                });
+                continue;
+            }
+            What::Job(job) => job,
+        };
+        let outcome = ptx.execute_varied(&varied, variant, job.compiled)?;
+        if let Outcome::Unsupported(complaint) | Outcome::Exhausted(complaint) = &outcome {
+            // Nothing that a GPU could not do.
+            let why = format!("not executed here: {}", complaint.message);
+            samples.not_applicable.push((variant, why));
+            continue;
+        }
+        let (outcome, touched) = sweep::as_is_outcome(case, &varied, variant, outcome)?;
+        samples.tried.push(Sample {
+            variant,
+            outcome,
+            touched,
+        });
     }
     Ok(samples)
 }

@@ -295,6 +295,22 @@ fn an_axis_that_is_none_gets_the_nearest() {
     }
 }
 
+/// The compiler's PTX needs no GPU: its variants are executed here, and a kernel that does not take a layout is not asked in it.
+fn variants_of_ptx_are_executed_here() {
+    let place = Place::new();
+    let axes = ["num_warps=1,4", "num_ctas=2", "specialize", "layout"];
+    let axes = axes.iter().flat_map(|axis| ["--axis", axis]);
+    let args = ["sweep", "--engine", "ptx@3.9.0", "--offline"];
+    let output = place.cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("2 cases: 2 agree"), "{said}");
+    // Both with one warp, without specialisation where that changes something, and `rows` in other layouts.
+    assert!(said.contains("num_warps=1        2 finished"), "{said}");
+    assert!(said.contains("layout=transposed  1 finished"), "{said}");
+    assert!(said.contains("num_ctas 2"), "{said}");
+}
+
 fn main() -> ExitCode {
     Tests::new()
         .with(
@@ -303,7 +319,8 @@ fn main() -> ExitCode {
                 variants_travel_to_a_gpu_and_are_judged_at_home,
                 a_difference_names_the_odd_one_out_unless_it_is_foreseen,
                 what_is_between_the_elements_of_a_layout_is_not_to_be_touched,
-                an_axis_that_is_none_gets_the_nearest
+                an_axis_that_is_none_gets_the_nearest,
+                variants_of_ptx_are_executed_here
             ],
         )
         .run()

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cerith_case::Case;
+use cerith_case::{Case, Variant};
 use cerith_memory::{Memory, StorageId};
 use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
 use cerith_tile::rules::Rules;
@@ -23,6 +23,7 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch,
 use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
 use crate::cuda::made::Made;
+use crate::cuda::sweep::tuning;
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
 use lines::{Again, Lines};
@@ -71,6 +72,40 @@ impl Ptx {
             Err(complaint) => Ok(Outcome::Unsupported(complaint)),
         }
     }
+
+    /// The compiler whose PTX it executes.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// Executes what its compiler made of a variant of a case.
+    ///
+    /// # Errors
+    /// Cerith failed, not the program.
+    pub fn execute_varied(
+        &self,
+        case: &Case,
+        variant: Variant,
+        compiled: Compiled,
+    ) -> Result<Outcome, Failure> {
+        match self.ready(case, compiled, tuning(variant))? {
+            Ok(ready) => ready.launch(case),
+            Err(complaint) => Ok(Outcome::Unsupported(complaint)),
+        }
+    }
+
+    fn ready(
+        &self,
+        case: &Case,
+        compiled: Compiled,
+        tuning: Tuning,
+    ) -> Result<Result<Ready, Box<Complaint>>, Failure> {
+        let again = Again {
+            compiler: Arc::clone(&self.compiler),
+            tuning,
+        };
+        Ready::new(case, compiled, Some(again), Arc::clone(&self.stopped))
+    }
 }
 
 impl Engine for Ptx {
@@ -87,11 +122,7 @@ impl Engine for Ptx {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,
         };
-        let again = Again {
-            compiler: Arc::clone(&self.compiler),
-            tuning: Tuning::default(),
-        };
-        match Ready::new(case, job.compiled, Some(again), Arc::clone(&self.stopped))? {
+        match self.ready(case, job.compiled, Tuning::default())? {
             Ok(ready) => Ok(Preparation::Ready(Box::new(ready))),
             Err(complaint) => Ok(Preparation::Ended(Outcome::Unsupported(complaint))),
         }

@@ -5,6 +5,9 @@
 //! have changed, so the reference or the trial has. If a case is expected to have no answer, and has one now, the reference is
 //! suspected first.
 //!
+//! What engines share is counted by bodies of code, and an outcome as a whole: `ptx@V` is the compiler's witness, though it rounds to
+//! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/VERDICTS.md says what that leaves unconfirmed).
+//!
 //! Left out: camps and blame (see [`crate::trial`]).
 
 use cerith_engine::{EngineId, Families, Outcome};

@@ -290,6 +290,12 @@ fn shared_code_known_offenders_and_records_are_weighed() {
         "reference=1 interpret@3.2.0=TypeError& cuda@3.2.0=rejected&",
         "reference=1 interpret@3.2.0=2& cuda@3.2.0=2& inductor@2.11.0+cuda=2",
         "interpret@3.2.0=2& cuda@3.2.0=2&",
+        // PTX that is executed here is the compiler's, and not the reference's.
+        "reference=1 interpret@3.2.0=2 ptx@3.2.0=1",
+        "reference=1 interpret@3.2.0=2 ptx@3.2.0=2",
+        "reference=1 ptx@3.2.0=2 cuda@3.2.0=2",
+        "reference=1 ptx@3.2.0=2 cuda@3.2.0=1",
+        "ptx@3.2.0=1 cuda@3.2.0=2",
         // One that is known to differ confirms nobody.
         "reference=1 interpret@3.2.0=1? cuda@3.2.0=2",
         "reference=1 interpret@3.2.0=1? cuda@3.2.0=2!",

@@ -20,6 +20,7 @@ use crate::noise::NoiseArgs;
   cerith bump 3.9.0 ../triton/.venv/bin/python dtype   what a Triton of your own fixed and broke, in one area
   cerith bump 3.9.0 pr-1234                            what a build fixed and broke that was adopted by that name
   cerith bump 3.8.0 3.9.0 --engine cuda dot            compare the compilers: also launches, machine code and compile time
+  cerith bump 3.8.0 3.9.0 --engine ptx my/cases        the same of kernels that are not on record, without a GPU
   cerith bump 3.8.0 3.9.0 --format markdown            for a pull request
   cerith run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
   cerith bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
@@ -32,7 +33,8 @@ not-compared or unchanged are only counted.
 With `--engine cuda` both sides compile every case ahead of time, on any machine. A case may then also be signature-changed (other \
 parameters, warps or memory), size-changed (of the machine code) or time-changed (of the compilation). The last two count only beyond \
 `--noise`. Without a GPU, results are taken from records. A build takes the record of a release whose machine code is the same. \
-A case without a valid record is not compared, and the report says so.
+A case without a valid record is not compared, and the report says so. With `--engine ptx` every case is compiled for sm_80 and \
+its PTX executed here, on any machine.
 
 Exit codes: 0 nothing got worse; 1 a case has a change that --fail-on names; 2 the input is bad, or the output cannot be \
 written; 3 nothing was compared; 130 interrupted.")]
@@ -224,6 +226,8 @@ pub enum BumpEngine {
     Interpret,
     /// Its compiler, on a GPU or from the records.
     Cuda,
+    /// Its compiler, its PTX for `sm_80` executed here: also for kernels that are not on record.
+    Ptx,
 }
 
 impl BumpEngine {
@@ -232,6 +236,9 @@ impl BumpEngine {
         match self {
             Self::Interpret => EngineId::interpreter(toolchain.clone()),
             Self::Cuda => EngineId::compiler(toolchain),
+            Self::Ptx => EngineId::Ptx {
+                toolchain: toolchain.compiler(),
+            },
         }
     }
 }

@@ -12,6 +12,7 @@ use super::selection::{Selection, engine_id};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith sweep dot reduction --engine cuda@3.9.0                  on a machine with a GPU and Triton
+  cerith sweep dot reduction --engine ptx@3.9.0                   on any machine: its PTX for sm_80, executed here
   cerith sweep --axis num_warps --axis num_ctas=1,2 --axis layout
   cerith bundle --sweep --engine cuda@3.9.0 -o sweep.cerith        without a GPU: compile here,
   cerith exec sweep.cerith -o sweep-results.cerith                  execute there,
@@ -23,7 +24,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub selection: Selection,
 
-    /// A compiler: `cuda@3.9.0`. Repeat for more. Without it, the newest; with --results, those in the results.
+    /// A compiler: `cuda@3.9.0`, or `ptx@3.9.0`, which needs no GPU. Repeat for more. Without it, the newest; with --results, those in the results.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use cerith_engine::EngineId;
+use cerith_engine::{EngineId, Ptx};
 use cerith_toolchain::{Home, ToolchainId};
 use cerith_verdict::{Difference, Trial, Zone};
 
@@ -188,6 +188,17 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
         "### Observed with {}\n\n```\n{}\n```\n",
         signature.engine, facts.got
     );
+    if let Ok(EngineId::Ptx { toolchain }) = signature.engine.parse() {
+        let same = EngineId::Cuda {
+            toolchain,
+            target: Some(Ptx::TARGET),
+        };
+        let _ = writeln!(
+            page,
+            "This is what Cerith makes of the compiler's PTX, which no GPU has executed. Before it is reported, execute the same \
+             PTX on a GPU: `cerith run --cases FOLDER --engine reference --engine {same}`.\n"
+        );
+    }
     let blame = if facts.blame.is_empty() {
         "nobody".to_owned()
     } else {

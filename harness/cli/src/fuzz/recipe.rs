@@ -45,6 +45,7 @@ impl Recipe {
             .iter()
             .filter_map(|engine| match (engine, engine.version()) {
                 (EngineId::Interpret { .. }, Some(version)) => Some(Limits::interpreted(version)),
+                (EngineId::Ptx { .. }, Some(version)) => Some(Limits::compiled_for_ampere(version)),
                 (_, Some(version)) => Some(Limits::compiled(version)),
                 (_, None) => None,
             })
@@ -274,6 +275,22 @@ mod tests {
         options.push(options_of(&plain));
         let distinct = (0..options.len()).all(|at| !options[..at].contains(&options[at]));
         assert!(distinct, "{options:?}");
+    }
+
+    #[test]
+    fn what_is_compiled_for_ampere_has_no_floats_that_it_lacks() {
+        let ptx: EngineId = "ptx@3.9.0".parse().expect("an engine");
+        let kernels = |engines: &[EngineId]| -> usize {
+            let recipe = Recipe::new(3, engines);
+            let made = (0..200).map(|kernel| {
+                let number = kernel * recipe.together;
+                make(&recipe, number, Detail::Chosen, Path::new("somewhere")).expect("a case")
+            });
+            made.filter(|made| made.kernel.contains("float8e4nv") || made.yaml.contains("fp8e4nv"))
+                .count()
+        };
+        assert_eq!(kernels(&[EngineId::Reference, ptx]), 0);
+        assert!(kernels(&[EngineId::Reference, cuda()]) > 0);
     }
 
     #[test]

@@ -119,7 +119,8 @@ fn ended(variant: Variant, case: &Case, outcome: Outcome) -> What {
     }
 }
 
-fn tuning(variant: Variant) -> Tuning {
+/// What is done to the kernels of a variant before they are launched.
+pub(crate) fn tuning(variant: Variant) -> Tuning {
     Tuning {
         specialize: variant != Variant::Unspecialized,
         config: match variant {

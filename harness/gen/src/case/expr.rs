@@ -359,9 +359,12 @@ impl Maker<'_, '_> {
             15 => (back(format!("tl.sqrt(tl.abs({wide_a}))")), false),
             16 => (back(format!("tl.rsqrt({wide_a})")), false),
             17 if wide == DType::F32 => {
-                let narrow = *self
-                    .u
-                    .choose(&["float8e5", "float8e4nv", "float16", "bfloat16"])?;
+                let all: &[&str] = if self.form.limits.e4m3 {
+                    &["float8e5", "float8e4nv", "float16", "bfloat16"]
+                } else {
+                    &["float8e5", "float16", "bfloat16"]
+                };
+                let narrow = *self.u.choose(all)?;
                 (back(format!("{wide_a}.to(tl.{narrow}).to(tl.float32)")), true)
             }
             17 => (back(format!("{wide_a}.to(tl.float32).to(tl.float64)")), true),

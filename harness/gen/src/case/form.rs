@@ -73,6 +73,8 @@ pub struct Limits {
     pub newest: Version,
     /// Whether they have features that the GPUs here lack: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of a descriptor.
     pub emulated: bool,
+    /// Whether they have `fp8e4nv`, which GPUs have from sm_89 on.
+    pub e4m3: bool,
     /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
     /// costs as much as ten small ones, and shows less.
     pub small: u8,
@@ -91,6 +93,7 @@ impl Limits {
             oldest: version,
             newest: version,
             emulated: false,
+            e4m3: true,
             small: 7,
             descriptors: rules.holds(Rule::Descriptors),
             block_pointers: !rules.holds(Rule::NoBlockPointers),
@@ -107,6 +110,14 @@ impl Limits {
         }
     }
 
+    /// Those of a version of Triton, compiled for a GPU before sm_89.
+    pub fn compiled_for_ampere(version: Version) -> Self {
+        Self {
+            e4m3: false,
+            ..Self::compiled(version)
+        }
+    }
+
     /// What both can do.
     #[must_use]
     pub fn both(self, other: Self) -> Self {
@@ -115,6 +126,7 @@ impl Limits {
             oldest: self.oldest.min(other.oldest),
             newest: self.newest.max(other.newest),
             emulated: self.emulated && other.emulated,
+            e4m3: self.e4m3 && other.e4m3,
             small: self.small.max(other.small),
             descriptors: self.descriptors && other.descriptors,
             block_pointers: self.block_pointers && other.block_pointers,

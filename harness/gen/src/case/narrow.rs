@@ -21,6 +21,9 @@ impl Maker<'_, '_> {
         if self.form.limits.emulated {
             all.extend([DType::F8E4B8, DType::F8E5B16]);
         }
+        if !self.form.limits.e4m3 {
+            all.retain(|&dtype| dtype != DType::F8E4NV);
+        }
         self.u.choose(&all).copied()
     }
 

@@ -72,6 +72,9 @@ impl Maker<'_, '_> {
         if limits.hold(Rule::DotTakesDouble) {
             dtypes.push(DType::F64);
         }
+        if !limits.e4m3 {
+            dtypes.retain(|&dtype| dtype != DType::F8E4NV);
+        }
         let dtype = *self.u.choose(&dtypes)?;
         let (mut side, mut inner) = self.least(dtype);
         if self.u.ratio(1, 24)? {
@@ -170,7 +173,7 @@ impl Maker<'_, '_> {
         let dtype = match format {
             "bf16" => DType::BF16,
             "fp16" => DType::F16,
-            "e4m3" if typed => DType::F8E4NV,
+            "e4m3" if typed && self.form.limits.e4m3 => DType::F8E4NV,
             "e5m2" if typed => DType::F8E5,
             _ => DType::U8,
         };
