@@ -67,7 +67,15 @@ LOOKED = [
         "kernel": "bad",
         "is": "wrong",
         "words": "the mask lets one more through.",
-    }
+    },
+    {
+        "library": "lib-x",
+        "version": "1.2",
+        "file": "ops/rows.py",
+        "kernel": "a",
+        "is": "harmless",
+        "words": "nobody passes that.",
+    },
 ]
 
 
@@ -105,6 +113,10 @@ class Libraries(unittest.TestCase):
             page,
         )
         self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not looked into", page)
+
+    def test_a_kernel_that_is_not_judged_may_be_looked_into(self) -> None:
+        line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: nobody passes that."
+        self.assertIn(line, self.page(LINES))
 
     def test_a_library_without_findings_says_so(self) -> None:
         self.assertIn("Nothing.", self.page(LINES[:1]))

@@ -340,8 +340,11 @@ fn is_certain(
                     && counted.sizes.len() <= 1
                     && !is_of_blocks(&dimension.stride, reader)
             }
-            // What is meant to be one more than the size, by another comparison.
-            Bound::Size(name) => !reader.at_most.contains(name) || !reader.below.contains(name),
+            // Where something is compared by `<` as well, an output is meant to have one more than the size.
+            Bound::Size(name) => {
+                let stores = accesses.iter().any(|access| access.stores);
+                !(stores && reader.at_most.contains(name) && reader.below.contains(name))
+            }
             Bound::Lanes(_) | Bound::Blocks(..) => true,
         })
 }

@@ -153,7 +153,7 @@ fn sizes_that_the_text_does_not_tell_are_not_certain() {
     check(
         "B: tl.constexpr",
         &format!("{load}    tl.store(out + at, v, mask=at <= n)\n"),
-        &[],
+        &["x"],
     );
     // Rows of one more than the size.
     let both = "    row = tl.program_id(1)\n    tl.store(out + row * (n + 1) + at, 1, mask=at <= n)\n";
