@@ -40,7 +40,9 @@ pub(super) struct Reader<'a> {
     pub accesses: Vec<Access>,
     /// Left side less right side of comparisons by `<` and `<=`, and the other way round of the others.
     pub compared: Vec<Polynomial>,
-    /// Parameters that something is compared with by `<=`.
+    /// Whether what is read is an argument of a load.
+    loads: bool,
+    /// Parameters that something is compared with by `<=`, other than in a load.
     pub at_most: BTreeSet<String>,
     /// Parameters that something is compared with by `<`.
     pub below: BTreeSet<String>,
@@ -79,6 +81,7 @@ impl<'a> Reader<'a> {
             advanced: Vec::new(),
             accesses: Vec::new(),
             compared: Vec::new(),
+            loads: false,
             at_most: BTreeSet::new(),
             below: BTreeSet::new(),
             loops: Vec::new(),
@@ -467,6 +470,7 @@ impl<'a> Reader<'a> {
             if let Some(difference) = &difference {
                 let names = sizes(difference);
                 match op {
+                    CmpOp::LtE | CmpOp::GtE if self.loads => {}
                     CmpOp::LtE | CmpOp::GtE => self.at_most.extend(names),
                     _ => self.below.extend(names),
                 }

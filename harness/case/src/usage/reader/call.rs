@@ -97,7 +97,9 @@ impl Reader<'_> {
             }
             "load" if of_language => {
                 let loaded = self.access(argument("pointer", 0), false);
+                let around = std::mem::replace(&mut self.loads, true);
                 self.rest(call, 1);
+                self.loads = around;
                 Polynomial::atom(Atom::Other {
                     text: short(format!("load {loaded:?} {:?}", self.accesses.len())),
                     programs: BTreeSet::new(),
