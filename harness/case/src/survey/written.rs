@@ -323,11 +323,10 @@ impl Planner<'_> {
 /// What a tensor with a dtype of its own holds. Integers may be indices, and a flag that is 0 may end everything.
 fn filled(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
     let is_float = dtype.starts_with('f') || dtype == "bf16";
-    match (tensor.indexes, is_float, tensor.read) {
-        (true, _, _) => "zeros".to_owned(),
-        (_, _, false) => "zeros".to_owned(),
-        (_, true, true) => format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
-        (_, false, true) => "ones".to_owned(),
+    match (tensor.read && !tensor.indexes, is_float) {
+        (false, _) => "zeros".to_owned(),
+        (true, true) => format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
+        (true, false) => "ones".to_owned(),
     }
 }
 
