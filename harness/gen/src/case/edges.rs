@@ -18,7 +18,7 @@ impl Maker<'_, '_> {
         match self.u.int_in_range(0..=5)? {
             0 | 1 if limits.descriptors => self.over_descriptor(),
             2 | 3 if limits.descriptors => self.atomic_descriptor(),
-            4 if limits.descriptors && limits.emulated => self.rows_of_descriptor(),
+            4 if limits.descriptors && limits.hardware.emulated() => self.rows_of_descriptor(),
             _ if limits.block_pointers => self.over_pointer(),
             _ => Ok(()),
         }

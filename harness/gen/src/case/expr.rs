@@ -359,7 +359,7 @@ impl Maker<'_, '_> {
             15 => (back(format!("tl.sqrt(tl.abs({wide_a}))")), false),
             16 => (back(format!("tl.rsqrt({wide_a})")), false),
             17 if wide == DType::F32 => {
-                let all: &[&str] = if self.form.limits.e4m3 {
+                let all: &[&str] = if self.form.limits.hardware.e4m3() {
                     &["float8e5", "float8e4nv", "float16", "bfloat16"]
                 } else {
                     &["float8e5", "float16", "bfloat16"]

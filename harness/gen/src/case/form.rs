@@ -61,6 +61,32 @@ impl Twist {
     }
 }
 
+/// What a kernel may use by what it runs on. Each has all that the one before it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hardware {
+    /// A GPU before `sm_89`: of the 8-bit floats, `fp8e5` and `fp8e4b15`.
+    Ampere,
+    /// A GPU from `sm_89` on, which has `fp8e4nv` too.
+    Hopper,
+    /// None: Triton's interpreter, which also has what no NVIDIA GPU has: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of
+    /// a descriptor on any of them.
+    Emulated,
+}
+
+impl Hardware {
+    /// Whether it has `fp8e4nv`.
+    #[must_use]
+    pub fn e4m3(self) -> bool {
+        self >= Self::Hopper
+    }
+
+    /// Whether it has what Triton's interpreter alone has.
+    #[must_use]
+    pub fn emulated(self) -> bool {
+        self == Self::Emulated
+    }
+}
+
 /// What the engines that a case is for can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -71,10 +97,8 @@ pub struct Limits {
     pub oldest: Version,
     /// The newest one.
     pub newest: Version,
-    /// Whether they have features that the GPUs here lack: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of a descriptor.
-    pub emulated: bool,
-    /// Whether they have `fp8e4nv`, which GPUs have from sm_89 on.
-    pub e4m3: bool,
+    /// The hardware with the fewest features among what they run on.
+    pub hardware: Hardware,
     /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
     /// costs as much as ten small ones, and shows less.
     pub small: u8,
@@ -92,8 +116,7 @@ impl Limits {
             one_by_one: usize::MAX,
             oldest: version,
             newest: version,
-            emulated: false,
-            e4m3: true,
+            hardware: Hardware::Hopper,
             small: 7,
             descriptors: rules.holds(Rule::Descriptors),
             block_pointers: !rules.holds(Rule::NoBlockPointers),
@@ -104,16 +127,16 @@ impl Limits {
     pub fn interpreted(version: Version) -> Self {
         Self {
             one_by_one: 48,
-            emulated: true,
+            hardware: Hardware::Emulated,
             small: 9,
             ..Self::compiled(version)
         }
     }
 
-    /// Those of a version of Triton, compiled for a GPU before sm_89.
+    /// Those of a version of Triton, compiled for a GPU before `sm_89`.
     pub fn compiled_for_ampere(version: Version) -> Self {
         Self {
-            e4m3: false,
+            hardware: Hardware::Ampere,
             ..Self::compiled(version)
         }
     }
@@ -125,8 +148,7 @@ impl Limits {
             one_by_one: self.one_by_one.min(other.one_by_one),
             oldest: self.oldest.min(other.oldest),
             newest: self.newest.max(other.newest),
-            emulated: self.emulated && other.emulated,
-            e4m3: self.e4m3 && other.e4m3,
+            hardware: self.hardware.min(other.hardware),
             small: self.small.max(other.small),
             descriptors: self.descriptors && other.descriptors,
             block_pointers: self.block_pointers && other.block_pointers,

@@ -127,7 +127,7 @@ impl Maker<'_, '_> {
             Way::Unspecialised => self.unspecialised('n')?,
             Way::UnspecialisedConstant => self.unspecialised('K')?,
             // Compiled for debugging, a kernel stops where an integer overflows, and in these they do.
-            Way::Debug if !self.form.limits.emulated => {}
+            Way::Debug if !self.form.limits.hardware.emulated() => {}
             Way::Debug => {
                 if self.u.ratio(1, 2)? {
                     "@triton.jit(debug=True)".clone_into(&mut self.decorators);

@@ -18,10 +18,10 @@ impl Maker<'_, '_> {
             DType::F8E4NV,
             DType::F8E4B15,
         ];
-        if self.form.limits.emulated {
+        if self.form.limits.hardware.emulated() {
             all.extend([DType::F8E4B8, DType::F8E5B16]);
         }
-        if !self.form.limits.e4m3 {
+        if !self.form.limits.hardware.e4m3() {
             all.retain(|&dtype| dtype != DType::F8E4NV);
         }
         self.u.choose(&all).copied()

@@ -72,7 +72,7 @@ impl Maker<'_, '_> {
         if limits.hold(Rule::DotTakesDouble) {
             dtypes.push(DType::F64);
         }
-        if !limits.e4m3 {
+        if !limits.hardware.e4m3() {
             dtypes.retain(|&dtype| dtype != DType::F8E4NV);
         }
         let dtype = *self.u.choose(&dtypes)?;
@@ -173,7 +173,7 @@ impl Maker<'_, '_> {
         let dtype = match format {
             "bf16" => DType::BF16,
             "fp16" => DType::F16,
-            "e4m3" if typed && self.form.limits.e4m3 => DType::F8E4NV,
+            "e4m3" if typed && self.form.limits.hardware.e4m3() => DType::F8E4NV,
             "e5m2" if typed => DType::F8E5,
             _ => DType::U8,
         };
