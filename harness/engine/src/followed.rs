@@ -202,6 +202,7 @@ impl Host {
                     address,
                     storage: Some(origin),
                     name,
+                    tensor: _,
                 } = arg
                 else {
                     return Some(arg);
@@ -224,6 +225,7 @@ impl Host {
                     address: self.memory.address(id) + copy.start as u64 + within,
                     storage: Some(id),
                     name,
+                    tensor: None,
                 })
             })
             .collect()

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cerith_case::{Case, Variant};
+use cerith_case::{ArgValue, Case, Variant};
+use cerith_memory::element::beyond;
 use cerith_memory::{Memory, StorageId};
 use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
 use cerith_tile::rules::Rules;
@@ -251,7 +252,7 @@ impl Prepared for Ready {
                         return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
                     }
                 }
-                other => return stopped(&other, position, invocation.launch, &memory),
+                other => return stopped(&other, position, (case, invocation.launch), &memory),
             }
         }
         Ok(Outcome::Finished(Box::new(Finished {
@@ -301,18 +302,43 @@ fn all_defined(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
     Ok(all)
 }
 
+/// Where an access that missed a storage is, as seen from the tensor of the storage that the launch passes. `None` if it passes
+/// several, because PTX does not say which of them a pointer was made from.
+fn beyond_argument(
+    kind: &TrapKind,
+    storage: StorageId,
+    launch: Option<&cerith_case::Launch>,
+    memory: &Memory,
+) -> Option<String> {
+    let TrapKind::OutOfBounds { address, .. } = kind else {
+        return None;
+    };
+    let byte = address.wrapping_sub(memory.address(storage)) as i64;
+    let mut passed = launch?.arguments().filter_map(|(_, arg)| match &arg.value {
+        ArgValue::Tensor { name, tensor } => (tensor.storage == storage).then_some((name, tensor)),
+        _ => None,
+    });
+    let (name, tensor) = passed.next()?;
+    passed
+        .all(|(_, other)| other == tensor)
+        .then(|| beyond(name, tensor, byte))
+        .flatten()
+}
+
 /// A launch that did not come to its end.
 fn stopped(
     ended: &LaunchOutcome,
     position: Option<Position>,
-    launch: usize,
+    (case, launch): (&Case, usize),
     memory: &Memory,
 ) -> Result<Outcome, Failure> {
     Ok(match ended {
         LaunchOutcome::Trapped(trap) => {
             let place = trap.at.as_ref().map_or(String::new(), |at| format!(", {at}"));
             let near = trap.kind.storage().map_or(String::new(), |storage: StorageId| {
-                format!(" (near storage `{}`)", memory.name(storage))
+                let beyond = beyond_argument(&trap.kind, storage, case.launches.get(launch), memory);
+                let beyond = beyond.map_or(String::new(), |beyond| format!(", {beyond}"));
+                format!(" (near storage `{}`{beyond})", memory.name(storage))
             });
             let message = format!("{}{near}, in {}{place}", trap.kind, trap.thread);
             let assert = matches!(trap.kind, TrapKind::Assert { .. });

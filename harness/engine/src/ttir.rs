@@ -228,12 +228,14 @@ impl Ready {
                             address: memory.address(id).wrapping_add_signed(offset),
                             storage: Some(id),
                             name: Some(param.name.clone()),
+                            tensor: None,
                         })
                     }
                     (Passed::Number(bits), Elem::Ptr { .. }) => Ok(ParamValue::Pointer {
                         address: bits,
                         storage: None,
                         name: None,
+                        tensor: None,
                     }),
                     (Passed::Number(bits), Elem::Num(dtype)) => {
                         let width = dtype.bits();

@@ -19,7 +19,7 @@ import triton.language as tl
 
 @triton.jit
 def far(x, at):
-    return tl.load(x + at * 4096)
+    return tl.load(x + at + 1024)
 
 
 @triton.jit
@@ -78,10 +78,15 @@ fn a_trap_names_the_line_and_what_called_it(toolchain: &Toolchain) {
         .outcome;
     let complaint = outcome.complaint().expect("a trap");
     assert_eq!(complaint.kind, "out-of-bounds", "{complaint:?}");
-    assert_eq!(line(complaint), "return tl.load(x + at * 4096)", "{complaint:?}");
+    assert_eq!(line(complaint), "return tl.load(x + at + 1024)", "{complaint:?}");
     let position = complaint.position.as_ref().expect("a place");
     // `tl.load` up to its arguments, by every version's way to count.
     assert!((12..=26).contains(&position.column), "{position:?}");
+    let element = complaint.message.split("where `").nth(1);
+    assert!(
+        element.is_some_and(|element| element.starts_with("x[1024]` would be")),
+        "{complaint:?}"
+    );
     let called = format!(", called at {}:13:", position.file);
     let says = complaint.message.contains(&called);
     assert_eq!(says, toolchain.triton() >= SAYS_CALLS, "{complaint:?}");

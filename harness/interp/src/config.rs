@@ -117,6 +117,8 @@ pub enum ParamValue {
         storage: Option<StorageId>,
         /// The tensor's name, for messages.
         name: Option<String>,
+        /// The tensor that it is the address of, if the caller knows it.
+        tensor: Option<Tensor>,
     },
 }
 
@@ -127,6 +129,7 @@ impl ParamValue {
             address: memory.address_of(tensor),
             storage: Some(tensor.storage),
             name: Some(name.into()),
+            tensor: Some(tensor.clone()),
         }
     }
 }

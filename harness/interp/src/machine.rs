@@ -160,14 +160,20 @@ pub(crate) fn bind(
             let pointer = program.layouts[param.value.0 as usize].elem.is_ptr();
             match arg {
                 ParamValue::Number(_) if !pointer => Ok(None),
-                ParamValue::Pointer { storage, name, .. } if pointer => Ok(storage.map(|storage| {
+                ParamValue::Pointer {
+                    storage,
+                    name,
+                    tensor,
+                    ..
+                } if pointer => Ok(storage.map(|storage| {
                     let start = memory.address(storage).wrapping_sub(ORIGIN) as usize;
                     let end = start.saturating_add(memory.size(storage));
                     Rc::new(Home {
                         start,
                         end,
                         storage,
-                        tensor: name.clone(),
+                        name: name.clone(),
+                        tensor: tensor.clone(),
                     })
                 })),
                 _ => Err(InternalError::ArgumentKind {

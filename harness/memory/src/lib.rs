@@ -3,6 +3,7 @@
 //! - [`Storage`] owns bytes, [`Tensor`] is a view of one; [`Storages`] is the set that a case is built in. View
 //!   operations are methods of [`Tensor`] (module [`view`]), operations that may copy are methods of [`Storages`]
 //!   (module `copy`); both have torch's meaning and torch's errors ([`TorchError`]).
+//! - [`element`] names elements in words, for messages.
 //! - [`overlap`] says exactly which bytes two tensors share.
 //! - [`Memory`] lays storages out in a virtual address space with guard zones between them and maps an address back
 //!   to a place, which is what the reference interpreter and every engine's outcome speak in.
@@ -34,6 +35,7 @@
 #![warn(missing_docs)]
 
 mod copy;
+pub mod element;
 mod error;
 mod format;
 mod memory;

@@ -147,6 +147,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
             address: *number as u64,
             storage: None,
             name: None,
+            tensor: None,
         }),
         (ArgValue::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
         (ArgValue::Address { at, .. }, Elem::Num(dtype)) => {

@@ -167,6 +167,7 @@ const NULL: cerith_interp::ParamValue = cerith_interp::ParamValue::Pointer {
     address: 0,
     storage: None,
     name: None,
+    tensor: None,
 };
 
 /// The bits of a number that a launch passes; of a descriptor, 16 rows of 16 elements.

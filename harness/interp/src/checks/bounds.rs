@@ -1,6 +1,7 @@
 //! Accesses outside of storages. A pointer that a kernel derived from a parameter may only reach the storage of that
 //! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
 
+use cerith_memory::element::{beyond, last};
 use cerith_memory::{Fault, Memory, ORIGIN};
 use cerith_tile::fault::{self, is_planted};
 
@@ -44,7 +45,7 @@ pub(crate) fn trap(
             let at = address.wrapping_sub(ORIGIN) as i64;
             let (start, end) = (home.start as i64, home.end as i64);
             let name = memory.name(home.storage);
-            if at < start && start.wrapping_sub(at) > 0 {
+            let place = if at < start && start.wrapping_sub(at) > 0 {
                 format!(
                     "{what} that starts {} before storage `{name}`",
                     bytes(start.wrapping_sub(at) as u64)
@@ -61,6 +62,13 @@ pub(crate) fn trap(
                     "{what} that starts {} past the end of storage `{name}`",
                     bytes(at.wrapping_sub(end) as u64)
                 )
+            };
+            let beyond = home
+                .named()
+                .and_then(|(name, tensor)| beyond(name, tensor, at.wrapping_sub(start)));
+            match beyond {
+                Some(beyond) => format!("{place}, {beyond}"),
+                None => place,
             }
         }
         None if address < 4096 => format!("{what} through a null pointer"),
@@ -93,6 +101,12 @@ pub(crate) fn trap(
     let mut diagnostic = site.diagnostic(kind, Some(lane), message);
     if let Some(home) = home {
         diagnostic = diagnostic.note(home.describe(memory));
+        if let Some((name, tensor)) = home.named() {
+            diagnostic = diagnostic.note(match last(name, tensor) {
+                Some(last) => format!("the last element of `{name}` is `{last}`"),
+                None => format!("`{name}` has no elements"),
+            });
+        }
         if let Some(there) = memory.find(address).filter(|there| there.storage != home.storage) {
             diagnostic = diagnostic.note(format!(
                 "byte {} of storage `{}` lies there, which this pointer must not reach",

@@ -17,7 +17,8 @@ pub(crate) mod promise;
 pub(crate) mod race;
 pub(crate) mod wait;
 
-use cerith_memory::{Memory, ORIGIN, Place};
+use cerith_memory::element::element;
+use cerith_memory::{Memory, ORIGIN, Place, Tensor};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::ir::{Function, LocId};
 
@@ -108,7 +109,9 @@ pub(crate) struct Home {
     pub start: usize,
     pub end: usize,
     pub storage: cerith_memory::StorageId,
-    pub tensor: Option<String>,
+    /// The tensor's name.
+    pub name: Option<String>,
+    pub tensor: Option<Tensor>,
 }
 
 impl Home {
@@ -116,12 +119,17 @@ impl Home {
     fn describe(&self, memory: &Memory) -> String {
         let storage = memory.name(self.storage);
         let bytes = bytes((self.end - self.start) as u64);
-        match &self.tensor {
+        match &self.name {
             Some(tensor) if tensor != storage => {
                 format!("the pointer was made from tensor `{tensor}` in storage `{storage}` of {bytes}")
             }
             _ => format!("the pointer was made from storage `{storage}` of {bytes}"),
         }
+    }
+
+    /// The tensor with its name, if both are known.
+    pub(crate) fn named(&self) -> Option<(&str, &Tensor)> {
+        self.name.as_deref().zip(self.tensor.as_ref())
     }
 }
 
@@ -134,10 +142,26 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// The place of an address in words: `byte 12 of storage x`, with the tensors that start in that storage.
+/// The most tensors that are named for one byte.
+const NAMED: usize = 3;
+
+/// The place of an address in words: `byte 12 of storage x, in x[3]`, with the elements of the case's tensors that have it.
 fn place(memory: &Memory, address: u64) -> Option<String> {
-    let Place { storage, offset } = memory.find(address)?;
-    Some(format!("byte {offset} of storage `{}`", memory.name(storage)))
+    let place = memory.find(address)?;
+    let Place { storage, offset } = place;
+    let byte = format!("byte {offset} of storage `{}`", memory.name(storage));
+    let mut tensors = memory
+        .tensors_at(place)
+        .map(|(named, index)| format!("`{}`", element(&named.name, &index)));
+    let named: Vec<String> = tensors.by_ref().take(NAMED).collect();
+    let more = tensors.count();
+    Some(match (named.as_slice(), more) {
+        ([], _) => byte,
+        ([one], _) => format!("{byte}, in {one}"),
+        ([others @ .., last], 0) => format!("{byte}, in {} and {last}", others.join(", ")),
+        (named, 1) => format!("{byte}, in {} and 1 more tensor", named.join(", ")),
+        (named, more) => format!("{byte}, in {} and {more} more tensors", named.join(", ")),
+    })
 }
 
 /// The place of an arena index in words.

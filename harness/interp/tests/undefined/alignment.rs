@@ -21,6 +21,7 @@ fn an_address_between_elements() {
         address,
         storage: Some(StorageId(0)),
         name: Some("x_odd".into()),
+        tensor: None,
     }];
     insta::assert_snapshot!(trap(TrapKind::Misaligned, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[misaligned]: load of 4 bytes at an address that is no multiple of 4
@@ -29,7 +30,7 @@ fn an_address_between_elements() {
     1 | x = tl.load(x_ptr + offsets)
       |     ^^^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0), lane 0
       |
-      = note: the address is 0x7f2000000202, byte 2 of storage `x`
+      = note: the address is 0x7f2000000202, byte 2 of storage `x`, in `x[0]`
       = note: the pointer was made from tensor `x_odd` in storage `x` of 32 bytes
     ");
 }

@@ -41,7 +41,7 @@ fn load_at(i: i64) -> String {
 #[test]
 fn past_the_end() {
     insta::assert_snapshot!(load_at(4), @r"
-    error[out-of-bounds]: load of 4 bytes just past the end of storage `x`
+    error[out-of-bounds]: load of 4 bytes just past the end of storage `x`, where `x[4]` would be
      --> kernel.py:3:12
       |
     3 |     return tl.load(x_ptr + i)
@@ -51,6 +51,7 @@ fn past_the_end() {
       |                     -------------- called here
       |
       = note: the pointer was made from storage `x` of 16 bytes
+      = note: the last element of `x` is `x[3]`
       = help: mask the load: `tl.load(ptr, mask=offsets < n, other=0)`
     ");
 }
@@ -58,7 +59,7 @@ fn past_the_end() {
 #[test]
 fn before_the_start() {
     insta::assert_snapshot!(load_at(-1), @r"
-    error[out-of-bounds]: load of 4 bytes that starts 4 bytes before storage `x`
+    error[out-of-bounds]: load of 4 bytes that starts 4 bytes before storage `x`, 1 element before `x[0]`
      --> kernel.py:3:12
       |
     3 |     return tl.load(x_ptr + i)
@@ -68,6 +69,7 @@ fn before_the_start() {
       |                     -------------- called here
       |
       = note: the pointer was made from storage `x` of 16 bytes
+      = note: the last element of `x` is `x[3]`
       = help: mask the load: `tl.load(ptr, mask=offsets < n, other=0)`
     ");
 }
@@ -76,7 +78,7 @@ fn before_the_start() {
 fn another_storage_is_out_of_bounds_too() {
     // The storages are 1024 bytes apart: 512 of data with padding, 512 of guard zones.
     insta::assert_snapshot!(load_at(384), @r"
-    error[out-of-bounds]: load of 4 bytes that starts 1520 bytes past the end of storage `x`
+    error[out-of-bounds]: load of 4 bytes that starts 1520 bytes past the end of storage `x`, where `x[384]` would be
      --> kernel.py:3:12
       |
     3 |     return tl.load(x_ptr + i)
@@ -86,6 +88,7 @@ fn another_storage_is_out_of_bounds_too() {
       |                     -------------- called here
       |
       = note: the pointer was made from storage `x` of 16 bytes
+      = note: the last element of `x` is `x[3]`
       = note: byte 0 of storage `y` lies there, which this pointer must not reach
       = help: mask the load: `tl.load(ptr, mask=offsets < n, other=0)`
     ");
@@ -108,7 +111,7 @@ fn an_unmasked_tail_names_program_and_lane() {
         &mut memory,
     );
     insta::assert_snapshot!(shown, @r"
-    error[out-of-bounds]: load of 4 bytes just past the end of storage `x`
+    error[out-of-bounds]: load of 4 bytes just past the end of storage `x`, where `x[100]` would be
      --> kernel.py:5:9
       |
     4 |     mask = offsets < n
@@ -117,6 +120,7 @@ fn an_unmasked_tail_names_program_and_lane() {
       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0), lane 36
       |
       = note: the pointer was made from storage `x` of 400 bytes
+      = note: the last element of `x` is `x[99]`
       = help: mask the load: `tl.load(ptr, mask=offsets < n, other=0)`
     ");
 }
@@ -158,6 +162,7 @@ fn an_access_half_inside_is_out_of_bounds() {
       | ^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0)
       |
       = note: the pointer was made from storage `x` of 6 bytes
+      = note: the last element of `x` is `x[2]`
       = help: mask the store: `tl.store(ptr, value, mask=offsets < n)`
     ");
 }
@@ -175,6 +180,7 @@ fn null_and_wild_pointers() {
                 address,
                 storage: None,
                 name: None,
+                tensor: None,
             },
         );
         args.push(ParamValue::Number(0));

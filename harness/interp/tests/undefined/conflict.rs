@@ -43,7 +43,7 @@ fn two_lanes_write_differently() {
     1 | tl.store(out_ptr + offsets % 4, offsets)
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0), lane 4
       |
-      = note: the bytes are at byte 0 of storage `out`
+      = note: the bytes are at byte 0 of storage `out`, in `out[0]`
       = help: let one lane write, or use an atomic
     ");
 }

@@ -26,7 +26,7 @@ fn a_load_of_what_was_never_written() {
     6 |     y = tl.load(y_ptr + offsets, mask=mask)
       |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0), lane 0
       |
-      = note: the first of them is byte 0 of storage `y`
+      = note: the first of them is byte 0 of storage `y`, in `y[0]`
       = help: write the storage before it is read, or give it a fill other than `uninit`
     ");
 }

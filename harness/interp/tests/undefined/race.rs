@@ -56,7 +56,7 @@ fn two_programs_write_differently() {
     2 | tl.store(out_ptr, pid)
       | ^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
       |
-      = note: they are at byte 0 of storage `out`
+      = note: they are at byte 0 of storage `out`, in `out[0]`
       = note: programs of a launch run in any order, or at once
       = note: program (0, 0, 0) writes them in the same operation
       = help: let each program own what it writes, or use atomics
@@ -139,7 +139,7 @@ fn a_later_program_reads_what_an_earlier_wrote() {
     3 | x = tl.load(out_ptr + pid - 1)
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
       |
-      = note: they are at byte 0 of storage `out`
+      = note: they are at byte 0 of storage `out`, in `out[0]`
       = note: programs of a launch run in any order, or at once
       = help: let each program own what it writes, or use atomics
     ");
@@ -182,7 +182,7 @@ fn a_later_program_writes_what_an_earlier_read() {
     2 | tl.store(out_ptr, pid)
       | ^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
       |
-      = note: they are at byte 0 of storage `out`
+      = note: they are at byte 0 of storage `out`, in `out[0]`
       = note: programs of a launch run in any order, or at once
       = help: let each program own what it writes, or use atomics
     ");
@@ -294,7 +294,7 @@ fn a_plain_store_races_with_an_atomic() {
     4 | tl.atomic_add(out_ptr, 1)
       | ------------------------- program (0, 0, 0) updates them here
       |
-      = note: they are at byte 0 of storage `out`
+      = note: they are at byte 0 of storage `out`, in `out[0]`
       = note: programs of a launch run in any order, or at once
       = help: let each program own what it writes, or use atomics
     ");

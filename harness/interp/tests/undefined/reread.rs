@@ -42,7 +42,7 @@ fn a_lane_reads_what_another_wrote() {
     2 | x = tl.load(out + (lane ^ turn))
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0), lane 0
       |
-      = note: they are at byte 4 of storage `out`
+      = note: they are at byte 4 of storage `out`, in `out[1]`
       = note: the lanes of a program run at once, on threads that do not wait for each other
       = help: put `tl.debug_barrier()` between the store and the load, or keep the value in a variable
     ");

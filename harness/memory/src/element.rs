@@ -1,0 +1,117 @@
+//! Elements in words, as messages name them: `x[3, 0]`, `x[3, 0]` of a tensor that ends before it, and what lies before the first.
+//! Left out: which element a byte belongs to ([`Tensor::index_of_byte`]).
+
+use crate::tensor::{Dims, Tensor};
+
+/// An element as a user would write it: `x[3, 0]`; `x` alone if it has no dimensions.
+pub fn element(name: &str, index: &[i64]) -> String {
+    if index.is_empty() {
+        return name.to_owned();
+    }
+    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+    format!("{name}[{}]", index.join(", "))
+}
+
+/// Where a byte of the storage is, as seen from a tensor that does not have it, to go on from "past the end of storage `x`":
+/// "where `x[64]` would be", "3 elements before `x[0]`". `None` if no index of the tensor would lead there.
+pub fn beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String> {
+    let size = tensor.element_size() as i64;
+    let distance = byte.checked_sub(tensor.byte_offset())?;
+    if distance % size != 0 {
+        return None;
+    }
+    let distance = distance / size;
+    if distance < 0 {
+        let first = element(name, &Dims::from_elem(0, tensor.dim()));
+        let elements = if distance == -1 { "element" } else { "elements" };
+        return Some(format!("{} {elements} before `{first}`", distance.unsigned_abs()));
+    }
+    let index = index_beyond(tensor, distance)?;
+    Some(format!("where `{}` would be", element(name, &index)))
+}
+
+/// A tensor's last element in words; `None` if it has no elements.
+pub fn last(name: &str, tensor: &Tensor) -> Option<String> {
+    let index: Dims = tensor.shape.iter().map(|size| size.saturating_sub(1)).collect();
+    (!tensor.shape.contains(&0)).then(|| element(name, &index))
+}
+
+/// The index that leads so many elements behind a tensor's first, with the largest strides used first. `None` if that is an
+/// element of the tensor, or strides do not lead there.
+fn index_beyond(tensor: &Tensor, distance: i64) -> Option<Dims> {
+    let mut order: Vec<usize> = (0..tensor.dim())
+        .filter(|&dim| tensor.strides.get(dim).is_some_and(|&stride| stride > 0))
+        .collect();
+    order.sort_by_key(|&dim| std::cmp::Reverse((tensor.strides.get(dim), tensor.shape.get(dim))));
+    let mut index = Dims::from_elem(0, tensor.dim());
+    let mut left = distance;
+    for dim in order {
+        if let (Some(to), Some(&stride)) = (index.get_mut(dim), tensor.strides.get(dim)) {
+            *to = left / stride;
+            left %= stride;
+        }
+    }
+    let outside = index.iter().zip(&tensor.shape).any(|(at, size)| at >= size);
+    (left == 0 && outside).then_some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use cerith_tile::DType;
+
+    use super::{beyond, element, last};
+    use crate::storage::StorageId;
+    use crate::tensor::{Dims, Tensor};
+
+    fn tensor(shape: &[i64], strides: &[i64], offset: i64) -> Tensor {
+        Tensor {
+            strides: Dims::from_slice(strides),
+            offset,
+            ..Tensor::contiguous(StorageId(0), DType::F32, shape)
+        }
+    }
+
+    /// Where the element `at` of the storage is, as seen from a tensor.
+    #[track_caller]
+    fn check((shape, strides, offset): (&[i64], &[i64], i64), at: i64, expected: Option<&str>) {
+        let found = beyond("x", &tensor(shape, strides, offset), at * 4);
+        assert_eq!(found.as_deref(), expected);
+    }
+
+    #[test]
+    fn what_lies_outside_of_a_tensor() {
+        check((&[64], &[1], 0), 64, Some("where `x[64]` would be"));
+        check((&[64], &[1], 0), 63, None);
+        check((&[8], &[1], 8), 20, Some("where `x[12]` would be"));
+        check((&[8], &[1], 8), 7, Some("1 element before `x[0]`"));
+        check((&[8], &[1], 8), 5, Some("3 elements before `x[0]`"));
+        check((&[4, 16], &[16, 1], 0), 64, Some("where `x[4, 0]` would be"));
+        check((&[1, 16], &[16, 1], 0), 16, Some("where `x[1, 0]` would be"));
+        // A row with padding behind it, and a column.
+        check(
+            (&[4, 48], &[64, 1], 0),
+            3 * 64 + 50,
+            Some("where `x[3, 50]` would be"),
+        );
+        check((&[16, 4], &[1, 16], 0), 65, Some("where `x[1, 4]` would be"));
+        check((&[4], &[2], 0), 9, None);
+        check((&[4], &[0], 0), 4, None);
+        check((&[0], &[1], 0), 0, Some("where `x[0]` would be"));
+        check((&[], &[], 0), 1, None);
+        check((&[], &[], 2), 0, Some("2 elements before `x`"));
+        assert_eq!(beyond("x", &tensor(&[4], &[1], 0), 18), None);
+        assert_eq!(beyond("x", &tensor(&[4], &[1], i64::MAX), i64::MIN), None);
+    }
+
+    #[test]
+    fn names_of_elements() {
+        assert_eq!(element("x", &[]), "x");
+        assert_eq!(element("x", &[3, 0]), "x[3, 0]");
+        assert_eq!(
+            last("x", &tensor(&[4, 16], &[16, 1], 0)).as_deref(),
+            Some("x[3, 15]")
+        );
+        assert_eq!(last("x", &tensor(&[4, 0], &[1, 1], 0)), None);
+        assert_eq!(last("x", &tensor(&[], &[], 0)).as_deref(), Some("x"));
+    }
+}
