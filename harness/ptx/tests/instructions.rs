@@ -1,14 +1,18 @@
-//! Every instruction that Triton emits for `sm_80` is known and runs: `golden/instructions.jsonl`, made by `instructions.py` beside
-//! this file. What they give is held to a GPU in whole kernels (`operations.rs`).
+//! Every instruction that Triton emits for `sm_80` is known, runs, and gives what a GPU gave for it alone.
+//! `golden/instructions.jsonl` has the instructions and their operands; `instructions.py` beside this file made it.
+//! `golden/gpu.jsonl.gz` has what an H100 gave; `gpu.py` made it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cerith_memory::{Memory, StorageId, Storages};
 use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, parse};
+use cerith_tile::{DType, numeric};
+use flate2::read::GzDecoder;
 use serde_json::Value;
 
 const THREADS: usize = 64;
@@ -62,27 +66,63 @@ fn executed(body: &str, operands: [&[u64]; 3]) -> Result<Vec<Vec<u64>>, String> 
         .collect())
 }
 
+/// One instruction, with its operands' names.
+struct Instruction {
+    opcode: String,
+    body: String,
+    operands: [String; 3],
+}
+
+/// The instructions, and the operands of each name: one for each thread.
+struct Instructions {
+    sets: BTreeMap<String, Vec<u64>>,
+    all: Vec<Instruction>,
+}
+
+impl Instructions {
+    fn read() -> Self {
+        let file = golden("instructions.jsonl");
+        let mut lines = file
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let head = lines.next().expect("the operands");
+        let sets = head["operands"]
+            .as_object()
+            .expect("operands")
+            .iter()
+            .map(|(name, values)| (name.clone(), words(values)));
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        Self {
+            sets: sets.collect(),
+            all: lines
+                .map(|one| Instruction {
+                    opcode: text(&one["opcode"]),
+                    body: text(&one["body"]),
+                    operands: [0, 1, 2].map(|nth| text(&one["operands"][nth])),
+                })
+                .collect(),
+        }
+    }
+
+    /// What four results of each thread are, where the second and the third operand are moved by so many threads.
+    fn executed(&self, one: &Instruction, by: [usize; 2]) -> Result<Vec<Vec<u64>>, String> {
+        let turned = |nth: usize, by: usize| {
+            let mut set = self.sets[&one.operands[nth]].clone();
+            set.rotate_left(by);
+            set
+        };
+        let [a, b, c] = [turned(0, 0), turned(1, by[0]), turned(2, by[1])];
+        executed(&one.body, [&a, &b, &c])
+    }
+}
+
 #[test]
 fn every_instruction_is_known_and_runs() {
-    let file = golden("instructions.jsonl");
-    let mut lines = file.lines();
-    let head: Value = serde_json::from_str(lines.next().unwrap_or_default()).expect("JSON");
-    let sets: BTreeMap<&String, Vec<u64>> = head["operands"]
-        .as_object()
-        .expect("operands")
-        .iter()
-        .map(|(name, values)| (name, words(values)))
-        .collect();
+    let instructions = Instructions::read();
     let mut wrong = String::new();
-    let mut tried = BTreeSet::new();
-    for line in lines {
-        let one: Value = serde_json::from_str(line).expect("JSON");
-        let opcode = one["opcode"].as_str().expect("a text");
-        let operands = one["operands"].as_array().expect("a list");
-        let operand = |nth: usize| sets[&operands[nth].as_str().expect("a name").to_owned()].as_slice();
-        let all = [operand(0), operand(1), operand(2)];
-        tried.insert(opcode.to_owned());
-        match executed(one["body"].as_str().expect("a text"), all) {
+    for one in &instructions.all {
+        let opcode = &one.opcode;
+        match instructions.executed(one, [0, 0]) {
             // Something must come of it, and not the same for all.
             Ok(results) if results.iter().any(|of| of.iter().any(|&word| word != of[0])) => {}
             Ok(_) if SAME.iter().any(|name| opcode.starts_with(name)) => {}
@@ -95,9 +135,88 @@ fn every_instruction_is_known_and_runs() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+    let tried: BTreeSet<&str> = instructions.all.iter().map(|one| one.opcode.as_str()).collect();
     let listed = golden("opcodes.txt");
-    let untried: Vec<&str> = listed.lines().filter(|&opcode| !tried.contains(opcode)).collect();
+    let untried: Vec<&str> = listed.lines().filter(|opcode| !tried.contains(opcode)).collect();
     assert_eq!(untried, UNTRIED);
+}
+
+#[test]
+fn every_instruction_gives_what_a_gpu_gave() {
+    let instructions = Instructions::read();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/gpu.jsonl.gz");
+    let file = BufReader::new(GzDecoder::new(fs::File::open(path).expect("the GPU's results")));
+    let mut lines = file
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.expect("a line")).expect("JSON"));
+    let head = lines.next().expect("the GPU");
+    let rotations: Vec<[usize; 2]> = serde_json::from_value(head["rotations"].clone()).expect("pairs");
+    let mut wrong = String::new();
+    let mut held = 0;
+    for (one, theirs) in instructions.all.iter().zip(lines) {
+        assert_eq!(theirs["opcode"], one.opcode);
+        let given = &instructions.sets[&one.operands[0]];
+        for (&by, theirs) in rotations
+            .iter()
+            .zip(theirs["results"].as_array().expect("results"))
+        {
+            let ours = instructions.executed(one, by).expect("it runs");
+            let theirs: Vec<Vec<u64>> = theirs
+                .as_array()
+                .expect("four results")
+                .iter()
+                .map(words)
+                .collect();
+            assert_eq!(theirs.len(), ours.len());
+            for (nth, thread) in (0..ours.len()).flat_map(|nth| (0..THREADS).map(move |thread| (nth, thread)))
+            {
+                let (ours, theirs) = (ours[nth][thread], theirs[nth][thread]);
+                if !may_be(&one.opcode, given[thread], ours, theirs) {
+                    let _ = writeln!(
+                        wrong,
+                        "{} {by:?}: result {nth} of thread {thread}, of {:x}: {ours:x}, not {theirs:x}",
+                        one.opcode, given[thread]
+                    );
+                }
+            }
+        }
+        held += 1;
+    }
+    assert_eq!(held, instructions.all.len());
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Whether PTX admits both results of an instruction. Nearly all have one; the ISA's document names the exceptions: the NaN
+/// that comes of a NaN, and the errors of approximate instructions.
+fn may_be(opcode: &str, operand: u64, ours: u64, theirs: u64) -> bool {
+    let dtype = match opcode.rsplit('.').next() {
+        Some("f64") => DType::F64,
+        _ => DType::F32,
+    };
+    let nan = |bits| numeric::is_nan(dtype, bits);
+    let any_nan = ANY_NAN.contains(&opcode) || opcode.contains(".approx.");
+    if ours == theirs || any_nan && nan(ours) && nan(theirs) {
+        return true;
+    }
+    let Some(&(_, error)) = ERRORS.iter().find(|(name, _)| opcode.starts_with(name)) else {
+        return false;
+    };
+    let value = |bits: u64| match dtype {
+        DType::F64 => f64::from_bits(bits),
+        _ => f64::from(f32::from_bits(bits as u32)),
+    };
+    let (ours_bits, theirs_bits) = (ours, theirs);
+    let (of, ours, theirs) = (value(operand), value(ours), value(theirs));
+    // Each of the two may be that far from the truth.
+    let apart = (ours - theirs).abs() / 2.0;
+    match error {
+        Error::Units(count) => ours_bits.abs_diff(theirs_bits) <= count,
+        Error::Logarithm(bound) if of > 0.5 && of < 2.0 => apart <= bound,
+        Error::Relative(bound) | Error::Logarithm(bound) => apart <= bound * ours.abs(),
+        Error::Circular if of.abs() <= std::f64::consts::TAU => apart <= 2.0_f64.powf(-20.5),
+        Error::Circular if of.abs() <= 50.0 * std::f64::consts::TAU => apart <= 2.0_f64.powf(-14.7),
+        Error::Circular => ours.abs() <= 1.0 && theirs.abs() <= 1.0,
+    }
 }
 
 /// Instructions whose result is one for a whole warp.
@@ -111,4 +230,45 @@ const UNTRIED: [&str; 6] = [
     "st.param.b32",
     "st.param.b64",
     "st.param.f64",
+];
+
+/// How far an approximate instruction's result may be from the truth.
+#[derive(Clone, Copy)]
+enum Error {
+    /// By so much of the result.
+    Relative(f64),
+    /// Two results are so many numbers of their type apart.
+    Units(u64),
+    /// By so much, of an operand between one half and two; otherwise by so much of the result.
+    Logarithm(f64),
+    /// By more, the further the operand is from zero; beyond a hundred times pi, by anything between -1 and 1.
+    Circular,
+}
+
+/// The errors that the document of the PTX ISA states, by how the opcode begins. It states none for `rsqrt.approx.f64`, and for
+/// subnormal quotients of `div`.
+const ERRORS: [(&str, Error); 9] = [
+    ("cos.approx", Error::Circular),
+    ("div.approx", Error::Units(2)),
+    ("div.full", Error::Units(2)),
+    ("ex2.approx", Error::Relative(SMALL)),
+    ("lg2.approx", Error::Logarithm(SMALL)),
+    ("rsqrt.approx.f64", Error::Units(2)),
+    ("rsqrt.approx", Error::Relative(SMALL)),
+    ("sin.approx", Error::Circular),
+    ("sqrt.approx", Error::Relative(SMALL)),
+];
+
+/// 2 to the power of -22.
+const SMALL: f64 = 1.0 / 4_194_304.0;
+
+/// Instructions that are exact, and give any NaN for a NaN.
+const ANY_NAN: [&str; 7] = [
+    "abs.f64",
+    "neg.f64",
+    "atom.global.gpu.acq_rel.add.f64",
+    "cvt.rmi.f64.f64",
+    "cvt.rni.f64.f64",
+    "cvt.rpi.f64.f64",
+    "cvt.rzi.f64.f64",
 ];

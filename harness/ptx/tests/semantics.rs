@@ -471,3 +471,31 @@ fn what_is_no_ptx_is_refused_with_its_place() {
     );
     check(".address_size 32\n", "2:1: only addresses of 64 bits are known");
 }
+
+/// What `.ftz` makes of results that are the smallest normal number in `f32`, or would be if they were not rounded, on an H100.
+#[test]
+fn flushing_looks_at_a_result_with_24_bits() {
+    let check = |instruction: &str, [a, b]: [u32; 2], expected: u32| {
+        let addend = if instruction.starts_with("fma") {
+            ", 0f00000000"
+        } else {
+            ""
+        };
+        let body = format!("{instruction} %result, 0f{a:08x}, 0f{b:08x}{addend};");
+        assert_eq!(
+            results("", &body, 1),
+            [expected],
+            "{instruction} of {a:x} and {b:x}"
+        );
+    };
+    // 1 + 2^-23 and 1 - 2^-23, times 2^-63: their product is 2^-126 less 2^-172.
+    let nearly = [0x2000_0001, 0x1fff_fffe];
+    // 1 less 2^-24, and the smallest normal number: the product has 24 bits.
+    let below = [0x0080_0000, 0x3f7f_ffff];
+    for name in ["mul", "fma"] {
+        check(&format!("{name}.rn.ftz.f32"), nearly, 0x0080_0000);
+        check(&format!("{name}.rm.ftz.f32"), nearly, 0);
+        check(&format!("{name}.rn.ftz.f32"), below, 0);
+        check(&format!("{name}.rn.f32"), below, 0x0080_0000);
+    }
+}

@@ -61,6 +61,44 @@ fn saturated<const FLUSH: bool>(value: f32) -> u64 {
     out32::<FLUSH>(value.min(1.0))
 }
 
+/// 2^32: what it multiplies is no longer near the smallest normal number.
+const AWAY: f32 = 4_294_967_296.0;
+
+/// Whether a result that is the smallest normal number is less than it where it is rounded to 24 bits as if exponents had no
+/// end; `away` computes it with its exponent raised by [`AWAY`]. `.ftz` makes a zero of such a result (H100).
+#[inline(always)]
+fn flushed(value: f32, away: impl Fn() -> f32) -> f32 {
+    if value.abs() == f32::MIN_POSITIVE && away().abs() < f32::MIN_POSITIVE * AWAY {
+        0f32.copysign(value)
+    } else {
+        value
+    }
+}
+
+/// `mul.ftz` of operands that are not subnormal.
+#[inline(always)]
+fn flushed_product(a: f32, b: f32, mul: impl Fn(f32, f32) -> f32) -> f32 {
+    let (less, more) = if a.abs() < b.abs() { (a, b) } else { (b, a) };
+    flushed(mul(a, b), || mul(less * AWAY, more))
+}
+
+/// The same, rounded in a direction.
+#[inline(always)]
+fn flushed_by(a: f32, b: f32, direction: Direction) -> f32 {
+    flushed_product(a, b, |a, b| rounding::mul(a, b, direction))
+}
+
+/// `fma.ftz` of operands that are not subnormal. With a large addend the sum is exact where it is so small.
+#[inline(always)]
+fn flushed_sum(a: f32, b: f32, c: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f32 {
+    let value = fma(a, b, c);
+    if c.abs() > 1.0 {
+        return value;
+    }
+    let (less, more) = if a.abs() < b.abs() { (a, b) } else { (b, a) };
+    flushed(value, || fma(less * AWAY, more, c * AWAY))
+}
+
 /// A double result; `from` are the operands, the one that counts most as a NaN first.
 #[inline(always)]
 fn out64<const N: usize>(value: f64, from: [u64; N]) -> u64 {
@@ -140,6 +178,9 @@ pub(crate) fn binary(name: &str, mode: Mode) -> Option<Binary> {
     Some(match name {
         "add" => single2!(mode, |a, b| a + b, rounding::add),
         "sub" => single2!(mode, |a, b| a - b, rounding::sub),
+        "mul" if mode.flush => {
+            single2!(mode, |a, b| flushed_product(a, b, |a, b| a * b), flushed_by)
+        }
         "mul" => single2!(mode, |a, b| a * b, rounding::mul),
         "div" => single2!(mode, |a, b| a / b, rounding::div),
         _ => return None,
@@ -179,11 +220,12 @@ pub(crate) fn fused(mode: Mode) -> Option<Ternary> {
             |a, b, c, out| {
                 each3(a, b, c, out, |a, b, c| {
                     let compute: fn(f32, f32, f32) -> f32 = $compute;
-                    $out(compute(
-                        in32::<$flush>(a),
-                        in32::<$flush>(b),
-                        in32::<$flush>(c),
-                    ))
+                    let (a, b, c) = (in32::<$flush>(a), in32::<$flush>(b), in32::<$flush>(c));
+                    $out(if $flush {
+                        flushed_sum(a, b, c, compute)
+                    } else {
+                        compute(a, b, c)
+                    })
                 })
             }
         };

@@ -87,11 +87,22 @@ class Recorded:
             self.counts = recorder.stop()
         self.frames: list[dict[str, Any]] = []
         self.bytes: dict[str, bytes] = {}
+        self.launches: list[dict[str, Any]] = []
         for frame, content in frames(folder):
             if frame["frame"] == "bytes":
                 self.bytes[frame["hash"]] = content
+            elif frame["frame"] == "launch":
+                self.launches.append(frame)
+            elif frame["frame"] == "ended":
+                self.end(frame)
             self.frames.append(frame)
-        self.launches = [frame for frame in self.frames if frame["frame"] == "launch"]
+
+    def end(self, ended: dict[str, Any]) -> None:
+        """Puts the end of a launch into its frame."""
+        launch = next(one for one in self.launches if one["launch"] == ended["launch"])
+        launch["raised"] = ended.get("raised")
+        for storage, after in zip(launch["storages"], ended.get("after", ())):
+            storage["after"] = after
 
     def content(self, launch: dict[str, Any], name: str, when: str) -> torch.Tensor:
         storage = next(one for one in launch["storages"] if one["name"] == name)
