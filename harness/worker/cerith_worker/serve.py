@@ -179,8 +179,8 @@ class Worker:
             session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
         recorder = Recorder(session)
         stage = header.get("stage")
-        # Machine code is the same wherever its source lies, so it does not say. IR says where each operation is
-        # from.
+        # Machine code is the same wherever its source lies, so it does not say. IR says where each operation
+        # is from.
         lines = header.get("lines", False) or stage is not None
         with assembling(header.get("assembled")), ended_after(stage), lined(lines):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)

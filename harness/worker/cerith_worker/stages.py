@@ -1,5 +1,5 @@
-"""Triton's compiler, ended after one of its stages, so that the IR of that stage is all that it makes; and whether
-what it makes says which lines it comes from."""
+"""Triton's compiler, ended after one of its stages, so that the IR of that stage is all that it makes; and
+whether what it makes says which lines it comes from."""
 
 from __future__ import annotations
 
