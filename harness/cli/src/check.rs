@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, guarded};
-use cerith_interp::Config;
+use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
 use cerith_verdict::Panel;
@@ -209,6 +209,7 @@ impl Checking<'_> {
             let limited = Reference::new(Config {
                 fuel: FUEL,
                 program_fuel: FUEL,
+                leaving: Leaving::Remarked,
                 ..Config::default()
             });
             let reference = limited.with_threads(pipeline::threads(jobs, total));

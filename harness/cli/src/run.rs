@@ -136,6 +136,7 @@ fn seated(args: &RunArgs, selected: &Selected, jobs: usize, total: u64, stop: &'
         let reference = Reference::default()
             .with_checks(args.checks.into())
             .with_masked_zero(args.masked == Masked::Zero)
+            .with_views(args.views)
             .with_schedules(args.schedules)
             .with_threads(pipeline::threads(jobs, total));
         set_up(reference, &engines.engines, engines.offline, jobs, selected, stop)

@@ -57,6 +57,11 @@ impl Complaint {
         matches!(self.kind.as_str(), "divisor-mask" | "false-promise")
     }
 
+    /// Whether a program of which this is remarked should be looked at, though it has its answer.
+    pub fn warns(&self) -> bool {
+        matches!(self.kind.as_str(), "false-promise" | "outside-tensor")
+    }
+
     /// A complaint with no place.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self {

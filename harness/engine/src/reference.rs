@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, Launch};
 use cerith_frontend::Refused;
-use cerith_interp::{AcceptanceMap, Checks, Config, Widening};
+use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Widening};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
@@ -106,6 +106,13 @@ impl Reference {
     #[must_use]
     pub fn with_masked_zero(mut self, zero: bool) -> Self {
         self.config.masked_zero = zero;
+        self
+    }
+
+    /// The same, which also remarks on accesses that leave the tensor that their pointer was passed as, and not its storage.
+    #[must_use]
+    pub fn with_views(mut self, views: bool) -> Self {
+        self.config.leaving = if views { Leaving::Remarked } else { Leaving::Silent };
         self
     }
 

@@ -149,6 +149,13 @@ impl Machine<'_> {
         change: impl FnOnce(u64) -> Option<Update>,
     ) -> Result<Option<u64>, Stop> {
         let (index, known, old) = self.look(pointer, loc, Access::Atomic, (lane, address, size))?;
+        let run = Run {
+            lane,
+            count: 1,
+            address,
+            stride: 0,
+        };
+        self.look_at_view((pointer, loc), Access::Atomic, &[run], size);
         if self.racing
             && let Err(conflict) = self.state.shadow.atomic(index, size)
         {

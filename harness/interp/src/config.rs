@@ -36,6 +36,16 @@ pub enum Combining {
     Backwards,
 }
 
+/// What is said of an access that stays inside of its storage and leaves the tensor that the pointer was passed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Leaving {
+    /// Nothing, which costs nothing.
+    #[default]
+    Silent,
+    /// A remark, once for each operation.
+    Remarked,
+}
+
 /// Options and limits of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Config<'w> {
@@ -51,6 +61,8 @@ pub struct Config<'w> {
     /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
     /// gives them no value, which is what they have otherwise.
     pub masked_zero: bool,
+    /// What is said of accesses that stay inside of their storage and leave the tensor that the pointer was passed as.
+    pub leaving: Leaving,
     /// Whether accesses need not be aligned, as on a CPU.
     pub unaligned: bool,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
@@ -90,6 +102,7 @@ impl Default for Config<'_> {
             only: None,
             combining: Combining::Own,
             masked_zero: false,
+            leaving: Leaving::Silent,
             unaligned: false,
             device_asserts: false,
             fuel: 1 << 33,

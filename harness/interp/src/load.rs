@@ -59,6 +59,7 @@ impl Machine<'_> {
         if let Some(crossed) = self.footprint.loaded(cells, &runs, size, step.access) {
             return Err(self.unordered(step, crossed));
         }
+        self.look_at_view((pointer, step.loc), Access::Load, &runs, size);
         self.state.runs = runs;
         for lane in poisoned {
             if marks.is_none() {

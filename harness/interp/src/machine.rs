@@ -21,8 +21,9 @@ use crate::checks::divisions::Divisions;
 use crate::checks::footprint::{Crossed, Footprint};
 use crate::checks::order::Release;
 use crate::checks::race::Conflict;
+use crate::checks::view::Views;
 use crate::checks::{Home, Site, footprint};
-use crate::config::{Checks, Config, ParamValue};
+use crate::config::{Checks, Config, Leaving, ParamValue};
 use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Stop, Unsupported};
 use crate::program::{Program, Slot, Step};
@@ -46,6 +47,8 @@ pub(crate) struct Machine<'a> {
     pub args: &'a [ParamValue],
     /// For each parameter, the storage that it points into.
     pub homes: Vec<Option<Rc<Home>>>,
+    /// What their tensors are, where that is watched.
+    pub views: Option<Rc<Views>>,
     pub grid: [u32; 3],
     pub id: [u32; 3],
     /// Whether races are watched.
@@ -211,9 +214,12 @@ impl<'a> Machine<'a> {
             };
             state.slots[param.value.0 as usize] = Value::uniform(bits);
         }
+        let watched = config.leaving == Leaving::Remarked;
+        let views = watched.then(|| Rc::new(Views::new(&program.function, args, memory)));
         Self {
             program,
             config,
+            views,
             memory,
             state,
             args,

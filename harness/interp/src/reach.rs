@@ -3,10 +3,12 @@
 
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::LocId;
 
 use crate::checks::race::Conflict;
-use crate::checks::{Access, Home, Site, alignment, bounds, race};
+use crate::checks::{Access, Home, Site, alignment, bounds, race, view};
 use crate::machine::Machine;
+use crate::origin::Origin;
 use crate::outcome::Stop;
 use crate::program::Slot;
 use crate::run::Run;
@@ -104,7 +106,7 @@ impl Machine<'_> {
     #[inline]
     pub(crate) fn straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
         let index = self.state.straight.get(pointer as usize).copied().flatten()?;
-        if is_planted(Fault::ViewsAreApart) {
+        if self.views.is_some() || is_planted(Fault::ViewsAreApart) {
             return None;
         }
         let everything = mask.is_none_or(|mask| {
@@ -112,6 +114,35 @@ impl Machine<'_> {
             matches!(mask.repr, Repr::Uniform(all) if all & 1 == 1) && mask.poison.is_none()
         });
         everything.then_some(index)
+    }
+
+    /// Remarks on lanes that leave the tensor of a pointer, where that is asked for.
+    #[inline]
+    pub(crate) fn look_at_view(
+        &mut self,
+        (pointer, loc): (Slot, LocId),
+        access: Access,
+        runs: &[Run],
+        size: usize,
+    ) {
+        if self.views.is_some() {
+            self.outside_of_view((pointer, loc), access, runs, size);
+        }
+    }
+
+    #[cold]
+    fn outside_of_view(&mut self, (pointer, loc): (Slot, LocId), access: Access, runs: &[Run], size: usize) {
+        let Some(Origin::Param(parameter)) = self.program.origins.get(pointer as usize) else {
+            return;
+        };
+        let (Some(views), Some(home)) = (&self.views, self.home(pointer)) else {
+            return;
+        };
+        if let Some(left) = views.leaves(*parameter, home, self.memory, runs, size) {
+            let site = self.site_of(pointer, loc);
+            let warning = view::warning(site, self.memory, home, access, left, size);
+            self.remark(loc, warning);
+        }
     }
 
     /// The trap for an access that raced.

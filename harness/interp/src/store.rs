@@ -65,6 +65,7 @@ impl Machine<'_> {
         #[cfg(feature = "planted-faults")]
         crate::fault::stored(self.program.origins[pointer as usize], &runs, size);
         self.footprint.accessed(&runs, size, Access::Store, step.loc);
+        self.look_at_view((pointer, step.loc), Access::Store, &runs, size);
         self.state.runs = runs;
         Ok(())
     }

@@ -115,6 +115,13 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
         .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished || !outcome.printed.is_empty())
         .collect();
+    let warning = trial
+        .references
+        .iter()
+        .map(|record| &record.outcome)
+        .filter(|one| one.finished().is_some() && one.complaint().is_some_and(Complaint::warns))
+        .map(|one| Box::new(outcome(one)))
+        .next();
     let quiet =
         assessment.expected && !verdict.vacuous && verdict.differences.is_empty() && outcomes.is_empty();
     event::Verdict {
@@ -140,6 +147,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         notes: verdict.notes.clone(),
         vacuous: verdict.vacuous,
         reason: verdict.reason.clone(),
+        warning,
         outcomes,
         differences: verdict
             .differences

@@ -228,6 +228,9 @@ pub struct Verdict {
     /// Why it is undefined or inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the reference warns of in a program that has its answer; changes nothing about the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Box<EngineOutcome>>,
     /// What each engine did, where it did not simply finish.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub outcomes: IndexMap<String, EngineOutcome>,

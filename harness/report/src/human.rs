@@ -7,6 +7,7 @@ mod next;
 mod once;
 mod summary;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
@@ -37,6 +38,8 @@ pub struct Human {
     causes: known::Causes,
     printed: once::Printed,
     next: next::Next,
+    /// Kinds and lines of warnings that were printed.
+    warned: HashSet<String>,
 }
 
 impl Human {
@@ -57,7 +60,10 @@ impl Human {
                 self.start(start)
             }
             Event::Problem(problem) => format!("{}{}\n", self.named_under(), problem.rendered.trim_end()),
-            Event::Verdict(verdict) | Event::Sweep(verdict) => self.verdict(verdict),
+            Event::Verdict(verdict) | Event::Sweep(verdict) => {
+                let warning = self.warning(verdict);
+                self.verdict(verdict) + &warning
+            }
             Event::Internal(internal) => self.internal(internal),
             Event::Summary(summary) => format!("{}{}", self.named_last(), self.summary(summary)),
         }
@@ -245,6 +251,22 @@ impl Human {
             text.push_str(&self.stale(expectation));
         }
         text
+    }
+
+    /// What the reference warns of, once for each line of a kernel.
+    fn warning(&mut self, verdict: &Verdict) -> String {
+        let Some(warning) = &verdict.warning else {
+            return String::new();
+        };
+        let line = warning.position.as_ref().map(|at| (&at.file, at.line));
+        if !self.warned.insert(format!("{} {line:?}", warning.error)) {
+            return String::new();
+        }
+        let (word, name) = (
+            self.paint(Tone::Warn, "WARNING"),
+            self.paint(Tone::Name, &verdict.case),
+        );
+        format!("{word} {name}\n{}", self.outcome("reference", warning))
     }
 
     fn expected(&self, verdict: &Verdict) -> String {

@@ -99,6 +99,7 @@ fn verdict() -> Verdict {
         notes: vec![some()],
         vacuous: true,
         reason: Some(some()),
+        warning: Some(Box::new(outcome())),
         outcomes: one(outcome()),
         differences: vec![difference()],
         unexpected: vec![some()],

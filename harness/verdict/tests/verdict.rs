@@ -86,6 +86,13 @@ fn outcome(word: &str, reference: bool) -> Outcome {
             finished.unsteady = Some(Box::new(memory([1.0, 2.0, 1.0, 1.0])));
             Outcome::Finished(finished)
         }
+        "hinted" => {
+            let Outcome::Finished(mut finished) = finish(memory([1.0; 4]), Some(STORED)) else {
+                unreachable!("just finished")
+            };
+            finished.remark = Some(complaint("false-promise"));
+            Outcome::Finished(finished)
+        }
         "racy" => finish(
             memory([1.0; 4]),
             Some(Tracked {
@@ -255,6 +262,10 @@ fn camps_convict() {
         // Undefined ends the trial.
         "reference=undefined interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=undefined",
+        // A promise of the kernel that does not hold ends nothing, and convicts nobody.
+        "reference=hinted interpret@3.9.0=1",
+        "reference=hinted interpret@3.9.0=1 cuda@3.9.0=2",
+        "reference=hinted interpret@3.9.0=TypeError",
         // Silence.
         "reference=1",
         "reference=1 interpret@3.9.0=exhausted",

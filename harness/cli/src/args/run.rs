@@ -48,6 +48,11 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = Masked::Undefined)]
     pub masked: Masked,
 
+    /// Warn about accesses that stay inside of a storage and leave the tensor that was passed: a slice's neighbour, the padding
+    /// behind a row. Changes no verdict.
+    #[arg(long)]
+    pub views: bool,
+
     /// Have the reference launch every case N more times with its programs in other orders: first reversed, then in
     /// permutations that are the same in every run. A defined case must give the same in all orders. If it does not, that is a
     /// bug in Cerith, and an internal error of the run.

@@ -43,7 +43,11 @@ impl Finding {
 
 /// All findings of a file, in the order in which they came.
 #[derive(Default)]
-pub struct Findings(Vec<Finding>);
+pub struct Findings {
+    found: Vec<Finding>,
+    /// What launches are warned of that show nothing else.
+    warned: Vec<Finding>,
+}
 
 /// What came of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +74,7 @@ pub fn internal(message: String) -> Event {
 impl Findings {
     /// How many there are so far.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.found.len()
     }
 
     /// Notes what an event of a launch shows.
@@ -93,6 +97,10 @@ impl Findings {
     }
 
     fn add_verdict(&mut self, case: &str, verdict: &Verdict) {
+        if let Some(warning) = &verdict.warning {
+            let key = key("reference", warning);
+            note(&mut self.warned, case, key, None, told(warning));
+        }
         if let Some(outcome) = verdict.outcomes.get("reference") {
             self.note(
                 case,
@@ -120,28 +128,34 @@ impl Findings {
     /// Takes what other launches of a kernel show in place of what is known of it.
     pub fn replace(&mut self, survey: &Survey, other: Self) {
         let ids: Vec<String> = (0..survey.tried.len()).map(|nth| id(survey, nth)).collect();
-        for finding in &mut self.0 {
+        for finding in self.found.iter_mut().chain(&mut self.warned) {
             finding.cases.retain(|case| !ids.contains(case));
         }
-        self.0.retain(|finding| !finding.cases.is_empty());
-        for finding in other.0 {
-            match self.0.iter_mut().find(|known| known.key == finding.key) {
+        self.found.retain(|finding| !finding.cases.is_empty());
+        self.warned.retain(|finding| !finding.cases.is_empty());
+        self.warned.extend(other.warned);
+        for finding in other.found {
+            match self.found.iter_mut().find(|known| known.key == finding.key) {
                 Some(known) => known.cases.extend(finding.cases),
-                None => self.0.push(finding),
+                None => self.found.push(finding),
             }
         }
     }
 
     fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
-        match self.0.iter_mut().find(|finding| finding.key == key) {
-            Some(finding) => finding.cases.push(case.to_owned()),
-            None => self.0.push(Finding {
-                key,
-                text,
-                outcome,
-                cases: vec![case.to_owned()],
-            }),
-        }
+        note(&mut self.found, case, key, outcome, text);
+    }
+}
+
+fn note(all: &mut Vec<Finding>, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
+    match all.iter_mut().find(|finding| finding.key == key) {
+        Some(finding) => finding.cases.push(case.to_owned()),
+        None => all.push(Finding {
+            key,
+            text,
+            outcome,
+            cases: vec![case.to_owned()],
+        }),
     }
 }
 
@@ -155,6 +169,8 @@ pub struct Told<'a> {
     pub launches: usize,
     /// What they show.
     pub shown: Vec<Shown<'a>>,
+    /// What they are warned of.
+    pub warned: Vec<Shown<'a>>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
@@ -182,15 +198,24 @@ impl<'a> Told<'a> {
             .enumerate()
             .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
             .collect();
-        let of_kernel = findings.0.iter().map(|finding| {
-            let launches: Vec<&str> = variants
-                .iter()
-                .filter(|(id, _)| finding.is_of(id))
-                .map(|&(_, variant)| variant)
-                .collect();
-            (finding, launches)
+        let launches = |finding: &Finding| -> Vec<&'a str> {
+            let own = variants.iter().filter(|(id, _)| finding.is_of(id));
+            own.map(|&(_, variant)| variant).collect()
+        };
+        let of_kernel = |all: &'a [Finding]| -> Vec<(&'a Finding, Vec<&'a str>)> {
+            let all = all.iter().map(|finding| (finding, launches(finding)));
+            all.filter(|(_, launches)| !launches.is_empty()).collect()
+        };
+        let warned = of_kernel(&findings.warned).into_iter();
+        // A number that was guessed may not fit the tensors.
+        let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
+        let warned = warned.map(|(finding, launches)| Shown {
+            wrong: false,
+            finding,
+            launches,
         });
-        let of_kernel: Vec<_> = of_kernel.filter(|(_, launches)| !launches.is_empty()).collect();
+        let warned = warned.collect();
+        let of_kernel = of_kernel(&findings.found);
         let passes = |(id, _): &&(String, &str)| {
             let mut shown = of_kernel.iter();
             !shown.any(|(finding, _)| finding.is_of(id))
@@ -206,6 +231,7 @@ impl<'a> Told<'a> {
             kernel: &survey.kernel,
             launches: variants.len(),
             shown: shown.collect(),
+            warned,
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
@@ -239,8 +265,13 @@ impl<'a> Told<'a> {
             Standing::Found(found) => palette.paint(Tone::Bad, &format!("{found} things found")),
         };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{name}  {launches}: {result}");
-        for shown in self.shown.iter().filter(|one| one.wrong) {
+        let warned = match self.warned.len() {
+            0 => String::new(),
+            1 => format!(", {}", palette.paint(Tone::Warn, "1 warning")),
+            count => format!(", {}", palette.paint(Tone::Warn, &format!("{count} warnings"))),
+        };
+        let _ = writeln!(text, "{name}  {launches}: {result}{warned}");
+        for shown in self.shown.iter().filter(|one| one.wrong).chain(&self.warned) {
             for line in shown.finding.text.trim_end().lines() {
                 let _ = writeln!(text, "  {line}");
             }
@@ -290,20 +321,12 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     if all_of(|variant| variant.ends_with("=0")) {
         return false;
     }
-    let of_certain = || {
-        let mut named = storages(&finding.text).peekable();
-        named.all(|storage| survey.certain.iter().any(|one| one == storage))
-    };
     match finding.outcome {
-        // A guessed number, or a flag that promises something, may not fit the sizes.
         Some(OutcomeKind::Trapped) => {
-            survey.guessed.is_empty()
-                && survey.changed.is_empty()
-                && of_certain()
+            is_certain(finding, survey, launches)
                 && !finding.key.what.ends_with("descriptor-demand")
                 // How many times one size goes into another: each is chosen alone.
                 && !finding.key.what.ends_with("division-by-zero")
-                && !all_of(is_of_flags)
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
@@ -316,6 +339,15 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
         Some(_) => false,
         None => !finding.key.engine.is_empty(),
     }
+}
+
+/// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
+fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
+    let certain = |storage| survey.certain.iter().any(|one| one == storage);
+    survey.guessed.is_empty()
+        && survey.changed.is_empty()
+        && storages(&finding.text).all(certain)
+        && !launches.iter().all(|variant| is_of_flags(variant))
 }
 
 /// Whether a launch is special by its flags.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{Standing, Told};
+use super::finding::{Shown, Standing, Told};
 
 /// One kernel. Fields that have nothing to say are left out.
 #[derive(Serialize)]
@@ -16,6 +16,9 @@ pub struct Line<'a> {
     why: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Thing<'a>>,
+    /// What launches are warned of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Thing<'a>>,
     /// What is passed otherwise than the text suggests: with other arguments no launch got through.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     changed: &'a [String],
@@ -37,6 +40,16 @@ struct Thing<'a> {
     launches: Vec<&'a str>,
 }
 
+fn thing<'a>(one: &'a Shown<'_>) -> Thing<'a> {
+    Thing {
+        engine: &one.finding.key.engine,
+        kind: &one.finding.key.what,
+        place: &one.finding.key.place,
+        text: &one.finding.text,
+        launches: one.launches.clone(),
+    }
+}
+
 impl<'a> Line<'a> {
     /// The line of a kernel.
     pub fn of(told: &'a Told<'_>) -> Self {
@@ -48,15 +61,7 @@ impl<'a> Line<'a> {
         };
         let things = |wrong: bool| {
             let shown = told.shown.iter().filter(|one| one.wrong == wrong);
-            shown
-                .map(|one| Thing {
-                    engine: &one.finding.key.engine,
-                    kind: &one.finding.key.what,
-                    place: &one.finding.key.place,
-                    text: &one.finding.text,
-                    launches: one.launches.clone(),
-                })
-                .collect()
+            shown.map(thing).collect()
         };
         Self {
             file: told.file,
@@ -65,6 +70,7 @@ impl<'a> Line<'a> {
             launches: told.launches,
             why,
             findings: things(true),
+            warnings: told.warned.iter().map(thing).collect(),
             changed: told.changed,
             not_judged: things(false),
         }

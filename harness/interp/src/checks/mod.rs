@@ -15,6 +15,7 @@ pub(crate) mod order;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
+pub(crate) mod view;
 pub(crate) mod wait;
 
 use cerith_memory::element::element;

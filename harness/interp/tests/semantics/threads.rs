@@ -14,6 +14,7 @@ const SHARED: Config<'static> = Config {
     combining: cerith_interp::Combining::Own,
     masked_zero: false,
     only: None,
+    leaving: cerith_interp::Leaving::Silent,
     unaligned: false,
     device_asserts: true,
     fuel: 1 << 33,
