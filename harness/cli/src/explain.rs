@@ -2,6 +2,7 @@
 
 mod layout;
 mod room;
+mod stages;
 mod verdict;
 
 use std::fmt::Write as _;
@@ -12,13 +13,14 @@ use cerith_case::{Case, Problems, Shard};
 use cerith_engine::{Reference, guarded};
 use cerith_report::{Shown, Tone, describe, page};
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Panel, try_case};
+use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
 use crate::args::{ExplainArgs, Masked};
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
 use crate::pipeline;
+use crate::stages::{Stages, subject};
 use crate::terminal::Terminal;
 
 /// More cases than this are listed instead of explained.
@@ -119,6 +121,25 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
             let ir = ir_text(&case, &reference, &panel, &terminal);
             terminal.print(&ir);
         }
+        if args.stages || args.pass {
+            let opened = Stages::open(
+                subject(&trial),
+                Arc::clone(&reference),
+                engines.offline,
+                selected.root(),
+                stop,
+            );
+            match opened {
+                Ok(stages) => match asked(&stages, &case, &trial, args.pass, &terminal) {
+                    Ok(text) => terminal.print(&text),
+                    Err(Stopped) => return Exit::Interrupted,
+                },
+                Err(why) => {
+                    terminal.note(&format!("the stages cannot be asked: {why}"));
+                    exit = Exit::Wrong;
+                }
+            }
+        }
     }
     if args.html {
         match page(&pages) {
@@ -133,6 +154,26 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
     }
     exit
+}
+
+/// What the stages say of a case, and the passes if they are asked too.
+fn asked(
+    stages: &Stages,
+    case: &Case,
+    trial: &Trial,
+    passes: bool,
+    terminal: &Terminal,
+) -> Result<String, Stopped> {
+    let mut text = stages::text(stages, &stages.ask(case, trial)?, terminal);
+    if passes {
+        match stages.passes(case)? {
+            Ok(passes) => text.push_str(&stages::passes(&passes, terminal)),
+            Err(failure) => {
+                let _ = writeln!(text, "    failed to {failure}");
+            }
+        }
+    }
+    Ok(text)
 }
 
 fn heading(terminal: &Terminal, words: &str) -> String {

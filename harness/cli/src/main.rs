@@ -41,6 +41,7 @@ mod record;
 mod reduce;
 mod report;
 mod run;
+mod stages;
 mod sweep;
 mod terminal;
 mod toolchain;

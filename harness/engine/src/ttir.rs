@@ -2,9 +2,12 @@
 //!
 //! Triton compiles up to the stage, on any machine; `cerith-ttir` makes the text into the reference's IR. Launches are those that
 //! Triton's launcher would have made, with the parameters that are left of the kernel's once it is specialised.
-//! An operation that is not known is `unsupported`, with its line in the MLIR.
+//! An operation that is not known is `unsupported`, with its line in the MLIR. [`Passes`] has the IR before and after each pass, to
+//! be executed in the same way.
 //!
 //! Left out: the other orders of programs, lanes and combined elements, which the reference tries for itself.
+
+mod passes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +18,7 @@ use cerith_memory::{Memory, StorageId};
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
-use cerith_toolchain::compiled::{Invocation, Param, Stage, TensorMap};
+use cerith_toolchain::compiled::{Compiled, Invocation, Param, Stage, TensorMap};
 use cerith_ttir::{Origin, lower, parse, verifies};
 
 use crate::cuda::capabilities;
@@ -25,13 +28,17 @@ use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
 use crate::{EngineId, Outcome, translation};
 
+pub use passes::Passes;
+
 /// `ttir@V`, `ttir@V:source` or `ttgir@V`.
 #[derive(Debug)]
 pub struct Ttir {
     id: EngineId,
     capabilities: Capabilities,
     stage: Stage,
-    compiler: Compiler,
+    compiler: Arc<Compiler>,
+    /// What the compiler made, where it is not to be asked.
+    made: Option<Compiled>,
     /// Set once it is to stop.
     stopped: Arc<AtomicBool>,
 }
@@ -47,8 +54,30 @@ impl Ttir {
             id: EngineId::Ttir { toolchain, stage },
             capabilities,
             stage,
-            compiler: compiler.ending_after(stage),
+            compiler: Arc::new(compiler.ending_after(stage)),
+            made: None,
             stopped: Arc::default(),
+        }
+    }
+
+    /// What its compiler's passes make of a case, up to its stage; or the outcome, if the case ended when it was compiled.
+    ///
+    /// # Errors
+    /// Cerith failed, not the compiler.
+    pub fn passes(&self, case: &Case) -> Result<Result<Passes, Outcome>, Failure> {
+        Ok(self.compiler.passes(case)?.map(Passes::new))
+    }
+
+    /// An engine that executes what was made of a case before.
+    #[must_use]
+    pub fn executing(&self, made: Compiled) -> Self {
+        Self {
+            id: self.id.clone(),
+            capabilities: self.capabilities.clone(),
+            stage: self.stage,
+            compiler: Arc::clone(&self.compiler),
+            made: Some(made),
+            stopped: Arc::clone(&self.stopped),
         }
     }
 
@@ -119,13 +148,16 @@ impl Engine for Ttir {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let job = match self.compiler.job(case)? {
-            Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
-            Compiling::Ready(job) => job,
+        let compiled = match &self.made {
+            Some(made) => made.clone(),
+            None => match self.compiler.job(case)? {
+                Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
+                Compiling::Ready(job) => job.compiled,
+            },
         };
         let files = files(case);
-        let mut programs = Vec::with_capacity(job.compiled.kernels.len());
-        for kernel in &job.compiled.kernels {
+        let mut programs = Vec::with_capacity(compiled.kernels.len());
+        for kernel in &compiled.kernels {
             match self.program(&kernel.ttir, &files)? {
                 Ok(program) => programs.push(program),
                 Err(outcome) => return Ok(Preparation::Ended(outcome)),
@@ -133,7 +165,7 @@ impl Engine for Ttir {
         }
         Ok(Preparation::Ready(Box::new(Ready {
             programs,
-            invocations: job.compiled.invocations,
+            invocations: compiled.invocations,
             config: Config {
                 fuel: FUEL,
                 program_fuel: PROGRAM_FUEL,

@@ -28,6 +28,9 @@ pub struct CompileRequest {
     pub stage: Option<Stage>,
     /// Whether assembly and machine code say which lines they come from. Records are of machine code that does not.
     pub lines: bool,
+    /// Whether the IR of a kernel is that before each pass up to [`stage`](Self::stage), as MLIR's pass manager prints it, and then
+    /// that of the stage, as if it were before a pass called `end`.
+    pub passes: bool,
 }
 
 /// What a sweep does to kernels before they are launched.

@@ -80,7 +80,8 @@ pub struct Kernel {
     pub cubin: Arc<[u8]>,
     /// Triton's assembly; empty where it was not asked for.
     pub ptx: String,
-    /// Triton's IR: of the last stage, where it was asked for one ([`Stage`]), else the TTIR. Empty where it was not asked for.
+    /// Triton's IR: of the last stage, where it was asked for one ([`Stage`]), or before each pass; else the TTIR. Empty where it
+    /// was not asked for.
     pub ttir: String,
     /// How it is to be launched.
     pub metadata: Metadata,

@@ -88,7 +88,7 @@ fn source(request: &CompileRequest) -> Hash {
     for sibling in &request.siblings {
         add(sibling.as_bytes());
     }
-    add(format!("{:?} {}", request.assembled, request.lines).as_bytes());
+    add(format!("{:?} {} {}", request.assembled, request.lines, request.passes).as_bytes());
     hasher.finalize()
 }
 

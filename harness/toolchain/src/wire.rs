@@ -44,6 +44,9 @@ struct Header<'a> {
     /// Whether what is compiled says which lines it comes from.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     lines: bool,
+    /// Whether a kernel's IR is that before each pass.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    passes: bool,
     /// Whether to specialise, and the only configuration; none: to interpret.
     tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
@@ -117,6 +120,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         assembled: None,
         stage: None,
         lines: false,
+        passes: false,
         tuning: None,
         device: match request.device {
             Device::Cuda => "cuda",
@@ -160,6 +164,7 @@ fn compile_header(
         assembled: request.assembled,
         stage: request.stage,
         lines: request.lines,
+        passes: request.passes,
         tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,

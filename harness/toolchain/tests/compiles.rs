@@ -37,6 +37,7 @@ fn request(launches: Vec<Launch>) -> CompileRequest {
         tuning: Tuning::default(),
         stage: None,
         lines: false,
+        passes: false,
     }
 }
 
@@ -250,6 +251,39 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
         assert!(kernel.ttir.contains("compiled.py\":"), "{id} {stage:?}");
         assert_eq!(kernel.ttir.contains("#blocked"), has_layouts, "{id} {stage:?}");
     }
+}
+
+/// What MLIR's pass manager prints comes with the IR of the stage at its end, and nothing of it is left for what is compiled next.
+fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
+    let compilers = compilers(toolchain);
+    let id = &toolchain.id;
+    let staged = CompileRequest {
+        stage: Some(Stage::Ttgir),
+        ..request(vec![with_block(launch("fill", vec![x(0), Value::Int(1)]), 64)])
+    };
+    let printing = CompileRequest {
+        passes: true,
+        ..staged.clone()
+    };
+    let ir = |request| {
+        let compiled = answered(&compilers, request).result.expect("it compiles");
+        compiled.kernels[0].ttir.clone()
+    };
+    let printed = ir(&printing);
+    let headings: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.contains("IR Dump Before"))
+        .collect();
+    assert!(headings.len() > 20, "{id}: {headings:?}");
+    for pass in ["Inliner", "ConvertTritonToTritonGPU", "TritonGPUCoalesce"] {
+        assert!(headings.iter().any(|line| line.contains(pass)), "{id}: {pass}");
+    }
+    let (_, last) = printed.split_once("IR Dump Before end").expect("the end");
+    assert!(
+        last.contains("tt.func public @fill") && last.contains("#blocked"),
+        "{id}"
+    );
+    assert!(!ir(&staged).contains("IR Dump"), "{id}");
 }
 
 /// Lines are in the assembly where they are asked for; without that, machine code is that of before.
@@ -587,6 +621,7 @@ fn main() -> ExitCode {
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,
                 a_compiler_ends_after_a_stage,
+                a_compiler_says_what_is_before_each_pass,
                 assembly_says_its_lines_where_that_is_asked,
                 one_configuration_of_a_tuner_is_compiled_alone,
                 rejections_name_the_line,

@@ -110,6 +110,7 @@ impl Trial {
             tuning: Tuning::default(),
             stage: None,
             lines: false,
+            passes: false,
         };
         let result = self.compilers.compile(&asked, limits(milliseconds));
         let answer = result.as_ref().map(|compilation| {

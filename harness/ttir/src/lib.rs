@@ -31,9 +31,11 @@
 //! Invariants: no IO, no engine is known, no input panics; work and memory are bounded by limits here.
 #![warn(missing_docs)]
 
+mod dump;
 mod lower;
 mod parse;
 pub mod syntax;
 
+pub use dump::{Pass, passes};
 pub use lower::{Origin, Refused, lower};
 pub use parse::{SyntaxError, module as parse, verifies};

@@ -5,6 +5,7 @@
 //! - [`judge`] makes one [`Verdict`] of the outcomes of all engines.
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
+//! - [`stage`] works out which stage of Triton's compiler is wrong.
 //! - [`assess`] compares the verdict with the case's expectations.
 //! - [`selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`canaries`] are
 //!   launches with known results.
@@ -101,6 +102,7 @@ mod known;
 mod left_out;
 mod panel;
 mod selfcheck;
+pub mod stage;
 mod suspicion;
 mod sweep;
 mod trial;

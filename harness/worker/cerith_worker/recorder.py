@@ -87,7 +87,8 @@ class Recorder:
             metadata = compiled.metadata
             warps, ctas, shared, *cluster = packed
             # The IR of the last stage where there is no more than IR.
-            text = compiled.asm.get("ttgir") if "ptx" not in compiled.asm else None
+            last = compiled.asm.get("passes") or compiled.asm.get("ttgir")
+            text = last if "ptx" not in compiled.asm else None
             blobs = [
                 compiled.asm["cubin"],
                 compiled.asm.get("ptx", "").encode(),

@@ -182,7 +182,8 @@ class Worker:
         # Machine code is the same wherever its source lies, so it does not say. IR says where each operation
         # is from.
         lines = header.get("lines", False) or stage is not None
-        with assembling(header.get("assembled")), ended_after(stage), lined(lines):
+        ended_there = ended_after(stage, header.get("passes", False))
+        with assembling(header.get("assembled")), ended_there, lined(lines):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),

@@ -4,18 +4,26 @@ whether what it makes says which lines it comes from."""
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 # What Triton's frontend makes; no stage of the compiler's own.
 SOURCE = "source"
 _NO_LINES = "TRITON_DISABLE_LINE_INFO"
+# With it, MLIR's pass manager prints the IR before each pass.
+_DUMP = "MLIR_ENABLE_DUMP"
+# How it begins what it prints; after the last pass there is no next one to be before.
+_END = "// -----// IR Dump Before end () ('builtin.module' operation) //----- //\n"
+_Make = Callable[[Any, "dict[str, Any]"], Any]
 
 
 @contextmanager
-def ended_after(stage: str | None) -> Iterator[None]:
+def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
     """Triton compiles up to this stage (`source`, `ttir`, `ttgir`), and says nothing of the machine code that
-    it does not make; none: to the end."""
+    it does not make; none: to the end. With `passes` what it makes is the IR before each pass and after the
+    last."""
     if stage is None:
         yield
         return
@@ -29,15 +37,18 @@ def ended_after(stage: str | None) -> Iterator[None]:
         add(self, stages, *args)
         made = dict(stages)
         stages.clear()
+        printed: list[str] = []
         for name, make in made.items():
-            stages[name] = _unchanged if stage == SOURCE else make
+            stages[name] = _unchanged if stage == SOURCE else _printing(make, printed) if passes else make
             if stage in (name, SOURCE):
                 break
+        if passes:
+            stages["passes"] = lambda module, _metadata: "".join([*printed, _END, str(module)])
         stages[self.binary_ext] = _nothing
 
     def hashed(self: Any) -> str:
         # Triton keeps what it compiled by this.
-        return f"{key(self)}-{stage}"
+        return f"{key(self)}-{stage}-{passes}"
 
     backend.add_stages, backend.hash = added, hashed
     try:
@@ -56,6 +67,31 @@ def lined(wanted: bool) -> Iterator[None]:
     finally:
         if without is not None:
             os.environ[_NO_LINES] = without
+
+
+def _printing(make: _Make, printed: list[str]) -> _Make:
+    """The stage, and what MLIR prints meanwhile. It prints past Python, to the process's standard error."""
+
+    def printing(module: Any, metadata: dict[str, Any]) -> Any:
+        sys.stderr.flush()
+        before, stderr = os.environ.get(_DUMP), os.dup(2)
+        os.environ[_DUMP] = "1"
+        with tempfile.TemporaryFile() as file:
+            os.dup2(file.fileno(), 2)
+            try:
+                return make(module, metadata)
+            finally:
+                sys.stderr.flush()
+                os.dup2(stderr, 2)
+                os.close(stderr)
+                if before is None:
+                    del os.environ[_DUMP]
+                else:
+                    os.environ[_DUMP] = before
+                file.seek(0)
+                printed.append(file.read().decode(errors="replace"))
+
+    return printing
 
 
 def _unchanged(module: Any, _metadata: dict[str, Any]) -> Any:

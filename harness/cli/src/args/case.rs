@@ -27,6 +27,7 @@ pub struct ListArgs {
   cerith explain alias/same_twice:dtype=f32
   cerith explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1
   cerith explain dot/matmul --ir                  also the IR
+  cerith explain scan/one_element --engine ptx@3.6.0 --stages    which stage of the compiler is wrong
   cerith explain dot/matmul --html > matmul.html  a page for a notebook
 
 The verdict comes first, then what each engine did, then pictures and tables of what differs. The storages, tensors and launches \
@@ -51,6 +52,15 @@ pub struct ExplainArgs {
     /// Also show the IR of each launch.
     #[arg(long)]
     pub ir: bool,
+
+    /// Also ask each stage of Triton's compiler (frontend, TTIR, TTGIR, PTX) and name the one that is wrong: of the compiled engine
+    /// that is to blame, else of any that `--engine` names, else of the newest Triton for `sm_80`.
+    #[arg(long, conflicts_with = "html")]
+    pub stages: bool,
+
+    /// Also ask for the IR after each pass, name the pass that makes it wrong, and show what it changes. Asks the stages too.
+    #[arg(long, conflicts_with = "html")]
+    pub pass: bool,
 
     /// Print a page of HTML instead, which needs no script and loads nothing: for a notebook or a mail.
     #[arg(long)]

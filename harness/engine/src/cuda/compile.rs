@@ -34,6 +34,17 @@ pub enum Compiling {
     Ended(Outcome),
 }
 
+/// What a compilation is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// Code, or the IR of a stage.
+    Code,
+    /// Code that says which lines it comes from.
+    Lines,
+    /// The IR before each pass.
+    Passes,
+}
+
 impl Compiler {
     /// A compiler for a GPU.
     pub const fn new(compilers: Compilers, gpu: Target, limits: Limits) -> Self {
@@ -102,7 +113,7 @@ impl Compiler {
     /// Cerith failed, not the compiler.
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
-        let compilation = match self.compilation(case, tuning, false) {
+        let compilation = match self.compilation(case, tuning, Wanted::Code) {
             Ok(compilation) => compilation,
             Err(failure) => {
                 let outcome = translation::unanswered(case, failure)?;
@@ -141,7 +152,7 @@ impl Compiler {
     /// # Errors
     /// Cerith failed, not the compiler.
     pub fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
-        match self.compilation(case, Tuning::default(), false) {
+        match self.compilation(case, Tuning::default(), Wanted::Code) {
             Ok(compilation) => Ok(compilation
                 .result
                 .ok()
@@ -156,13 +167,27 @@ impl Compiler {
     /// # Errors
     /// Cerith failed, not the compiler.
     pub fn lined(&self, case: &Case, tuning: Tuning) -> Result<Option<Compiled>, Failure> {
-        match self.compilation(case, tuning, true) {
+        match self.compilation(case, tuning, Wanted::Lines) {
             Ok(compilation) => Ok(compilation.result.ok()),
             Err(failure) => translation::unanswered(case, failure).map(|_| None),
         }
     }
 
-    fn compilation(&self, case: &Case, tuning: Tuning, lines: bool) -> Result<Compilation, WorkerFailure> {
+    /// What its passes make of a case: kernels whose IR is that before each pass; or the outcome, if the case ended when it was
+    /// compiled.
+    ///
+    /// # Errors
+    /// Cerith failed, not the compiler.
+    pub fn passes(&self, case: &Case) -> Result<Result<Compiled, Outcome>, Failure> {
+        match self.compilation(case, Tuning::default(), Wanted::Passes) {
+            Ok(compilation) => Ok(compilation
+                .result
+                .map_err(|raised| translation::stopped(case, &raised, &compilation.stderr))),
+            Err(failure) => translation::unanswered(case, failure).map(Err),
+        }
+    }
+
+    fn compilation(&self, case: &Case, tuning: Tuning, wanted: Wanted) -> Result<Compilation, WorkerFailure> {
         let memory = case.memory();
         let request = CompileRequest {
             module: translation::module(case, &case.module),
@@ -173,7 +198,8 @@ impl Compiler {
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,
             stage: self.stage,
-            lines,
+            lines: wanted == Wanted::Lines,
+            passes: wanted == Wanted::Passes,
         };
         self.compilers.compile(&request, self.limits)
     }

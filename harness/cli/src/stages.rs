@@ -1,0 +1,338 @@
+//! Asks the stages of Triton's compiler about a case, one after the other: which is the first that leaves what is wrong, and after
+//! which pass. Left out: printing it (`explain::stages`).
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cerith_case::Case;
+use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, Ttir};
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::compiled::{Stage as Ended, Target};
+use cerith_verdict::stage::{Blamed, Stage, blamed};
+use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
+
+use crate::engines;
+
+/// The engines of one Triton's stages, for one GPU.
+pub struct Stages {
+    toolchain: ToolchainId,
+    target: Target,
+    reference: Arc<Reference>,
+    /// What executes the IR after the frontend, the TTIR passes, the TTGIR passes.
+    ir: [(Stage, Arc<Ttir>); 3],
+    /// What executes the PTX; none for a GPU whose PTX is not executed here.
+    ptx: Option<Arc<Ptx>>,
+}
+
+/// What a stage said.
+pub struct Said {
+    /// Which.
+    pub stage: Stage,
+    /// The engine that was asked, or that would have to be.
+    pub engine: String,
+    /// How what it leaves stands beside the reference.
+    pub standing: Standing,
+    /// What came of it, in few words.
+    pub words: String,
+}
+
+/// What all stages said.
+pub struct Answer {
+    /// One for each stage.
+    pub said: Vec<Said>,
+    /// The one that is wrong.
+    pub blamed: Option<Blamed>,
+}
+
+/// A pass after which the IR gives what is wrong.
+pub struct Culprit {
+    /// What MLIR calls the passes that may be it: one, or several where what they leave in between says nothing.
+    pub names: Vec<String>,
+    /// Its place among the passes, from 1, and how many there are.
+    pub place: (usize, usize),
+    /// The IR of the kernels before and after it.
+    pub ir: (String, String),
+}
+
+/// What the passes said.
+pub enum Passes {
+    /// This one.
+    Culprit(Box<Culprit>),
+    /// None up to TTGIR: how many were asked.
+    None(usize),
+    /// What the frontend makes is wrong already.
+    Before,
+    /// They cannot be asked, for this reason.
+    Unasked(String),
+}
+
+/// The compiled engine of a trial whose stages are of interest: one that is to blame, else any; and the GPU that its code is for.
+pub fn subject(trial: &Trial) -> (ToolchainId, Target) {
+    let of = |id: &EngineId| match id {
+        EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
+        EngineId::Cuda { toolchain, target } => Some((toolchain.clone(), target.unwrap_or(Target::HOPPER))),
+        EngineId::Ttir { toolchain, .. } => Some((toolchain.clone(), Target::HOPPER)),
+        _ => None,
+    };
+    let all = trial.others.iter().map(|record| &record.id);
+    trial
+        .verdict
+        .blame
+        .iter()
+        .chain(all)
+        .find_map(of)
+        .unwrap_or_else(|| (ToolchainId::of(Version::NEWEST), Ptx::TARGET))
+}
+
+impl Stages {
+    /// Of a toolchain, for a GPU.
+    ///
+    /// # Errors
+    /// Why they cannot be asked: no such Triton is installed, or processes cannot be started.
+    pub fn open(
+        (toolchain, target): (ToolchainId, Target),
+        reference: Arc<Reference>,
+        offline: bool,
+        corpus: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Self, String> {
+        let compiles = if target == Ptx::TARGET {
+            EngineId::Ptx {
+                toolchain: toolchain.clone(),
+            }
+        } else {
+            EngineId::compiler(&toolchain)
+        };
+        // The assembler is not reached, or is told to make what `cuda@…:sm_80` keeps.
+        let compiler = || engines::compiler(&compiles, Target::HOPPER, offline, 1, corpus, stop);
+        let ir = |stage, ended| Ok::<_, String>((stage, Arc::new(Ttir::new(compiler()?, ended))));
+        Ok(Self {
+            ir: [
+                ir(Stage::Frontend, Ended::Source)?,
+                ir(Stage::Ttir, Ended::Ttir)?,
+                ir(Stage::Ttgir, Ended::Ttgir)?,
+            ],
+            ptx: if target == Ptx::TARGET {
+                Some(Arc::new(Ptx::new(compiler()?)))
+            } else {
+                None
+            },
+            toolchain,
+            target,
+            reference,
+        })
+    }
+
+    /// Which Triton, and for what GPU: `Triton 3.6.0 for sm_80`.
+    pub fn of(&self) -> String {
+        format!("Triton {} for {}", self.toolchain, self.target)
+    }
+
+    /// What each stage says of a case that a trial has judged.
+    pub fn ask(&self, case: &Case, trial: &Trial) -> Result<Answer, Stopped> {
+        let mut said = Vec::with_capacity(Stage::ALL.len());
+        for (stage, engine) in &self.ir {
+            said.push(self.said(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
+        }
+        said.push(match &self.ptx {
+            Some(engine) => self.said(Stage::Llvm, case, Arc::clone(engine) as Arc<dyn Engine>)?,
+            None => Said {
+                stage: Stage::Llvm,
+                engine: format!("ptx@{}", self.toolchain),
+                standing: Standing::Silent,
+                words: format!("executes PTX for {} only", Ptx::TARGET),
+            },
+        });
+        said.push(self.executed(trial));
+        let standings: Vec<(Stage, Standing)> = said.iter().map(|said| (said.stage, said.standing)).collect();
+        Ok(Answer {
+            blamed: blamed(&standings),
+            said,
+        })
+    }
+
+    /// What the machine code did, if the trial had that.
+    fn executed(&self, trial: &Trial) -> Said {
+        let found = trial.others.iter().find(|record| match &record.id {
+            EngineId::Cuda { toolchain, target } => {
+                *toolchain == self.toolchain && target.unwrap_or(Target::HOPPER) == self.target
+            }
+            _ => false,
+        });
+        match found {
+            Some(record) => Said {
+                stage: Stage::Ptxas,
+                engine: record.id.to_string(),
+                standing: trial.verdict.standing(&record.id).unwrap_or(Standing::Silent),
+                words: words(trial, &record.id),
+            },
+            None => {
+                let target = if self.target == Target::HOPPER {
+                    String::new()
+                } else {
+                    format!(":{}", self.target)
+                };
+                let engine = format!("cuda@{}{target}", self.toolchain);
+                Said {
+                    stage: Stage::Ptxas,
+                    words: format!("not asked; `--engine {engine}` asks it"),
+                    engine,
+                    standing: Standing::Silent,
+                }
+            }
+        }
+    }
+
+    /// What one stage says. Each is judged beside the reference alone: stages share what those before them did, so that they are no
+    /// witnesses for each other.
+    fn said(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<Said, Stopped> {
+        let id = engine.id().clone();
+        let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
+        let trial = try_case(case, &panel)?;
+        Ok(Said {
+            stage,
+            standing: trial.verdict.standing(&id).unwrap_or(Standing::Silent),
+            words: words(&trial, &id),
+            engine: id.to_string(),
+        })
+    }
+
+    /// After which pass the IR of a case gives what is wrong.
+    ///
+    /// # Errors
+    /// Cerith was told to stop, or failed.
+    pub fn passes(&self, case: &Case) -> Result<Result<Passes, Failure>, Stopped> {
+        let (_, engine) = &self.ir[2];
+        let passes = match engine.passes(case) {
+            Ok(Ok(passes)) => passes,
+            Ok(Err(outcome)) => {
+                return Ok(Ok(Passes::Unasked(format!(
+                    "the compiler does not come to the end of its passes: {}",
+                    ended(&outcome)
+                ))));
+            }
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let count = passes.names().len();
+        let mut known: HashMap<Vec<String>, Standing> = HashMap::new();
+        let mut standings = Vec::with_capacity(count + 1);
+        for nth in 0..=count {
+            let ir: Vec<String> = passes.before(nth).map(without_places).collect();
+            let standing = match known.get(&ir) {
+                Some(&standing) => standing,
+                None => {
+                    let engine = Arc::new(engine.executing(passes.compiled_before(nth)));
+                    let standing = self.said(Stage::Ttgir, case, engine)?.standing;
+                    known.insert(ir, standing);
+                    standing
+                }
+            };
+            standings.push(standing);
+        }
+        let right = standings
+            .iter()
+            .rposition(|&standing| standing == Standing::Agrees);
+        let after = right.map_or(0, |right| right + 1);
+        let wrong = standings
+            .get(after..)
+            .and_then(|rest| rest.iter().position(|&standing| standing == Standing::Differs));
+        Ok(Ok(match (right, wrong) {
+            (_, None) => Passes::None(count),
+            (None, Some(0)) => Passes::Before,
+            (right, Some(wrong)) => {
+                let (from, to) = (right.unwrap_or(0), after + wrong);
+                let ir = |nth| {
+                    let texts: Vec<String> = passes.before(nth).map(without_places).collect();
+                    texts.join("\n")
+                };
+                Passes::Culprit(Box::new(Culprit {
+                    names: passes.names().get(from..to).unwrap_or_default().to_vec(),
+                    place: (from + 1, count),
+                    ir: (ir(from), ir(to)),
+                }))
+            }
+        }))
+    }
+}
+
+/// What came of an engine in few words: how it differs, or why it said nothing.
+fn words(trial: &Trial, id: &EngineId) -> String {
+    let record = trial.others.iter().find(|record| record.id == *id);
+    let outcome = record.map(|record| &record.outcome);
+    let found = trial.verdict.differences.iter().find(|one| one.engine == *id);
+    match (found, outcome) {
+        (Some(difference), Some(Outcome::Finished(_))) => match &difference.comparison {
+            Some(comparison) => match comparison.differing {
+                1 => "1 element differs".to_owned(),
+                count => format!("{count} elements differ"),
+            },
+            None => format!("differs: {}", difference.kind),
+        },
+        (_, Some(outcome)) => ended(outcome),
+        (_, None) => "could not be run".to_owned(),
+    }
+}
+
+/// An outcome, with the first line of why it is no end of all launches.
+fn ended(outcome: &Outcome) -> String {
+    let why = outcome
+        .complaint()
+        .and_then(|complaint| complaint.message.lines().next());
+    match why {
+        Some(why) => format!("{}: {why}", outcome.kind()),
+        None => outcome.kind().to_string(),
+    }
+}
+
+/// IR without the places that it says it comes from.
+fn without_places(ir: &str) -> String {
+    let mut text = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        if line.starts_with("#loc") || line.starts_with("// -----//") {
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find(" loc(") {
+            text.push_str(&rest[..at]);
+            let mut depth = 0_usize;
+            let end = rest[at..].find(|letter| {
+                match letter {
+                    '(' => depth += 1,
+                    ')' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                letter == ')' && depth == 0
+            });
+            rest = end.map_or("", |end| &rest[at + end + 1..]);
+        }
+        text.push_str(rest);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_places;
+
+    #[test]
+    fn ir_is_shown_without_its_places() {
+        let check = |ir: &str, expected: &str| assert_eq!(without_places(ir), expected);
+        check("#loc = loc(\"a.py\":1:2)\nmodule {\n}", "module {\n}\n");
+        check(
+            "tt.func @k(%x: i32 loc(\"x\"(#loc)), %y: i32 loc(#loc2)) {",
+            "tt.func @k(%x: i32, %y: i32) {\n",
+        );
+        check(
+            "%0 = tt.load %x : i32 loc(callsite(#loc1 at #loc2))",
+            "%0 = tt.load %x : i32\n",
+        );
+        check(
+            "// -----// SoftwarePipeliner internal IR Dump After: LowerLoops",
+            "",
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! What the passes of Triton's compiler made of a case, one after the other. Left out: executing it ([`super::Ttir::executing`]).
+
+use std::sync::Arc;
+
+use cerith_toolchain::compiled::{Compiled, Kernel};
+use cerith_ttir::passes;
+
+/// The IR of a case's kernels before each pass, and after the last one.
+#[derive(Clone, Debug)]
+pub struct Passes {
+    compiled: Compiled,
+    names: Vec<String>,
+    /// The IR of each kernel, before each pass and after the last.
+    kernels: Vec<Vec<String>>,
+}
+
+impl Passes {
+    /// Of kernels whose IR is what MLIR's pass manager printed.
+    pub(super) fn new(compiled: Compiled) -> Self {
+        let mut names = Vec::new();
+        let mut kernels = Vec::with_capacity(compiled.kernels.len());
+        for kernel in &compiled.kernels {
+            let found = passes(&kernel.ttir);
+            let last = found.last().map(|pass| pass.after.to_owned());
+            kernels.push(
+                found
+                    .iter()
+                    .map(|pass| pass.before.to_owned())
+                    .chain(last)
+                    .collect(),
+            );
+            if found.len() > names.len() {
+                names = found.iter().map(|pass| pass.name.to_owned()).collect();
+            }
+        }
+        Self {
+            compiled,
+            names,
+            kernels,
+        }
+    }
+
+    /// What the passes are called, in their order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The IR of each kernel before pass `nth`, and after the last one for as many as there are. A kernel that goes through fewer
+    /// passes stays as its last one left it.
+    pub fn before(&self, nth: usize) -> impl Iterator<Item = &str> {
+        self.kernels
+            .iter()
+            .map(move |of| of.get(nth).or(of.last()).map_or("", String::as_str))
+    }
+
+    /// The kernels as they are before pass `nth`, to be executed.
+    pub fn compiled_before(&self, nth: usize) -> Compiled {
+        let kernels = self.compiled.kernels.iter().zip(self.before(nth));
+        Compiled {
+            kernels: kernels
+                .map(|(kernel, ir)| {
+                    Arc::new(Kernel {
+                        ttir: ir.to_owned(),
+                        ..Kernel::clone(kernel)
+                    })
+                })
+                .collect(),
+            invocations: self.compiled.invocations.clone(),
+        }
+    }
+}
