@@ -277,7 +277,7 @@ impl Checking<'_> {
                 let id = entry.id.clone();
                 let began = Instant::now();
                 match guarded(|| entry.resolve()) {
-                    Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources)
+                    Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources, None)
                         .ok()
                         .map(|events| (id, events)),
                     Ok(Err(problems)) => {

@@ -20,7 +20,7 @@ use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
 use crate::pipeline;
-use crate::stages::{Stages, subject};
+use crate::stages::{Means, Stages, subject};
 use crate::terminal::Terminal;
 
 /// More cases than this are listed instead of explained.
@@ -122,13 +122,14 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
             terminal.print(&ir);
         }
         if args.stages || args.pass {
-            let opened = Stages::open(
-                subject(&trial),
-                Arc::clone(&reference),
-                engines.offline,
-                selected.root(),
+            let means = Means {
+                reference: &reference,
+                offline: engines.offline,
+                jobs: 1,
+                corpus: selected.root(),
                 stop,
-            );
+            };
+            let opened = Stages::open(subject(&trial), &means);
             match opened {
                 Ok(stages) => match asked(&stages, &case, &trial, args.pass, &terminal) {
                     Ok(text) => terminal.print(&text),

@@ -9,12 +9,16 @@ use cerith_report::event::{Event, Internal};
 use cerith_tile::source::Sources;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
-/// Runs a case, which took so long to read, and makes its events.
+use crate::stages::Blaming;
+
+/// Runs a case, which took so long to read, and makes its events. With `blaming`, the stages of compilers that are to blame are
+/// asked.
 pub fn events(
     case: &Case,
     reading: Duration,
     panel: &Panel,
     sources: &Sources,
+    blaming: Option<&Blaming<'_>>,
 ) -> Result<Vec<Event>, Stopped> {
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
@@ -22,6 +26,9 @@ pub fn events(
         let mut verdict = describe::trial(case, &trial, panel, sources);
         let exhibit = describe::of_trial(case, &trial, panel.reference().map(AsRef::as_ref), sources);
         verdict.exhibit = Some(Box::new(exhibit));
+        if let Some(blaming) = blaming {
+            blaming.add(case, &trial, &mut verdict)?;
+        }
         verdict.judging.reading = describe::rounded(reading);
         verdict.judging.showing = describe::rounded(began.elapsed());
         let verdict = Event::Verdict(Box::new(verdict));

@@ -154,7 +154,7 @@ fn one(
             })]));
         }
     };
-    let mut events = judge::events(&case, began.elapsed(), panel, sources).ok()?;
+    let mut events = judge::events(&case, began.elapsed(), panel, sources, None).ok()?;
     if compiling {
         let (compiled, failed) = compiled(&case, panel)?;
         for event in &mut events {

@@ -20,6 +20,7 @@ use crate::gate::{self, Held};
 use crate::judge;
 use crate::output::{Done, Output};
 use crate::pipeline;
+use crate::stages::{Blaming, Means};
 use crate::terminal::Terminal;
 
 /// Runs, and answers with the exit code.
@@ -78,8 +79,18 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     if !panel.order().is_empty() && is_trusted(&mut output) {
         let selected = &asked.selected;
         let sources = selected.corpus.sources();
+        let reference = panel.reference().filter(|_| args.stages);
+        let blaming = reference.map(|reference| {
+            Blaming::new(Means {
+                reference,
+                offline: args.engines.offline,
+                jobs,
+                corpus: selected.root(),
+                stop,
+            })
+        });
         output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
-            work(entry, &panel, sources)
+            work(entry, &panel, sources, blaming.as_ref())
         });
     }
     output.terminal.end();
@@ -214,10 +225,10 @@ fn is_trusted(output: &mut Output) -> bool {
     trusted
 }
 
-fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
+fn work(entry: Entry, panel: &Panel, sources: &Sources, blaming: Option<&Blaming<'_>>) -> Option<Done> {
     let began = Instant::now();
     match guarded(|| entry.resolve()) {
-        Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources)
+        Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources, blaming)
             .ok()
             .map(Done::Events),
         Ok(Err(problems)) => Some(Done::Wrong(entry.id, problems)),

@@ -1,13 +1,14 @@
 //! Asks the stages of Triton's compiler about a case, one after the other: which is the first that leaves what is wrong, and after
-//! which pass. Left out: printing it (`explain::stages`).
+//! which pass. Left out: printing it (`explain::stages`, the printers of events).
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::Case;
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, Ttir};
+use cerith_report::event;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::compiled::{Stage as Ended, Target};
@@ -15,6 +16,95 @@ use cerith_verdict::stage::{Blamed, Stage, blamed};
 use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 
 use crate::engines;
+
+/// What stages are opened with.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// What every stage is judged beside.
+    pub reference: &'a Arc<Reference>,
+    /// Whether toolchains are only used, and not installed.
+    pub offline: bool,
+    /// How many cases are compiled at once.
+    pub jobs: usize,
+    /// The folder of the cases.
+    pub corpus: &'a Path,
+    /// Set once a toolchain is not to be installed any more.
+    pub stop: &'a AtomicBool,
+}
+
+/// Asks the stages of each compiler that a trial blames.
+pub struct Blaming<'a> {
+    means: Means<'a>,
+    opened: Mutex<HashMap<Compiles, Result<Arc<Stages>, String>>>,
+}
+
+impl<'a> Blaming<'a> {
+    /// With nothing opened.
+    pub fn new(means: Means<'a>) -> Self {
+        Self {
+            means,
+            opened: Mutex::default(),
+        }
+    }
+
+    fn stages(&self, of: &Compiles) -> Result<Arc<Stages>, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened
+            .entry(of.clone())
+            .or_insert_with(|| Stages::open(of.clone(), &self.means).map(Arc::new))
+            .clone()
+    }
+
+    /// Notes in an event which stage is wrong of each compiled engine that the trial blames.
+    ///
+    /// # Errors
+    /// Cerith was told to stop.
+    pub fn add(&self, case: &Case, trial: &Trial, verdict: &mut event::Verdict) -> Result<(), Stopped> {
+        let mut known: HashMap<Compiles, usize> = HashMap::new();
+        for id in &trial.verdict.blame {
+            let Some(of) = compiles(id) else {
+                continue;
+            };
+            if let Some(&at) = known.get(&of) {
+                // Of `ptx@V` and `cuda@V:sm_80` the stages are the same.
+                if let Some(stage) = verdict.stages.get_mut(at) {
+                    stage.engines.push(id.to_string());
+                }
+                continue;
+            }
+            let stages = match self.stages(&of) {
+                Ok(stages) => stages,
+                Err(why) => {
+                    verdict
+                        .notes
+                        .push(format!("the stages of {id} were not asked: {why}"));
+                    continue;
+                }
+            };
+            let Some(blamed) = stages.ask(case, trial)?.blamed else {
+                verdict
+                    .notes
+                    .push(format!("no stage of {id} is known to be wrong"));
+                continue;
+            };
+            let mut passes = Vec::new();
+            let in_passes = blamed.first <= Stage::Ttgir && blamed.last >= Stage::Ttir;
+            if in_passes && let Ok(Passes::Culprit(culprit)) = stages.passes(case)? {
+                passes = culprit.names;
+            }
+            known.insert(of, verdict.stages.len());
+            verdict.stages.push(event::Stage {
+                engines: vec![id.to_string()],
+                first: blamed.first,
+                last: blamed.last,
+                passes,
+            });
+        }
+        let notes: Vec<String> = verdict.stages.iter().map(ToString::to_string).collect();
+        verdict.notes.extend(notes);
+        Ok(())
+    }
+}
 
 /// The engines of one Triton's stages, for one GPU.
 pub struct Stages {
@@ -69,13 +159,23 @@ pub enum Passes {
     Unasked(String),
 }
 
-/// The compiled engine of a trial whose stages are of interest: one that is to blame, else any; and the GPU that its code is for.
-pub fn subject(trial: &Trial) -> (ToolchainId, Target) {
-    let of = |id: &EngineId| match id {
+/// A Triton, and the GPU that it compiles for.
+type Compiles = (ToolchainId, Target);
+
+/// What a compiled engine's code comes from.
+fn compiles(id: &EngineId) -> Option<Compiles> {
+    match id {
         EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
         EngineId::Cuda { toolchain, target } => Some((toolchain.clone(), target.unwrap_or(Target::HOPPER))),
-        EngineId::Ttir { toolchain, .. } => Some((toolchain.clone(), Target::HOPPER)),
         _ => None,
+    }
+}
+
+/// The compiled engine of a trial whose stages are of interest: one that is to blame, else any; and the GPU that its code is for.
+pub fn subject(trial: &Trial) -> Compiles {
+    let of = |id: &EngineId| match id {
+        EngineId::Ttir { toolchain, .. } => Some((toolchain.clone(), Target::HOPPER)),
+        id => compiles(id),
     };
     let all = trial.others.iter().map(|record| &record.id);
     trial
@@ -92,13 +192,14 @@ impl Stages {
     ///
     /// # Errors
     /// Why they cannot be asked: no such Triton is installed, or processes cannot be started.
-    pub fn open(
-        (toolchain, target): (ToolchainId, Target),
-        reference: Arc<Reference>,
-        offline: bool,
-        corpus: &Path,
-        stop: &AtomicBool,
-    ) -> Result<Self, String> {
+    pub fn open((toolchain, target): Compiles, means: &Means<'_>) -> Result<Self, String> {
+        let Means {
+            reference,
+            offline,
+            jobs,
+            corpus,
+            stop,
+        } = *means;
         let compiles = if target == Ptx::TARGET {
             EngineId::Ptx {
                 toolchain: toolchain.clone(),
@@ -107,7 +208,7 @@ impl Stages {
             EngineId::compiler(&toolchain)
         };
         // The assembler is not reached, or is told to make what `cuda@…:sm_80` keeps.
-        let compiler = || engines::compiler(&compiles, Target::HOPPER, offline, 1, corpus, stop);
+        let compiler = || engines::compiler(&compiles, Target::HOPPER, offline, jobs, corpus, stop);
         let ir = |stage, ended| Ok::<_, String>((stage, Arc::new(Ttir::new(compiler()?, ended))));
         Ok(Self {
             ir: [
@@ -122,7 +223,7 @@ impl Stages {
             },
             toolchain,
             target,
-            reference,
+            reference: Arc::clone(reference),
         })
     }
 
@@ -162,27 +263,25 @@ impl Stages {
             }
             _ => false,
         });
-        match found {
-            Some(record) => Said {
+        if let Some(record) = found {
+            return Said {
                 stage: Stage::Ptxas,
                 engine: record.id.to_string(),
                 standing: trial.verdict.standing(&record.id).unwrap_or(Standing::Silent),
                 words: words(trial, &record.id),
-            },
-            None => {
-                let target = if self.target == Target::HOPPER {
-                    String::new()
-                } else {
-                    format!(":{}", self.target)
-                };
-                let engine = format!("cuda@{}{target}", self.toolchain);
-                Said {
-                    stage: Stage::Ptxas,
-                    words: format!("not asked; `--engine {engine}` asks it"),
-                    engine,
-                    standing: Standing::Silent,
-                }
-            }
+            };
+        }
+        let target = if self.target == Target::HOPPER {
+            String::new()
+        } else {
+            format!(":{}", self.target)
+        };
+        let engine = format!("cuda@{}{target}", self.toolchain);
+        Said {
+            stage: Stage::Ptxas,
+            words: format!("not asked; `--engine {engine}` asks it"),
+            engine,
+            standing: Standing::Silent,
         }
     }
 
@@ -221,14 +320,13 @@ impl Stages {
         let mut standings = Vec::with_capacity(count + 1);
         for nth in 0..=count {
             let ir: Vec<String> = passes.before(nth).map(without_places).collect();
-            let standing = match known.get(&ir) {
-                Some(&standing) => standing,
-                None => {
-                    let engine = Arc::new(engine.executing(passes.compiled_before(nth)));
-                    let standing = self.said(Stage::Ttgir, case, engine)?.standing;
-                    known.insert(ir, standing);
-                    standing
-                }
+            let standing = if let Some(&standing) = known.get(&ir) {
+                standing
+            } else {
+                let engine = Arc::new(engine.executing(passes.compiled_before(nth)));
+                let standing = self.said(Stage::Ttgir, case, engine)?.standing;
+                known.insert(ir, standing);
+                standing
             };
             standings.push(standing);
         }

@@ -145,6 +145,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         unconfirmed: verdict.unconfirmed,
         suspected: verdict.suspected.clone(),
         notes: verdict.notes.clone(),
+        stages: Vec::new(),
         vacuous: verdict.vacuous,
         reason: verdict.reason.clone(),
         warning,

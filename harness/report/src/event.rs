@@ -18,6 +18,7 @@ mod compiled;
 mod exhibit;
 mod word;
 
+use cerith_verdict::stage;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -222,6 +223,10 @@ pub struct Verdict {
     /// Further remarks on the witnesses, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Which stage of Triton's compiler is wrong, of the compiled engines among the blamed, where that was asked for
+    /// (`cerith run --stages`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
     /// Whether the trial compared nothing that the program computed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub vacuous: bool,
@@ -278,6 +283,35 @@ pub struct Verdict {
     /// What only a report shows of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
+}
+
+/// The stage of Triton's compiler that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stage {
+    /// The blamed engines whose code the compiler made.
+    pub engines: Vec<String>,
+    /// The first stage that may be wrong.
+    pub first: stage::Stage,
+    /// The first stage that is known to leave what is wrong: the same one, unless stages between them said nothing.
+    pub last: stage::Stage,
+    /// The pass that is wrong, by MLIR's name for it; several where the IR between them says nothing; none below TTGIR.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<String>,
+}
+
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let blamed = stage::Blamed {
+            first: self.first,
+            last: self.last,
+        };
+        write!(f, "what is wrong in {}: {blamed}", self.engines.join(", "))?;
+        match self.passes.as_slice() {
+            [] => Ok(()),
+            [pass] => write!(f, ", in the pass {pass}"),
+            several => write!(f, ", in one of the passes {}", several.join(", ")),
+        }
+    }
 }
 
 /// Seconds of a case that no engine took.

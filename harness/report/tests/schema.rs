@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
-    Position, Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text,
+    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Storage, Summary, Sweep, Tally, Text,
     Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
+use cerith_verdict::stage;
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -97,6 +98,7 @@ fn verdict() -> Verdict {
         unconfirmed: true,
         suspected: Some(some()),
         notes: vec![some()],
+        stages: vec![stage()],
         vacuous: true,
         reason: Some(some()),
         warning: Some(Box::new(outcome())),
@@ -115,6 +117,15 @@ fn verdict() -> Verdict {
         sweep: Some(Box::new(sweep())),
         compiled: one(compiled()),
         exhibit: Some(Box::new(exhibit())),
+    }
+}
+
+fn stage() -> Stage {
+    Stage {
+        engines: vec![some()],
+        first: stage::Stage::Ttir,
+        last: stage::Stage::Ttgir,
+        passes: vec![some()],
     }
 }
 
@@ -514,6 +525,16 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
         (
             "Expectation",
             written(Some(&Expectation::default()), &expectation()),
+        ),
+        (
+            "Stage",
+            written(
+                Some(&Stage {
+                    passes: Vec::new(),
+                    ..stage()
+                }),
+                &stage(),
+            ),
         ),
         ("Rule", written(Some(&Rule::default()), &rule())),
         ("Summary", written(Some(&Summary::default()), &summary())),

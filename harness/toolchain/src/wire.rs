@@ -30,6 +30,7 @@ pub(crate) struct Hello {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the frame")]
 struct Header<'a> {
     path: String,
     text: &'a str,

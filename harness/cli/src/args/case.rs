@@ -22,6 +22,7 @@ pub struct ListArgs {
 }
 
 /// Arguments of `cerith explain`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cerith explain alias/same_twice:dtype=f32

@@ -59,6 +59,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub schedules: u32,
 
+    /// Where a compiled engine (`cuda`, `ptx`) is to blame, ask the stages of its compiler which one is wrong, and its passes. Each
+    /// such case is compiled some five times more. `cerith explain --stages` shows one case's.
+    #[arg(long)]
+    pub stages: bool,
+
     /// Let engines say nothing. Without it, the run fails where an engine named with `--engine` says nothing (no
     /// toolchain, no GPU, no record) and the case file does not foresee that. It also fails where a record is stale or a
     /// kernel's file cannot be loaded.
