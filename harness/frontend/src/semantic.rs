@@ -5,7 +5,6 @@
 //! with those of the modules. Left out: values that are known while tracing (`constant`).
 
 pub(crate) mod arithmetic;
-pub(crate) mod assembly;
 pub(crate) mod block_pointer;
 pub(crate) mod cast;
 pub(crate) mod descriptor;

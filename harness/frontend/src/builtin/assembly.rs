@@ -1,10 +1,12 @@
-//! `tl.inline_asm_elementwise`. Left out: what assembly computes ([`crate::semantic::assembly`]).
+//! `tl.inline_asm_elementwise`. Left out: what assembly computes (`cerith-assembly`).
+
+use cerith_assembly::{Argument, MOST_PACKED, Refusal, Snippet, assemble};
 
 use super::argument::{at, dtype, int, text, to_tensor};
 use super::row::{Row, row};
 use crate::constant::Constant;
 use crate::lowering::Lowering;
-use crate::semantic::assembly::{Argument, MOST_PACKED, Snippet, assemble};
+use crate::semantic::shape::broadcast_all;
 use crate::semantic::types::items;
 use crate::stop::Traced;
 use crate::value::Value;
@@ -27,7 +29,7 @@ fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
         Ok(pack) if pack.is_power_of_two() && pack <= MOST_PACKED => pack,
         _ => return Err(lo.unsupported(format!("assembly for {pack} elements at once"))),
     };
-    let mut arguments = Vec::new();
+    let (mut values, mut numbers) = (Vec::new(), Vec::new());
     for item in items(at(args, 2)) {
         let known = match item {
             Value::Constant(Constant::Int(number)) => Some(*number as u64),
@@ -42,15 +44,25 @@ fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
                 known
             }
         });
-        arguments.push(Argument { value, known });
+        values.push(value);
+        numbers.push(known);
     }
+    let arguments: Vec<Argument> = broadcast_all(lo, &values)?
+        .into_iter()
+        .zip(numbers)
+        .map(|(value, known)| Argument { value, known })
+        .collect();
     let snippet = Snippet {
         asm,
         constraints,
         pack,
         dtypes,
     };
-    let results = assemble(lo, &snippet, &arguments)?;
+    lo.charge(snippet.statements())?;
+    let results = assemble(&mut lo.builder, &snippet, &arguments).map_err(|refusal| match refusal {
+        Refusal::Unknown(what) => lo.unsupported(what),
+        Refusal::Wrong(message) => lo.reject(message),
+    })?;
     Ok(match results.as_slice() {
         &[result] if !several => Value::Tensor(result),
         _ => Value::tuple(results.into_iter().map(Value::Tensor)),

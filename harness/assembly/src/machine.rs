@@ -4,22 +4,20 @@
 use std::collections::HashMap;
 
 use cerith_tile::DType;
-use cerith_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Shape, Type, ValueId};
+use cerith_tile::ir::{BinaryOp, Builder, CastKind, Elem, OpKind, Rounding, Shape, Type, ValueId};
 use cerith_tile::numeric::library::Symbol;
 
-use super::text::{Instruction, Operand, Statement};
-use super::word::{Slots, Word, ones, unsigned};
-use crate::lowering::Lowering;
-use crate::semantic::cast::bitcast;
-use crate::stop::{Stop, Traced};
+use crate::refusal::{Assembled, Refusal};
+use crate::text::{Instruction, Operand, Statement};
+use crate::word::{Slots, Word, ones, unsigned};
 
 /// A register: its width, and what it holds if something was written to it.
 type Register = (u32, Option<Word>);
 
 /// A snippet that is being executed.
-pub(super) struct Machine<'l> {
+pub(crate) struct Machine<'l> {
     /// Where operations go.
-    pub lo: &'l mut Lowering,
+    pub builder: &'l mut Builder,
     /// The shape of every value; none of scalars.
     pub shape: Option<Shape>,
     /// `$0`, `$1` and so on.
@@ -30,9 +28,9 @@ pub(super) struct Machine<'l> {
 
 impl<'l> Machine<'l> {
     /// A machine whose arguments are in these registers.
-    pub fn new(lo: &'l mut Lowering, shape: Option<Shape>, arguments: Vec<Register>) -> Self {
+    pub fn new(builder: &'l mut Builder, shape: Option<Shape>, arguments: Vec<Register>) -> Self {
         Self {
-            lo,
+            builder,
             shape,
             arguments,
             scopes: vec![HashMap::new()],
@@ -40,18 +38,17 @@ impl<'l> Machine<'l> {
     }
 
     /// Executes a snippet.
-    pub fn run(&mut self, statements: &[Statement]) -> Traced<()> {
+    pub fn run(&mut self, statements: &[Statement]) -> Assembled<()> {
         for statement in statements {
-            self.lo.burn()?;
             match statement {
                 Statement::Open => self.scopes.push(HashMap::new()),
                 Statement::Close if self.scopes.len() > 1 => {
                     self.scopes.pop();
                 }
-                Statement::Close => return Err(self.unknown("a `}` without a `{`")),
+                Statement::Close => return Err(Refusal::unknown("a `}` without a `{`")),
                 Statement::Registers(ty, names) => {
                     let Some(bits) = width_of(ty) else {
-                        return Err(self.unknown(&format!("registers of `.{ty}`")));
+                        return Err(Refusal::unknown(format_args!("registers of `.{ty}`")));
                     };
                     if let Some(scope) = self.scopes.last_mut() {
                         scope.extend(names.iter().map(|name| (name.clone(), (bits, None))));
@@ -59,7 +56,7 @@ impl<'l> Machine<'l> {
                 }
                 Statement::Instruction(instruction) => {
                     if self.execute(instruction)?.is_none() {
-                        return Err(self.unknown(&format!("`{}`", instruction.text)));
+                        return Err(Refusal::unknown(format_args!("`{}`", instruction.text)));
                     }
                 }
             }
@@ -67,13 +64,8 @@ impl<'l> Machine<'l> {
         Ok(())
     }
 
-    /// The refusal of something in the snippet.
-    pub fn unknown(&self, what: &str) -> Stop {
-        self.lo.unsupported(format!("{what} in assembly"))
-    }
-
     /// Writes what an instruction computed to its first operand.
-    pub fn result(&mut self, instruction: &Instruction, word: Word) -> Traced<Option<()>> {
+    pub fn result(&mut self, instruction: &Instruction, word: Word) -> Assembled<Option<()>> {
         match instruction.operands.first() {
             Some(operand) => self.write(instruction, operand, word),
             None => Ok(None),
@@ -81,7 +73,12 @@ impl<'l> Machine<'l> {
     }
 
     /// Writes a register, where the instruction's predicate allows it. None: there is no such register, or it is of another width.
-    pub fn write(&mut self, instruction: &Instruction, operand: &Operand, word: Word) -> Traced<Option<()>> {
+    pub fn write(
+        &mut self,
+        instruction: &Instruction,
+        operand: &Operand,
+        word: Word,
+    ) -> Assembled<Option<()>> {
         if matches!(operand, Operand::Register(name) if name == "_") {
             return Ok(Some(()));
         }
@@ -125,7 +122,7 @@ impl<'l> Machine<'l> {
     }
 
     /// An operand as bits of a width. None: it is of another width, or no such thing.
-    pub fn read(&mut self, operand: &Operand, bits: u32) -> Traced<Option<Word>> {
+    pub fn read(&mut self, operand: &Operand, bits: u32) -> Assembled<Option<Word>> {
         Ok(match operand {
             Operand::Argument(_) | Operand::Register(_) => match self.register(operand).cloned() {
                 Some((width, word)) if width == bits => Some(match word {
@@ -151,7 +148,7 @@ impl<'l> Machine<'l> {
     }
 
     /// An operand as a value of a dtype.
-    pub fn value(&mut self, operand: &Operand, dtype: DType) -> Traced<Option<(ValueId, Slots)>> {
+    pub fn value(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<(ValueId, Slots)>> {
         let word = match (operand, dtype) {
             (Operand::Float(value), DType::F32) => {
                 Some(self.constant(u64::from((*value as f32).to_bits()), 32))
@@ -180,7 +177,7 @@ impl Machine<'_> {
     /// Appends an operation with a result of this dtype.
     pub fn operation(&mut self, kind: OpKind, operands: &[ValueId], dtype: DType) -> ValueId {
         let ty = self.ty(dtype);
-        self.lo.op(kind, operands, ty)
+        self.builder.op(kind, operands, ty)
     }
 
     /// Appends an operation of two operands.
@@ -196,7 +193,7 @@ impl Machine<'_> {
     /// The same number in every lane.
     pub fn number(&mut self, bits: u64, dtype: DType) -> ValueId {
         let ty = self.ty(dtype);
-        self.lo.constant(bits & ones(dtype.bits()), ty)
+        self.builder.constant(bits & ones(dtype.bits()), ty)
     }
 
     /// A register with the same bits in every lane.
@@ -215,7 +212,7 @@ impl Machine<'_> {
     }
 
     /// A register's bits as an unsigned integer.
-    pub fn whole(&mut self, word: &Word) -> Traced<ValueId> {
+    pub fn whole(&mut self, word: &Word) -> Assembled<ValueId> {
         let dtype = unsigned(word.bits);
         let part_bits = word.bits / word.parts.len().max(1) as u32;
         let mut whole: Option<ValueId> = None;
@@ -236,23 +233,23 @@ impl Machine<'_> {
         }
         match whole {
             Some(whole) => Ok(whole),
-            None => Err(self.unknown("a register without parts")),
+            None => Err(Refusal::unknown("a register without parts")),
         }
     }
 
     /// A value's bits as an unsigned integer.
-    fn bits_of(&mut self, value: ValueId) -> Traced<ValueId> {
-        let bits = self.lo.dtype(value).map_or(64, DType::bits);
-        bitcast(self.lo, value, Elem::Num(unsigned(bits)))
+    fn bits_of(&mut self, value: ValueId) -> Assembled<ValueId> {
+        let bits = dtype(self.builder, value).map_or(64, DType::bits);
+        bitcast(self.builder, value, Elem::Num(unsigned(bits)))
     }
 
     /// A register's bits as a value of a dtype of its width.
-    pub fn typed(&mut self, word: &Word, dtype: DType) -> Traced<ValueId> {
+    pub fn typed(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
         if let [only] = word.parts.as_slice() {
-            return bitcast(self.lo, *only, Elem::Num(dtype));
+            return bitcast(self.builder, *only, Elem::Num(dtype));
         }
         let whole = self.whole(word)?;
-        bitcast(self.lo, whole, Elem::Num(dtype))
+        bitcast(self.builder, whole, Elem::Num(dtype))
     }
 
     /// An integer with another width.
@@ -270,7 +267,7 @@ impl Machine<'_> {
     }
 
     /// A register in equal parts, the low one first.
-    pub fn split(&mut self, word: &Word, count: usize) -> Traced<Vec<Word>> {
+    pub fn split(&mut self, word: &Word, count: usize) -> Assembled<Vec<Word>> {
         let bits = word.bits / count as u32;
         let bytes = bits as usize / 8;
         let mut parts = Vec::with_capacity(count);
@@ -292,7 +289,7 @@ impl Machine<'_> {
                     };
                     self.cast(shifted, dtype, unsigned(bits))
                 }
-                (None, None) => return Err(self.unknown("a register without parts")),
+                (None, None) => return Err(Refusal::unknown("a register without parts")),
             };
             let mut part = Word::of(value, bits, 0);
             for (to, from) in part
@@ -309,7 +306,7 @@ impl Machine<'_> {
     }
 
     /// Registers of one width as one register, the low one first.
-    pub fn join(&mut self, words: &[Word]) -> Traced<Word> {
+    pub fn join(&mut self, words: &[Word]) -> Assembled<Word> {
         let bits = words.first().map_or(8, |word| word.bits);
         let mut joined = Word {
             bits: bits * words.len() as u32,
@@ -335,7 +332,7 @@ impl Machine<'_> {
     }
 
     /// A register with another width: the low bits, or more with zeros or copies of the sign above.
-    pub fn resized(&mut self, word: &Word, bits: u32, signed: bool) -> Traced<Word> {
+    pub fn resized(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
         if bits == word.bits {
             return Ok(word.clone());
         }
@@ -375,11 +372,11 @@ impl Machine<'_> {
     }
 
     /// One register or another, by a predicate.
-    pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Traced<Word> {
+    pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Assembled<Word> {
         let condition = self.whole(guard)?;
         // Floats stay floats, so that what is known of how exact they are stays known.
         let float = |word: &Word| match word.parts.as_slice() {
-            [only] => self.lo.dtype(*only).filter(|dtype| dtype.is_float()),
+            [only] => dtype(self.builder, *only).filter(|dtype| dtype.is_float()),
             _ => None,
         };
         let dtype = float(yes)
@@ -398,8 +395,35 @@ impl Machine<'_> {
     }
 }
 
+/// The dtype of a value's elements; none of pointers.
+pub(crate) fn dtype(builder: &Builder, value: ValueId) -> Option<DType> {
+    builder.ty(value).elem.num()
+}
+
+/// The same bits as another element.
+pub(crate) fn bitcast(builder: &mut Builder, value: ValueId, to: Elem) -> Assembled<ValueId> {
+    let ty = builder.ty(value).clone();
+    if ty.elem == to {
+        return Ok(value);
+    }
+    if let (Some(from), Some(to)) = (ty.elem.num(), to.num())
+        && from.bits() != to.bits()
+    {
+        return Err(Refusal::Wrong(format!(
+            "cannot bitcast data-type of size {} to data-type of size {}",
+            from.bits(),
+            to.bits()
+        )));
+    }
+    let kind = OpKind::Cast {
+        kind: CastKind::Bits,
+        rounding: Rounding::NearestEven,
+    };
+    Ok(builder.op(kind, &[value], ty.with_elem(to)))
+}
+
 /// The integer dtype of a width.
-pub(super) const fn integer_of(bits: u32, signed: bool) -> DType {
+pub(crate) const fn integer_of(bits: u32, signed: bool) -> DType {
     match (bits, signed) {
         (8, true) => DType::I8,
         (16, true) => DType::I16,

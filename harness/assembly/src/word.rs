@@ -9,11 +9,11 @@ use cerith_tile::ir::ValueId;
 use smallvec::{SmallVec, smallvec};
 
 /// Elements of a pack, one bit each.
-pub(super) type Slots = u64;
+pub(crate) type Slots = u64;
 
 /// What a register holds.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(crate) struct Word {
     /// Its width in bits: 1 (a predicate), 8, 16, 32 or 64.
     pub bits: u32,
     /// Its parts, all of one width, the low one first.
@@ -55,7 +55,7 @@ impl Word {
 }
 
 /// The unsigned integer of a width; `i1` of one bit.
-pub(super) const fn unsigned(bits: u32) -> DType {
+pub(crate) const fn unsigned(bits: u32) -> DType {
     match bits {
         1 => DType::I1,
         8 => DType::U8,
@@ -66,6 +66,6 @@ pub(super) const fn unsigned(bits: u32) -> DType {
 }
 
 /// The low bits that a width has.
-pub(super) const fn ones(bits: u32) -> u64 {
+pub(crate) const fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

@@ -3,7 +3,7 @@
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Statement {
+pub(crate) enum Statement {
     /// `{`
     Open,
     /// `}`
@@ -16,7 +16,7 @@ pub(super) enum Statement {
 
 /// `@!p add.s32 $0, $1, 2;`
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Instruction {
+pub(crate) struct Instruction {
     /// The predicate that it is under, and whether that has to be false.
     pub guard: Option<(String, bool)>,
     /// The name, with its modifiers: `["add", "s32"]`.
@@ -29,7 +29,7 @@ pub(super) struct Instruction {
 
 /// An operand.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Operand {
+pub(crate) enum Operand {
     /// `$2`: an argument of the snippet.
     Argument(usize),
     /// A register.
@@ -51,7 +51,7 @@ pub(super) enum Operand {
 }
 
 /// Reads a snippet. The error is what was not understood.
-pub(super) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
+pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
     let asm = without_comments(asm);
     let mut statements = Vec::new();
     let mut rest = asm.trim();
@@ -76,7 +76,7 @@ pub(super) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
 }
 
 /// A piece of a snippet in one line.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 80;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MOST) {

@@ -4,10 +4,10 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, UnaryOp, ValueId};
 use cerith_tile::numeric::library::{instruction, symbol};
 
-use super::machine::{Machine, integer_of};
-use super::text::{Instruction, Operand};
-use super::word::{Slots, Word, ones, unsigned};
-use crate::stop::Traced;
+use crate::machine::{Machine, integer_of};
+use crate::refusal::Assembled;
+use crate::text::{Instruction, Operand};
+use crate::word::{Slots, Word, ones, unsigned};
 
 /// The integer type that an instruction ends with: its width, and whether it is signed.
 fn integer_type(name: &str) -> Option<(u32, bool)> {
@@ -20,13 +20,13 @@ fn integer_type(name: &str) -> Option<(u32, bool)> {
 }
 
 /// The dtype of an integer type's name.
-pub(super) fn integer_dtype(name: &str) -> Option<DType> {
+pub(crate) fn integer_dtype(name: &str) -> Option<DType> {
     integer_type(name).map(|(bits, signed)| integer_of(bits, signed))
 }
 
 impl Machine<'_> {
     /// An instruction of integers or bits. None: it is none.
-    pub(super) fn integer(&mut self, i: &Instruction) -> Traced<Option<Word>> {
+    pub(crate) fn integer(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let operands = i.operands.get(1..).unwrap_or_default();
         if let (["and" | "or" | "xor", "pred"], [x, y]) = (name.as_slice(), operands) {
@@ -83,7 +83,7 @@ impl Machine<'_> {
     }
 
     /// `selp`: one of two registers, whatever they hold.
-    fn chosen(&mut self, ty: &str, [x, y]: [&Operand; 2], condition: &Operand) -> Traced<Option<Word>> {
+    fn chosen(&mut self, ty: &str, [x, y]: [&Operand; 2], condition: &Operand) -> Assembled<Option<Word>> {
         let bits = match ty {
             "f32" => 32,
             "f64" => 64,
@@ -102,7 +102,11 @@ impl Machine<'_> {
     }
 
     /// Operands as values of dtypes, and what they depend on.
-    fn values(&mut self, operands: &[&Operand], dtypes: &[DType]) -> Traced<Option<(Vec<ValueId>, Slots)>> {
+    fn values(
+        &mut self,
+        operands: &[&Operand],
+        dtypes: &[DType],
+    ) -> Assembled<Option<(Vec<ValueId>, Slots)>> {
         let mut values = Vec::with_capacity(operands.len());
         let mut from = 0;
         for (operand, &dtype) in operands.iter().zip(dtypes) {
@@ -116,7 +120,7 @@ impl Machine<'_> {
     }
 
     /// An operation whose every byte depends on all of its operands.
-    fn mixed(&mut self, kind: OpKind, operands: &[&Operand], dtype: DType) -> Traced<Option<Word>> {
+    fn mixed(&mut self, kind: OpKind, operands: &[&Operand], dtype: DType) -> Assembled<Option<Word>> {
         let Some((values, from)) = self.values(operands, &[dtype; 2])? else {
             return Ok(None);
         };
@@ -125,7 +129,7 @@ impl Machine<'_> {
     }
 
     /// A function of the library.
-    fn called(&mut self, function: &str, operands: &[&Operand], dtypes: &[DType]) -> Traced<Option<Word>> {
+    fn called(&mut self, function: &str, operands: &[&Operand], dtypes: &[DType]) -> Assembled<Option<Word>> {
         let Some(symbol) = symbol(function, dtypes) else {
             return Ok(None);
         };
@@ -136,7 +140,7 @@ impl Machine<'_> {
         Ok(Some(Word::of(value, symbol.result.bits(), from)))
     }
 
-    fn wide(&mut self, x: &Operand, y: &Operand, dtype: DType) -> Traced<Option<Word>> {
+    fn wide(&mut self, x: &Operand, y: &Operand, dtype: DType) -> Assembled<Option<Word>> {
         let Some((values, from)) = self.values(&[x, y], &[dtype; 2])? else {
             return Ok(None);
         };
@@ -150,7 +154,7 @@ impl Machine<'_> {
     }
 
     /// A sum, difference or low product: no byte depends on higher ones.
-    fn carried(&mut self, op: BinaryOp, operands: [&Operand; 2], dtype: DType) -> Traced<Option<Word>> {
+    fn carried(&mut self, op: BinaryOp, operands: [&Operand; 2], dtype: DType) -> Assembled<Option<Word>> {
         let [x, y] = operands;
         match (self.read(x, dtype.bits())?, self.read(y, dtype.bits())?) {
             (Some(x), Some(y)) => self.sum(op, &x, &y, dtype).map(Some),
@@ -158,7 +162,7 @@ impl Machine<'_> {
         }
     }
 
-    fn sum(&mut self, op: BinaryOp, x: &Word, y: &Word, dtype: DType) -> Traced<Word> {
+    fn sum(&mut self, op: BinaryOp, x: &Word, y: &Word, dtype: DType) -> Assembled<Word> {
         let (a, b) = (self.typed(x, dtype)?, self.typed(y, dtype)?);
         let value = self.binary(op, a, b, dtype);
         let mut word = Word::of(value, dtype.bits(), 0);
@@ -171,7 +175,7 @@ impl Machine<'_> {
         Ok(word)
     }
 
-    fn bitwise(&mut self, op: &str, x: &Operand, y: &Operand, bits: u32) -> Traced<Option<Word>> {
+    fn bitwise(&mut self, op: &str, x: &Operand, y: &Operand, bits: u32) -> Assembled<Option<Word>> {
         let (Some(x), Some(y)) = (self.read(x, bits)?, self.read(y, bits)?) else {
             return Ok(None);
         };
@@ -202,7 +206,7 @@ impl Machine<'_> {
         Ok(Some(word))
     }
 
-    fn complement(&mut self, x: &Operand, bits: u32) -> Traced<Option<Word>> {
+    fn complement(&mut self, x: &Operand, bits: u32) -> Assembled<Option<Word>> {
         let Some(x) = self.read(x, bits)? else {
             return Ok(None);
         };
@@ -217,7 +221,7 @@ impl Machine<'_> {
     }
 
     /// `shl` and `shr`: a count beyond the width leaves zeros, or copies of the sign.
-    fn shifted(&mut self, x: &Operand, by: &Operand, dtype: DType, left: bool) -> Traced<Option<Word>> {
+    fn shifted(&mut self, x: &Operand, by: &Operand, dtype: DType, left: bool) -> Assembled<Option<Word>> {
         let bits = dtype.bits();
         let (Some(x), Some(by)) = (self.read(x, bits)?, self.read(by, 32)?) else {
             return Ok(None);
@@ -255,7 +259,7 @@ impl Machine<'_> {
     }
 
     /// `lop3`: a function of three bits, by the table of its eight results.
-    fn lop3(&mut self, operands: [&Operand; 3], table: &Operand) -> Traced<Option<Word>> {
+    fn lop3(&mut self, operands: [&Operand; 3], table: &Operand) -> Assembled<Option<Word>> {
         let Some(table) = self.read(table, 32)?.and_then(|table| table.known) else {
             return Ok(None);
         };
@@ -292,7 +296,7 @@ impl Machine<'_> {
     }
 
     /// Instructions that move bits by the values of operands.
-    fn rearranged(&mut self, name: &str, operands: &[Operand], bits: u32) -> Traced<Option<Word>> {
+    fn rearranged(&mut self, name: &str, operands: &[Operand], bits: u32) -> Assembled<Option<Word>> {
         let Some(symbol) = instruction(name).filter(|symbol| symbol.operands.len() == operands.len()) else {
             return Ok(None);
         };

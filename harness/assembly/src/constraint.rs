@@ -3,7 +3,7 @@
 
 /// The constraints of a snippet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Constraints {
+pub(crate) struct Constraints {
     /// Of the results.
     pub outputs: Vec<Place>,
     /// Of the operands.
@@ -12,7 +12,7 @@ pub(super) struct Constraints {
 
 /// Where an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// In a register of so many bits; a predicate has 1.
     Register(u32),
     /// In the text itself: a number that is known.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 }
 
 /// Reads constraints. The error is the one that was not understood.
-pub(super) fn parse(text: &str) -> Result<Constraints, String> {
+pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
     let mut constraints = Constraints::default();
     for constraint in text
         .split(',')

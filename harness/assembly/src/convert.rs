@@ -7,11 +7,11 @@ use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};
 use cerith_tile::numeric::library::{instruction, symbol};
 
-use super::integer::integer_dtype;
-use super::machine::Machine;
-use super::text::{Instruction, Operand};
-use super::word::{Slots, Word};
-use crate::stop::Traced;
+use crate::integer::integer_dtype;
+use crate::machine::Machine;
+use crate::refusal::Assembled;
+use crate::text::{Instruction, Operand};
+use crate::word::{Slots, Word};
 
 /// The float type of a name that holds one float.
 fn float_dtype(name: &str) -> Option<DType> {
@@ -46,7 +46,7 @@ const fn narrowing(mode: &str) -> Option<Rounding> {
 
 impl Machine<'_> {
     /// `mov`: a copy, or a register taken apart or put together.
-    pub(super) fn moved(&mut self, i: &Instruction) -> Traced<Option<()>> {
+    pub(crate) fn moved(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let [_, ty] = i.name.as_slice() else {
             return Ok(None);
         };
@@ -87,7 +87,7 @@ impl Machine<'_> {
         Ok(Some(()))
     }
 
-    fn together(&mut self, parts: &[Operand], bits: u32) -> Traced<Option<Word>> {
+    fn together(&mut self, parts: &[Operand], bits: u32) -> Assembled<Option<Word>> {
         let width = bits / parts.len().max(1) as u32;
         if !matches!(parts.len(), 2 | 4) || width < 8 {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Machine<'_> {
     }
 
     /// `cvt`.
-    pub(super) fn converted(&mut self, i: &Instruction) -> Traced<Option<()>> {
+    pub(crate) fn converted(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [_, modes @ .., to, from] = name.as_slice() else {
             return Ok(None);
@@ -132,7 +132,7 @@ impl Machine<'_> {
         dtype: DType,
         high: &Operand,
         low: &Operand,
-    ) -> Traced<Option<Word>> {
+    ) -> Assembled<Option<Word>> {
         let rounding = match (modes, dtype.is_fp8()) {
             (["rn", "satfinite"], true) => Some(Rounding::NearestEven),
             ([mode], false) => narrowing(mode),
@@ -151,7 +151,13 @@ impl Machine<'_> {
     }
 
     /// Two floats in one register as two of another type.
-    fn repacked(&mut self, modes: &[&str], to: DType, from: DType, pair: &Operand) -> Traced<Option<Word>> {
+    fn repacked(
+        &mut self,
+        modes: &[&str],
+        to: DType,
+        from: DType,
+        pair: &Operand,
+    ) -> Assembled<Option<Word>> {
         let known = match modes {
             ["rn", "satfinite"] => to.is_fp8() && from == DType::F16,
             ["rn"] => from.is_fp8() && to == DType::F16,
@@ -175,7 +181,7 @@ impl Machine<'_> {
         to: &str,
         from: &str,
         operand: &Operand,
-    ) -> Traced<Option<Word>> {
+    ) -> Assembled<Option<Word>> {
         match (
             integer_dtype(to),
             integer_dtype(from),

@@ -7,10 +7,10 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, TernaryOp, UnaryOp, ValueId};
 use cerith_tile::numeric::library::{Symbol, instruction, symbol};
 
-use super::machine::Machine;
-use super::text::{Instruction, Operand};
-use super::word::{Slots, Word};
-use crate::stop::Traced;
+use crate::machine::Machine;
+use crate::refusal::Assembled;
+use crate::text::{Instruction, Operand};
+use crate::word::{Slots, Word};
 
 /// The float type that an instruction ends with, and how many of them a register holds.
 fn float_type(name: &str) -> Option<(DType, usize)> {
@@ -91,7 +91,7 @@ fn flushing(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'sta
 
 impl Machine<'_> {
     /// An instruction of floats. None: it is none.
-    pub(super) fn float(&mut self, i: &Instruction) -> Traced<Option<Word>> {
+    pub(crate) fn float(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [stem, middle @ .., ty] = name.as_slice() else {
             return Ok(None);
@@ -127,7 +127,7 @@ impl Machine<'_> {
     }
 
     /// A register of two floats.
-    fn halves(&mut self, operand: &Operand, dtype: DType) -> Traced<Option<Vec<(ValueId, Slots)>>> {
+    fn halves(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<Vec<(ValueId, Slots)>>> {
         let Some(word) = self.read(operand, 32)? else {
             return Ok(None);
         };
@@ -275,7 +275,7 @@ impl Machine<'_> {
     }
 
     /// `setp`: a comparison, with another predicate perhaps.
-    pub(super) fn compared(&mut self, i: &Instruction) -> Traced<Option<()>> {
+    pub(crate) fn compared(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [_, predicate, middle @ .., ty] = name.as_slice() else {
             return Ok(None);
@@ -290,7 +290,7 @@ impl Machine<'_> {
         let float = float_type(ty)
             .filter(|&(_, count)| count == 1)
             .map(|(dtype, _)| dtype);
-        let Some(dtype) = float.or_else(|| super::integer::integer_dtype(ty)) else {
+        let Some(dtype) = float.or_else(|| crate::integer::integer_dtype(ty)) else {
             return Ok(None);
         };
         let [to, x, y, others @ ..] = i.operands.as_slice() else {

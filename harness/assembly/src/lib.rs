@@ -1,6 +1,6 @@
-//! `tl.inline_asm_elementwise`: PTX that computes, as operations of the IR.
+//! PTX inside of kernels (`tl.inline_asm_elementwise`, `tt.elementwise_inline_asm`) as operations of the IR.
 //!
-//! A snippet is read ([`text`]) and executed on registers ([`machine`]) whose values are blocks of lanes. What an instruction does
+//! A snippet is read (`text`) and executed on registers (`machine`) whose values are blocks of lanes. What an instruction does
 //! is the PTX ISA's section on it; how elements are put into registers is `ElementwiseInlineAsmOpConversion` of Triton's compiler:
 //! elements of less than 32 bits share a register, as many as the pack has. An instruction that is not known refuses the kernel,
 //! with its text.
@@ -9,32 +9,37 @@
 //! made of neighbours here, and a result that would depend on another element than its own refuses the kernel.
 //!
 //! Left out: branches and loops, memory, special registers, and whatever threads do together (`shfl`, `redux`).
+//!
+//! Invariants: no IO, no engine is known, no input panics; what is made is linear in the text.
+#![warn(missing_docs)]
 
 mod constraint;
 mod convert;
 mod float;
 mod integer;
 mod machine;
+mod packs;
+mod refusal;
 mod text;
 mod word;
 
 use cerith_tile::DType;
-use cerith_tile::ir::{Elem, OpKind, Shape, ValueId};
+use cerith_tile::ir::{Builder, Elem, OpKind, ValueId};
 
 use self::constraint::{Constraints, Place};
-use self::machine::Machine;
+use self::machine::{Machine, bitcast, dtype};
+use self::packs::Packs;
+use self::refusal::Assembled;
+pub use self::refusal::Refusal;
 use self::text::Instruction;
 use self::word::{Word, unsigned};
-use super::cast::cast_elem;
-use super::shape::{broadcast_all, join, reshape, split};
-use crate::lowering::Lowering;
-use crate::stop::Traced;
 
 /// Elements that one instance of a snippet may take.
-pub(crate) const MOST_PACKED: usize = 16;
+pub const MOST_PACKED: usize = 16;
 
 /// An argument of a snippet.
-pub(crate) struct Argument {
+#[derive(Clone, Debug)]
+pub struct Argument {
     /// The tensor.
     pub value: ValueId,
     /// Its bits, if it is a number that is known.
@@ -42,7 +47,8 @@ pub(crate) struct Argument {
 }
 
 /// A call of `tl.inline_asm_elementwise`.
-pub(crate) struct Snippet<'s> {
+#[derive(Clone, Debug)]
+pub struct Snippet<'s> {
     /// The assembly.
     pub asm: &'s str,
     /// Its constraints.
@@ -53,36 +59,43 @@ pub(crate) struct Snippet<'s> {
     pub dtypes: Vec<DType>,
 }
 
-/// Lowers a snippet.
-pub(crate) fn assemble(
-    lo: &mut Lowering,
+impl Snippet<'_> {
+    /// How many statements it has at most.
+    pub fn statements(&self) -> usize {
+        self.asm.matches(';').count()
+    }
+}
+
+/// Appends a snippet's operations. The arguments have one shape.
+///
+/// # Errors
+/// Something in the snippet is not known, or it does not fit its arguments and results.
+pub fn assemble(
+    builder: &mut Builder,
     snippet: &Snippet<'_>,
     arguments: &[Argument],
-) -> Traced<Vec<ValueId>> {
-    let unknown = |lo: &Lowering, what: String| lo.unsupported(format!("{what} in assembly"));
-    let constraints = constraint::parse(snippet.constraints).map_err(|what| unknown(lo, what))?;
-    let statements = text::parse(snippet.asm).map_err(|what| unknown(lo, what))?;
-    let values: Vec<ValueId> = arguments.iter().map(|argument| argument.value).collect();
-    let values = broadcast_all(lo, &values)?;
-    let whole = values
+) -> Result<Vec<ValueId>, Refusal> {
+    let constraints = constraint::parse(snippet.constraints).map_err(Refusal::unknown)?;
+    let statements = text::parse(snippet.asm).map_err(Refusal::unknown)?;
+    let whole = arguments
         .first()
-        .map(|&value| lo.ty(value).clone())
+        .map(|argument| builder.ty(argument.value).clone())
         .filter(|ty| ty.block)
         .map(|ty| ty.shape);
     let packs = Packs::of(whole.as_ref(), snippet.pack);
     let mut inputs = Vec::new();
-    for (argument, &value) in arguments.iter().zip(&values) {
-        let elements = packs.apart(lo, value)?;
+    for argument in arguments {
+        let elements = packs.apart(builder, argument.value)?;
         inputs.push((argument, elements));
     }
-    let mut machine = Machine::new(lo, packs.shape(), Vec::new());
-    let outputs = registers_of_results(&machine, snippet, &constraints)?;
+    let mut machine = Machine::new(builder, packs.shape(), Vec::new());
+    let outputs = registers_of_results(snippet, &constraints)?;
     let mut registers: Vec<(u32, Option<Word>)> = outputs.iter().map(|&bits| (bits, None)).collect();
     let mut places = constraints.inputs.iter();
     for (argument, elements) in inputs {
         for word in machine.loaded(argument, &elements, snippet.pack)? {
             let Some(place) = places.next() else {
-                return Err(mismatch(&machine));
+                return Err(mismatch());
             };
             match *place {
                 Place::Register(bits) => {
@@ -95,13 +108,13 @@ pub(crate) fn assemble(
                     registers.push((bits, Some(word)));
                 }
                 Place::Number => {
-                    return Err(machine
-                        .lo
-                        .reject("the constraint `n` needs a number that is known"));
+                    return Err(Refusal::Wrong(
+                        "the constraint `n` needs a number that is known".to_owned(),
+                    ));
                 }
                 Place::Tied(nth) => {
                     let Some(&bits) = outputs.get(nth) else {
-                        return Err(mismatch(&machine));
+                        return Err(mismatch());
                     };
                     let word = machine.placed(&word, bits)?;
                     if let Some(register) = registers.get_mut(nth) {
@@ -112,30 +125,24 @@ pub(crate) fn assemble(
         }
     }
     if places.next().is_some() {
-        return Err(mismatch(&machine));
+        return Err(mismatch());
     }
     machine.arguments = registers;
     machine.run(&statements)?;
     let results = machine.results(snippet, &outputs)?;
     let mut blocks = Vec::with_capacity(results.len());
     for elements in results {
-        blocks.push(packs.together(lo, elements)?);
+        blocks.push(packs.together(builder, elements)?);
     }
     Ok(blocks)
 }
 
-fn mismatch(machine: &Machine<'_>) -> crate::stop::Stop {
-    machine
-        .lo
-        .reject("the constraints of the assembly do not fit its arguments and results")
+fn mismatch() -> Refusal {
+    Refusal::Wrong("the constraints of the assembly do not fit its arguments and results".to_owned())
 }
 
 /// The widths of the registers that results come in.
-fn registers_of_results(
-    machine: &Machine<'_>,
-    snippet: &Snippet<'_>,
-    constraints: &Constraints,
-) -> Traced<Vec<u32>> {
+fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Assembled<Vec<u32>> {
     let wanted: usize = snippet
         .dtypes
         .iter()
@@ -150,7 +157,7 @@ fn registers_of_results(
         })
         .collect();
     if widths.len() != wanted {
-        return Err(mismatch(machine));
+        return Err(mismatch());
     }
     Ok(widths)
 }
@@ -164,87 +171,9 @@ fn together(bits: u32, pack: usize) -> usize {
     }
 }
 
-/// How a block is divided into packs: by neighbours. What is missing of the last one is poison.
-struct Packs {
-    /// The shape of the block; none of a scalar.
-    whole: Option<Shape>,
-    pack: usize,
-}
-
-impl Packs {
-    fn of(whole: Option<&Shape>, pack: usize) -> Self {
-        Self {
-            whole: whole.cloned(),
-            pack,
-        }
-    }
-
-    /// How many lanes hold an element of each place; none where a pack is not full.
-    fn rows(&self) -> Option<usize> {
-        let lanes: usize = self.whole.as_ref()?.iter().product();
-        (self.pack > 1 && lanes >= self.pack).then(|| lanes / self.pack)
-    }
-
-    /// The shape of what an instance takes.
-    fn shape(&self) -> Option<Shape> {
-        match self.rows() {
-            Some(rows) => Some(smallvec::smallvec![rows]),
-            None => self.whole.clone(),
-        }
-    }
-
-    /// The elements of each place in a pack.
-    fn apart(&self, lo: &mut Lowering, value: ValueId) -> Traced<Vec<ValueId>> {
-        let Some(rows) = self.rows() else {
-            return Ok(vec![value]);
-        };
-        let mut parts = vec![reshape(lo, value, &[rows * self.pack], false)?];
-        let mut width = self.pack;
-        // Each step halves by the lowest bit of the place that is left.
-        while width > 1 {
-            let mut halves = (Vec::new(), Vec::new());
-            for part in parts {
-                let pairs = reshape(lo, part, &[rows * width / 2, 2], false)?;
-                let (even, odd) = split(lo, pairs)?;
-                halves.0.push(even);
-                halves.1.push(odd);
-            }
-            parts = halves.0;
-            parts.append(&mut halves.1);
-            width /= 2;
-        }
-        Ok(parts)
-    }
-
-    /// The block of the elements of each place.
-    fn together(&self, lo: &mut Lowering, mut elements: Vec<ValueId>) -> Traced<ValueId> {
-        let (Some(rows), Some(whole)) = (self.rows(), &self.whole) else {
-            return match elements.first() {
-                Some(&element) => Ok(element),
-                None => Err(lo.unsupported("assembly without a result")),
-            };
-        };
-        let mut width = 1;
-        while elements.len() > 1 {
-            let odd = elements.split_off(elements.len() / 2);
-            let mut joined = Vec::with_capacity(odd.len());
-            for (even, odd) in elements.into_iter().zip(odd) {
-                let pairs = join(lo, even, odd)?;
-                joined.push(reshape(lo, pairs, &[rows * width * 2], false)?);
-            }
-            elements = joined;
-            width *= 2;
-        }
-        match elements.first() {
-            Some(&element) => reshape(lo, element, whole, false),
-            None => Err(lo.unsupported("assembly without a result")),
-        }
-    }
-}
-
 impl Machine<'_> {
     /// The registers that an argument comes in.
-    fn loaded(&mut self, argument: &Argument, elements: &[ValueId], pack: usize) -> Traced<Vec<Word>> {
+    fn loaded(&mut self, argument: &Argument, elements: &[ValueId], pack: usize) -> Assembled<Vec<Word>> {
         let mut words = Vec::with_capacity(pack);
         for place in 0..pack {
             let value = if let Some(&value) = elements.get(place) {
@@ -262,7 +191,7 @@ impl Machine<'_> {
         }
         let bits = words.first().map_or(32, |word| word.bits);
         if bits == 1 {
-            return Err(self.unknown("a boolean argument"));
+            return Err(Refusal::unknown("a boolean argument"));
         }
         let mut registers = Vec::new();
         for words in words.chunks(together(bits, pack)) {
@@ -272,27 +201,27 @@ impl Machine<'_> {
     }
 
     fn bits_of_element(&self, value: ValueId) -> u32 {
-        self.lo.dtype(value).map_or(64, DType::bits)
+        dtype(self.builder, value).map_or(64, DType::bits)
     }
 
     /// A pointer as its address; numbers as they are.
-    fn as_bits(&mut self, value: ValueId) -> Traced<ValueId> {
-        if self.lo.ty(value).elem.is_ptr() {
-            return cast_elem(self.lo, value, Elem::Num(DType::U64), None);
+    fn as_bits(&mut self, value: ValueId) -> Assembled<ValueId> {
+        if self.builder.ty(value).elem.is_ptr() {
+            return bitcast(self.builder, value, Elem::Num(DType::U64));
         }
         Ok(value)
     }
 
     /// An argument in the register of its constraint. What is above a narrow one is zero, as the compiler makes it.
-    fn placed(&mut self, word: &Word, bits: u32) -> Traced<Word> {
+    fn placed(&mut self, word: &Word, bits: u32) -> Assembled<Word> {
         if word.bits > bits {
-            return Err(self.unknown("an argument that is wider than its register"));
+            return Err(Refusal::unknown("an argument that is wider than its register"));
         }
         self.resized(word, bits, false)
     }
 
     /// The results, by place in the pack.
-    fn results(&mut self, snippet: &Snippet<'_>, widths: &[u32]) -> Traced<Vec<Vec<ValueId>>> {
+    fn results(&mut self, snippet: &Snippet<'_>, widths: &[u32]) -> Assembled<Vec<Vec<ValueId>>> {
         let mut registers = Vec::with_capacity(widths.len());
         for (nth, &bits) in widths.iter().enumerate() {
             let word = self.arguments.get(nth).and_then(|register| register.1.clone());
@@ -309,16 +238,16 @@ impl Machine<'_> {
             let mut elements = Vec::with_capacity(snippet.pack);
             for _ in 0..snippet.pack / shared {
                 let Some(register) = registers.next() else {
-                    return Err(mismatch(self));
+                    return Err(mismatch());
                 };
                 if register.bits < bits * shared as u32 || bits == 1 {
-                    return Err(self.unknown(&format!("a result of {}", dtype.name())));
+                    return Err(Refusal::unknown(format_args!("a result of {}", dtype.name())));
                 }
                 let parts = self.split(&register, (register.bits / bits) as usize)?;
                 for part in parts.into_iter().take(shared) {
                     let own = 1 << elements.len();
                     if part.all() & !own != 0 {
-                        return Err(self.unknown(
+                        return Err(Refusal::unknown(
                             "an element that depends on others of its pack, which are not defined,",
                         ));
                     }
@@ -331,7 +260,7 @@ impl Machine<'_> {
     }
 
     /// Executes an instruction. None: it is not known.
-    fn execute(&mut self, i: &Instruction) -> Traced<Option<()>> {
+    fn execute(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let stem = i.name.first().map_or("", String::as_str);
         match stem {
             "mov" => return self.moved(i),
@@ -342,7 +271,7 @@ impl Machine<'_> {
                 if i.operands == [text::Operand::Int(0)]
                     && i.name.get(1).is_some_and(|how| how == "sync") =>
             {
-                self.lo.builder.effect(OpKind::Barrier, &[]);
+                self.builder.effect(OpKind::Barrier, &[]);
                 return Ok(Some(()));
             }
             // When a launch begins beside another one is the launcher's.

@@ -1,0 +1,109 @@
+//! Blocks taken apart into packs, and put together again. Left out: the registers that a pack is put into.
+
+use cerith_tile::ir::{Builder, OpKind, Shape, Type, ValueId};
+
+use crate::refusal::{Assembled, Refusal};
+
+/// How a block is divided into packs: by neighbours. What is missing of the last one is poison.
+pub(crate) struct Packs {
+    /// The shape of the block; none of a scalar.
+    whole: Option<Shape>,
+    pack: usize,
+}
+
+impl Packs {
+    pub fn of(whole: Option<&Shape>, pack: usize) -> Self {
+        Self {
+            whole: whole.cloned(),
+            pack,
+        }
+    }
+
+    /// How many lanes hold an element of each place; none where a pack is not full.
+    fn rows(&self) -> Option<usize> {
+        let lanes: usize = self.whole.as_ref()?.iter().product();
+        (self.pack > 1 && lanes >= self.pack).then(|| lanes / self.pack)
+    }
+
+    /// The shape of what an instance takes.
+    pub fn shape(&self) -> Option<Shape> {
+        match self.rows() {
+            Some(rows) => Some(smallvec::smallvec![rows]),
+            None => self.whole.clone(),
+        }
+    }
+
+    /// The elements of each place in a pack.
+    pub fn apart(&self, builder: &mut Builder, value: ValueId) -> Assembled<Vec<ValueId>> {
+        let Some(rows) = self.rows() else {
+            return Ok(vec![value]);
+        };
+        let mut parts = vec![reshape(builder, value, &[rows * self.pack])];
+        let mut width = self.pack;
+        // Each step halves by the lowest bit of the place that is left.
+        while width > 1 {
+            let mut halves = (Vec::new(), Vec::new());
+            for part in parts {
+                let pairs = reshape(builder, part, &[rows * width / 2, 2]);
+                let (even, odd) = split(builder, pairs, rows * width / 2)?;
+                halves.0.push(even);
+                halves.1.push(odd);
+            }
+            parts = halves.0;
+            parts.append(&mut halves.1);
+            width /= 2;
+        }
+        Ok(parts)
+    }
+
+    /// The block of the elements of each place.
+    pub fn together(&self, builder: &mut Builder, mut elements: Vec<ValueId>) -> Assembled<ValueId> {
+        let (Some(rows), Some(whole)) = (self.rows(), &self.whole) else {
+            return match elements.first() {
+                Some(&element) => Ok(element),
+                None => Err(Refusal::unknown("nothing that results")),
+            };
+        };
+        let mut width = 1;
+        while elements.len() > 1 {
+            let odd = elements.split_off(elements.len() / 2);
+            let mut joined = Vec::with_capacity(odd.len());
+            for (even, odd) in elements.into_iter().zip(odd) {
+                let pairs = join(builder, even, odd);
+                joined.push(reshape(builder, pairs, &[rows * width * 2]));
+            }
+            elements = joined;
+            width *= 2;
+        }
+        match elements.first() {
+            Some(&element) => Ok(reshape(builder, element, whole)),
+            None => Err(Refusal::unknown("nothing that results")),
+        }
+    }
+}
+
+/// The same lanes in another shape.
+fn reshape(builder: &mut Builder, value: ValueId, shape: &[usize]) -> ValueId {
+    let ty = Type::block(builder.ty(value).elem, Shape::from_slice(shape));
+    builder.op(OpKind::Reshape { reorder: false }, &[value], ty)
+}
+
+/// The even and the odd lanes of pairs.
+fn split(builder: &mut Builder, pairs: ValueId, rows: usize) -> Assembled<(ValueId, ValueId)> {
+    let ty = Type::block(builder.ty(pairs).elem, [rows].as_slice());
+    match *builder
+        .op_multi(OpKind::Split, &[pairs], &[ty.clone(), ty])
+        .as_slice()
+    {
+        [even, odd] => Ok((even, odd)),
+        _ => Err(Refusal::unknown("a split without halves")),
+    }
+}
+
+/// Pairs of the lanes of two blocks.
+fn join(builder: &mut Builder, even: ValueId, odd: ValueId) -> ValueId {
+    let mut shape = builder.ty(even).shape.clone();
+    shape.push(2);
+    let ty = Type::block(builder.ty(even).elem, shape);
+    builder.op(OpKind::Join, &[even, odd], ty)
+}
