@@ -94,6 +94,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
         places: Places::new(module, origin, text),
         scope: Scope::default(),
         memories: Bundle::new(),
+        numbers: FxHashMap::default(),
         depth: 0,
         steps: 0,
         flags: origin.descriptor_flags,
@@ -151,6 +152,8 @@ struct Lowering<'m> {
     scope: Scope<'m>,
     /// What each local memory holds here.
     memories: Bundle,
+    /// Values that are the same number in every lane, with its bits.
+    numbers: FxHashMap<ValueId, u64>,
     depth: usize,
     /// Operations that were lowered.
     steps: usize,
@@ -355,6 +358,7 @@ impl<'m> Lowering<'m> {
                 .collect());
         }
         for known in [
+            Self::assembly,
             Self::access,
             Self::tiles,
             Self::control,

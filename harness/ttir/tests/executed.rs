@@ -194,6 +194,99 @@ fn what_is_undefined_stays_so() {
 }
 
 #[test]
+fn assembly_is_executed() {
+    let assembly = |asm: &str, constraints: &str, operands: &str, results: &str| {
+        format!(
+            "tt.elementwise_inline_asm \"{asm}\" {{constraints = \"{constraints}\", packed_element = 1 : i32, pure = true}} \
+             {operands} -> {results}"
+        )
+    };
+    let sum = assembly("add.s32 $0, $1, $2;", "=r,r,r", "%n0, %n1 : i32, i32", "i32");
+    check(&format!("%r = {sum}"), &[2, 3], 5);
+    let halves = assembly(
+        "{ .reg .b32 t; mov.b32 t, $2; mov.b32 {$0, $1}, t; }",
+        "=h,=h,r",
+        "%n0 : i32",
+        "i16, i16",
+    );
+    check(
+        &format!("%p:2 = {halves}\n    %r = arith.extui %p#1 : i16 to i32"),
+        &[0x0007_0001],
+        7,
+    );
+    // The table of `lop3` has to be a number that is known.
+    let and = assembly(
+        "lop3.b32 $0, $1, $2, 0, $3;",
+        "=r,r,r,n",
+        "%n0, %n1, %t : i32, i32, i32",
+        "i32",
+    );
+    check(
+        &format!("%t = arith.constant 192 : i32\n    %r = {and}"),
+        &[12, 10],
+        8,
+    );
+    let spread = assembly(
+        "add.s32 $0, $1, $2;",
+        "=r,r,n",
+        "%b, %k : tensor<2xi32>, tensor<2xi32>",
+        "tensor<2xi32>",
+    );
+    let body = format!(
+        "%c = arith.constant 40 : i32\n    %k = tt.splat %c : i32 -> tensor<2xi32>\n    %b = tt.splat %n0 : i32 -> tensor<2xi32>\n    \
+         %s = {spread}\n    %z = tt.make_range {{start = 0 : i32, end = 1 : i32}} : tensor<1xi32>\n    \
+         %g = tt.gather %s[%z] {{axis = 0 : i32}} : (tensor<2xi32>, tensor<1xi32>) -> tensor<1xi32>\n    \
+         %r = tt.unsplat %g : tensor<1xi32>"
+    );
+    check(&body, &[2], 42);
+    let unknown = |asm: &str, constraints: &str, expected: &str| {
+        let line = assembly(asm, constraints, "%n0 : i32", "i32");
+        let body = format!("    %r = {line}\n    tt.store %out, %r : !tt.ptr<i32>");
+        assert_eq!(run(&body, &[1]), Err(expected.to_owned()));
+    };
+    unknown(
+        "shfl.sync.idx.b32 $0, $1, 0, 31, -1;",
+        "=r,r",
+        "`shfl.sync.idx.b32 $0, $1, 0, 31, -1` in assembly is not supported yet",
+    );
+    unknown(
+        "add.s32 $0, $1, $2;",
+        "=r,r,n",
+        "the constraints of the assembly do not fit its arguments and results",
+    );
+}
+
+#[test]
+fn four_bits_are_floats_along_an_axis() {
+    // 0x2d: -3 below, 1 above, in the low half first.
+    let unpacked = |axis: usize, shape: &str, at: usize| {
+        format!(
+            "%b = arith.trunci %n0 : i32 to i8\n    %t = tt.splat %b : i8 -> tensor<2x2xi8>\n    \
+             %f = ttg.fp4_to_fp %t {{axis = {axis} : i32}} : tensor<2x2xi8> -> tensor<{shape}xbf16>\n    \
+             %v = tt.reshape %f : tensor<{shape}xbf16> -> tensor<8xbf16>\n    \
+             %z = arith.constant dense<{at}> : tensor<1xi32>\n    \
+             %g = tt.gather %v[%z] {{axis = 0 : i32}} : (tensor<8xbf16>, tensor<1xi32>) -> tensor<1xbf16>\n    \
+             %s = tt.unsplat %g : tensor<1xbf16>\n    %r = arith.fptosi %s : bf16 to i32"
+        )
+    };
+    for (axis, shape, at, expected) in [
+        (1, "2x4", 0, -3),
+        (1, "2x4", 1, 1),
+        (1, "2x4", 2, -3),
+        (0, "4x2", 0, -3),
+        (0, "4x2", 1, -3),
+        (0, "4x2", 2, 1),
+    ] {
+        check(&unpacked(axis, shape, at), &[0x2d], expected);
+    }
+    let outside = format!("{}\n    tt.store %out, %r : !tt.ptr<i32>", unpacked(2, "2x4", 0));
+    assert_eq!(
+        run(&outside, &[0]),
+        Err("numbers of four bits along an axis that is not there".to_owned())
+    );
+}
+
+#[test]
 fn functions_are_called_with_what_they_return() {
     let text = "
 module {

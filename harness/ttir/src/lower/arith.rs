@@ -169,7 +169,6 @@ impl<'m> Lowering<'m> {
                 self.op(OpKind::Ternary(kind), &operands, ty)
             }
             "tt.extern_elementwise" => self.library(op)?,
-            "tt.elementwise_inline_asm" => self.assembly(op)?,
             _ => return Ok(None),
         };
         Ok(Some(value))

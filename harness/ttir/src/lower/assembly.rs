@@ -1,14 +1,12 @@
-//! Inline assembly that Triton's own library writes (`triton/language/extra/cuda/utils.py`): conversions between fp8e4b15 and f16. Each
-//! text is known as a whole, and means here what its instructions do to one element. Left out: any other assembly.
+//! Inline assembly. What Triton's own library writes for fp8e4b15 (`triton/language/extra/cuda/utils.py`) is known as a whole, and
+//! means here what its instructions do to one element. Left out: any other text, which `cerith-assembly` reads.
 
+use cerith_assembly::{Argument, MOST_PACKED, Refusal, Snippet, assemble};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, Rounding, ValueId};
 
-use super::{Lowered, Lowering, result_type, stop};
+use super::{Bundle, Lowered, Lowering, stop, types};
 use crate::syntax::{Attr, Operation};
-
-/// A register, passed on.
-const MOVE: &str = "mov.b32$0,$1;";
 
 /// Four bytes to four halves: the sign to the top, the rest seven bits up.
 const FROM_E4B15: &str = "{.reg.b32a<2>,b<2>;prmt.b32a0,0,$2,0x5746;and.b32b0,a0,0x7f007f00;and.b32b1,a0,0x00ff00ff;\
@@ -20,19 +18,63 @@ const TO_E4B15: &str = "{.reg.predp<4>;.reg.b32a<2>,b<2>;.reg.b16c<4>;.reg.b16ma
     min.f16x2a0,a0,max_val_f16x2;min.f16x2a1,a1,max_val_f16x2;mad.lo.u32a0,a0,2,0x00800080;mad.lo.u32a1,a1,2,0x00800080;\
     lop3.b32b0,$1,0x80008000,a0,0xea;lop3.b32b1,$2,0x80008000,a1,0xea;prmt.b32$0,b0,b1,0x7531;}";
 
-impl Lowering<'_> {
+impl<'m> Lowering<'m> {
     /// `tt.elementwise_inline_asm`.
-    pub(super) fn assembly(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let text = op.words.iter().find_map(Attr::text).unwrap_or_default();
-        let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-        let packed = op.attr("packed_element").and_then(Attr::int);
-        let [value] = self.operands(op)?;
-        let ty = result_type(op)?;
-        match (text.as_str(), self.dtype(value), ty.elem.num(), packed) {
-            (MOVE, Some(from), Some(to), Some(1)) if from == to && from.bits() == 32 => Ok(value),
-            (FROM_E4B15, Some(DType::I8), Some(DType::F16), Some(4)) => Ok(self.widened_e4b15(value)),
-            (TO_E4B15, Some(DType::F16), Some(DType::I8), Some(4)) => Ok(self.narrowed_e4b15(value)),
-            _ => stop("`tt.elementwise_inline_asm` of other assembly than Triton's own is not supported yet"),
+    pub(super) fn assembly(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+        if op.name != "tt.elementwise_inline_asm" {
+            return Ok(None);
+        }
+        let asm = op.words.iter().find_map(Attr::text).unwrap_or_default();
+        let constraints = op.attr("constraints").and_then(Attr::text).unwrap_or_default();
+        let pack = op.attr("packed_element").and_then(Attr::int);
+        let pack = match pack.and_then(|pack| usize::try_from(pack).ok()) {
+            Some(pack) if pack.is_power_of_two() && pack <= MOST_PACKED => pack,
+            _ => return stop("assembly for so many elements at once is not supported yet"),
+        };
+        let mut dtypes = Vec::new();
+        for ty in op.result_types() {
+            match types::one_type(ty)?.elem.num() {
+                Some(dtype) => dtypes.push(dtype),
+                None => return stop("assembly that results in pointers is not supported yet"),
+            }
+        }
+        let mut arguments = Vec::with_capacity(op.operands.len());
+        for nth in 0..op.operands.len() {
+            let value = self.operand(op, nth)?;
+            let known = self.numbers.get(&value).copied();
+            arguments.push(Argument { value, known });
+        }
+        if let (&[Argument { value, .. }], &[to], 4) = (arguments.as_slice(), dtypes.as_slice(), pack)
+            && let Some(result) = self.of_e4b15(asm, value, to)
+        {
+            return Ok(Some(vec![Bundle::from_slice(&[result])]));
+        }
+        let snippet = Snippet {
+            asm,
+            constraints,
+            pack,
+            dtypes,
+        };
+        self.steps = self.steps.saturating_add(snippet.statements());
+        match assemble(&mut self.builder, &snippet, &arguments) {
+            Ok(values) => Ok(Some(
+                values
+                    .into_iter()
+                    .map(|value| Bundle::from_slice(&[value]))
+                    .collect(),
+            )),
+            Err(Refusal::Unknown(what)) => stop(format!("{what} is not supported yet")),
+            Err(Refusal::Wrong(message)) => stop(message),
+        }
+    }
+
+    /// Triton's own conversions.
+    fn of_e4b15(&mut self, asm: &str, value: ValueId, to: DType) -> Option<ValueId> {
+        let text: String = asm.chars().filter(|letter| !letter.is_whitespace()).collect();
+        match (text.as_str(), self.dtype(value), to) {
+            (FROM_E4B15, Some(DType::I8), DType::F16) => Some(self.widened_e4b15(value)),
+            (TO_E4B15, Some(DType::F16), DType::I8) => Some(self.narrowed_e4b15(value)),
+            _ => None,
         }
     }
 

@@ -19,7 +19,9 @@ impl Lowering<'_> {
             _ => result_type(op)?,
         };
         let bits = bits(attr, ty.elem)?;
-        Ok(self.builder.constant(bits, ty))
+        let value = self.builder.constant(bits, ty);
+        self.numbers.insert(value, bits);
+        Ok(value)
     }
 
     pub(super) fn poison(&mut self, op: &Operation) -> Lowered<ValueId> {

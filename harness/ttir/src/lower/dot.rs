@@ -127,7 +127,11 @@ impl<'m> Lowering<'m> {
 
     fn widened(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
         let dtype = match side.format {
-            "e2m1" => return self.unpacked(side, wide),
+            "e2m1" => {
+                let rank = self.ty(side.value).shape.len();
+                let is_last = side.k_pack == side.is_left;
+                return self.unpacked(side.value, wide, rank.wrapping_sub(if is_last { 1 } else { 2 }));
+            }
             "e4m3" => DType::F8E4NV,
             "e5m2" => DType::F8E5,
             "bf16" => DType::BF16,
@@ -138,9 +142,9 @@ impl<'m> Lowering<'m> {
         Ok(self.cast_to(value, wide))
     }
 
-    /// Two numbers of four bits in each byte, the first in the low half.
-    fn unpacked(&mut self, side: &Side<'_>, wide: DType) -> Lowered<ValueId> {
-        let bytes = self.bitcast(side.value, Elem::Num(DType::U8));
+    /// Two numbers of four bits in each byte, neighbours along an axis, the first in the low half.
+    pub(super) fn unpacked(&mut self, value: ValueId, wide: DType, axis: usize) -> Lowered<ValueId> {
+        let bytes = self.bitcast(value, Elem::Num(DType::U8));
         let ty = self.ty(bytes);
         let mask = self.number(0xf, ty.clone());
         let low = self.binary(BinaryOp::And, bytes, mask);
@@ -148,22 +152,22 @@ impl<'m> Lowering<'m> {
         let high = self.binary(BinaryOp::LShr, bytes, four);
         let (low, high) = (self.four_bits(low), self.four_bits(high));
         let rank = ty.shape.len();
-        if rank < 2 {
-            return stop("a scaled product of vectors");
-        }
+        let Some(&extent) = ty.shape.get(axis) else {
+            return stop("numbers of four bits along an axis that is not there");
+        };
         let mut shape = ty.shape.clone();
         shape.push(2);
         let elem = Elem::Num(DType::F16);
-        let mut both = self.op(OpKind::Join, &[low, high], Type::block(elem, shape.clone()));
-        let is_last = side.k_pack == side.is_left;
-        if !is_last {
-            let mut order: Shape = (0..=rank).collect();
-            order.swap(rank - 1, rank);
-            shape.swap(rank - 1, rank);
+        let mut both = self.op(OpKind::Join, &[low, high], Type::block(elem, shape));
+        if axis + 1 < rank {
+            let mut order: Shape = (0..rank).collect();
+            order.insert(axis + 1, rank);
+            let mut shape = ty.shape.clone();
+            shape.insert(axis + 1, 2);
             both = self.op(OpKind::Trans { order }, &[both], Type::block(elem, shape));
         }
         let mut packed = ty.shape;
-        packed[if is_last { rank - 1 } else { rank - 2 }] *= 2;
+        packed[axis] = extent * 2;
         let value = self.op(
             OpKind::Reshape { reorder: false },
             &[both],

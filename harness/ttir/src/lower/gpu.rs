@@ -7,9 +7,9 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
-use super::shape::order;
+use super::shape::{int, order};
 use super::types::{elem, extents};
-use super::{Bundle, Lowered, Lowering, Named, stop};
+use super::{Bundle, Lowered, Lowering, Named, result_type, stop};
 use crate::syntax::{self, Operand, Operation};
 
 /// A part of a local memory.
@@ -41,6 +41,14 @@ impl<'m> Lowering<'m> {
         Ok(Some(match name {
             // The same lanes, held by other threads.
             "convert_layout" => self.values(&op.operands)?,
+            "fp4_to_fp" => {
+                let [value] = self.operands(op)?;
+                let Some(wide) = result_type(op)?.elem.num() else {
+                    return stop("numbers of four bits as pointers");
+                };
+                let value = self.unpacked(value, wide, int(op, "axis")?)?;
+                vec![Bundle::from_slice(&[value])]
+            }
             "local_alloc" => self.allocated(op)?,
             "local_load" => {
                 let view = self.view(op, 0)?;

@@ -23,6 +23,9 @@ impl<'m> Lowering<'m> {
                 } else {
                     self.op(OpKind::Splat, &[value], ty)
                 };
+                if let Some(&number) = self.numbers.get(&value) {
+                    self.numbers.insert(splat, number);
+                }
                 return Ok(Some(smallvec::smallvec![splat]));
             }
             "tt.unsplat" => {

@@ -150,6 +150,10 @@ impl Reader {
             Some(b'-') if cursor.eat("->") => {
                 let types = result_types(cursor, 0)?;
                 self.op.results_types.extend(types);
+                // Assembly writes its results without parentheses.
+                while cursor.eat(",") {
+                    self.op.results_types.push(ty(cursor, 0)?);
+                }
             }
             Some(_) => return self.word(cursor),
         }
