@@ -17,6 +17,7 @@ mod recipe;
 mod repro;
 mod signature;
 mod smaller;
+mod stage;
 mod steer;
 mod tried;
 mod trophies;
@@ -45,6 +46,7 @@ use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline;
+use crate::stages::Means;
 use crate::terminal::Terminal;
 
 use self::campaign::{Campaign, with_reference};
@@ -378,6 +380,20 @@ impl Hunt {
         let asks = !asked.others().is_empty();
         if asks && !breaks && !args.no_reduce && self.unwritten.is_none() {
             self.shrink(asked, without_gpu, jobs, stop);
+        }
+        if let Some(reference) = asked.reference().filter(|_| asks && !breaks)
+            && self.unwritten.is_none()
+        {
+            let folder = self.findings.clone();
+            let means = Means {
+                reference,
+                offline: true,
+                jobs,
+                corpus: &folder,
+                stop,
+            };
+            self.locate(asked, means);
+            self.merge();
         }
         self.finish(stop.load(Ordering::Relaxed))
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::Case;
-use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, Ttir};
+use cerith_engine::{Engine, EngineId, FailedPass, Failure, Outcome, Ptx, Reference, Ttir};
 use cerith_report::event;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
@@ -60,14 +60,27 @@ impl<'a> Blaming<'a> {
     /// # Errors
     /// Cerith was told to stop.
     pub fn add(&self, case: &Case, trial: &Trial, verdict: &mut event::Verdict) -> Result<(), Stopped> {
+        let told = self.of(case, trial, &trial.verdict.blame)?;
+        verdict.notes.extend(told.notes);
+        verdict.notes.extend(told.stages.iter().map(ToString::to_string));
+        verdict.stages = told.stages;
+        Ok(())
+    }
+
+    /// Which stage is wrong of each compiled one among these engines.
+    ///
+    /// # Errors
+    /// Cerith was told to stop.
+    pub fn of(&self, case: &Case, trial: &Trial, engines: &[EngineId]) -> Result<Told, Stopped> {
         let mut known: HashMap<Compiles, usize> = HashMap::new();
-        for id in &trial.verdict.blame {
+        let mut told = Told::default();
+        for id in engines {
             let Some(of) = compiles(id) else {
                 continue;
             };
             if let Some(&at) = known.get(&of) {
                 // Of `ptx@V` and `cuda@V:sm_80` the stages are the same.
-                if let Some(stage) = verdict.stages.get_mut(at) {
+                if let Some(stage) = told.stages.get_mut(at) {
                     stage.engines.push(id.to_string());
                 }
                 continue;
@@ -75,35 +88,43 @@ impl<'a> Blaming<'a> {
             let stages = match self.stages(&of) {
                 Ok(stages) => stages,
                 Err(why) => {
-                    verdict
-                        .notes
+                    told.notes
                         .push(format!("the stages of {id} were not asked: {why}"));
                     continue;
                 }
             };
             let Some(blamed) = stages.ask(case, trial)?.blamed else {
-                verdict
-                    .notes
-                    .push(format!("no stage of {id} is known to be wrong"));
+                told.notes.push(format!("no stage of {id} is known to be wrong"));
                 continue;
             };
             let mut passes = Vec::new();
             let in_passes = blamed.first <= Stage::Ttgir && blamed.last >= Stage::Ttir;
-            if in_passes && let Ok(Passes::Culprit(culprit)) = stages.passes(case)? {
-                passes = culprit.names;
+            if in_passes {
+                passes = match stages.passes(case)? {
+                    Ok(Passes::Culprit(culprit)) => culprit.names,
+                    Ok(Passes::Failed(failed)) => vec![failed.name],
+                    _ => Vec::new(),
+                };
             }
-            known.insert(of, verdict.stages.len());
-            verdict.stages.push(event::Stage {
+            known.insert(of, told.stages.len());
+            told.stages.push(event::Stage {
                 engines: vec![id.to_string()],
                 first: blamed.first,
                 last: blamed.last,
                 passes,
             });
         }
-        let notes: Vec<String> = verdict.stages.iter().map(ToString::to_string).collect();
-        verdict.notes.extend(notes);
-        Ok(())
+        Ok(told)
     }
+}
+
+/// What stages said of the compiled engines of a trial.
+#[derive(Default)]
+pub struct Told {
+    /// The stages that are wrong.
+    pub stages: Vec<event::Stage>,
+    /// Of which engines none is known to be, and why.
+    pub notes: Vec<String>,
 }
 
 /// The engines of one Triton's stages, for one GPU.
@@ -151,6 +172,8 @@ pub struct Culprit {
 pub enum Passes {
     /// This one.
     Culprit(Box<Culprit>),
+    /// None before it leaves what is wrong, and this one fails.
+    Failed(Box<FailedPass>),
     /// None up to TTGIR: how many were asked.
     None(usize),
     /// What the frontend makes is wrong already.
@@ -338,7 +361,13 @@ impl Stages {
             .get(after..)
             .and_then(|rest| rest.iter().position(|&standing| standing == Standing::Differs));
         Ok(Ok(match (right, wrong) {
-            (_, None) => Passes::None(count),
+            (_, None) => match passes.failed() {
+                Some(failed) => Passes::Failed(Box::new(FailedPass {
+                    before: without_places(&failed.before),
+                    ..failed.clone()
+                })),
+                None => Passes::None(count),
+            },
             (None, Some(0)) => Passes::Before,
             (right, Some(wrong)) => {
                 let (from, to) = (right.unwrap_or(0), after + wrong);

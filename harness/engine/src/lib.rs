@@ -88,4 +88,4 @@ pub use outcome::{
 pub use ptx::Ptx;
 pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
-pub use ttir::{Passes, Ttir};
+pub use ttir::{FailedPass, Passes, Ttir};

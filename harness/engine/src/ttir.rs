@@ -28,7 +28,7 @@ use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
 use crate::{EngineId, Outcome, translation};
 
-pub use passes::Passes;
+pub use passes::{FailedPass, Passes};
 
 /// `ttir@V`, `ttir@V:source` or `ttgir@V`.
 #[derive(Debug)]

@@ -299,6 +299,20 @@ pub struct Stage {
     pub passes: Vec<String>,
 }
 
+impl Stage {
+    /// The place in the compiler in few words, to tell bugs apart by: `ttir TritonCombineOps`.
+    pub fn place(&self) -> String {
+        let mut place = self.first.to_string();
+        if self.last != self.first {
+            place = format!("{place} to {}", self.last);
+        }
+        for pass in &self.passes {
+            place = format!("{place} {pass}");
+        }
+        place
+    }
+}
+
 impl std::fmt::Display for Stage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let blamed = stage::Blamed {

@@ -12,14 +12,69 @@ pub struct Pass<'a> {
     pub after: &'a str,
 }
 
+/// A pass that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedPass<'a> {
+    /// What MLIR calls it.
+    pub name: &'a str,
+    /// The module before it.
+    pub before: &'a str,
+    /// What it says, in one line; or else what Triton says of it.
+    pub message: &'a str,
+}
+
 /// What a line begins with before which a part ends.
 const MARK: &str = "// -----// ";
 /// What a line begins with before the IR of a pass.
 const BEFORE: &str = "// -----// IR Dump Before ";
 
+/// What the line is that is before the message of a pass that failed.
+const FAILED: &str = "// -----// The pass failed //----- //\n";
+
+/// What is before MLIR's message in the line of an error.
+const ERROR: &str = "error: ";
+
 /// The passes of a text that has the IR before each, and after the last one the IR that it leaves, as if that were before a pass
-/// more.
+/// more. A pass that failed is not among them.
 pub fn passes(text: &str) -> Vec<Pass<'_>> {
+    parts(text)
+        .windows(2)
+        .filter_map(|pair| match pair {
+            &[(name, before), (_, after)] => Some(Pass { name, before, after }),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The pass with which a text ends because it failed.
+pub fn failed(text: &str) -> Option<FailedPass<'_>> {
+    let said_of = text.get(next(text, FAILED)? + FAILED.len()..)?;
+    let &(name, body) = parts(text).last()?;
+    // MLIR prints what a pass complains of after the IR.
+    let complaint = body
+        .split_inclusive('\n')
+        .scan(0, |at, line| {
+            let start = *at;
+            *at += line.len();
+            Some((start, line))
+        })
+        .find(|(_, line)| line.contains(ERROR));
+    let (before, message) = match complaint {
+        Some((at, line)) => {
+            let message = line.split_once(ERROR).map_or(line, |(_, message)| message);
+            (body.get(..at).unwrap_or(body), message)
+        }
+        None => (body, said_of.lines().next().unwrap_or_default()),
+    };
+    Some(FailedPass {
+        name,
+        before,
+        message: message.trim_end(),
+    })
+}
+
+/// The passes that are announced, each with the IR before it.
+fn parts(text: &str) -> Vec<(&str, &str)> {
     let mut parts: Vec<(&str, &str)> = Vec::new();
     let mut rest = text;
     while let Some(at) = next(rest, BEFORE) {
@@ -31,12 +86,6 @@ pub fn passes(text: &str) -> Vec<Pass<'_>> {
         rest = body;
     }
     parts
-        .windows(2)
-        .filter_map(|pair| match pair {
-            &[(name, before), (_, after)] => Some(Pass { name, before, after }),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Where the next line begins that begins with a text.
@@ -49,7 +98,7 @@ fn next(text: &str, with: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::passes;
+    use super::{FailedPass, failed, passes};
 
     fn check(text: &str, expected: &[(&str, &str, &str)]) {
         let found: Vec<(&str, &str, &str)> = passes(text)
@@ -70,6 +119,32 @@ mod tests {
              // -----// SoftwarePipeliner internal IR Dump After: LowerLoops\nother\n\
              // -----// IR Dump Before end () ('builtin.module' operation) //----- //\nthree",
             &[("Inliner", "one", "two"), ("CSEPass", "two", "three")],
+        );
+    }
+
+    #[test]
+    fn a_pass_that_failed_has_the_ir_before_it() {
+        let text = "// -----// IR Dump Before Inliner (inline) ('builtin.module' operation) //----- //\none\n\
+             // -----// IR Dump Before CSEPass: cse{a=b} ('tt.func' operation: @k) //----- //\ntwo\n\
+             // -----// The pass failed //----- //\nPassManager::run failed";
+        check(text, &[("Inliner", "one", "two")]);
+        assert_eq!(
+            failed(text),
+            Some(FailedPass {
+                name: "CSEPass",
+                before: "two\n",
+                message: "PassManager::run failed",
+            })
+        );
+        let complaining = text.replace("two\n", "two\nk.py:3:4: error: no layout\nnote: here\n");
+        assert_eq!(
+            failed(&complaining).map(|pass| (pass.before, pass.message)),
+            Some(("two\n", "no layout"))
+        );
+        assert_eq!(failed("// -----// IR Dump Before Inliner\none"), None);
+        assert_eq!(
+            failed("// -----// The pass failed //----- //\nbefore the first"),
+            None
         );
     }
 }

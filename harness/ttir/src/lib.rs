@@ -36,6 +36,6 @@ mod lower;
 mod parse;
 pub mod syntax;
 
-pub use dump::{Pass, passes};
+pub use dump::{FailedPass, Pass, failed, passes};
 pub use lower::{Origin, Refused, lower};
 pub use parse::{SyntaxError, module as parse, verifies};

@@ -16,6 +16,8 @@ _NO_LINES = "TRITON_DISABLE_LINE_INFO"
 _DUMP = "MLIR_ENABLE_DUMP"
 # How it begins what it prints; after the last pass there is no next one to be before.
 _END = "// -----// IR Dump Before end () ('builtin.module' operation) //----- //\n"
+# How this module begins what a pass said that failed: the last one that was printed.
+_FAILED = "// -----// The pass failed //----- //\n"
 _Make = Callable[[Any, "dict[str, Any]"], Any]
 
 
@@ -43,7 +45,7 @@ def ended_after(stage: str | None, passes: bool = False) -> Iterator[None]:
             if stage in (name, SOURCE):
                 break
         if passes:
-            stages["passes"] = lambda module, _metadata: "".join([*printed, _END, str(module)])
+            stages["passes"] = lambda module, _metadata: _joined(printed, module)
         stages[self.binary_ext] = _nothing
 
     def hashed(self: Any) -> str:
@@ -69,10 +71,27 @@ def lined(wanted: bool) -> Iterator[None]:
             os.environ[_NO_LINES] = without
 
 
+class _Failed:
+    """What is left in place of a module once a pass has failed."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __str__(self) -> str:
+        return ""
+
+
+def _joined(printed: list[str], module: Any) -> str:
+    end = _FAILED + module.why if isinstance(module, _Failed) else _END + str(module)
+    return "".join([*printed, end])
+
+
 def _printing(make: _Make, printed: list[str]) -> _Make:
     """The stage, and what MLIR prints meanwhile. It prints past Python, to the process's standard error."""
 
     def printing(module: Any, metadata: dict[str, Any]) -> Any:
+        if isinstance(module, _Failed):
+            return module
         sys.stderr.flush()
         before, stderr = os.environ.get(_DUMP), os.dup(2)
         os.environ[_DUMP] = "1"
@@ -80,6 +99,8 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
             os.dup2(file.fileno(), 2)
             try:
                 return make(module, metadata)
+            except RuntimeError as error:
+                return _Failed(str(error))
             finally:
                 sys.stderr.flush()
                 os.dup2(stderr, 2)

@@ -87,6 +87,17 @@ pub fn passes(passes: &Passes, terminal: &Terminal) -> String {
                 let _ = writeln!(text, "    {painted}");
             }
         }
+        Passes::Failed(failed) => {
+            let named = terminal.palette.paint(Tone::Bad, &failed.name);
+            let _ = writeln!(
+                text,
+                "    {named} fails (pass {}): {}\n    the IR before it:",
+                failed.place, failed.message
+            );
+            for line in failed.before.lines().filter(|line| !line.is_empty()) {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
         Passes::None(count) => {
             let _ = writeln!(
                 text,

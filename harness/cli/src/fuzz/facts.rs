@@ -1,5 +1,6 @@
 //! The facts about a finding, as its folder keeps them. Left out: the folder (`finding`).
 
+use cerith_report::event::Stage;
 use serde::{Deserialize, Serialize};
 
 use super::signature::Signature;
@@ -23,6 +24,10 @@ pub struct Facts {
     pub origin: String,
     /// The lines of the kernel that it was found with, before it was reduced.
     pub lines: usize,
+    /// Which stage of Triton's compiler is wrong, of a finding in a compiled engine; none where the stages were not asked, and empty
+    /// where they are all right as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<Vec<Stage>>,
     /// What is expected.
     pub expected: String,
     /// What there is in place of it.

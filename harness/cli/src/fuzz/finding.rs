@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cerith_engine::EngineId;
-use cerith_report::event::Event;
+use cerith_report::event::{Event, Stage};
 use cerith_report::{Human, Palette, describe};
 use cerith_verdict::{Difference, Panel, Trial, try_case};
 
@@ -119,6 +119,7 @@ impl Finding {
                 blame: trial.verdict.blame.iter().map(ToString::to_string).collect(),
                 origin,
                 lines: page::lines(&made.kernel),
+                stages: None,
                 expected,
                 got,
                 observed: shown(made, trial, panel),
@@ -149,6 +150,7 @@ impl Finding {
                 blame: vec![engine.to_string()],
                 origin,
                 lines: page::lines(&made.kernel),
+                stages: None,
                 expected,
                 got,
                 observed: shown(made, trial, panel),
@@ -158,6 +160,12 @@ impl Finding {
             kernel: made.kernel.clone(),
             yaml: made.yaml.clone(),
         }
+    }
+
+    /// Notes which stage of the compiler is wrong.
+    pub fn found_in(&mut self, stages: Vec<Stage>) {
+        self.facts.signature.stage = stages.first().map(Stage::place);
+        self.facts.stages = Some(stages);
     }
 
     /// The kernel's file.

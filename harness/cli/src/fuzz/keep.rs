@@ -18,6 +18,7 @@ use crate::args::KeepArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
+use crate::stages::{Blaming, Means};
 use crate::terminal::Terminal;
 
 /// Keeps a case as a finding, and answers with the exit code.
@@ -74,7 +75,22 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
         .origin
         .clone()
         .unwrap_or_else(|| format!("{} of {}", case.id, args.cases.display()));
-    let finding = Finding::new(&made, &trial, difference, &panel, signature, origin);
+    let mut finding = Finding::new(&made, &trial, difference, &panel, signature, origin);
+    if let Some(reference) = panel.reference() {
+        let blaming = Blaming::new(Means {
+            reference,
+            offline: true,
+            jobs: 1,
+            corpus: selected.root(),
+            stop,
+        });
+        let told = blaming
+            .of(&case, &trial, std::slice::from_ref(&difference.engine))
+            .map_err(|_| "error: interrupted".to_owned())?;
+        if !(told.stages.is_empty() && told.notes.is_empty()) {
+            finding.found_in(told.stages);
+        }
+    }
     finding
         .keep(&args.out)
         .map_err(|error| format!("error: {}: {error}", args.out.display()))?;

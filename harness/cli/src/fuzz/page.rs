@@ -205,6 +205,12 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
         facts.blame.join(", ")
     };
     let _ = writeln!(page, "Verdict: {}; blamed: {blame}.\n", facts.verdict);
+    for stage in facts.stages.iter().flatten() {
+        let stage = stage.to_string();
+        let mut letters = stage.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let _ = writeln!(page, "{}{}.\n", first.unwrap_or_default(), letters.as_str());
+    }
     page.push_str("### Versions\n\n");
     if facts.range.is_empty() {
         page.push_str(

@@ -45,6 +45,9 @@ pub struct Signature {
     pub remaining: Vec<String>,
     /// Along which axis that operation goes, where it names one: of a reduced case, where all that remain name the same.
     pub axis: Option<String>,
+    /// The stage of the compiler that is wrong, and its pass, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
 }
 
 impl Signature {
@@ -97,6 +100,7 @@ impl Signature {
             first: rule.to_owned(),
             remaining: Vec::new(),
             axis: None,
+            stage: None,
         }
     }
 
@@ -107,13 +111,23 @@ impl Signature {
             first,
             remaining: Vec::new(),
             axis: None,
+            stage: None,
         }
     }
 
-    /// Whether two reduced findings are one: the same is left of them, and they say the same where they say something.
+    /// Whether two reduced findings are one: the same is left of them, the same stage of the compiler is wrong, and they say the same
+    /// where they say something.
     pub fn is_same(&self, other: &Self) -> bool {
         let words = |one: &Self| (one.kind != "memory" && one.kind != "guard").then(|| one.first.clone());
-        let kind = |one: &Self| (one.engine.clone(), one.kind.clone(), one.axis.clone(), words(one));
+        let kind = |one: &Self| {
+            (
+                one.engine.clone(),
+                one.kind.clone(),
+                one.axis.clone(),
+                one.stage.clone(),
+                words(one),
+            )
+        };
         !self.remaining.is_empty() && self.remaining == other.remaining && kind(self) == kind(other)
     }
 
@@ -414,6 +428,7 @@ mod tests {
             first: "sum f32".to_owned(),
             remaining: Vec::new(),
             axis: axis.map(str::to_owned),
+            stage: None,
         };
         assert_eq!(named(None).name(), "interpret-3.9.0-memory-sum-f32");
         assert_eq!(named(Some("1")).name(), "interpret-3.9.0-memory-axis1-sum-f32");
@@ -450,6 +465,7 @@ mod tests {
                 first: format!("{} {end}", "word ".repeat(30)),
                 remaining: Vec::new(),
                 axis: None,
+                stage: None,
             };
             signature.name()
         };

@@ -81,6 +81,10 @@ impl Hunt {
                 }
             }
         }
+    }
+
+    /// Merges findings that are the same once reduced.
+    pub(super) fn merge(&mut self) {
         match merge(&self.findings, self.campaign.findings.keys()) {
             Ok(merged) => {
                 for (gone, first) in merged {
@@ -186,6 +190,8 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
 
 #[cfg(test)]
 mod tests {
+    use cerith_report::event::Stage;
+    use cerith_verdict::stage;
     use serde_json::json;
 
     use super::*;
@@ -218,10 +224,20 @@ mod tests {
         write(findings, "c", "memory", "sum f16", &["sort f16"]);
         write(findings, "d", "trap", "TypeError one", &["sort i8"]);
         write(findings, "e", "trap", "TypeError other", &["sort i8"]);
+        // Another pass is wrong.
+        write(findings, "h", "memory", "exp f32", &["sort i8"]);
+        let mut other = Finding::read(&findings.join("h")).expect("it reads");
+        other.found_in(vec![Stage {
+            engines: vec!["ptx@3.9.0".to_owned()],
+            first: stage::Stage::Ttgir,
+            last: stage::Stage::Ttgir,
+            passes: vec!["TritonGPUPipeline".to_owned()],
+        }]);
+        other.write(&findings.join("h")).expect("it is written");
         // Nothing is known of what is left of these.
         write(findings, "f", "memory", "exp f32", &[]);
         write(findings, "g", "memory", "exp f32", &[]);
-        let names: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "gone"]
+        let names: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "h", "gone"]
             .map(str::to_owned)
             .into();
         let merged = merge(findings, names.iter()).expect("it is removed");

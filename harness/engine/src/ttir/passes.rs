@@ -3,7 +3,20 @@
 use std::sync::Arc;
 
 use cerith_toolchain::compiled::{Compiled, Kernel};
-use cerith_ttir::passes;
+use cerith_ttir::{failed, passes};
+
+/// A pass that failed, so that nothing is made of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedPass {
+    /// What MLIR calls it.
+    pub name: String,
+    /// Its place among the kernel's passes, from 1.
+    pub place: usize,
+    /// The IR before it.
+    pub before: String,
+    /// What it says.
+    pub message: String,
+}
 
 /// The IR of a case's kernels before each pass, and after the last one.
 #[derive(Clone, Debug)]
@@ -12,6 +25,7 @@ pub struct Passes {
     names: Vec<String>,
     /// The IR of each kernel, before each pass and after the last.
     kernels: Vec<Vec<String>>,
+    failed: Option<FailedPass>,
 }
 
 impl Passes {
@@ -19,9 +33,22 @@ impl Passes {
     pub(super) fn new(compiled: Compiled) -> Self {
         let mut names = Vec::new();
         let mut kernels = Vec::with_capacity(compiled.kernels.len());
+        let mut failing = None;
         for kernel in &compiled.kernels {
             let found = passes(&kernel.ttir);
-            let last = found.last().map(|pass| pass.after.to_owned());
+            let fails = failed(&kernel.ttir);
+            let last = match fails {
+                Some(pass) => Some(pass.before.to_owned()),
+                None => found.last().map(|pass| pass.after.to_owned()),
+            };
+            if let Some(pass) = fails.filter(|_| failing.is_none()) {
+                failing = Some(FailedPass {
+                    name: pass.name.to_owned(),
+                    place: found.len() + 1,
+                    before: pass.before.to_owned(),
+                    message: pass.message.to_owned(),
+                });
+            }
             kernels.push(
                 found
                     .iter()
@@ -37,7 +64,13 @@ impl Passes {
             compiled,
             names,
             kernels,
+            failed: failing,
         }
+    }
+
+    /// The first pass that failed, of the first kernel that one failed for. It is not among the names.
+    pub fn failed(&self) -> Option<&FailedPass> {
+        self.failed.as_ref()
     }
 
     /// What the passes are called, in their order.
