@@ -43,10 +43,7 @@ impl Block {
             warp.carry = 0;
             let before = warp.number * 32;
             warp.running = ALL >> (32 - (self.threads - before).min(32));
-            warp.group = Group {
-                step: 0,
-                lanes: warp.running,
-            };
+            warp.group = Group::at(0, warp.running);
             warp.others.clear();
             warp.next = u32::MAX;
             warp.waiting = None;

@@ -2,147 +2,100 @@
 //! ([`crate::matrix`]).
 
 use crate::lanes::{Binary, LANES, lanes_of};
-use crate::machine::{Machine, Stop};
 use crate::op::{Flag, Shuffle, ShuffleMode, Slot, VoteMode};
-use crate::outcome::TrapKind;
 use crate::warp::Warp;
 
-impl Machine<'_> {
-    /// The lanes that an instruction names, all of which must be here, but those that have ended.
-    pub(crate) fn members(&mut self, warp: &Warp, members: Slot, lanes: u32) -> Result<u32, Stop> {
-        let first = lanes.trailing_zeros() as usize & 31;
-        let named = warp.registers[members as usize][first] as u32;
-        if named & warp.running & !lanes != 0 || lanes & !named != 0 {
-            return Err(self.trap(
-                warp,
-                first,
-                TrapKind::Inactive {
-                    members: named,
-                    came: lanes,
-                },
-            ));
-        }
-        Ok(named)
-    }
-
-    pub(crate) fn shuffle(&mut self, warp: &mut Warp, shuffle: &Shuffle, lanes: u32) -> Result<(), Stop> {
-        self.members(warp, shuffle.members, lanes)?;
-        let of = |slot: Slot| &warp.registers[slot as usize];
-        let (a, b, c) = (of(shuffle.a), of(shuffle.b), of(shuffle.c));
-        let known_from = warp.known[shuffle.a as usize];
-        let (mut values, mut valid) = ([0; LANES], 0);
-        let mut known = warp.known[shuffle.b as usize] & warp.known[shuffle.c as usize];
-        for lane in lanes_of(lanes) {
-            let (b, c) = (b[lane] as u32 as usize & 31, c[lane] as u32 as usize);
-            let (clamp, segment) = (c & 31, c >> 8 & 31);
-            let most = (lane & segment) | (clamp & !segment);
-            let least = lane & segment;
-            let (from, inside) = match shuffle.mode {
-                ShuffleMode::Up => {
-                    let from = lane as isize - b as isize;
-                    (from.max(0) as usize, from >= most as isize)
-                }
-                ShuffleMode::Down => (lane + b, lane + b <= most),
-                ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= most),
-                ShuffleMode::Index => {
-                    let from = least | (b & !segment);
-                    (from, from <= most)
-                }
-            };
-            let from = if inside { from & 31 } else { lane };
-            valid |= u32::from(inside) << lane;
-            values[lane] = a[from];
-            // A lane that is not here hands on nothing.
-            if lanes >> from & 1 == 0 || known_from >> from & 1 == 0 {
-                known &= !(1 << lane);
+pub(crate) fn shuffle(warp: &mut Warp, shuffle: &Shuffle, lanes: u32) {
+    let of = |slot: Slot| &warp.registers[slot as usize];
+    let (a, b, c) = (of(shuffle.a), of(shuffle.b), of(shuffle.c));
+    let known_from = warp.known[shuffle.a as usize];
+    let (mut values, mut valid) = ([0; LANES], 0);
+    let mut known = warp.known[shuffle.b as usize] & warp.known[shuffle.c as usize];
+    for lane in lanes_of(lanes) {
+        let (b, c) = (b[lane] as u32 as usize & 31, c[lane] as u32 as usize);
+        let (clamp, segment) = (c & 31, c >> 8 & 31);
+        let most = (lane & segment) | (clamp & !segment);
+        let least = lane & segment;
+        let (from, inside) = match shuffle.mode {
+            ShuffleMode::Up => {
+                let from = lane as isize - b as isize;
+                (from.max(0) as usize, from >= most as isize)
             }
-        }
-        for value in &mut values {
-            *value &= 0xffff_ffff;
-        }
-        warp.put(shuffle.to, lanes, &values, known);
-        if let Some(to) = shuffle.valid {
-            warp.put_flag(to, lanes, valid, lanes);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn vote(
-        &mut self,
-        warp: &mut Warp,
-        (mode, to, a): (VoteMode, Slot, Flag),
-        members: Slot,
-        lanes: u32,
-    ) -> Result<(), Stop> {
-        self.members(warp, members, lanes)?;
-        let votes = warp.flag(a) & lanes;
-        let known = if warp.flag_known(a) & lanes == lanes {
-            lanes
-        } else {
-            0
+            ShuffleMode::Down => (lane + b, lane + b <= most),
+            ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= most),
+            ShuffleMode::Index => {
+                let from = least | (b & !segment);
+                (from, from <= most)
+            }
         };
-        let all = |holds: bool| if holds { lanes } else { 0 };
-        match mode {
-            VoteMode::All => warp.put_flag(to, lanes, all(votes == lanes), known),
-            VoteMode::Any => warp.put_flag(to, lanes, all(votes != 0), known),
-            VoteMode::Uniform => warp.put_flag(to, lanes, all(votes == lanes || votes == 0), known),
-            VoteMode::Ballot => warp.put(to, lanes, &[votes.into(); LANES], known),
+        let from = if inside { from & 31 } else { lane };
+        valid |= u32::from(inside) << lane;
+        values[lane] = a[from];
+        // A lane that is not here hands on nothing.
+        if lanes >> from & 1 == 0 || known_from >> from & 1 == 0 {
+            known &= !(1 << lane);
         }
-        Ok(())
     }
+    for value in &mut values {
+        *value &= 0xffff_ffff;
+    }
+    warp.put(shuffle.to, lanes, &values, known);
+    if let Some(to) = shuffle.valid {
+        warp.put_flag(to, lanes, valid, lanes);
+    }
+}
 
-    pub(crate) fn matching(
-        &mut self,
-        warp: &mut Warp,
-        (to, a, bits): (Slot, Slot, u32),
-        members: Slot,
-        lanes: u32,
-    ) -> Result<(), Stop> {
-        self.members(warp, members, lanes)?;
-        let values = warp.registers[a as usize].map(|value| value & (u64::MAX >> (64 - bits.clamp(1, 64))));
-        let mut same = [0; LANES];
-        for lane in lanes_of(lanes) {
-            same[lane] = lanes_of(lanes)
-                .filter(|&other| values[other] == values[lane])
-                .fold(0, |mask, other| mask | 1 << other);
-        }
-        let known = if warp.known[a as usize] & lanes == lanes {
-            lanes
-        } else {
-            0
-        };
-        warp.put(to, lanes, &same, known);
-        Ok(())
+pub(crate) fn vote(warp: &mut Warp, (mode, to, a): (VoteMode, Slot, Flag), lanes: u32) {
+    let votes = warp.flag(a) & lanes;
+    let known = if warp.flag_known(a) & lanes == lanes {
+        lanes
+    } else {
+        0
+    };
+    let all = |holds: bool| if holds { lanes } else { 0 };
+    match mode {
+        VoteMode::All => warp.put_flag(to, lanes, all(votes == lanes), known),
+        VoteMode::Any => warp.put_flag(to, lanes, all(votes != 0), known),
+        VoteMode::Uniform => warp.put_flag(to, lanes, all(votes == lanes || votes == 0), known),
+        VoteMode::Ballot => warp.put(to, lanes, &[votes.into(); LANES], known),
     }
+}
 
-    pub(crate) fn reduce(
-        &mut self,
-        warp: &mut Warp,
-        (f, to, a): (Binary, Slot, Slot),
-        members: Slot,
-        lanes: u32,
-    ) -> Result<(), Stop> {
-        self.members(warp, members, lanes)?;
-        let values = warp.registers[a as usize];
-        let known = if warp.known[a as usize] & lanes == lanes {
-            lanes
-        } else {
-            0
-        };
-        let mut sum: Option<[u64; LANES]> = None;
-        for lane in lanes_of(lanes) {
-            let one = [values[lane]; LANES];
-            sum = Some(match sum {
-                None => one,
-                Some(sum) => {
-                    let mut next = [0; LANES];
-                    f(&sum, &one, &mut next);
-                    next
-                }
-            });
-        }
-        let sum = sum.unwrap_or([0; LANES]).map(|value| value & 0xffff_ffff);
-        warp.put(to, lanes, &sum, known);
-        Ok(())
+pub(crate) fn matching(warp: &mut Warp, (to, a, bits): (Slot, Slot, u32), lanes: u32) {
+    let values = warp.registers[a as usize].map(|value| value & (u64::MAX >> (64 - bits.clamp(1, 64))));
+    let mut same = [0; LANES];
+    for lane in lanes_of(lanes) {
+        same[lane] = lanes_of(lanes)
+            .filter(|&other| values[other] == values[lane])
+            .fold(0, |mask, other| mask | 1 << other);
     }
+    let known = if warp.known[a as usize] & lanes == lanes {
+        lanes
+    } else {
+        0
+    };
+    warp.put(to, lanes, &same, known);
+}
+
+pub(crate) fn reduce(warp: &mut Warp, (f, to, a): (Binary, Slot, Slot), lanes: u32) {
+    let values = warp.registers[a as usize];
+    let known = if warp.known[a as usize] & lanes == lanes {
+        lanes
+    } else {
+        0
+    };
+    let mut sum: Option<[u64; LANES]> = None;
+    for lane in lanes_of(lanes) {
+        let one = [values[lane]; LANES];
+        sum = Some(match sum {
+            None => one,
+            Some(sum) => {
+                let mut next = [0; LANES];
+                f(&sum, &one, &mut next);
+                next
+            }
+        });
+    }
+    let sum = sum.unwrap_or([0; LANES]).map(|value| value & 0xffff_ffff);
+    warp.put(to, lanes, &sum, known);
 }

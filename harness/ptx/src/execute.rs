@@ -3,9 +3,11 @@
 
 use crate::alu::bits::pack;
 use crate::alu::integer;
-use crate::lanes::{LANES, lanes_of};
+use crate::exchange;
+use crate::lanes::{ALL, LANES, lanes_of};
 use crate::machine::{Machine, Stop};
-use crate::op::{Handed, Op};
+use crate::matrix;
+use crate::op::{Handed, Op, Slot};
 use crate::outcome::TrapKind;
 use crate::warp::{Waiting, Warp};
 
@@ -85,22 +87,59 @@ impl Machine<'_> {
             Op::CommitCopies => Self::commit(warp, lanes),
             Op::WaitCopies(left) => self.wait(warp, *left, lanes),
             Op::WaitAllCopies => self.wait_all(warp, lanes),
-            Op::MatrixLoad(load) => self.load_matrix(warp, load, lanes)?,
-            Op::Mma(mma) => self.multiply(warp, mma, lanes)?,
-            Op::Shuffle(shuffle) => self.shuffle(warp, shuffle, lanes)?,
-            &Op::Vote { mode, to, a, members } => self.vote(warp, (mode, to, a), members, lanes)?,
-            &Op::Match { to, a, bits, members } => self.matching(warp, (to, a, bits), members, lanes)?,
-            &Op::Reduce { f, to, a, members } => self.reduce(warp, (f, to, a), members, lanes)?,
             &Op::ActiveMask { to } => warp.put(to, lanes, &[lanes.into(); LANES], lanes),
-            &Op::SyncWarp { members } => {
-                self.members(warp, members, lanes)?;
-            }
+            Op::MatrixLoad(_) | Op::Mma(_) => return self.together(warp, op, None, lanes),
+            Op::Shuffle(shuffle) => return self.together(warp, op, Some(shuffle.members), lanes),
+            Op::Vote { members, .. }
+            | Op::Match { members, .. }
+            | Op::Reduce { members, .. }
+            | Op::SyncWarp { members } => return self.together(warp, op, Some(*members), lanes),
             Op::Foreign {
                 which,
                 arguments,
                 result,
             } => self.foreign(warp, *which, *arguments, *result, lanes)?,
             op => return self.control(warp, op, lanes),
+        }
+        Ok(Next::Step)
+    }
+
+    /// What lanes do together: those that a register names, or all of the warp.
+    fn together(
+        &mut self,
+        warp: &mut Warp,
+        op: &Op,
+        members: Option<Slot>,
+        lanes: u32,
+    ) -> Result<Next, Stop> {
+        let first = lanes.trailing_zeros() as usize & 31;
+        let named = members.map_or(ALL, |slot| warp.registers[slot as usize][first] as u32);
+        // Those that had ended before are not missed among lanes that are named; those that ended meanwhile are.
+        let wanted = match (warp.group.awaits, members) {
+            (0, Some(_)) => named & warp.running,
+            (0, None) => ALL,
+            (awaited, _) => awaited,
+        };
+        let missing = wanted & !lanes;
+        if missing & warp.running != 0 && warp.hold(lanes, wanted) {
+            return Ok(Next::Turned);
+        }
+        if missing != 0 || lanes & !named != 0 {
+            let kind = TrapKind::Inactive {
+                members: named,
+                came: lanes,
+            };
+            return Err(self.trap(warp, first, kind));
+        }
+        warp.group.awaits = 0;
+        match op {
+            Op::MatrixLoad(load) => self.load_matrix(warp, load)?,
+            Op::Mma(mma) => matrix::multiply(warp, mma),
+            Op::Shuffle(shuffle) => exchange::shuffle(warp, shuffle, lanes),
+            &Op::Vote { mode, to, a, .. } => exchange::vote(warp, (mode, to, a), lanes),
+            &Op::Match { to, a, bits, .. } => exchange::matching(warp, (to, a, bits), lanes),
+            &Op::Reduce { f, to, a, .. } => exchange::reduce(warp, (f, to, a), lanes),
+            _ => {}
         }
         Ok(Next::Step)
     }
@@ -143,13 +182,23 @@ impl Machine<'_> {
             }
             Op::Trap => return Err(self.trap(warp, first, TrapKind::Trap)),
             &Op::Barrier { id, count, waits } => {
-                if lanes != warp.running {
+                // Those that ended while others waited for them should have come.
+                let wanted = if warp.group.awaits == 0 {
+                    warp.running
+                } else {
+                    warp.group.awaits
+                };
+                if lanes != wanted {
+                    if warp.hold(lanes, wanted) {
+                        return Ok(Next::Turned);
+                    }
                     let kind = TrapKind::DivergentBarrier {
                         came: lanes,
-                        running: warp.running,
+                        running: wanted,
                     };
                     return Err(self.trap(warp, first, kind));
                 }
+                warp.group.awaits = 0;
                 let of = |slot: u32| warp.registers[slot as usize][first] as u32;
                 let (barrier, count) = (of(id), count.map(of));
                 if !waits || barrier > 15 || count.is_some_and(|count| count == 0 || count % 32 != 0) {

@@ -21,60 +21,43 @@ const MOST: usize = 32;
 /// An operand, as rows of elements.
 type Matrix = [[u64; MOST]; MOST];
 
+/// A product of matrices, which all lanes hold together.
+pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
+    let element_bits = match mma.kind {
+        MmaKind::HalfHalf | MmaKind::Half | MmaKind::Brain => 16,
+        MmaKind::Tensor => 32,
+        MmaKind::Byte { .. } => 8,
+        MmaKind::Double => 64,
+    };
+    let sum_bits = match mma.kind {
+        MmaKind::HalfHalf => 16,
+        MmaKind::Double => 64,
+        _ => 32,
+    };
+    let registers =
+        |slots: &[u32]| -> Vec<Lanes> { slots.iter().map(|&slot| warp.registers[slot as usize]).collect() };
+    let a = left(&registers(&mma.a), element_bits, mma.m);
+    // The right operand lies as the left one of its transpose does, with 8 columns.
+    let b = left(&registers(&mma.b), element_bits, 8);
+    let c = summands(&registers(&mma.c), sum_bits);
+    let mut d = [[0; MOST]; MOST];
+    for (a, (c, d)) in a.iter().zip(c.iter().zip(d.iter_mut())).take(mma.m) {
+        for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
+            *d = element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
+        }
+    }
+    let operands = mma.a.iter().chain(&mma.b).chain(&mma.c);
+    let known = operands.fold(ALL, |known, &slot| known & warp.known[slot as usize]);
+    let known = if known == ALL { ALL } else { 0 };
+    for (nth, &slot) in mma.d.iter().enumerate() {
+        let values = result(&d, sum_bits, nth);
+        warp.put(slot, ALL, &values, known);
+    }
+}
+
 impl Machine<'_> {
-    fn all_lanes(&self, warp: &Warp, lanes: u32) -> Result<(), Stop> {
-        if lanes == ALL {
-            return Ok(());
-        }
-        Err(self.trap(
-            warp,
-            lanes.trailing_zeros() as usize & 31,
-            TrapKind::Inactive {
-                members: ALL,
-                came: lanes,
-            },
-        ))
-    }
-
-    pub(crate) fn multiply(&mut self, warp: &mut Warp, mma: &Mma, lanes: u32) -> Result<(), Stop> {
-        self.all_lanes(warp, lanes)?;
-        let element_bits = match mma.kind {
-            MmaKind::HalfHalf | MmaKind::Half | MmaKind::Brain => 16,
-            MmaKind::Tensor => 32,
-            MmaKind::Byte { .. } => 8,
-            MmaKind::Double => 64,
-        };
-        let sum_bits = match mma.kind {
-            MmaKind::HalfHalf => 16,
-            MmaKind::Double => 64,
-            _ => 32,
-        };
-        let registers = |slots: &[u32]| -> Vec<Lanes> {
-            slots.iter().map(|&slot| warp.registers[slot as usize]).collect()
-        };
-        let a = left(&registers(&mma.a), element_bits, mma.m);
-        // The right operand lies as the left one of its transpose does, with 8 columns.
-        let b = left(&registers(&mma.b), element_bits, 8);
-        let c = summands(&registers(&mma.c), sum_bits);
-        let mut d = [[0; MOST]; MOST];
-        for (a, (c, d)) in a.iter().zip(c.iter().zip(d.iter_mut())).take(mma.m) {
-            for (b, (&c, d)) in b.iter().zip(c.iter().zip(d.iter_mut())).take(mma.n) {
-                *d = element(mma.kind, a.get(..mma.k).unwrap_or_default(), b, c);
-            }
-        }
-        let operands = mma.a.iter().chain(&mma.b).chain(&mma.c);
-        let known = operands.fold(ALL, |known, &slot| known & warp.known[slot as usize]);
-        let known = if known == ALL { ALL } else { 0 };
-        for (nth, &slot) in mma.d.iter().enumerate() {
-            let values = result(&d, sum_bits, nth);
-            warp.put(slot, ALL, &values, known);
-        }
-        Ok(())
-    }
-
     /// Each lane's address is one row of 16 bytes; 8 of them are a matrix, and a lane gets two neighbours of it.
-    pub(crate) fn load_matrix(&mut self, warp: &mut Warp, load: &MatrixLoad, lanes: u32) -> Result<(), Stop> {
-        self.all_lanes(warp, lanes)?;
+    pub(crate) fn load_matrix(&mut self, warp: &mut Warp, load: &MatrixLoad) -> Result<(), Stop> {
         let addresses = warp.registers[load.address.base as usize];
         for (nth, &slot) in load.to.iter().enumerate() {
             let mut rows = [[0u8; 16]; 8];

@@ -2,7 +2,9 @@
 //! ([`crate::execute`]).
 //!
 //! Lanes that take other ways are groups. The group that is furthest behind goes on, and groups that come to one place are
-//! one again: lanes meet where their ways do.
+//! one again: lanes meet where their ways do. The order of instructions is that of the text, and LLVM puts what is seldom executed
+//! behind everything else: a group that comes to an instruction for lanes that are not there is held, until they come or nobody
+//! else goes on.
 
 use std::collections::VecDeque;
 
@@ -15,6 +17,19 @@ use crate::op::{Flag, Slot};
 pub(crate) struct Group {
     pub(crate) step: u32,
     pub(crate) lanes: u32,
+    /// The lanes that must come to its step before it goes on; none if it is not held.
+    pub(crate) awaits: u32,
+}
+
+impl Group {
+    /// Lanes that go on at a step.
+    pub(crate) const fn at(step: u32, lanes: u32) -> Self {
+        Self {
+            step,
+            lanes,
+            awaits: 0,
+        }
+    }
 }
 
 /// A `cp.async` of one lane that is on its way.
@@ -79,7 +94,7 @@ impl Warp {
             flags_known: vec![0; kernel.predicates],
             carry: 0,
             running: 0,
-            group: Group { step: 0, lanes: 0 },
+            group: Group::at(0, 0),
             others: Vec::new(),
             next: u32::MAX,
             private: vec![0; kernel.private as usize * LANES],
@@ -129,20 +144,44 @@ impl Warp {
 
     /// Some lanes go elsewhere.
     pub(crate) fn part(&mut self, step: u32, lanes: u32) {
-        match self.others.iter_mut().find(|group| group.step == step) {
-            Some(group) => group.lanes |= lanes,
-            None => self.others.push(Group { step, lanes }),
-        }
-        self.next = self.next.min(step);
+        self.put_aside(Group::at(step, lanes));
     }
 
-    /// Goes on with the group that is furthest behind; false where no group is left.
+    fn put_aside(&mut self, other: Group) {
+        match self.others.iter_mut().find(|group| group.step == other.step) {
+            Some(group) => {
+                group.lanes |= other.lanes;
+                group.awaits |= other.awaits;
+            }
+            None => self.others.push(other),
+        }
+        self.next = self.next.min(other.step);
+    }
+
+    /// Has lanes of the group that goes on wait at their step until others have come there. Its other lanes go on behind it. False
+    /// if they have waited before: nobody else comes.
+    pub(crate) fn hold(&mut self, lanes: u32, awaits: u32) -> bool {
+        if self.group.awaits != 0 {
+            return false;
+        }
+        let rest = self.group.lanes & !lanes;
+        if rest != 0 {
+            self.part(self.group.step + 1, rest);
+        }
+        self.group.lanes = lanes;
+        self.group.awaits = awaits;
+        self.turn()
+    }
+
+    /// Goes on with the group that is furthest behind and not held; with one that is held if there is no other. False where no group
+    /// is left.
     pub(crate) fn turn(&mut self) -> bool {
         if self.group.lanes != 0 {
-            let Group { step, lanes } = self.group;
-            self.part(step, lanes);
+            self.put_aside(self.group);
         }
-        let least = self.others.iter().enumerate().min_by_key(|(_, group)| group.step);
+        let is_held = |group: &Group| group.awaits & self.running & !group.lanes != 0;
+        let groups = self.others.iter().enumerate();
+        let least = groups.min_by_key(|(_, group)| (is_held(group), group.step));
         let Some((at, _)) = least else {
             self.group.lanes = 0;
             self.next = u32::MAX;

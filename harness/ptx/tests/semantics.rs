@@ -307,6 +307,19 @@ fn threads_that_cannot_go_on_are_trapped() {
             running: u32::MAX
         }
     ));
+    // What comes to a barrier waits for lanes that are somewhere behind it in the text, and on their way to it.
+    let late = "setp.lt.u32 %p0, %own, 5; mov.u32 %result, 1; @%p0 bra late; here: bar.sync 0; \
+                shfl.sync.bfly.b32 %r1, %result, 1, 31, -1; add.u32 %result, %result, %r1; bra there; \
+                late: mov.u32 %result, 7; bra here; there: mov.u32 %r1, 0;";
+    assert_eq!(results("", late, 32)[..8], [14, 14, 14, 14, 8, 8, 2, 2]);
+    let never = "setp.lt.u32 %p0, %own, 5; @%p0 bra late; bar.sync 0; bra there; late: bar.sync 0; there: mov.u32 %result, 0;";
+    assert!(matches!(
+        trap("", never, 32),
+        TrapKind::DivergentBarrier {
+            running: u32::MAX,
+            ..
+        }
+    ));
     let apart = "setp.lt.u32 %p0, %own, 32; @%p0 bra here; bar.sync 1; bra there; here: bar.sync 2; there: mov.u32 %result, 0;";
     assert_eq!(trap("", apart, 64), TrapKind::Deadlock);
     let inactive = "setp.lt.u32 %p0, %own, 5; @%p0 shfl.sync.bfly.b32 %result, %own, 1, 31, -1;";
