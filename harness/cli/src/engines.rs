@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use cerith_case::Shard;
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::record::Shelf;
 use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Ptx, Recorded, Reference, Ttir};
+use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Ptx, Recorded, Reference, Standby, Ttir};
 use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Stage, Target};
@@ -106,6 +107,8 @@ pub fn set_up(
                     setup.recorded.push(id);
                 }
             }
+            // Why the interpreter of the same toolchain cannot run says it already.
+            Err(_) if opener.by_default && matches!(id, EngineId::Ptx { .. }) => {}
             Err(why) if opener.by_default => setup.left_out.push(cannot(id, why)),
             Err(why) => setup.failed.push(cannot(id, why)),
         }
@@ -151,8 +154,15 @@ impl Opener<'_> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
         defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
-        if self.shelf.holds(Version::NEWEST, Target::HOPPER) {
+        let has_gpu = self.gpus().is_some();
+        if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
+        }
+        let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
+        if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
+            defaults.push(EngineId::Ptx {
+                toolchain: ToolchainId::of(Version::NEWEST),
+            });
         }
         defaults
     }
@@ -217,11 +227,22 @@ impl Opener<'_> {
         Ok(Arc::new(Ttir::new(compiler, stage)))
     }
 
-    /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it.
+    /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it. If nobody named
+    /// it, it is asked where nothing is on record.
     fn ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
         let offline = self.offline || self.by_default;
         let compiler = compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
-        Ok(Arc::new(Ptx::new(compiler)))
+        let ptx = Arc::new(Ptx::new(compiler));
+        if !self.by_default {
+            return Ok(ptx);
+        }
+        let shelf = Arc::clone(&self.shelf);
+        Ok(Arc::new(Standby::new(
+            ptx,
+            Version::NEWEST,
+            Target::HOPPER,
+            shelf,
+        )))
     }
 
     /// A compiler with a GPU, or with records.
@@ -242,7 +263,9 @@ impl Opener<'_> {
                     let live = Cuda::live(compiler, Arc::clone(executor));
                     return Ok(Opened::Engines(vec![Arc::new(live)]));
                 }
-                Err(why) if !self.by_default => return Err(why),
+                Err(why) if !self.by_default || !self.shelf.holds(toolchain.triton(), Target::HOPPER) => {
+                    return Err(why);
+                }
                 Err(_) => {}
             }
         }

@@ -96,6 +96,7 @@ impl Place {
 
 const RUN: [&str; 5] = ["run", "--engine", "reference", "--engine", "cuda@3.9.0"];
 const CUDA: &str = "cuda@3.9.0";
+const PTX: &str = "ptx@3.9.0";
 
 fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     let place = Place::new();
@@ -195,6 +196,12 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
             ],
             &[],
         );
+    // What is not on record, and only that, is executed here if nobody names an engine.
+    place.cerith(&["run", "--offline", "area/add_one", "area/convert"], None);
+    let asked = |case: &str| place.verdict(case)["engines"].clone();
+    let all = ["reference", "interpret@3.9.0", CUDA, PTX];
+    assert_eq!(asked("area/add_one"), Value::from(all.to_vec()));
+    assert_eq!(asked("area/convert"), Value::from(all[..3].to_vec()));
     // Of a kernel that has changed since, the compiler is asked again.
     let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");
     fs::write(place.path("cases/area/k.py"), kernels).expect("a file");
@@ -206,6 +213,25 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         message.contains("that is not on record, and there is no GPU to execute it: `cerith bundle`"),
         "{message}"
     );
+}
+
+/// A corpus of which nothing is on record is judged by the compiler all the same.
+fn without_a_record_the_compiler_is_a_witness() {
+    let place = Place::new();
+    place.cerith(&["run", "--offline", "area/add_one"], None).ends(
+        0,
+        &[
+            "1 case through reference, interpret@3.9.0, ptx@3.9.0",
+            "1 case: 1 agree",
+        ],
+        &[],
+    );
+    // Where there is no toolchain, one sentence says so.
+    let nowhere = place.path("home");
+    let done = place
+        .cerith(&["run", "--offline", "area/add_one"], Some(&nowhere))
+        .ends(3, &["left out interpret@3.9.0"], &[]);
+    assert!(!done.out.contains("ptx@"), "{}", done.out);
 }
 
 /// Two compilers are compared with no GPU and nothing on record: how kernels are launched, how large they are.
@@ -281,7 +307,8 @@ fn main() -> ExitCode {
             NEWEST,
             &named![
                 a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed,
-                what_is_rejected_is_named_passed_on_and_put_on_record
+                what_is_rejected_is_named_passed_on_and_put_on_record,
+                without_a_record_the_compiler_is_a_witness
             ],
         )
         .needing(

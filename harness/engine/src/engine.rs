@@ -139,6 +139,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Whether it is asked about a case at all: one that stands by is not where the engine that it stands in for answers.
+    fn is_asked(&self, _case: &Case) -> bool {
+        true
+    }
+
     /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
     /// speaks that one's and no other.
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;

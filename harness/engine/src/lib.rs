@@ -67,6 +67,7 @@ mod ptx;
 mod recorded;
 mod reference;
 mod schedules;
+mod standby;
 mod target;
 mod translation;
 mod ttir;
@@ -88,4 +89,5 @@ pub use outcome::{
 pub use ptx::Ptx;
 pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
+pub use standby::Standby;
 pub use ttir::{FailedPass, Passes, Ttir};

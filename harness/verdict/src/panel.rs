@@ -183,7 +183,7 @@ pub struct Stopped;
 pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let mut failed = Vec::new();
     let mut others = Vec::with_capacity(panel.others.len());
-    for engine in &panel.others {
+    for engine in panel.others.iter().filter(|engine| engine.is_asked(case)) {
         let rules = engine
             .origin(case)
             .version()

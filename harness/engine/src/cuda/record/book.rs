@@ -214,6 +214,11 @@ impl Book {
         Some((record, by))
     }
 
+    /// Whether a case has a record of a release.
+    pub(super) fn has(&self, release: Release, case: &str) -> bool {
+        self.line(release, case).is_some()
+    }
+
     /// A case's record under the newest release that made this machine code of it, with that release.
     pub(super) fn made(&self, case: &str, cubin: &str) -> Option<(Release, Record)> {
         let lines = self.lines.iter().filter(|line| line.case == case);

@@ -171,6 +171,13 @@ impl Shelf {
         }
     }
 
+    /// Whether anything is on record for a case of this id, be it stale.
+    pub fn has(&self, release: impl Into<Release>, gpu: Target, case: &str) -> bool {
+        let release = release.into();
+        let book = self.book(gpu, case);
+        book.is_ok_and(|book| book.as_ref().as_ref().is_some_and(|book| book.has(release, case)))
+    }
+
     /// A case's outcome under any release that made the same machine code from the same kernel and layout. Records keep the name
     /// of one kernel's code, so that a case that launches several has none.
     pub(in crate::cuda) fn find_made(
