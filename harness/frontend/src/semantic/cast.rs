@@ -65,6 +65,16 @@ pub(crate) fn cast_elem(
             if source.is_fp8() && target.is_int() || source.is_int() && target.is_fp8() {
                 return Err(lo.reject(format!("cannot cast {} to {}", shown(source), shown(target))));
             }
+            // NVIDIA's `convert_custom_float8` takes no others (language/extra/cuda/utils.py, 3.0 to 3.9).
+            if target == DType::F8E4B15 && !matches!(source, DType::F16 | DType::F32) {
+                return Err(lo.reject(format!(
+                    "cannot cast {} to {}: only {} and {} are converted to it",
+                    shown(source),
+                    shown(target),
+                    shown(DType::F16),
+                    shown(DType::F32)
+                )));
+            }
             if source == DType::F64 && target.is_fp8() && rounding == Rounding::TowardZero {
                 return Err(lo.unsupported("rounding a double toward zero to an 8-bit float"));
             }

@@ -90,9 +90,13 @@ impl Maker<'_, '_> {
             }
             5 if in_memory => format!("tl.full({shape:?}, 1.5, tl.float32).to({})", tl(dtype)),
             _ => {
-                let from = *self
-                    .u
-                    .choose(&[DType::F32, DType::F32, DType::F16, DType::BF16])?;
+                // Nothing but these two is cast to fp8e4b15.
+                let from = match dtype {
+                    DType::F8E4B15 => *self.u.choose(&[DType::F32, DType::F16])?,
+                    _ => *self
+                        .u
+                        .choose(&[DType::F32, DType::F32, DType::F16, DType::BF16])?,
+                };
                 let value = self.special(from, shape)?.name;
                 let toward_zero = dtype == DType::F8E5 && from == DType::F32 && self.u.ratio(1, 4)?;
                 let how = if toward_zero {
