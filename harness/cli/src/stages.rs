@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cerith_case::Case;
+use cerith_case::{Case, OutcomeKind};
 use cerith_engine::{Engine, EngineId, FailedPass, Failure, Outcome, Ptx, Reference, Ttir};
 use cerith_report::event;
 use cerith_tile::rules::Version;
@@ -134,9 +134,12 @@ pub struct Stages {
     reference: Arc<Reference>,
     /// What executes the IR after the frontend, the TTIR passes, the TTGIR passes.
     ir: [(Stage, Arc<Ttir>); 3],
-    /// What executes the PTX; none for a GPU whose PTX is not executed here.
-    ptx: Option<Arc<Ptx>>,
+    /// What executes the PTX. For another GPU than [`Ptx::TARGET`] it knows only code that both GPUs have.
+    ptx: Arc<Ptx>,
 }
+
+/// The kind of complaint about IR that MLIR's verifier does not take.
+const INVALID_IR: &str = "invalid-ir";
 
 /// What a stage said.
 pub struct Said {
@@ -146,6 +149,8 @@ pub struct Said {
     pub engine: String,
     /// How what it leaves stands beside the reference.
     pub standing: Standing,
+    /// How it ended; none if it was not run.
+    pub end: Option<OutcomeKind>,
     /// What came of it, in few words.
     pub words: String,
 }
@@ -239,11 +244,7 @@ impl Stages {
                 ir(Stage::Ttir, Ended::Ttir)?,
                 ir(Stage::Ttgir, Ended::Ttgir)?,
             ],
-            ptx: if target == Ptx::TARGET {
-                Some(Arc::new(Ptx::new(compiler()?)))
-            } else {
-                None
-            },
+            ptx: Arc::new(Ptx::new(compiler()?)),
             toolchain,
             target,
             reference: Arc::clone(reference),
@@ -261,16 +262,13 @@ impl Stages {
         for (stage, engine) in &self.ir {
             said.push(self.said(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
         }
-        said.push(match &self.ptx {
-            Some(engine) => self.said(Stage::Llvm, case, Arc::clone(engine) as Arc<dyn Engine>)?,
-            None => Said {
-                stage: Stage::Llvm,
-                engine: format!("ptx@{}", self.toolchain),
-                standing: Standing::Silent,
-                words: format!("executes PTX for {} only", Ptx::TARGET),
-            },
-        });
+        let mut ptx = self.said(Stage::Llvm, case, Arc::clone(&self.ptx) as Arc<dyn Engine>)?;
+        if self.target != Ptx::TARGET {
+            ptx.engine = format!("{}, for {}", ptx.engine, self.target);
+        }
+        said.push(ptx);
         said.push(self.executed(trial));
+        clear_those_before_a_crash(&mut said);
         let standings: Vec<(Stage, Standing)> = said.iter().map(|said| (said.stage, said.standing)).collect();
         Ok(Answer {
             blamed: blamed(&standings),
@@ -291,6 +289,7 @@ impl Stages {
                 stage: Stage::Ptxas,
                 engine: record.id.to_string(),
                 standing: trial.verdict.standing(&record.id).unwrap_or(Standing::Silent),
+                end: Some(record.outcome.kind()),
                 words: words(trial, &record.id),
             };
         }
@@ -305,6 +304,7 @@ impl Stages {
             words: format!("not asked; `--engine {engine}` asks it"),
             engine,
             standing: Standing::Silent,
+            end: None,
         }
     }
 
@@ -314,9 +314,17 @@ impl Stages {
         let id = engine.id().clone();
         let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
         let trial = try_case(case, &panel)?;
+        let outcome = trial.others.first().map(|record| &record.outcome);
+        let invalid = matches!(outcome, Some(Outcome::Rejected(why)) if why.kind == INVALID_IR);
         Ok(Said {
             stage,
-            standing: trial.verdict.standing(&id).unwrap_or(Standing::Silent),
+            standing: if invalid {
+                // To reject a program is to say so, and not to make of it what the next one cannot read.
+                Standing::Differs
+            } else {
+                trial.verdict.standing(&id).unwrap_or(Standing::Silent)
+            },
+            end: outcome.map(Outcome::kind),
             words: words(&trial, &id),
             engine: id.to_string(),
         })
@@ -382,6 +390,20 @@ impl Stages {
                 }))
             }
         }))
+    }
+}
+
+/// Where the compiler dies of a program that the reference rejects, nothing can be said of what a stage leaves that comes to its
+/// end. It is not what dies, and is cleared.
+fn clear_those_before_a_crash(said: &mut [Said]) {
+    let crashes = |one: &Said| one.end == Some(OutcomeKind::Crashed) && one.standing == Standing::Differs;
+    let Some(first) = said.iter().position(crashes) else {
+        return;
+    };
+    for one in said.iter_mut().take(first) {
+        if one.standing == Standing::Silent && one.end == Some(OutcomeKind::Finished) {
+            one.standing = Standing::Agrees;
+        }
     }
 }
 

@@ -5,6 +5,9 @@
 //! An operation that is not known is `unsupported`, with its line in the MLIR. [`Passes`] has the IR before and after each pass, to
 //! be executed in the same way.
 //!
+//! Where the IR leaves the order of lanes open, they come in another one than they lie in: a pass that gives up an order which
+//! the program needs is seen.
+//!
 //! Left out: the other orders of programs, lanes and combined elements, which the reference tries for itself.
 
 mod passes;
@@ -15,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cerith_case::Case;
 use cerith_interp::{Config, ParamValue, Program};
 use cerith_memory::{Memory, StorageId};
-use cerith_tile::ir::Elem;
+use cerith_tile::ir::{Elem, LaneOrder};
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 use cerith_toolchain::compiled::{Compiled, Invocation, Param, Stage, TensorMap};
@@ -110,6 +113,11 @@ impl Ttir {
         let refused = match parse(text) {
             Ok(module) => match lower(&module, &origin) {
                 Ok(function) => {
+                    let function = if function.open_lane_orders().is_empty() {
+                        function
+                    } else {
+                        function.in_lane_order(LaneOrder::Reversed)
+                    };
                     let name = function.name.clone();
                     return Program::prepare(function)
                         .map(Ok)

@@ -34,6 +34,14 @@ const FAILED: &str = "// -----// The pass failed //----- //\n";
 /// What is before MLIR's message in the line of an error.
 const ERROR: &str = "error: ";
 
+/// What is in a line that a compiler says before it aborts.
+const DYING: [&str; 4] = [
+    "LLVM ERROR: ",
+    "Assertion `",
+    "UNREACHABLE executed",
+    "terminate called",
+];
+
 /// The passes of a text that has the IR before each, and after the last one the IR that it leaves, as if that were before a pass
 /// more. A pass that failed is not among them.
 pub fn passes(text: &str) -> Vec<Pass<'_>> {
@@ -58,11 +66,14 @@ pub fn failed(text: &str) -> Option<FailedPass<'_>> {
             *at += line.len();
             Some((start, line))
         })
-        .find(|(_, line)| line.contains(ERROR));
+        .find(|(_, line)| line.contains(ERROR) || DYING.iter().any(|word| line.contains(word)));
     let (before, message) = match complaint {
         Some((at, line)) => {
-            let message = line.split_once(ERROR).map_or(line, |(_, message)| message);
-            (body.get(..at).unwrap_or(body), message)
+            let message = line.split_once(ERROR).or(line.split_once("LLVM ERROR: "));
+            (
+                body.get(..at).unwrap_or(body),
+                message.map_or(line, |(_, message)| message),
+            )
         }
         None => (body, said_of.lines().next().unwrap_or_default()),
     };
@@ -140,6 +151,11 @@ mod tests {
         assert_eq!(
             failed(&complaining).map(|pass| (pass.before, pass.message)),
             Some(("two\n", "no layout"))
+        );
+        let dying = text.replace("two\n", "two\nLLVM ERROR: unsupported cast\n");
+        assert_eq!(
+            failed(&dying).map(|pass| (pass.before, pass.message)),
+            Some(("two\n", "unsupported cast"))
         );
         assert_eq!(failed("// -----// IR Dump Before Inliner\none"), None);
         assert_eq!(

@@ -3,7 +3,10 @@ whether what it makes says which lines it comes from."""
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import os
+import signal
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ _DUMP = "MLIR_ENABLE_DUMP"
 _END = "// -----// IR Dump Before end () ('builtin.module' operation) //----- //\n"
 # How this module begins what a pass said that failed: the last one that was printed.
 _FAILED = "// -----// The pass failed //----- //\n"
+_PR_SET_PDEATHSIG = 1
 _Make = Callable[[Any, "dict[str, Any]"], Any]
 
 
@@ -98,6 +102,11 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
         with tempfile.TemporaryFile() as file:
             os.dup2(file.fileno(), 2)
             try:
+                if died := _death(make, module, metadata):
+                    return _Failed(died)
+                # What the other process printed is printed again.
+                file.seek(0)
+                file.truncate()
                 return make(module, metadata)
             except RuntimeError as error:
                 return _Failed(str(error))
@@ -113,6 +122,23 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
                 printed.append(file.read().decode(errors="replace"))
 
     return printing
+
+
+def _death(make: _Make, module: Any, metadata: dict[str, Any]) -> str:
+    """How the stage ends a process that it is tried in; nothing if it does not. A compiler that aborts takes
+    with it what it printed, unless somebody else has the file."""
+    process = os.fork()
+    if not process:
+        try:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            faulthandler.disable()
+            make(module, metadata)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(process, 0)
+    if not os.WIFSIGNALED(status):
+        return ""
+    return f"the compiler dies: {signal.strsignal(os.WTERMSIG(status))}"
 
 
 def _unchanged(module: Any, _metadata: dict[str, Any]) -> Any:

@@ -84,6 +84,8 @@ impl<'m> Lowering<'m> {
                 .any(|(word, &at)| at == before && matches!(word, Attr::Word(word) if word == "scale"))
         };
         let operands = self.all(op)?;
+        // 3.2 has no word before a scale, and a scale on the left alone.
+        let is_plain = operands.len() == 4 && !(1..4).any(scaled_at);
         let mut rest = operands.iter().copied();
         let mut read = 0;
         let mut sides = Vec::with_capacity(2);
@@ -92,7 +94,11 @@ impl<'m> Lowering<'m> {
                 return stop("a scaled product without operands");
             };
             read += 1;
-            let scale = if scaled_at(read) { rest.next() } else { None };
+            let scale = if scaled_at(read) || (is_plain && is_left) {
+                rest.next()
+            } else {
+                None
+            };
             read += usize::from(scale.is_some());
             sides.push(Side {
                 value,

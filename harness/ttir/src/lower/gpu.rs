@@ -75,6 +75,16 @@ impl<'m> Lowering<'m> {
                     .effect(OpKind::Store { mask: true }, &[pointers, value, mask]);
                 Vec::new()
             }
+            "async_tma_reduce" => {
+                let Some(last) = op.operands.len().checked_sub(1) else {
+                    return stop("a reduction of nothing");
+                };
+                let view = self.view(op, last)?;
+                let value = self.held_by(&view);
+                let lanes = self.described(op, 0)?.1;
+                self.reduce_described(op, value, lanes)?;
+                Vec::new()
+            }
             "warp_group_dot" => self.product_of_memory(op)?,
             "warp_group_dot_wait" => return self.passed_on(op).map(Some),
             // Tokens have no parts.

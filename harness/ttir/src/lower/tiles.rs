@@ -61,7 +61,9 @@ impl<'m> Lowering<'m> {
                 Vec::new()
             }
             "tt.descriptor_reduce" => {
-                self.reduce_described(op)?;
+                let lanes = self.described(op, 0)?.1;
+                let value = self.stored(op, lanes.0)?;
+                self.reduce_described(op, value, lanes)?;
                 Vec::new()
             }
             _ => return Ok(None),
@@ -407,8 +409,14 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// `tt.descriptor_reduce`: an atomic without an order or a result. The descriptor's element says whether it has a sign.
-    fn reduce_described(&mut self, op: &Operation) -> Lowered<()> {
+    /// `tt.descriptor_reduce`, `ttng.async_tma_reduce`: an atomic without an order or a result. The descriptor's element says whether it
+    /// has a sign.
+    pub(super) fn reduce_described(
+        &mut self,
+        op: &Operation,
+        value: ValueId,
+        (pointers, mask): (ValueId, ValueId),
+    ) -> Lowered<()> {
         let kind = match op.word(0).or_else(|| op.attr("kind").and_then(Attr::text)) {
             Some("add") => AtomicOp::Add,
             Some("min") => AtomicOp::Min,
@@ -424,8 +432,6 @@ impl<'m> Lowering<'m> {
             }
             _ => false,
         };
-        let (_, (pointers, mask)) = self.described(op, 0)?;
-        let value = self.stored(op, pointers)?;
         let (op, order) = (kind, MemoryOrder::Relaxed);
         self.exchange(op, is_unsigned, (pointers, value, Some(mask)), order)
             .map(drop)
