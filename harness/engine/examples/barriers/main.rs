@@ -1,0 +1,300 @@
+//! What the checks of shared memory in `cerith-ptx` notice: `barriers [VERSION [KERNELS]] > reports/barriers.md`.
+//!
+//! Takes kernels of the corpus that Triton compiles for `sm_80` with barriers, of each area in turn, each of another case file. Each
+//! `bar.sync` and each `cp.async.wait_group` is taken out of the PTX in turn, and each wait is also made to wait for one group less.
+//! The page says how many of these `ptx@V` tells of.
+//!
+//! Who is right is decided by something else ([`trace`]): the whole kernel prints every access, and from that it is known which
+//! accesses nothing would part. What `ptx@V` is silent about also runs with its warps in the opposite order.
+//!
+//! Left out: kernels that print, that call functions with shared memory, or whose trace is too long; what a GPU would show.
+
+mod edit;
+mod page;
+mod step;
+mod trace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use cerith_case::{Case, Corpus, Entry};
+use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::{Finished, Outcome, Ptx};
+use cerith_toolchain::compiled::{Compiled, Kernel, Target};
+use cerith_toolchain::{Cache, Compilers, Home};
+
+use edit::{Edit, Text};
+use trace::{Meeting, Passed, Trace, Who};
+
+/// Areas of the corpus whose kernels have to do with shared memory.
+const AREAS: [&str; 13] = [
+    "dot",
+    "reduction",
+    "scan",
+    "sort",
+    "atomic",
+    "control_flow",
+    "contraction",
+    "pairs",
+    "shape",
+    "given",
+    "block_pointer",
+    "order",
+    "alias",
+];
+
+/// What the checks of `cerith-ptx` tell of.
+const TOLD: [&str; 3] = ["shared-race", "copy-in-flight", "uninitialised-register"];
+
+/// So many cases of a file are looked at.
+const OF_A_FILE: usize = 3;
+
+/// What came of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The outcome has this kind.
+    Told(String),
+    /// It is silent, and the bytes are others.
+    Differs,
+    /// It is silent, and the bytes are others with the last warp first.
+    DiffersReversed,
+    /// It is silent, and the bytes are the same.
+    Same,
+    /// It is silent, and was not run in the other order.
+    Alone,
+}
+
+/// What a change makes, as the trace has it; the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Race {
+    /// Accesses of shared memory meet.
+    Shared,
+    /// Accesses of the device's memory do.
+    Global,
+    /// Only those of lanes of one warp do.
+    Lanes,
+    /// None.
+    No,
+}
+
+/// A change that was tried.
+pub struct Tried {
+    pub edit: Edit,
+    pub seen: Seen,
+    pub race: Race,
+    /// Two lines that meet.
+    pub example: Option<Meeting>,
+    pub passed: Passed,
+}
+
+/// A kernel with all its changes.
+pub struct Looked {
+    pub case: String,
+    pub name: String,
+    pub ptx: String,
+    pub warps: u32,
+    pub steps: usize,
+    /// What meets in shared memory in the kernel as it is.
+    pub meetings: Vec<Meeting>,
+    pub tried: Vec<Tried>,
+}
+
+/// A compilation where one kernel has another text.
+fn with(compiled: &Compiled, kernel: usize, ptx: String) -> Compiled {
+    let mut compiled = compiled.clone();
+    if let Some(old) = compiled.kernels.get_mut(kernel) {
+        *old = Arc::new(Kernel {
+            ptx,
+            ..Kernel::clone(old)
+        });
+    }
+    compiled
+}
+
+/// What is left in memory, where a run comes to its end.
+fn finished(case: &Case, compiled: Compiled) -> Result<Box<Finished>, String> {
+    match Ptx::execute(case, compiled) {
+        Ok(Outcome::Finished(finished)) => Ok(finished),
+        Ok(other) => Err(other
+            .complaint()
+            .map_or(String::new(), |complaint| complaint.kind.clone())),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+fn bytes(finished: &Finished) -> &[u8] {
+    finished.memory.arena().0
+}
+
+/// Looks into one kernel of a case; why not, if it is not one to take.
+fn look(case: &Case, compiled: &Compiled, number: usize, whole: &Finished) -> Result<Looked, String> {
+    let kernel = compiled.kernels.get(number).ok_or("no kernel")?;
+    let name = &kernel.metadata.name;
+    let text = Text::new(&kernel.ptx, name).ok_or("not only the kernel has shared memory")?;
+    let traced = text.traced().ok_or("a line that is not understood")?;
+    let traced = finished(case, with(compiled, number, traced))?;
+    if bytes(&traced) != bytes(whole) {
+        return Err("the traced kernel leaves something else".to_owned());
+    }
+    let trace = Trace::read(&text, &traced.printed).ok_or("too many steps")?;
+    let before = trace.meetings(None);
+    let tried = text.edits().into_iter().map(|edit| {
+        let after = trace.meetings(Some(edit));
+        let new: Vec<Meeting> = after.difference(&before).copied().collect();
+        let (race, example) = judged(&new);
+        let seen = match finished(case, with(compiled, number, text.edited(edit))) {
+            Err(kind) => Seen::Told(kind),
+            Ok(left) if bytes(&left) != bytes(whole) => Seen::Differs,
+            Ok(_) => {
+                let reversed = text.reversed(edit, kernel.metadata.num_warps);
+                match finished(case, with(compiled, number, reversed)) {
+                    Ok(left) if bytes(&left) == bytes(whole) => Seen::Same,
+                    Ok(_) => Seen::DiffersReversed,
+                    Err(_) => Seen::Alone,
+                }
+            }
+        };
+        Tried {
+            edit,
+            seen,
+            race,
+            example,
+            passed: trace.passed(edit),
+        }
+    });
+    Ok(Looked {
+        case: case.id.clone(),
+        name: name.clone(),
+        ptx: kernel.ptx.clone(),
+        warps: kernel.metadata.num_warps,
+        steps: trace.len(),
+        tried: tried.collect(),
+        meetings: before.into_iter().filter(|meeting| meeting.shared).collect(),
+    })
+}
+
+/// The worst of what meets.
+fn judged(new: &[Meeting]) -> (Race, Option<Meeting>) {
+    let race = |meeting: &Meeting| match (meeting.who, meeting.shared) {
+        (Who::Lanes, _) => Race::Lanes,
+        (_, true) => Race::Shared,
+        (_, false) => Race::Global,
+    };
+    let worst = new.iter().min_by_key(|meeting| race(meeting)).copied();
+    (worst.as_ref().map_or(Race::No, race), worst)
+}
+
+/// The cases of each file, the files of each area.
+fn areas(corpus: &Corpus) -> BTreeMap<usize, Vec<Vec<Entry>>> {
+    let mut files: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in corpus.entries() {
+        let file = entry.id.split(':').next().unwrap_or_default().to_owned();
+        files.entry(file).or_default().push(entry);
+    }
+    let mut areas: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    for (file, entries) in files {
+        let area = file.split('/').next().unwrap_or_default();
+        if let Some(place) = AREAS.iter().position(|of| *of == area) {
+            areas.entry(place).or_default().push(entries);
+        }
+    }
+    areas
+}
+
+/// A kernel of a file's first cases with barriers that was not taken yet: one that waits for copies, if there is one. Cases that
+/// something is told of as they are, are added to `told`.
+fn pick(
+    entries: &[Entry],
+    compiler: &Compiler,
+    taken: &mut BTreeSet<String>,
+    told: &mut Vec<String>,
+) -> Option<Looked> {
+    let mut found = Vec::new();
+    for entry in entries.iter().take(OF_A_FILE) {
+        let Ok(case) = entry.resolve() else { continue };
+        let Ok(Compiling::Ready(job)) = compiler.job(&case) else {
+            continue;
+        };
+        for (nth, kernel) in job.compiled.kernels.iter().enumerate() {
+            if kernel.ptx.contains("bar.sync") && !taken.contains(&kernel.ptx) {
+                let waits = kernel.ptx.contains("cp.async.wait_group");
+                found.push((!waits, case.clone(), job.compiled.clone(), nth));
+            }
+        }
+    }
+    found.sort_by_key(|(is_later, ..)| *is_later);
+    found.into_iter().find_map(|(_, case, compiled, nth)| {
+        let why = match finished(&case, compiled.clone()) {
+            Err(kind) => {
+                if TOLD.contains(&kind.as_str()) {
+                    told.push(format!("`{}`: {kind}", case.id));
+                }
+                kind
+            }
+            Ok(whole) if !whole.printed.is_empty() => "it prints".to_owned(),
+            Ok(whole) => match look(&case, &compiled, nth, &whole) {
+                Ok(looked) => {
+                    taken.insert(looked.ptx.clone());
+                    return Some(looked);
+                }
+                Err(why) => why,
+            },
+        };
+        eprintln!("{}: not taken: {why}", case.id);
+        None
+    })
+}
+
+fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let version = words.next().unwrap_or_else(|| "3.9.0".to_owned());
+    let most: usize = words.next().map_or(Ok(50), |word| word.parse())?;
+    let home = Home::discover()?;
+    let id = version.parse()?;
+    let toolchain = home
+        .resolve_compiler(&id)
+        .ok_or("the toolchain is not installed")?;
+    let root = Path::new("cases");
+    let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.reading(root);
+    let compiler = Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).targeting(Ptx::TARGET);
+    let corpus = Corpus::read(root)?;
+    let mut areas: Vec<_> = areas(&corpus).into_values().map(Vec::into_iter).collect();
+    let (mut looked, mut taken, mut told) = (Vec::new(), BTreeSet::new(), Vec::new());
+    while looked.len() < most && !areas.is_empty() {
+        areas.retain_mut(|files| {
+            if looked.len() >= most {
+                return false;
+            }
+            let found = files.find_map(|entries| pick(&entries, &compiler, &mut taken, &mut told));
+            let Some(found) = found else { return false };
+            let noticed = found
+                .tried
+                .iter()
+                .filter(|tried| matches!(tried.seen, Seen::Told(_)));
+            eprintln!(
+                "{} {}: {} steps, {} of {} told",
+                looked.len() + 1,
+                found.case,
+                found.steps,
+                noticed.count(),
+                found.tried.len()
+            );
+            looked.push(found);
+            true
+        });
+    }
+    print!("{}", page::page(&version, &looked, &told));
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("barriers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

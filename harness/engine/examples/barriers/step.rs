@@ -1,0 +1,112 @@
+//! The lines of PTX that a trace is of: accesses of memory that threads share, barriers, and what copies wait for.
+
+/// What a line does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Access(Access),
+    /// `bar.sync`.
+    Barrier,
+    /// `cp.async.commit_group`.
+    Commit,
+    /// `cp.async.wait_group`, and how many groups it leaves on their way.
+    Wait(u32),
+}
+
+/// How a lane accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Shared memory, or else the device's.
+    pub shared: bool,
+    pub how: How,
+    /// Bytes.
+    pub bytes: u64,
+    /// The lanes of a warp whose addresses count.
+    pub lanes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Read,
+    Write,
+    Atomic,
+    /// A `cp.async`, which writes until it is waited for. What it reads in the device's memory is left out.
+    Copy,
+}
+
+impl Access {
+    /// Whether its values are in its text.
+    pub fn stores(&self) -> bool {
+        self.how == How::Write
+    }
+}
+
+/// What a line does, if a trace is of it.
+pub fn step(line: &str) -> Option<Step> {
+    let mut words = line.split_whitespace();
+    let mut opcode = words.next()?;
+    if opcode.starts_with('@') {
+        opcode = words.next()?;
+    }
+    let opcode = opcode.trim_end_matches(';');
+    let parts: Vec<&str> = opcode.split('.').collect();
+    let has = |part: &str| parts.contains(&part);
+    let (first, last) = (*parts.first()?, *parts.last()?);
+    if opcode.starts_with("bar.sync") {
+        return Some(Step::Barrier);
+    }
+    if opcode.starts_with("cp.async.commit_group") {
+        return Some(Step::Commit);
+    }
+    if opcode.starts_with("cp.async.wait_group") {
+        return Some(Step::Wait(number(words.next()?.trim_end_matches(';'))?));
+    }
+    let shared = has("shared") || has("shared::cta");
+    if !shared && !has("global") {
+        return None;
+    }
+    let of = |how, bytes, lanes| {
+        Some(Step::Access(Access {
+            shared,
+            how,
+            bytes,
+            lanes,
+        }))
+    };
+    let count = if has("v2") {
+        2
+    } else if has("v4") {
+        4
+    } else {
+        1
+    };
+    match first {
+        "ld" => of(How::Read, bytes(last)? * count, 32),
+        "st" => of(How::Write, bytes(last)? * count, 32),
+        "atom" | "red" => of(How::Atomic, bytes(last)? * count, 32),
+        "ldmatrix" => {
+            let matrices = ["x1", "x2", "x4"].iter().position(|count| has(count))?;
+            of(How::Read, 16, 8 << matrices)
+        }
+        "cp" => {
+            // Behind both addresses.
+            let size = line.rsplit(']').next()?;
+            let size = size.split(',').nth(1)?.trim().trim_end_matches(';');
+            of(How::Copy, number(size)?.into(), 32)
+        }
+        _ => None,
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// The bytes of a type: `b32`, `bf16`, `f16x2`.
+fn bytes(ty: &str) -> Option<u64> {
+    let digits = ty.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+    let (each, count) = digits.split_once('x').unwrap_or((digits, "1"));
+    Some(each.parse::<u64>().ok()? * count.parse::<u64>().ok()? / 8)
+}

@@ -1,0 +1,279 @@
+//! Which threads accessed which bytes between which barriers, and what would meet if one of the barriers or waits were gone.
+//!
+//! A trace is of a run of the whole kernel. How often a warp has passed barriers, those of one line left out, says between which
+//! barriers an access is without them; nothing here knows of clocks, or of how `cerith-ptx` finds races. Two accesses of one byte
+//! meet if no barrier is between and one of them is a write. Two writes of one value do not, nor do two atomics. A `cp.async`
+//! writes from where it is issued to where it is waited for.
+//!
+//! Left out: what the kernel would do otherwise for what it read by mistake; blocks among each other.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::edit::{Edit, Kind, Text};
+use crate::step::{How, Step, step};
+
+/// The most steps that are looked into.
+const MOST: usize = 200_000;
+
+/// A step of a lane.
+#[derive(Clone, Copy)]
+struct Event {
+    line: usize,
+    step: Step,
+    thread: u32,
+    address: u64,
+    value: [u8; 16],
+}
+
+/// The steps of each block.
+pub struct Trace {
+    blocks: Vec<Vec<Event>>,
+}
+
+/// Who meets whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    /// Two warps.
+    Warps,
+    /// A warp and a copy of its own.
+    Copy,
+    /// Lanes of one warp, which go in step.
+    Lanes,
+}
+
+/// Two lines that meet, in shared memory or the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Meeting {
+    pub who: Who,
+    pub shared: bool,
+    pub lines: [usize; 2],
+}
+
+/// What is at a line that is taken out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// How often the blocks came to it.
+    pub times: usize,
+    /// How often there were accesses between it and both barriers next to it; for a wait: how often copies were on their way.
+    pub busy: usize,
+}
+
+/// An access of a byte.
+#[derive(Clone, Copy)]
+struct Touch {
+    line: usize,
+    warp: u32,
+    lane: u32,
+    /// How many barriers its warp has passed, all of them, and without those of the line.
+    whole: u32,
+    from: u32,
+    /// The same when it is over: later for copies only.
+    until: u32,
+    /// When it was in the run, and when it was over.
+    order: usize,
+    over: usize,
+    how: How,
+    value: u8,
+}
+
+impl Trace {
+    /// Reads what a traced run printed; `None` if it is too long.
+    pub fn read(text: &Text<'_>, printed: &[String]) -> Option<Self> {
+        if printed.len() > MOST {
+            return None;
+        }
+        let steps: Vec<Option<Step>> = text.lines.iter().map(|line| step(line)).collect();
+        let mut blocks: Vec<Vec<Event>> = Vec::new();
+        for line in printed {
+            let mut words = line.strip_prefix('~')?.split(' ');
+            let number: usize = words.next()?.parse().ok()?;
+            let thread = words.next()?.parse().ok()?;
+            if number == 0 {
+                blocks.push(Vec::new());
+                continue;
+            }
+            let mut hexadecimal = || u64::from_str_radix(words.next().unwrap_or("0"), 16).ok();
+            let (address, low, high) = (hexadecimal()?, hexadecimal()?, hexadecimal()?);
+            let mut value = [0; 16];
+            value[..8].copy_from_slice(&low.to_le_bytes());
+            value[8..].copy_from_slice(&high.to_le_bytes());
+            blocks.last_mut()?.push(Event {
+                line: number - 1,
+                step: (*steps.get(number - 1)?)?,
+                thread,
+                address,
+                value,
+            });
+        }
+        Some(Self { blocks })
+    }
+
+    /// Steps.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(Vec::len).sum()
+    }
+
+    /// What meets with a change, or in the kernel as it is.
+    pub fn meetings(&self, edit: Option<Edit>) -> BTreeSet<Meeting> {
+        let mut all = BTreeSet::new();
+        for block in &self.blocks {
+            for touches in touched(block, edit).values() {
+                for (nth, first) in touches.iter().enumerate() {
+                    let rest = touches.iter().skip(nth + 1);
+                    for second in rest.take_while(|second| second.from <= first.until) {
+                        if let Some(who) = meet(first, second) {
+                            all.insert((who, first.line, second.line));
+                        }
+                    }
+                }
+            }
+        }
+        let shared = |line: usize, all: &Self| {
+            let event = all.blocks.iter().flatten().find(|event| event.line == line);
+            event.is_some_and(|event| matches!(event.step, Step::Access(access) if access.shared))
+        };
+        all.into_iter()
+            .map(|(who, first, second)| Meeting {
+                who,
+                shared: shared(first, self),
+                lines: [first, second],
+            })
+            .collect()
+    }
+
+    /// What is at a line.
+    pub fn passed(&self, edit: Edit) -> Passed {
+        let mut passed = Passed::default();
+        for block in &self.blocks {
+            if edit.kind != Kind::Barrier {
+                let mut copies = 0;
+                for event in block.iter().filter(|event| event.thread < 32) {
+                    match event.step {
+                        Step::Access(access) if access.how == How::Copy => copies += 1,
+                        Step::Wait(left) if event.line != edit.line && left == 0 => copies = 0,
+                        Step::Wait(_) if event.line == edit.line => {
+                            passed.times += 1;
+                            passed.busy += usize::from(copies > 0);
+                        }
+                        _ => {}
+                    }
+                }
+                continue;
+            }
+            // Accesses between barriers, and which barriers those are, as the first warp comes to them.
+            let mut stretches: BTreeMap<u32, usize> = BTreeMap::new();
+            let mut barriers = Vec::new();
+            let mut epochs: HashMap<u32, u32> = HashMap::new();
+            for event in block {
+                let warp = event.thread / 32;
+                let epoch = epochs.entry(warp).or_default();
+                match event.step {
+                    Step::Barrier => {
+                        *epoch += 1;
+                        if warp == 0 {
+                            barriers.push(event.line);
+                        }
+                    }
+                    Step::Access(access) if access.shared => *stretches.entry(*epoch).or_default() += 1,
+                    _ => {}
+                }
+            }
+            for (nth, _) in barriers
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| **line == edit.line)
+            {
+                passed.times += 1;
+                let is_busy = |at: usize| stretches.get(&(at as u32)).is_some_and(|&count| count > 0);
+                passed.busy += usize::from(is_busy(nth) && is_busy(nth + 1));
+            }
+        }
+        passed
+    }
+}
+
+/// A warp's place among barriers, and its copies.
+#[derive(Default)]
+struct Warp {
+    whole: u32,
+    epoch: u32,
+    /// Copies of no group yet, then the groups, the oldest first: bytes, and the place among what touched them.
+    loose: Vec<(u64, usize)>,
+    groups: Vec<Vec<(u64, usize)>>,
+}
+
+/// Who touched each byte of a block, in order. Bytes of the device's memory are marked by the highest bit.
+fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
+    let mut all: HashMap<u64, Vec<Touch>> = HashMap::new();
+    let mut warps: HashMap<u32, Warp> = HashMap::new();
+    let is = |event: &Event, kind| edit.is_some_and(|edit| edit.line == event.line && edit.kind == kind);
+    for (order, event) in block.iter().enumerate() {
+        let (number, lane) = (event.thread / 32, event.thread % 32);
+        let warp = warps.entry(number).or_default();
+        match event.step {
+            Step::Barrier => {
+                warp.whole += 1;
+                warp.epoch += u32::from(!is(event, Kind::Barrier));
+            }
+            Step::Commit => {
+                let group = std::mem::take(&mut warp.loose);
+                warp.groups.push(group);
+            }
+            Step::Wait(_) if is(event, Kind::Wait) => {}
+            Step::Wait(left) => {
+                let left = left as usize + usize::from(is(event, Kind::Loosened));
+                let over = warp.groups.len().saturating_sub(left);
+                for (byte, nth) in warp.groups.drain(..over).flatten() {
+                    if let Some(touch) = all.get_mut(&byte).and_then(|touches| touches.get_mut(nth)) {
+                        touch.until = warp.epoch;
+                        touch.over = order;
+                    }
+                }
+            }
+            Step::Access(access) => {
+                if lane >= access.lanes {
+                    continue;
+                }
+                let is_copy = access.how == How::Copy;
+                for nth in 0..access.bytes {
+                    let space = u64::from(!access.shared) << 63;
+                    let byte = event.address.wrapping_add(nth) | space;
+                    let touches = all.entry(byte).or_default();
+                    if is_copy {
+                        warp.loose.push((byte, touches.len()));
+                    }
+                    touches.push(Touch {
+                        line: event.line,
+                        warp: number,
+                        lane,
+                        whole: warp.whole,
+                        from: warp.epoch,
+                        until: if is_copy { u32::MAX } else { warp.epoch },
+                        order,
+                        over: if is_copy { usize::MAX } else { order },
+                        how: access.how,
+                        value: event.value.get(nth as usize).copied().unwrap_or(0),
+                    });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Whether two accesses of a byte meet; the first comes first in the run.
+fn meet(first: &Touch, second: &Touch) -> Option<Who> {
+    match (first.how, second.how) {
+        (How::Read, How::Read) | (How::Atomic, How::Atomic) => return None,
+        (How::Write, How::Write) if first.value == second.value => return None,
+        _ => {}
+    }
+    if first.warp != second.warp {
+        return (first.until >= second.from).then_some(Who::Warps);
+    }
+    if first.over > second.order {
+        return Some(Who::Copy);
+    }
+    (first.lane != second.lane && first.until == second.from && first.whole != second.whole)
+        .then_some(Who::Lanes)
+}
