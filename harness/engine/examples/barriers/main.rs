@@ -62,8 +62,8 @@ pub enum Seen {
     DiffersReversed,
     /// It is silent, and the bytes are the same.
     Same,
-    /// It is silent, and was not run in the other order.
-    Alone,
+    /// It is silent, and the outcome of the other order has this kind.
+    Alone(String),
 }
 
 /// What a change makes, as the trace has it; the worst first.
@@ -152,7 +152,7 @@ fn look(case: &Case, compiled: &Compiled, number: usize, whole: &Finished) -> Re
                 match finished(case, with(compiled, number, reversed)) {
                     Ok(left) if bytes(&left) == bytes(whole) => Seen::Same,
                     Ok(_) => Seen::DiffersReversed,
-                    Err(_) => Seen::Alone,
+                    Err(kind) => Seen::Alone(kind),
                 }
             }
         };

@@ -84,12 +84,16 @@ fn rows(page: &mut String, all: &[(&Looked, &Tried)]) {
             Kind::Loosened => ", one group more",
             _ => "",
         };
+        let other;
         let seen = match &tried.seen {
             Seen::Told(kind) => kind.as_str(),
             Seen::Differs => "nothing; other bytes",
             Seen::DiffersReversed => "nothing; other bytes in the other order",
             Seen::Same => "nothing; the same bytes in both orders",
-            Seen::Alone => "nothing; the same bytes in one order",
+            Seen::Alone(kind) => {
+                other = format!("nothing; the same bytes in one order, `{kind}` in the other");
+                &other
+            }
         };
         let example = tried.example.map_or(String::new(), |example| {
             format!(
