@@ -1,4 +1,4 @@
-"""Calls the functions of conch_triton_kernels. Run by `cerith record -- python conch_kernels.py`."""
+"""Calls the functions of conch_triton_kernels. Run by `cerith record -- python inference.py`."""
 
 import torch
 from conch.ops.activation.gelu_tanh_and_mul import gelu_tanh_and_mul
