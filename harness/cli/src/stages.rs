@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, OutcomeKind};
-use cerith_engine::{Engine, EngineId, FailedPass, Failure, Outcome, Ptx, Reference, Ttir};
+use cerith_engine::{Engine, EngineId, FailedPass, Failure, INVALID_IR, Outcome, Ptx, Reference, Ttir};
 use cerith_report::event;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
@@ -137,9 +137,6 @@ pub struct Stages {
     /// What executes the PTX. For another GPU than [`Ptx::TARGET`] it knows only code that both GPUs have.
     ptx: Arc<Ptx>,
 }
-
-/// The kind of complaint about IR that MLIR's verifier does not take.
-const INVALID_IR: &str = "invalid-ir";
 
 /// What a stage said.
 pub struct Said {

@@ -15,6 +15,9 @@ pub const DAMAGED_RECORDING: &str = "damaged-recording";
 /// What it is silent with where the case is on record, and the machine code that it makes of it is not.
 pub const OTHER_CODE: &str = "other-machine-code";
 
+/// The kind of complaint about IR that MLIR's verifier does not take: the compiler made it, and its first pass would reject it.
+pub const INVALID_IR: &str = "invalid-ir";
+
 /// The kind of complaint of a file that cannot be loaded, because a module that it imports is not there.
 pub const MODULE_NOT_FOUND: &str = "module-not-found";
 

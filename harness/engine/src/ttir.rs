@@ -29,7 +29,7 @@ use crate::cuda::compile::{Compiler, Compiling};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, imported};
 use crate::executed::Executed;
 use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
-use crate::{EngineId, Outcome, translation};
+use crate::{EngineId, INVALID_IR, Outcome, translation};
 
 pub use passes::{FailedPass, Passes};
 
@@ -131,7 +131,7 @@ impl Ttir {
         said.launch = None;
         if !verifies(text) {
             // Its first pass would say so, unless it removes what is wrong.
-            "invalid-ir".clone_into(&mut said.kind);
+            INVALID_IR.clone_into(&mut said.kind);
             said.message = format!("IR that MLIR's verifier does not take: {}", said.message);
             return Ok(Err(Outcome::Rejected(Box::new(said))));
         }

@@ -114,12 +114,8 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let first = lanes.trailing_zeros() as usize & 31;
         let named = members.map_or(ALL, |slot| warp.registers[slot as usize][first] as u32);
-        // Those that had ended before are not missed among lanes that are named; those that ended meanwhile are.
-        let wanted = match (warp.group.awaits, members) {
-            (0, Some(_)) => named & warp.running,
-            (0, None) => ALL,
-            (awaited, _) => awaited,
-        };
+        // Those that had ended before are not missed among lanes that are named.
+        let wanted = warp.wanted(members.map_or(ALL, |_| named & warp.running));
         let missing = wanted & !lanes;
         if missing & warp.running != 0 && warp.hold(lanes, wanted) {
             return Ok(Next::Turned);
@@ -182,12 +178,7 @@ impl Machine<'_> {
             }
             Op::Trap => return Err(self.trap(warp, first, TrapKind::Trap)),
             &Op::Barrier { id, count, waits } => {
-                // Those that ended while others waited for them should have come.
-                let wanted = if warp.group.awaits == 0 {
-                    warp.running
-                } else {
-                    warp.group.awaits
-                };
+                let wanted = warp.wanted(warp.running);
                 if lanes != wanted {
                     if warp.hold(lanes, wanted) {
                         return Ok(Next::Turned);

@@ -158,6 +158,15 @@ impl Warp {
         self.next = self.next.min(other.step);
     }
 
+    /// The lanes that must come to the step of the group that goes on: those that it has waited for, which should have come even if
+    /// they ended meanwhile, or these if it was not held.
+    pub(crate) const fn wanted(&self, these: u32) -> u32 {
+        match self.group.awaits {
+            0 => these,
+            awaited => awaited,
+        }
+    }
+
     /// Has lanes of the group that goes on wait at their step until others have come there. Its other lanes go on behind it. False
     /// if they have waited before: nobody else comes.
     pub(crate) fn hold(&mut self, lanes: u32, awaits: u32) -> bool {
