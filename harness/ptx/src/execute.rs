@@ -145,6 +145,25 @@ impl Machine<'_> {
         let first = lanes.trailing_zeros() as usize & 31;
         match op {
             &Op::Branch { to } => return Ok(Next::Jump(to)),
+            Op::BranchTo { index, targets } => {
+                let unknown = lanes & !warp.known[*index as usize];
+                if unknown != 0 {
+                    self.suspected(warp, unknown.trailing_zeros() as usize);
+                }
+                let indices = warp.registers[*index as usize];
+                for lane in lanes_of(lanes) {
+                    let Some(&to) = targets.get(indices[lane] as u32 as usize) else {
+                        return Err(self.trap(warp, lane, TrapKind::NoStep));
+                    };
+                    warp.part(to, 1 << lane);
+                }
+                warp.group.lanes &= !lanes;
+                if warp.group.lanes != 0 {
+                    return Ok(Next::Step);
+                }
+                warp.turn();
+                return Ok(Next::Turned);
+            }
             Op::Call { to, back, handed } => {
                 self.hand(warp, handed, lanes);
                 let behind = u64::from(warp.group.step) + 1;

@@ -271,7 +271,12 @@ impl<'m> Linker<'m> {
         let end = self.end();
         self.push(Flag::TRUE, end, (number, function.body.len() as u32));
         for step in self.steps.iter_mut().skip(first) {
-            if let Op::Branch { to } = &mut step.op {
+            let targets = match &mut step.op {
+                Op::Branch { to } => std::slice::from_mut(to),
+                Op::BranchTo { targets, .. } => targets,
+                _ => continue,
+            };
+            for to in targets {
                 let at = function.labels.get(*to as usize).copied().unwrap_or(u32::MAX);
                 *to = starts.get(at as usize).copied().unwrap_or(u32::MAX);
             }

@@ -344,6 +344,11 @@ pub(crate) enum Op {
     Branch {
         to: u32,
     },
+    /// `brx.idx`: to the target that a register counts, from 0.
+    BranchTo {
+        index: Slot,
+        targets: Box<[u32]>,
+    },
     Call {
         to: u32,
         back: Slot,

@@ -11,7 +11,9 @@ mod scope;
 use std::collections::HashMap;
 
 use crate::lex::{Lexer, Token};
-use crate::syntax::{Function, Module, Named, Place, Role, Source, Space, SyntaxError, Type, Variable};
+use crate::syntax::{
+    Function, Module, Named, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable,
+};
 use scope::{Entry, Scopes};
 
 /// The most registers of a function.
@@ -43,6 +45,8 @@ struct Parser<'t> {
     callers: HashMap<Source, u32>,
     /// Labels that the function's instructions name, in order.
     used: Vec<body::Used<'t>>,
+    /// The function's lists of labels, by their names.
+    tables: HashMap<&'t str, Vec<Operand>>,
 }
 
 type Read<T> = Result<T, SyntaxError>;
@@ -62,6 +66,7 @@ impl<'t> Parser<'t> {
             inlined: HashMap::new(),
             callers: HashMap::new(),
             used: Vec::new(),
+            tables: HashMap::new(),
         })
     }
 

@@ -225,7 +225,7 @@ pub enum Operand {
     Label(u32),
     /// `d|p`.
     Two(Box<Operand>, Box<Operand>),
-    /// `(a, b)` of a call.
+    /// `(a, b)` of a call, or what `.branchtargets` lists.
     List(Vec<Operand>),
     /// `_`.
     Nothing,

@@ -110,6 +110,45 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
+fn lanes_take_the_target_that_they_count_and_meet_again() {
+    let body = "
+            and.b32 %r1, %own, 3;
+            targets: .branchtargets
+                first,
+                second,
+                third;
+            setp.gt.u32 %p0, %r1, 2;
+            @%p0 bra none;
+            brx.idx %r1, targets;
+        first:
+            mov.u32 %result, 10;
+            bra.uni done;
+        second:
+            mov.u32 %result, 20;
+            bra.uni done;
+        third:
+            mov.u32 %result, 30;
+            bra.uni done;
+        none:
+            mov.u32 %result, 40;
+        done:
+            shfl.sync.bfly.b32 %result, %result, 1, 31, -1;";
+    let expected: Vec<u32> = (0..64u32).map(|tid| ((tid ^ 1) & 3) * 10 + 10).collect();
+    assert_eq!(results("", body, 64), expected);
+}
+
+#[test]
+fn a_target_beyond_the_last_is_none() {
+    let body = "
+            mov.u32 %result, 0;
+            targets: .branchtargets first;
+            brx.idx.uni %own, targets;
+        first:";
+    assert_eq!(results("", body, 1), [0]);
+    assert_eq!(trap("", body, 2), TrapKind::NoStep);
+}
+
+#[test]
 fn a_call_takes_and_gives_and_calls_on() {
     let declarations = "
         .func (.param .b32 back) twice(.param .b32 x) {

@@ -26,6 +26,23 @@ pub(super) fn decode(
                 _ => None,
             }
         }
+        "brx" => {
+            if !words.take("idx") {
+                return None;
+            }
+            words.take("uni");
+            let [index, Operand::List(labels)] = operands else {
+                return None;
+            };
+            let target = |label: &Operand| match *label {
+                Operand::Label(label) => Some(label),
+                _ => None,
+            };
+            Some(Op::BranchTo {
+                index: linker.source(index, WORD)?,
+                targets: labels.iter().map(target).collect::<Option<_>>()?,
+            })
+        }
         "call" => {
             words.take("uni");
             call(linker, operands)

@@ -33,6 +33,7 @@ impl<'t> Parser<'t> {
                         self.resolve_labels()?;
                         self.scopes.close_all();
                         self.used.clear();
+                        self.tables.clear();
                         self.advance()?;
                         return Ok(());
                     }
@@ -55,6 +56,10 @@ impl<'t> Parser<'t> {
                     let place = self.place;
                     self.advance()?;
                     if self.takes(':')? {
+                        if self.token == Token::Dot("branchtargets") {
+                            self.table(name)?;
+                            continue;
+                        }
                         let at = self.function.body.len() as u32;
                         if !self.scopes.label(name, at) {
                             self.place = place;
@@ -90,6 +95,22 @@ impl<'t> Parser<'t> {
         for (name, variable) in self.declared(space, Role::Own)? {
             self.own(name, variable)?;
         }
+        self.sign(';')
+    }
+
+    /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, the name read.
+    fn table(&mut self, name: &'t str) -> Read<()> {
+        self.advance()?;
+        let mut labels = Vec::new();
+        loop {
+            let place = self.place;
+            let label = self.name()?;
+            labels.push(self.label_used(label, place));
+            if !self.takes(',')? {
+                break;
+            }
+        }
+        self.tables.insert(name, labels);
         self.sign(';')
     }
 

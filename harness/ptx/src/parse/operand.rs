@@ -96,6 +96,9 @@ impl<'t> Parser<'t> {
         if let Some(name) = name.strip_prefix('%') {
             return self.special(name, place);
         }
+        if let Some(labels) = self.tables.get(name) {
+            return Ok(Operand::List(labels.clone()));
+        }
         // It may stand further on.
         Ok(self.label_used(name, place))
     }
