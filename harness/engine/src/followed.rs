@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, ParamValue};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
+use cerith_tile::ir::Function;
 use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
@@ -292,7 +293,7 @@ impl Followed<'_> {
 
 impl Reference {
     /// The quirks that change something about a case.
-    pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
+    pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
         let mut touching = Quirks::NONE;
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
         for again in [false, true] {
@@ -300,18 +301,23 @@ impl Reference {
                 break;
             }
             let before = rules.following(touching);
+            let functions = |rules| {
+                let of = case.launches.iter().map(|launch| self.function(launch, rules));
+                of.collect::<Vec<Option<Function>>>()
+            };
+            let unchanged = functions(before);
             for quirk in quirks.iter().filter(|&quirk| !before.follows(quirk)) {
                 let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
                     case.launches.iter().any(is_copied_apart)
                 } else {
-                    self.differs(case, before, rules.following(before.quirks.with(quirk)))?
+                    functions(rules.following(before.quirks.with(quirk))) != unchanged
                 };
                 if touches {
                     touching = touching.with(quirk);
                 }
             }
         }
-        Ok(touching)
+        touching
     }
 
     /// What a case's kernels use of the language, each name with the dtype that it is used on.
@@ -357,21 +363,6 @@ impl Reference {
             if let Ok(kernel) = self.kernel(launch, rules)?
                 && cerith_quirk::has_form(&kernel.traced.function, form, lanes)
             {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether a kernel of a case is another one under other rules.
-    fn differs(&self, case: &Case, one: Rules, other: Rules) -> Result<bool, Failure> {
-        for launch in &case.launches {
-            let same = match (self.kernel(launch, one)?, self.kernel(launch, other)?) {
-                (Ok(one), Ok(other)) => one.traced.function == other.traced.function,
-                (Err(_), Err(_)) => true,
-                _ => false,
-            };
-            if !same {
                 return Ok(true);
             }
         }

@@ -9,24 +9,27 @@ mod intervals;
 mod kernel;
 mod orders;
 mod said;
+mod traces;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, Launch};
-use cerith_frontend::Refused;
+use cerith_frontend::{Refused, Request};
 use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Widening};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
+use cerith_tile::ir::Function;
 use cerith_tile::rules::Rules;
 
 use self::arguments::request;
-use self::cache::{Cache, Entry, key};
+use self::cache::{Cache, Entry, key, key_without_quirks};
 use self::intervals::intervals;
 use self::kernel::prepare;
 use self::orders::Ready;
 use self::said::{refusal, refused_descriptor};
+use self::traces::{Read, Traces};
 use crate::EngineId;
 use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
@@ -53,6 +56,7 @@ pub struct Reference {
     /// Set once it is to stop.
     stopped: Arc<AtomicBool>,
     cache: Mutex<Cache>,
+    traces: Mutex<Traces>,
 }
 
 impl Default for Reference {
@@ -86,6 +90,7 @@ impl Reference {
             schedules: 0,
             stopped: Arc::default(),
             cache: Mutex::default(),
+            traces: Mutex::default(),
         }
     }
 
@@ -160,14 +165,19 @@ impl Reference {
         if let Some(cached) = cached {
             return Ok(cached.kernel);
         }
-        let kernel = match cerith_frontend::trace(&request) {
-            Ok(mut traced) => {
-                if !rules.quirks.is_empty()
-                    && let Some(function) =
-                        cerith_quirk::follow(&traced.function, rules.quirks, rules.version)
-                {
+        let traced = if rules.quirks.is_empty() {
+            cerith_frontend::trace(&request).map_err(Arc::new)
+        } else {
+            self.read(&request).map(|traced| {
+                let mut traced = Arc::unwrap_or_clone(traced);
+                if let Some(function) = cerith_quirk::follow(&traced.function, rules.quirks, rules.version) {
                     traced.function = function;
                 }
+                traced
+            })
+        };
+        let kernel = match traced {
+            Ok(traced) => {
                 let program = prepare(traced.function.clone())?;
                 let lanes_open = !traced.function.open_lane_orders().is_empty();
                 let combines = combine_orders::open(&traced.function);
@@ -178,7 +188,7 @@ impl Reference {
                     combines,
                 }))
             }
-            Err(refused) => Err(Arc::new(refused)),
+            Err(refused) => Err(refused),
         };
         let entry = Entry {
             kernel: kernel.clone(),
@@ -189,6 +199,25 @@ impl Reference {
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key, entry);
         Ok(kernel)
+    }
+
+    /// A kernel as it is read where quirks are followed, from the trace of another set of quirks where that is the same.
+    fn read(&self, request: &Request) -> Read {
+        let key = key_without_quirks(request);
+        let traces = || self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = traces().find(&key, request.rules.quirks);
+        found.unwrap_or_else(|| {
+            let read = cerith_frontend::trace(request).map(Arc::new).map_err(Arc::new);
+            traces().keep(key, request, read.clone());
+            read
+        })
+    }
+
+    /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.
+    pub(crate) fn function(&self, launch: &Launch, rules: Rules) -> Option<Function> {
+        let traced = self.read(&request(launch, rules)).ok()?;
+        let followed = cerith_quirk::follow(&traced.function, rules.quirks, rules.version);
+        Some(followed.unwrap_or_else(|| traced.function.clone()))
     }
 
     /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of

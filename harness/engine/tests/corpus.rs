@@ -166,6 +166,28 @@ fn every_quirk_is_held_to_an_engine() {
     assert_eq!(unheld, []);
 }
 
+/// A trace that was made for other quirks is used only where it is the same.
+#[test]
+fn traces_that_sets_of_quirks_share_are_the_same() {
+    const EVERY: usize = 37;
+    let shared = Reference::default();
+    let rules = Rules::of(Version::NEWEST);
+    for entry in CORPUS.entries().step_by(EVERY) {
+        let case = resolve(&entry);
+        for launch in &case.launches {
+            for &quirk in Quirk::ALL {
+                let of = |reference: &Reference| {
+                    let rules = rules.following(Quirks::NONE.with(quirk));
+                    let kernel = reference.kernel(launch, rules).expect("it can be traced");
+                    kernel.ok().map(|kernel| kernel.traced.function.clone())
+                };
+                let (one, other) = (of(&shared), of(&Reference::default()));
+                assert!(one == other, "{}: {quirk:?}", case.id);
+            }
+        }
+    }
+}
+
 /// A case's text: its point, what the newest rules give, and what the oldest do where that is something else.
 fn outcomes(reference: &Reference, entry: &Entry) -> String {
     let case = resolve(entry);

@@ -3,6 +3,7 @@
 //! Everything that makes operations ([`crate::semantic`], [`crate::builtin`]) stands on this and on nothing above it. Left
 //! out: Python's names, frames and calls, which are the tracer's, and what an operation means.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
@@ -10,6 +11,7 @@ use std::rc::Rc;
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
+use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::{Rule, Rules};
 use cerith_tile::source::{SourceId, Sources, Span};
 use rustc_hash::FxHashMap;
@@ -36,7 +38,7 @@ pub(crate) type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
 pub(crate) struct Lowering {
     /// Where operations go.
     pub builder: Builder,
-    /// Whose language it is.
+    /// Whose language it is. Whether a quirk is followed is asked with [`Lowering::follows`].
     pub rules: Rules,
     /// Launch options, those of an autotuner's configuration included; the last of a name counts.
     pub options: Vec<(Rc<str>, RequestArg)>,
@@ -61,6 +63,8 @@ pub(crate) struct Lowering {
     oversized: Option<Box<Diagnostic>>,
     depth: usize,
     fuel: u64,
+    /// The quirks that were asked for.
+    asked: Cell<Quirks>,
 }
 
 impl Lowering {
@@ -87,6 +91,7 @@ impl Lowering {
             oversized: None,
             depth: 0,
             fuel: FUEL,
+            asked: Cell::new(Quirks::NONE),
         }
     }
 
@@ -116,6 +121,17 @@ impl Lowering {
     /// library it stands for.
     pub fn speaks(&self, rule: Rule) -> bool {
         self.rules.holds(rule) || self.in_library()
+    }
+
+    /// Whether a quirk is followed.
+    pub fn follows(&self, quirk: Quirk) -> bool {
+        self.asked.set(self.asked.get().with(quirk));
+        self.rules.follows(quirk)
+    }
+
+    /// The quirks that decided anything: with or without the others, the trace is the same.
+    pub const fn asked(&self) -> Quirks {
+        self.asked.get()
     }
 
     /// Whether the version's compiler refuses this.

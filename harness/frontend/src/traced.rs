@@ -2,6 +2,7 @@
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
+use cerith_tile::quirk::Quirks;
 use cerith_tile::source::Sources;
 
 use crate::request::RequestArg;
@@ -42,6 +43,8 @@ pub struct Traced {
     pub arguments: Vec<(String, RequestArg)>,
     /// What the kernel's own lines use of Triton's language, in order.
     pub uses: Vec<Use>,
+    /// The quirks that the trace depends on: following any other gives the same.
+    pub asked: Quirks,
 }
 
 /// A use of a name of Triton's language.
@@ -71,4 +74,6 @@ pub struct Refused {
     pub refusal: Refusal,
     /// The files.
     pub sources: Sources,
+    /// The quirks that the refusal depends on.
+    pub asked: Quirks,
 }

@@ -88,7 +88,7 @@ pub(crate) fn explain(
     let version = engine.version()?;
     let quirks = quirks_of(engine, version)?;
     let rules = Rules::of(version);
-    let touching = guarded(|| reference.touching(case, rules, quirks)).ok()?.ok()?;
+    let touching = guarded(|| reference.touching(case, rules, quirks)).ok()?;
     let explains = |quirks: Quirks| {
         guarded(|| reproduces(case, reference, rules.following(quirks), left, known)).unwrap_or(false)
     };

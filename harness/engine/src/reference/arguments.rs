@@ -85,6 +85,7 @@ pub(crate) fn arguments(
         bindings,
         arguments: reached,
         uses: _,
+        asked: _,
     } = &kernel.traced;
     function
         .params

@@ -59,8 +59,15 @@ pub(super) struct Entry {
     pub _file: Arc<SourceFile>,
 }
 
-/// What decides a trace. A file is named by its address, which the cache keeps alive.
+/// What decides a kernel. A file is named by its address, which the cache keeps alive.
 pub(super) fn key(request: &Request) -> String {
+    let mut key = key_without_quirks(request);
+    let _ = write!(key, " {:?}", request.rules.quirks);
+    key
+}
+
+/// The same, whichever quirks are followed.
+pub(super) fn key_without_quirks(request: &Request) -> String {
     let mut key = String::with_capacity(160);
     let Request {
         file,
@@ -78,10 +85,9 @@ pub(super) fn key(request: &Request) -> String {
     };
     let _ = write!(
         key,
-        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {} {:?}",
+        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {}",
         Arc::as_ptr(file),
-        rules.version,
-        rules.quirks
+        rules.version
     );
     key
 }

@@ -323,11 +323,7 @@ fn unless(
     [right, other]: [[&str; 2]; 2],
     args: &[Value],
 ) -> Traced<Value> {
-    let [module, function] = if caller.lo().rules.follows(quirk) {
-        other
-    } else {
-        right
-    };
+    let [module, function] = if caller.lo().follows(quirk) { other } else { right };
     call(caller, module, function, args)
 }
 

@@ -281,7 +281,7 @@ fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 fn offset(lo: &mut Lowering, pointer: ValueId, offset: ValueId) -> Traced<ValueId> {
     let offset = match lo.dtype(offset) {
         Some(dtype) if !is_signed(dtype) && dtype.bits() < 64 => {
-            if !lo.rules.follows(Quirk::OffsetsSignExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned) {
+            if !lo.follows(Quirk::OffsetsSignExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned) {
                 cast(lo, offset, DType::I64)?
             } else {
                 sign_extended(lo, offset, dtype)?
@@ -579,7 +579,7 @@ pub(crate) fn fdiv(lo: &mut Lowering, lhs: Operand, rhs: Operand, ieee: bool) ->
         return Err(lo.reject("fdiv requires floating-point operands after type promotion"));
     }
     computable(lo, lhs, "fdiv")?;
-    let precise = ieee && !lo.rules.follows(Quirk::FdivIgnoresRounding);
+    let precise = ieee && !lo.follows(Quirk::FdivIgnoresRounding);
     Ok(emit(
         lo,
         if precise { BinaryOp::DivRn } else { BinaryOp::Div },

@@ -231,7 +231,7 @@ fn materialize(
             at: run(lo, offset, extent)?,
             stride,
             limit: checked.contains(&nth).then_some(limit),
-            checked_below: !lo.rules.follows(Quirk::BlockPointersCheckAbove),
+            checked_below: !lo.follows(Quirk::BlockPointersCheckAbove),
         });
     }
     Ok(lanes(lo, pointer.base, &axes))

@@ -225,7 +225,7 @@ fn axis(lo: &mut Lowering, descriptor: &Descriptor, nth: usize, at: ValueId, acc
         return Err(lo.unsupported("a descriptor without that dimension"));
     };
     let mut limit = cast(lo, limit, DType::I64)?;
-    let whole_runs = access == Access::Store && lo.rules.follows(Quirk::DescriptorsStoreWholeRuns);
+    let whole_runs = access == Access::Store && lo.follows(Quirk::DescriptorsStoreWholeRuns);
     if whole_runs && nth + 1 == descriptor.shape.len() {
         let run = (ALIGNMENT / (dtype(lo, descriptor)?.bits() as usize / 8).max(1)) as u64;
         let ty = Type::num(DType::I64);
@@ -287,7 +287,7 @@ fn loaded(
     let shape = lo.ty(pointers).shape.clone();
     let other = padding(lo, Elem::Num(dtype), &shape, descriptor.nan);
     let value = memory::load(lo, pointers, Some(mask), Some(other), false)?;
-    if descriptor.round && dtype == DType::F32 && !lo.rules.follows(Quirk::DescriptorsNeverRound) {
+    if descriptor.round && dtype == DType::F32 && !lo.follows(Quirk::DescriptorsNeverRound) {
         return round_to_tf32(lo, value);
     }
     Ok(value)

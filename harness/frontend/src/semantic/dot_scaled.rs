@@ -122,7 +122,7 @@ pub(crate) fn dot_scaled(
         }
     }
     let half = [lhs.format, rhs.format].contains(&Format::Fp16);
-    let wide = if lo.rules.follows(Quirk::ScaledDotsByParts) {
+    let wide = if lo.follows(Quirk::ScaledDotsByParts) {
         Wide::ByParts { half }
     } else if half {
         Wide::Dtype(DType::F16)
@@ -254,7 +254,7 @@ fn by_parts(lo: &mut Lowering, value: ValueId) -> ValueId {
 fn byte_as_exponent(lo: &mut Lowering, scale: ValueId, half: bool) -> ValueId {
     let e8m0 = lo.dtype(scale).is_some_and(DType::is_int);
     let newest = lo.rules.version >= Version::new(3, 9, 0);
-    let zero = half || !e8m0 || lo.rules.follows(Quirk::ScaleOfZeroIsZero);
+    let zero = half || !e8m0 || lo.follows(Quirk::ScaleOfZeroIsZero);
     let nan = newest && e8m0;
     let name = format!("byte as the exponent of f32, 0 is zero: {zero}, 255 is NaN: {nan}");
     let foreign = Foreign::new(&name, move |x| match x[0] & 0xff {
@@ -384,7 +384,7 @@ fn exponents(lo: &mut Lowering, scale: ValueId, wide: DType, fast_math: bool) ->
     let seven = lo.constant(7, ty.clone());
     let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
     // 2^-127 is a subnormal number of `bf16`.
-    let zero = lo.rules.follows(Quirk::ScaleOfZeroIsZero) || lo.rules.follows(Quirk::ScaleOfZeroFlushes);
+    let zero = lo.follows(Quirk::ScaleOfZeroIsZero) || lo.follows(Quirk::ScaleOfZeroFlushes);
     let least = lo.constant(if zero { 0 } else { 0x40 }, ty.clone());
     let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
     let power = bitcast(lo, bits_of_power, Elem::Num(DType::BF16))?;

@@ -323,7 +323,7 @@ fn float_extremum(
     } else {
         (DType::I32, DType::U32)
     };
-    let (negative, positive) = if lo.rules.follows(Quirk::AtomicExtremaByComparison) {
+    let (negative, positive) = if lo.follows(Quirk::AtomicExtremaByComparison) {
         let zero = lo.constant(0, ty.clone());
         let positive = lo.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
         (
@@ -344,9 +344,8 @@ fn float_extremum(
     } else {
         AtomicOp::Max
     };
-    let gives_bits = op == AtomicOp::Min
-        && ty.elem == Elem::Num(DType::F64)
-        && lo.rules.follows(Quirk::AtomicMinGivesBits);
+    let gives_bits =
+        op == AtomicOp::Min && ty.elem == Elem::Num(DType::F64) && lo.follows(Quirk::AtomicMinGivesBits);
     let mut parts = [value, value];
     for (part, (dtype, op, lanes)) in parts
         .iter_mut()

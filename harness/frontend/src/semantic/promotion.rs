@@ -246,9 +246,9 @@ pub(crate) fn number_constant(
                 Number::Float(value) => value,
                 Number::Bool(_) | Number::Int(_) => number.int().unwrap_or_default() as f64,
             };
-            let bits = if dtype == DType::BF16 && lo.rules.follows(Quirk::Bf16Truncates) {
+            let bits = if dtype == DType::BF16 && lo.follows(Quirk::Bf16Truncates) {
                 u64::from((value as f32).to_bits() >> 16)
-            } else if dtype == DType::F16 && lo.rules.follows(Quirk::HalvesRoundOnce) {
+            } else if dtype == DType::F16 && lo.follows(Quirk::HalvesRoundOnce) {
                 encode(dtype, value, Rounding::NearestEven)
             } else {
                 encode_float(dtype, value)

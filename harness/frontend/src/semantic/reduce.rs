@@ -195,7 +195,7 @@ pub(crate) fn scan(
     let is_of_prelude = caller.is_of_prelude(combine);
     let lo = caller.lo();
     let shape = same_shape(lo, inputs, "a scan")?;
-    let forgets = at < 0 && lo.rules.follows(Quirk::NegativeScansForget) && !is_of_prelude;
+    let forgets = at < 0 && lo.follows(Quirk::NegativeScansForget) && !is_of_prelude;
     let at = axis(lo, at, shape.len())?;
     if forgets {
         return one_step(caller, inputs, &shape, at, combine, reverse);
@@ -261,11 +261,11 @@ pub(crate) fn histogram(
     bins: usize,
     mask: Option<ValueId>,
 ) -> Traced<ValueId> {
-    let values = if lo.rules.follows(Quirk::HistogramTakesLowBits) {
+    let values = if lo.follows(Quirk::HistogramTakesLowBits) {
         let ty = lo.ty(values).clone();
         let low = lo.constant((bins.max(32) - 1) as u64, ty.clone());
         lo.op(OpKind::Binary(BinaryOp::And), &[values, low], ty)
-    } else if lo.rules.follows(Quirk::HistogramClosesLastBin) {
+    } else if lo.follows(Quirk::HistogramClosesLastBin) {
         let ty = lo.ty(values).clone();
         let bools = bool_like(&ty);
         let end = lo.constant(bins as u64, ty.clone());

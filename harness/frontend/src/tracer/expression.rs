@@ -83,7 +83,7 @@ impl Tracer<'_> {
                 }
                 self.unary(node.op, &operand)
             }
-            Expr::BoolOp(node) if self.lo.rules.follows(Quirk::LogicPicksOperands) => self.picked(node),
+            Expr::BoolOp(node) if self.lo.follows(Quirk::LogicPicksOperands) => self.picked(node),
             Expr::BoolOp(node) if !self.lo.speaks(Rule::ShortCircuits) => self.both(node),
             Expr::BoolOp(node) => {
                 let mut operands = node.values.iter();
@@ -244,7 +244,7 @@ impl Tracer<'_> {
         let condition = semantic::condition(&mut self.lo, tensor)?;
         let is_float = |arm| matches!(literal(arm), Some(Constant::Float(_)));
         let stays_python =
-            self.lo.rules.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
+            self.lo.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
         // What `:=` binds in here is gone afterwards.
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.lo.builder.open_block(&[]);

@@ -33,6 +33,7 @@ pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
             Err(stop) => Err(Refused {
                 refusal: stop.into_refusal(),
                 sources: std::mem::take(tracer.lo.builder.sources()),
+                asked: tracer.lo.asked(),
             }),
         }
     })
@@ -40,6 +41,7 @@ pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
 
 /// The IR that was made, if it verifies and the compiler's passes take it.
 fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Traced, Refused> {
+    let asked = lo.asked();
     let function = lo.builder.finish();
     let refusal = match function.verify() {
         Ok(()) => passes::refused(&function, lo.rules)
@@ -56,12 +58,14 @@ fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Tra
         Some(refusal) => Err(Refused {
             refusal,
             sources: function.sources,
+            asked,
         }),
         None => Ok(traced::Traced {
             function,
             bindings,
             arguments,
             uses: uses::told(&lo.uses),
+            asked,
         }),
     }
 }

@@ -182,7 +182,7 @@ impl Tracer<'_> {
             .map(|(_, dtype)| *dtype)
             .reduce(semantic::integer_promote)
             .unwrap_or(DType::I32);
-        let stays_python = self.lo.rules.follows(Quirk::LoopIndicesArePython);
+        let stays_python = self.lo.follows(Quirk::LoopIndicesArePython);
         let dtype = if stays_python { DType::I64 } else { dtype };
         let mut operands = Vec::with_capacity(3);
         for (tensor, _) in &bounds {

@@ -235,7 +235,7 @@ impl Tracer<'_> {
         let Expr::Name(name) = expression else {
             return false;
         };
-        self.lo.rules.follows(Quirk::ConstexprsAreObjects)
+        self.lo.follows(Quirk::ConstexprsAreObjects)
             && !self.frame.names.contains_key(name.id.as_str())
             && matches!(
                 value,

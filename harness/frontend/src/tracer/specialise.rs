@@ -94,15 +94,13 @@ impl Tracer<'_> {
     ) -> Traced<(Value, Kind)> {
         let Place { scope, name } = place;
         let typed = match annotation {
-            Parameter::Typed(dtype) if !self.lo.rules.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
+            Parameter::Typed(dtype) if !self.lo.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
             _ => None,
         };
         let elem = match arg {
             RequestArg::None => return Ok((Value::NONE, Kind::Specialised)),
             RequestArg::Int(1)
-                if specialised
-                    && typed.is_none()
-                    && !self.lo.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
+                if specialised && typed.is_none() && !self.lo.follows(Quirk::ArgumentsOfOneAreTensors) =>
             {
                 return Ok((Value::int(1), Kind::Specialised));
             }
@@ -206,11 +204,11 @@ impl Tracer<'_> {
         let short = (1 << 31)..(1 << 32);
         match arg {
             RequestArg::Int(value)
-                if short.contains(value) && self.lo.rules.follows(Quirk::WideArgumentsAreShort) =>
+                if short.contains(value) && self.lo.follows(Quirk::WideArgumentsAreShort) =>
             {
                 Some(DType::U32)
             }
-            RequestArg::Bool(_) if self.lo.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            RequestArg::Bool(_) if self.lo.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
             _ => None,
         }
     }

@@ -152,7 +152,7 @@ impl Tracer<'_> {
                 &*node.target,
                 is_constexpr
                     && self.lo.speaks(Rule::BareAnnotationsCount)
-                    && !self.lo.rules.follows(Quirk::AnnouncementsAreIgnored),
+                    && !self.lo.follows(Quirk::AnnouncementsAreIgnored),
             ) {
                 self.frame.pending.insert(name.id.as_str().into());
             }
@@ -203,7 +203,7 @@ impl Tracer<'_> {
     pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
         if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
             (target, &value)
-            && self.lo.rules.follows(Quirk::NumbersStayPython)
+            && self.lo.follows(Quirk::NumbersStayPython)
         {
             self.frame.set(&name.id.as_str().into(), value, Kind::Plain);
             return Ok(());

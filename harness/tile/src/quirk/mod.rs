@@ -312,6 +312,12 @@ impl Quirks {
         self.0 & !others.0 == 0
     }
 
+    /// Those that are also among others.
+    #[must_use]
+    pub const fn among(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
     /// Whether there are none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
