@@ -36,6 +36,12 @@ def round_toward_zero_kernel(x, out, DTYPE: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def cast_bits_kernel(x, out, DTYPE: tl.constexpr, BITS: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets).to(DTYPE).to(BITS, bitcast=True))
+
+
+@triton.jit
 def bool_kernel(x, out, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.load(x + offsets).to(tl.int1).to(tl.int32))

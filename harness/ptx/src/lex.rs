@@ -202,7 +202,9 @@ impl<'t> Lexer<'t> {
     /// A decimal number: whole, octal with a leading zero, or with a fraction, which is a double.
     fn decimal(&mut self, word: &'t str) -> Result<Token<'t>, SyntaxError> {
         let from = self.start;
-        let fraction = self.byte(0) == Some(b'.') && self.byte(1).is_some_and(|byte| byte.is_ascii_digit());
+        // `20.` is a fraction too, and `20.x` is none.
+        let digit = |byte: u8| byte.is_ascii_digit() || !in_name(byte);
+        let fraction = self.byte(0) == Some(b'.') && self.byte(1).is_none_or(digit);
         if fraction || word.contains(['e', 'E']) {
             if fraction {
                 self.at += 1;

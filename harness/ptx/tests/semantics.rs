@@ -110,6 +110,32 @@ fn lanes_that_part_meet_again() {
 }
 
 #[test]
+fn a_product_of_24_bits_has_48() {
+    let body = |how: &str| {
+        format!(
+            "
+            mov.u32 %r1, 0xff800001;
+            mov.u32 %r2, 0x12345678;
+            mul24.{how} %result, %r1, %r2;"
+        )
+    };
+    let (low, high) = (0x80_0001_u64 * 0x34_5678, (0x80_0001_i64 - 0x100_0000) * 0x34_5678);
+    assert_eq!(results("", &body("lo.u32"), 1), [low as u32]);
+    assert_eq!(results("", &body("hi.u32"), 1), [(low >> 16) as u32]);
+    assert_eq!(results("", &body("lo.s32"), 1), [high as u32]);
+    assert_eq!(results("", &body("hi.s32"), 1), [(high >> 16) as u32]);
+}
+
+#[test]
+fn a_number_may_end_with_its_point() {
+    let body = "
+            .reg .f32 %f0;
+            add.f32 %f0, 0f3F800000, 20.;
+            mov.b32 %result, %f0;";
+    assert_eq!(results("", body, 1), [21f32.to_bits()]);
+}
+
+#[test]
 fn lanes_take_the_target_that_they_count_and_meet_again() {
     let body = "
             and.b32 %r1, %own, 3;

@@ -62,6 +62,20 @@ impl Model {
                 Foreign::new("fp8e5 without specials to bf16", specials_as_numbers),
             );
         }
+        if to == DType::F8E5 && nearest && self.has(Quirk::NarrowingToFp8e5Wraps) {
+            return match from {
+                DType::BF16 => by(op, Foreign::new("bf16 to fp8e5 by its bits", |x| bf16_to_fp8e5(x[0]))),
+                DType::F16 => by(op, Foreign::new("f16 to fp8e5 by its bits", |x| f16_to_fp8e5(x[0]))),
+                DType::F32 => by(
+                    op,
+                    Foreign::new("f32 cut to f16, to fp8e5 by its bits", |x| {
+                        let cut = numeric::cast(DType::F32, DType::F16, Rounding::TowardZero, x[0]);
+                        f16_to_fp8e5(cut.bits().unwrap_or(0))
+                    }),
+                ),
+                _ => Rewritten::Same(op),
+            };
+        }
         let cuts = !nearest && from.is_float() && matches!(to, DType::F16 | DType::F32);
         let foreign = if cuts && from.bits() > to.bits() && !from.is_fp8() {
             let cut = self.manner(false);
@@ -224,6 +238,17 @@ fn specials_as_numbers(x: &[u64]) -> u64 {
     let size = (1.0 + (bits & 3) as f64 / 4.0) * 65536.0;
     let number = if bits & 0x80 == 0 { size } else { -size };
     encode(DType::BF16, number, Rounding::NearestEven)
+}
+
+/// An `f16` as `fp8e5`, which is its upper half: half of the lower one is added, sign and exponent taking the carry.
+fn f16_to_fp8e5(bits: u64) -> u64 {
+    ((bits & 0xfffe) + 0x80) >> 8 & 0xff
+}
+
+/// A `bf16` as `fp8e5`: its exponent is moved, within limits that are those of another format, and its upper half taken.
+fn bf16_to_fp8e5(bits: u64) -> u64 {
+    let size = (bits & 0x7fff).clamp(0x3800, 0x57e0) + 0x10 - 0x3800;
+    (size << 3 | bits & 0x8000) >> 8 & 0xff
 }
 
 /// The bits of a float as the number that they are as an unsigned integer, in `f32`.

@@ -276,6 +276,30 @@ fn specials_of_fp8_are_numbers() {
 }
 
 #[test]
+fn what_fp8e5_cannot_hold_wraps() {
+    // A half between two numbers, infinity, NaN, and the least number that is too large.
+    let quirk = Quirk::NarrowingToFp8e5Wraps;
+    for from in [
+        (DType::F16, [0x3c80, 0x7c00, 0x7fff, 0x7b80]),
+        (DType::F32, [0x3f90_0000, 0x7f80_0000, 0x7fff_ffff, 0x4770_0000]),
+    ] {
+        let left: (DType, &[u64]) = (DType::F8E5, &[0x3d, 0x7c, 0x80, 0x7c]);
+        check(quirk, OLD, from, left, |k, x| k.cast(x, DType::F8E5));
+    }
+}
+
+#[test]
+fn what_is_beyond_fp8e5_is_cut_at_the_ends_of_another_format() {
+    check(
+        Quirk::NarrowingToFp8e5Wraps,
+        OLD,
+        (BF16, [0x3f90, 0x7f80, 0x7fff, 0x4800]),
+        (DType::F8E5, &[0x3d, 0xff, 0xff, 0x80]),
+        |k, x| k.cast(x, DType::F8E5),
+    );
+}
+
+#[test]
 fn the_nan_of_padding_is_a_number() {
     for (quirk, bits) in [(Quirk::PaddingNanIsZero, 0), (Quirk::PaddingNanIsANumber, 0x7c)] {
         let from = (DType::F8E4NV, [0; 4]);

@@ -15,6 +15,9 @@ use cerith_tile::rules::{Rules, Version};
 use self::sample::{Asked, Sample};
 use crate::difference::{Tolerance, compare};
 
+/// The first compute capability with an instruction that narrows to 8-bit floats.
+const NARROWS_TO_FP8: u32 = 89;
+
 /// What an implementation that follows quirks may leave.
 struct ByQuirks<'a>(&'a Followed<'a>);
 
@@ -41,7 +44,11 @@ fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
     Some(match engine {
         // What is on the host already is not copied there.
         EngineId::Interpret { host: true, .. } => quirks.without(Quirk::ArgumentsAreCopiedApart),
-        _ => quirks,
+        EngineId::Ptx { .. } => quirks,
+        EngineId::Cuda {
+            target: Some(target), ..
+        } if target.0 < NARROWS_TO_FP8 => quirks,
+        _ => quirks.without(Quirk::NarrowingToFp8e5Wraps),
     })
 }
 

@@ -64,6 +64,29 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
     }
 }
 
+/// `mul24`: of the lower 24 bits of both, the lower or the upper 32 bits of the 48 that the product has.
+pub(crate) fn multiply24(ty: Type, half: Half) -> Option<Binary> {
+    Some(match (ty.kind == Kind::Signed, ty.bits, half) {
+        (true, 32, Half::Low) => |a, b, out| each2(a, b, out, |a, b| (signed24(a) * signed24(b)) as u32 as u64),
+        (true, 32, Half::High) => |a, b, out| {
+            each2(a, b, out, |a, b| ((signed24(a) * signed24(b)) >> 16) as u32 as u64);
+        },
+        (false, 32, Half::Low) => |a, b, out| each2(a, b, out, |a, b| (low24(a) * low24(b)) as u32 as u64),
+        (false, 32, Half::High) => |a, b, out| {
+            each2(a, b, out, |a, b| ((low24(a) * low24(b)) >> 16) as u32 as u64);
+        },
+        _ => return None,
+    })
+}
+
+const fn low24(bits: u64) -> u64 {
+    bits & 0x00ff_ffff
+}
+
+const fn signed24(bits: u64) -> i64 {
+    (bits as i64) << 40 >> 40
+}
+
 #[inline(always)]
 fn high<T: Int>(a: u64, b: u64) -> T {
     T::low(T::of(a).wide().wrapping_mul(T::of(b).wide()) >> T::BITS)

@@ -126,6 +126,10 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
             let half = product(words)?;
             integer::multiply(ty, half)
         }
+        "mul24" if is_int(ty) => {
+            let half = product(words)?;
+            integer::multiply24(ty, half)
+        }
         "add" | "sub" | "div" | "rem" | "min" | "max" if is_int(ty) => {
             let sat = words.take("sat");
             integer::binary(name, ty, sat)

@@ -218,6 +218,10 @@ quirks! {
     /// Infinities and NaN of `fp8e5` become numbers of `bf16`.
     Fp8SpecialsAreNumbers = "fp8-specials-are-numbers": Compiler, (FIRST, None),
         "H200, wheels 3.0.0 to 3.9.0: fp8e5 to bf16";
+    /// Without an instruction for it, narrowing to `fp8e5` rounds halves up, and what is too large, infinite or NaN becomes
+    /// whatever its bits say then.
+    NarrowingToFp8e5Wraps = "narrowing-to-fp8e5-wraps": Compiler, (FIRST, Some(v(3, 9, 0))),
+        "H200, the code for sm_80 by the wheels 3.2.0 and 3.6.0; PTX of the wheels 3.0.0 to 3.8.0";
     /// A load of a loop passes the stores before it that are of the same iteration.
     LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
         "H200, wheels 3.3.1 to 3.9.0; triton#8259";

@@ -44,6 +44,13 @@ impl<'m> Lowering<'m> {
             let known = self.numbers.get(&value).copied();
             arguments.push(Argument { value, known });
         }
+        // Triton's verifier refuses it, but the versions before 3.5 do not ask that before their passes.
+        let mut numels = arguments.iter().map(|argument| self.ty(argument.value).numel());
+        if let Some(numel) = numels.find(|numel| numel % pack != 0) {
+            return stop(format!(
+                "assembly that takes {pack} elements at once is no valid IR for {numel} of them, and is not executed"
+            ));
+        }
         if let (&[Argument { value, .. }], &[to], 4) = (arguments.as_slice(), dtypes.as_slice(), pack)
             && let Some(result) = self.of_e4b15(asm, value, to)
         {
