@@ -70,7 +70,9 @@ impl Model {
                     op,
                     Foreign::new("f32 cut to f16, to fp8e5 by its bits", |x| {
                         let cut = numeric::cast(DType::F32, DType::F16, Rounding::TowardZero, x[0]);
-                        f16_to_fp8e5(cut.bits().unwrap_or(0))
+                        // `cvt` makes every NaN this one.
+                        let nan = decode(DType::F32, x[0]).is_nan().then_some(0x7fff);
+                        f16_to_fp8e5(nan.or(cut.bits()).unwrap_or(0))
                     }),
                 ),
                 _ => Rewritten::Same(op),

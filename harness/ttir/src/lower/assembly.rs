@@ -48,7 +48,7 @@ impl<'m> Lowering<'m> {
         let mut numels = arguments.iter().map(|argument| self.ty(argument.value).numel());
         if let Some(numel) = numels.find(|numel| numel % pack != 0) {
             return stop(format!(
-                "assembly that takes {pack} elements at once is no valid IR for {numel} of them, and is not executed"
+                "number of input elements {numel} must be a multiple of the op's packed_element attribute, {pack}"
             ));
         }
         if let (&[Argument { value, .. }], &[to], 4) = (arguments.as_slice(), dtypes.as_slice(), pack)

@@ -7,7 +7,7 @@ use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Rules;
 
-use super::{ByQuirks, defined};
+use super::{ByQuirks, Reproduced, defined};
 use crate::difference::compare;
 
 /// Fewer programs are not worth it.
@@ -79,16 +79,16 @@ impl Sample {
     }
 
     /// Whether the program leaves what the engine left, where the reference follows these quirks.
-    pub(super) fn allows(&self, asked: &Asked<'_>, quirks: Quirks, left: &Finished) -> bool {
+    pub(super) fn allows(&self, asked: &Asked<'_>, quirks: Quirks, left: &Finished) -> Reproduced {
         let rules = asked.rules.following(quirks);
         let followed = asked.reference.following(asked.case, rules, Some(self.program));
         let Ok(Some(followed)) = followed else {
-            return false;
+            return Reproduced::No;
         };
         let defined = defined(&followed.memory, &self.known);
         let tolerance = ByQuirks(&followed);
         let comparison = compare(&followed.memory, &left.memory, Some(&defined), &tolerance);
-        comparison.same() && comparison.bytes.undecided == 0
+        Reproduced::of(&comparison)
     }
 }
 
