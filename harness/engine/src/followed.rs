@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, ParamValue};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
-use cerith_tile::ir::Function;
 use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
@@ -301,16 +300,16 @@ impl Reference {
                 break;
             }
             let before = rules.following(touching);
-            let functions = |rules| {
-                let of = case.launches.iter().map(|launch| self.function(launch, rules));
-                of.collect::<Vec<Option<Function>>>()
+            let kernels = |rules| {
+                let of = case.launches.iter().map(|launch| self.rewritten(launch, rules));
+                of.collect::<Vec<_>>()
             };
-            let unchanged = functions(before);
+            let unchanged = kernels(before);
             for quirk in quirks.iter().filter(|&quirk| !before.follows(quirk)) {
                 let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
                     case.launches.iter().any(is_copied_apart)
                 } else {
-                    functions(rules.following(before.quirks.with(quirk))) != unchanged
+                    kernels(rules.following(before.quirks.with(quirk))) != unchanged
                 };
                 if touches {
                     touching = touching.with(quirk);

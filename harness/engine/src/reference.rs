@@ -20,7 +20,6 @@ use cerith_frontend::{Refused, Request};
 use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Widening};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
-use cerith_tile::ir::Function;
 use cerith_tile::rules::Rules;
 
 use self::arguments::request;
@@ -29,7 +28,7 @@ use self::intervals::intervals;
 use self::kernel::prepare;
 use self::orders::Ready;
 use self::said::{refusal, refused_descriptor};
-use self::traces::{Read, Traces};
+use self::traces::{Read, Rewritten, Traces};
 use crate::EngineId;
 use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
@@ -214,10 +213,10 @@ impl Reference {
     }
 
     /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.
-    pub(crate) fn function(&self, launch: &Launch, rules: Rules) -> Option<Function> {
+    pub(crate) fn rewritten(&self, launch: &Launch, rules: Rules) -> Option<Rewritten> {
         let traced = self.read(&request(launch, rules)).ok()?;
         let followed = cerith_quirk::follow(&traced.function, rules.quirks, rules.version);
-        Some(followed.unwrap_or_else(|| traced.function.clone()))
+        Some(Rewritten { traced, followed })
     }
 
     /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of

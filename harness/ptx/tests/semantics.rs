@@ -119,7 +119,10 @@ fn a_product_of_24_bits_has_48() {
             mul24.{how} %result, %r1, %r2;"
         )
     };
-    let (low, high) = (0x80_0001_u64 * 0x34_5678, (0x80_0001_i64 - 0x100_0000) * 0x34_5678);
+    let (low, high) = (
+        0x80_0001_u64 * 0x34_5678,
+        (0x80_0001_i64 - 0x100_0000) * 0x34_5678,
+    );
     assert_eq!(results("", &body("lo.u32"), 1), [low as u32]);
     assert_eq!(results("", &body("hi.u32"), 1), [(low >> 16) as u32]);
     assert_eq!(results("", &body("lo.s32"), 1), [high as u32]);

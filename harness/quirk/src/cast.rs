@@ -63,19 +63,9 @@ impl Model {
             );
         }
         if to == DType::F8E5 && nearest && self.has(Quirk::NarrowingToFp8e5Wraps) {
-            return match from {
-                DType::BF16 => by(op, Foreign::new("bf16 to fp8e5 by its bits", |x| bf16_to_fp8e5(x[0]))),
-                DType::F16 => by(op, Foreign::new("f16 to fp8e5 by its bits", |x| f16_to_fp8e5(x[0]))),
-                DType::F32 => by(
-                    op,
-                    Foreign::new("f32 cut to f16, to fp8e5 by its bits", |x| {
-                        let cut = numeric::cast(DType::F32, DType::F16, Rounding::TowardZero, x[0]);
-                        // `cvt` makes every NaN this one.
-                        let nan = decode(DType::F32, x[0]).is_nan().then_some(0x7fff);
-                        f16_to_fp8e5(nan.or(cut.bits()).unwrap_or(0))
-                    }),
-                ),
-                _ => Rewritten::Same(op),
+            return match narrowed_to_fp8e5(from) {
+                Some(foreign) => by(op, foreign),
+                None => Rewritten::Same(op),
             };
         }
         let cuts = !nearest && from.is_float() && matches!(to, DType::F16 | DType::F32);
@@ -240,6 +230,21 @@ fn specials_as_numbers(x: &[u64]) -> u64 {
     let size = (1.0 + (bits & 3) as f64 / 4.0) * 65536.0;
     let number = if bits & 0x80 == 0 { size } else { -size };
     encode(DType::BF16, number, Rounding::NearestEven)
+}
+
+/// How numbers of a dtype become `fp8e5` without an instruction for it.
+fn narrowed_to_fp8e5(from: DType) -> Option<Foreign> {
+    Some(match from {
+        DType::BF16 => Foreign::new("bf16 to fp8e5 by its bits", |x| bf16_to_fp8e5(x[0])),
+        DType::F16 => Foreign::new("f16 to fp8e5 by its bits", |x| f16_to_fp8e5(x[0])),
+        DType::F32 => Foreign::new("f32 cut to f16, to fp8e5 by its bits", |x| {
+            let cut = numeric::cast(DType::F32, DType::F16, Rounding::TowardZero, x[0]);
+            // `cvt` makes every NaN this one.
+            let nan = decode(DType::F32, x[0]).is_nan().then_some(0x7fff);
+            f16_to_fp8e5(nan.or(cut.bits()).unwrap_or(0))
+        }),
+        _ => return None,
+    })
 }
 
 /// An `f16` as `fp8e5`, which is its upper half: half of the lower one is added, sign and exponent taking the carry.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use cerith_frontend::{Refused, Request, Traced};
+use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::source::SourceFile;
 
@@ -13,6 +14,27 @@ const KERNELS: usize = 8;
 
 /// A trace or why there is none.
 pub(super) type Read = Result<Arc<Traced>, Arc<Refused>>;
+
+/// A trace, and what the models of quirks make of it, where they change anything.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(super) traced: Arc<Traced>,
+    pub(super) followed: Option<Function>,
+}
+
+impl Rewritten {
+    fn function(&self) -> &Function {
+        self.followed.as_ref().unwrap_or(&self.traced.function)
+    }
+}
+
+impl PartialEq for Rewritten {
+    fn eq(&self, other: &Self) -> bool {
+        let unchanged = self.followed.is_none() && other.followed.is_none();
+        // Most quirks change nothing, and a kernel need not be compared with itself.
+        unchanged && Arc::ptr_eq(&self.traced, &other.traced) || self.function() == other.function()
+    }
+}
 
 /// A trace with the quirks that it was made with, and the file, which keeps the address that the key names it by.
 #[derive(Debug)]

@@ -67,9 +67,13 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
 /// `mul24`: of the lower 24 bits of both, the lower or the upper 32 bits of the 48 that the product has.
 pub(crate) fn multiply24(ty: Type, half: Half) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits, half) {
-        (true, 32, Half::Low) => |a, b, out| each2(a, b, out, |a, b| (signed24(a) * signed24(b)) as u32 as u64),
+        (true, 32, Half::Low) => {
+            |a, b, out| each2(a, b, out, |a, b| (signed24(a) * signed24(b)) as u32 as u64)
+        }
         (true, 32, Half::High) => |a, b, out| {
-            each2(a, b, out, |a, b| ((signed24(a) * signed24(b)) >> 16) as u32 as u64);
+            each2(a, b, out, |a, b| {
+                ((signed24(a) * signed24(b)) >> 16) as u32 as u64
+            });
         },
         (false, 32, Half::Low) => |a, b, out| each2(a, b, out, |a, b| (low24(a) * low24(b)) as u32 as u64),
         (false, 32, Half::High) => |a, b, out| {
