@@ -167,13 +167,7 @@ impl Reference {
         let traced = if rules.quirks.is_empty() {
             cerith_frontend::trace(&request).map_err(Arc::new)
         } else {
-            self.read(&request).map(|traced| {
-                let mut traced = Arc::unwrap_or_clone(traced);
-                if let Some(function) = cerith_quirk::follow(&traced.function, rules.quirks, rules.version) {
-                    traced.function = function;
-                }
-                traced
-            })
+            self.rewrite(&request).map(Rewritten::into_traced)
         };
         let kernel = match traced {
             Ok(traced) => {
@@ -212,11 +206,16 @@ impl Reference {
         })
     }
 
+    /// A kernel as it is read, and what the models of the rules' quirks make of it.
+    fn rewrite(&self, request: &Request) -> Result<Rewritten, Arc<Refused>> {
+        let traced = self.read(request)?;
+        let followed = cerith_quirk::follow(&traced.function, request.rules.quirks, request.rules.version);
+        Ok(Rewritten { traced, followed })
+    }
+
     /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.
     pub(crate) fn rewritten(&self, launch: &Launch, rules: Rules) -> Option<Rewritten> {
-        let traced = self.read(&request(launch, rules)).ok()?;
-        let followed = cerith_quirk::follow(&traced.function, rules.quirks, rules.version);
-        Some(Rewritten { traced, followed })
+        self.rewrite(&request(launch, rules)).ok()
     }
 
     /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of

@@ -26,6 +26,15 @@ impl Rewritten {
     fn function(&self) -> &Function {
         self.followed.as_ref().unwrap_or(&self.traced.function)
     }
+
+    /// A trace of its own with the rewritten kernel.
+    pub fn into_traced(self) -> Traced {
+        let mut traced = Arc::unwrap_or_clone(self.traced);
+        if let Some(function) = self.followed {
+            traced.function = function;
+        }
+        traced
+    }
 }
 
 impl PartialEq for Rewritten {
