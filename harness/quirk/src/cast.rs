@@ -62,14 +62,10 @@ impl Model {
                 Foreign::new("fp8e5 without specials to bf16", specials_as_numbers),
             );
         }
-        if to == DType::F8E5 && nearest && self.has(Quirk::NarrowingToFp8e5Wraps) {
-            return match narrowed_to_fp8e5(from) {
-                Some(foreign) => by(op, foreign),
-                None => Rewritten::Same(op),
-            };
-        }
         let cuts = !nearest && from.is_float() && matches!(to, DType::F16 | DType::F32);
-        let foreign = if cuts && from.bits() > to.bits() && !from.is_fp8() {
+        let foreign = if to == DType::F8E5 && nearest && self.has(Quirk::NarrowingToFp8e5Wraps) {
+            narrowed_to_fp8e5(from)
+        } else if cuts && from.bits() > to.bits() && !from.is_fp8() {
             let cut = self.manner(false);
             self.has(Quirk::CutsConvertByParts).then(|| {
                 Foreign::new(&format!("{from} cut by parts to {to}"), move |x| {

@@ -117,12 +117,12 @@ pub(crate) fn explain(
         })
     };
     let may_explain = |quirks: Quirks| allowed(quirks) == Reproduced::Yes;
-    // All at once, as the engine has them; else each by itself, all but one, should one be mended there, and any two.
-    let first = match allowed(touching) {
-        Reproduced::Yes => answer(touching),
+    let tried = |quirks: Quirks| match allowed(quirks) {
+        Reproduced::Yes => answer(quirks),
         no => no,
     };
-    match first {
+    // All at once, as the engine has them; else each by itself, all but one, should one be mended there, and any two.
+    match tried(touching) {
         Reproduced::Yes => return Some(fewer(touching, sample.is_some(), &may_explain, &explains)),
         // Rounding leaves open what these bugs give together, and fewer of them would prove nothing.
         Reproduced::Open => return None,
@@ -135,7 +135,7 @@ pub(crate) fn explain(
         others.map(move |other| Quirks::NONE.with(one).with(other))
     });
     let mut sets = alone.chain(but_one).chain(pairs);
-    let enough = sets.find(|&quirks| !quirks.is_empty() && may_explain(quirks) && explains(quirks))?;
+    let enough = sets.find(|&quirks| !quirks.is_empty() && tried(quirks) == Reproduced::Yes)?;
     Some(fewer(enough, sample.is_some(), &may_explain, &explains))
 }
 
