@@ -291,32 +291,27 @@ impl Followed<'_> {
 }
 
 impl Reference {
-    /// The quirks that change something about a case.
+    /// Those of some quirks that change something about a case, each by itself, where the rules' quirks are followed.
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
-        let mut touching = Quirks::NONE;
-        // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
-        for again in [false, true] {
-            if again && touching.is_empty() {
-                break;
+        let asked = case
+            .launches
+            .iter()
+            .map(|launch| self.asked(launch, rules))
+            .fold(Quirks::NONE.with(Quirk::ArgumentsAreCopiedApart), Quirks::union);
+        let kernels = |rules| {
+            let of = case.launches.iter().map(|launch| self.rewritten(launch, rules));
+            of.collect::<Vec<_>>()
+        };
+        let unchanged = kernels(rules);
+        let others = quirks.among(asked).iter().filter(|&quirk| !rules.follows(quirk));
+        let touches = others.filter(|&quirk| {
+            if quirk == Quirk::ArgumentsAreCopiedApart {
+                case.launches.iter().any(is_copied_apart)
+            } else {
+                kernels(rules.following(rules.quirks.with(quirk))) != unchanged
             }
-            let before = rules.following(touching);
-            let kernels = |rules| {
-                let of = case.launches.iter().map(|launch| self.rewritten(launch, rules));
-                of.collect::<Vec<_>>()
-            };
-            let unchanged = kernels(before);
-            for quirk in quirks.iter().filter(|&quirk| !before.follows(quirk)) {
-                let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
-                    case.launches.iter().any(is_copied_apart)
-                } else {
-                    kernels(rules.following(before.quirks.with(quirk))) != unchanged
-                };
-                if touches {
-                    touching = touching.with(quirk);
-                }
-            }
-        }
-        touching
+        });
+        touches.collect()
     }
 
     /// What a case's kernels use of the language, each name with the dtype that it is used on.

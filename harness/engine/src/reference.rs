@@ -20,6 +20,7 @@ use cerith_frontend::{Refused, Request};
 use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Widening};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
+use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Rules;
 
 use self::arguments::request;
@@ -211,6 +212,17 @@ impl Reference {
         let traced = self.read(request)?;
         let followed = cerith_quirk::follow(&traced.function, request.rules.quirks, request.rules.version);
         Ok(Rewritten { traced, followed })
+    }
+
+    /// The quirks that may change a launch's kernel, where the rules' are followed. No other does by itself.
+    pub(crate) fn asked(&self, launch: &Launch, rules: Rules) -> Quirks {
+        match self.read(&request(launch, rules)) {
+            Ok(traced) => {
+                let of_models = cerith_quirk::asked(&traced.function, rules.quirks, rules.version);
+                traced.asked.union(of_models)
+            }
+            Err(refused) => refused.asked,
+        }
     }
 
     /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.

@@ -35,3 +35,10 @@ pub fn follow(function: &Function, quirks: Quirks, version: Version) -> Option<F
     let rewritten = passed::follow(rewritten.as_ref().unwrap_or(function), quirks).or(rewritten);
     wide::follow(rewritten.as_ref().unwrap_or(function), quirks).or(rewritten)
 }
+
+/// The quirks that may change something about the kernel, besides those that are followed. No other does by itself.
+pub fn asked(function: &Function, followed: Quirks, version: Version) -> Quirks {
+    let asked = model::Model::new(function.clone(), followed, version).asked();
+    let others = passed::quirks().chain(wide::QUIRKS);
+    others.fold(asked, Quirks::with)
+}

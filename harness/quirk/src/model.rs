@@ -1,5 +1,6 @@
 //! The walk over a kernel's operations, and what the models share. Left out: what each model does.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use cerith_tile::DType;
@@ -23,6 +24,8 @@ pub(crate) enum Place {
 pub(crate) struct Model {
     function: Function,
     quirks: Quirks,
+    /// The quirks that were asked for.
+    asked: Cell<Quirks>,
     pub(crate) version: Version,
     changed: bool,
     /// The operation that makes a value and its operands, where a model wants to know.
@@ -44,6 +47,7 @@ impl Model {
         Self {
             function,
             quirks,
+            asked: Cell::new(Quirks::NONE),
             version,
             changed: false,
             made_by: HashMap::new(),
@@ -53,9 +57,19 @@ impl Model {
 
     /// The kernel, if anything in it changed.
     pub(crate) fn follow(mut self) -> Option<Function> {
+        self.walk();
+        self.changed.then_some(self.function)
+    }
+
+    /// The quirks that decide anything: with or without the others, the walk comes to the same.
+    pub(crate) fn asked(mut self) -> Quirks {
+        self.walk();
+        self.asked.get()
+    }
+
+    fn walk(&mut self) {
         let body = std::mem::take(&mut self.function.body);
         self.function.body = self.block(body, Place::Code);
-        self.changed.then_some(self.function)
     }
 
     fn block(&mut self, block: Block, place: Place) -> Block {
@@ -126,7 +140,8 @@ impl Model {
     }
 
     /// Whether a quirk is to be followed.
-    pub(crate) const fn has(&self, quirk: Quirk) -> bool {
+    pub(crate) fn has(&self, quirk: Quirk) -> bool {
+        self.asked.set(self.asked.get().with(quirk));
         self.quirks.has(quirk)
     }
 

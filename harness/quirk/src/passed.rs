@@ -11,24 +11,32 @@ use cerith_tile::quirk::{Quirk, Quirks};
 
 use crate::wide::cast;
 
+/// The dtype that holds an argument, and the one that it has.
+const PAIRS: [(Quirk, DType, DType); 2] = [
+    (Quirk::WideArgumentsAreShort, DType::U32, DType::I64),
+    (Quirk::BoolArgumentsAreInts, DType::I32, DType::I1),
+];
+
+/// The quirks of this model.
+pub(crate) fn quirks() -> impl Iterator<Item = Quirk> {
+    PAIRS.into_iter().map(|(quirk, ..)| quirk)
+}
+
 /// The kernel with such arguments, if that changes what it does.
 pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
-    let pairs = [
-        (Quirk::WideArgumentsAreShort, DType::U32, DType::I64),
-        (Quirk::BoolArgumentsAreInts, DType::I32, DType::I1),
-    ];
+    let pairs: Vec<_> = PAIRS
+        .into_iter()
+        .filter(|(quirk, ..)| quirks.has(*quirk))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
     let mut holding = Holding {
-        pairs: pairs
-            .into_iter()
-            .filter(|(quirk, ..)| quirks.has(*quirk))
-            .collect(),
+        pairs,
         function: function.clone(),
         held: HashMap::new(),
         changed: false,
     };
-    if holding.pairs.is_empty() {
-        return None;
-    }
     let body = std::mem::take(&mut holding.function.body);
     holding.function.body = holding.block(body);
     holding.changed.then_some(holding.function)

@@ -12,10 +12,12 @@ use cerith_tile::ir::{
 use cerith_tile::quirk::{Quirk, Quirks};
 use smallvec::{SmallVec, smallvec};
 
+/// The quirks of this model.
+pub(crate) const QUIRKS: [Quirk; 3] = [Quirk::IntegersWiden, Quirk::CountsWiden, Quirk::AbsOfFp8Widens];
+
 /// The kernel with its wide integers, if it has any.
 pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
-    let origins = [Quirk::IntegersWiden, Quirk::CountsWiden, Quirk::AbsOfFp8Widens];
-    if !origins.into_iter().any(|quirk| quirks.has(quirk)) {
+    if !QUIRKS.into_iter().any(|quirk| quirks.has(quirk)) {
         return None;
     }
     let mut widening = Widening {

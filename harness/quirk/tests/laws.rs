@@ -1,10 +1,16 @@
 //! Laws of every kernel: what models make of it verifies and can be prepared, and following nothing changes nothing.
 
 use cerith_gen::program::Program;
-use cerith_quirk::follow;
+use cerith_quirk::{asked, follow};
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
 use proptest::prelude::*;
+
+/// The quirks whose bits are set.
+fn chosen_of(chosen: u64) -> Quirks {
+    let all = Quirk::ALL.iter().copied();
+    all.filter(|&quirk| chosen >> (quirk as u8) & 1 == 1).collect()
+}
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -20,17 +26,29 @@ proptest! {
         minor in 0u16..10,
     ) {
         let function = Program::of(&bytes).function();
-        let quirks: Quirks = Quirk::ALL
-            .iter()
-            .copied()
-            .filter(|&quirk| chosen >> (quirk as u8) & 1 == 1)
-            .collect();
+        let quirks = chosen_of(chosen);
         prop_assert_eq!(follow(&function, Quirks::NONE, Version::new(3, minor, 0)), None);
         if let Some(followed) = follow(&function, quirks, Version::new(3, minor, 0)) {
             if let Err(error) = followed.verify() {
                 return Err(TestCaseError::fail(format!("{quirks:?}: {error}\n{followed}")));
             }
             prop_assert!(cerith_interp::Program::prepare(followed).is_ok());
+        }
+    }
+
+    #[test]
+    fn quirks_that_are_not_asked_for_change_nothing(
+        bytes in proptest::collection::vec(any::<u8>(), 0..7 * 30),
+        chosen in any::<u64>(),
+        minor in 0u16..10,
+    ) {
+        let version = Version::new(3, minor, 0);
+        let function = Program::of(&bytes).function();
+        let quirks = chosen_of(chosen);
+        let asked = asked(&function, quirks, version);
+        let followed = follow(&function, quirks, version);
+        for &quirk in Quirk::ALL.iter().filter(|&&quirk| !asked.has(quirk)) {
+            prop_assert_eq!(&follow(&function, quirks.with(quirk), version), &followed, "{}", quirk);
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use cerith_python::math;
 use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::{SourceFile, SourceId, Span};
 use ruff_python_ast as ast;
@@ -32,6 +33,38 @@ struct PreludeModule {
 
 thread_local! {
     static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
+    static PARSED: RefCell<Vec<ParsedFile>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many parsed files a thread keeps. A kernel is traced again and again, with other arguments and other quirks.
+const KEPT: usize = 8;
+
+/// A parsed file.
+struct ParsedFile {
+    file: Arc<SourceFile>,
+    body: Rc<Vec<TopLevel>>,
+}
+
+/// Parses a file, or finds it among those of late.
+fn parsed(source: SourceId, file: &Arc<SourceFile>) -> Result<Rc<Vec<TopLevel>>, Box<Diagnostic>> {
+    let found = PARSED.with_borrow(|files| {
+        let same = files.iter().find(|kept| Arc::ptr_eq(&kept.file, file));
+        same.map(|kept| Rc::clone(&kept.body))
+    });
+    if let Some(body) = found {
+        return Ok(body);
+    }
+    let body = Rc::new(with_stack(|| parse(source, &file.text))?);
+    PARSED.with_borrow_mut(|files| {
+        if files.len() >= KEPT {
+            files.remove(0);
+        }
+        files.push(ParsedFile {
+            file: Arc::clone(file),
+            body: Rc::clone(&body),
+        });
+    });
+    Ok(body)
 }
 
 /// Methods of strings that module-level code calls.
@@ -41,7 +74,7 @@ impl Runner<'_, '_> {
     /// Parses and runs a file as a module.
     pub fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
         let source = self.lo.builder.sources().add(Arc::clone(file));
-        let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
+        let body = parsed(source, file).map_err(|diagnostic| {
             if diagnostic.code == "exhausted" {
                 Stop::Exhausted(diagnostic)
             } else {

@@ -14,7 +14,7 @@ use super::mergeable::Open;
 use super::precision;
 use super::product::Product;
 use super::state::{Halt, Machine};
-use super::sum::{Input, Sum};
+use super::sum::{Factor, Input, Sum};
 use crate::config::Combining;
 use crate::elementwise::arithmetic;
 use crate::movement::row_major;
@@ -314,22 +314,24 @@ impl<'a> Machine<'a> {
         let lanes = self.layout(out).lanes;
         let rules = Rules::of(dtype, result, precision, max_imprecise, k);
         let mut results = Vec::with_capacity(lanes);
-        let merges = self.dots.is_mergeable(out) && result.is_float() && dtype.is_float();
+        let floats = result.is_float() && dtype.is_float();
+        let merges = self.dots.is_mergeable(out) && floats;
         let mut open = Vec::with_capacity(if merges { lanes } else { 0 });
+        let factors = |slot: Slot| -> Vec<Factor> {
+            let lanes = if floats { self.layout(slot).lanes } else { 0 };
+            let of = |lane| Factor::of(self.value(slot).at(lane).plain(), dtype, rules.input);
+            (0..lanes).map(of).collect()
+        };
+        let (rows, columns) = (factors(a), factors(b));
         for lane in 0..lanes {
             let (row, j) = (lane / n, lane % n);
             let batch = row / m;
-            let factor = |i: usize| {
-                (
-                    self.value(a).at(row * k + i).plain(),
-                    self.value(b).at((batch * k + i) * n + j).plain(),
-                )
-            };
             let start = self.value(c).at(lane).plain();
-            let value = if result.is_float() && dtype.is_float() {
+            let value = if floats {
                 let mut sum = Sum::default();
-                for i in 0..k {
-                    let (x, y) = factor(i);
+                let row = rows.iter().skip(row * k).take(k);
+                let column = columns.iter().skip(batch * k * n + j).step_by(n);
+                for (x, y) in row.zip(column) {
                     sum.add_product(x, y, dtype, rules.input);
                 }
                 sum.inherit(rules.imprecise, rules.imprecise_bits);
@@ -339,6 +341,10 @@ impl<'a> Machine<'a> {
                 sum.add(start, result);
                 sum.result(result, rules.sum_bits)
             } else {
+                let factor = |i: usize| {
+                    let (x, y) = (row * k + i, (batch * k + i) * n + j);
+                    (self.value(a).at(x).plain(), self.value(b).at(y).plain())
+                };
                 whole(dtype, result, (0..k).map(factor), start)
             };
             results.push(value);

@@ -33,6 +33,40 @@ pub(crate) enum Input {
     },
 }
 
+/// An operand of products, as it is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Factor {
+    interval: Interval,
+    /// The exponent of its smallest bit, if it is an exact number that is used as it is.
+    lowest: Option<i32>,
+    /// Whether a product of its ends and another's is exact in `f64`.
+    single: bool,
+    poison: bool,
+}
+
+impl Factor {
+    /// A lane of a dtype.
+    pub(crate) fn of(lane: Lane, dtype: DType, input: Input) -> Self {
+        let poison = lane == Lane::Poison;
+        let interval = if poison {
+            Interval::NAN
+        } else {
+            lane.interval(dtype)
+        };
+        let interval = if input == Input::Tf32 {
+            interval.to_tf32()
+        } else {
+            interval
+        };
+        Self {
+            interval,
+            lowest: lane.bits().and_then(|bits| input.lowest(decode(dtype, bits))),
+            single: dtype != DType::F64 && [interval.low, interval.high].into_iter().all(is_single),
+            poison,
+        }
+    }
+}
+
 /// Terms that were added so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
@@ -333,23 +367,18 @@ impl Sum {
         self.single = (self.count == 1.0).then_some(lane);
     }
 
-    /// Adds the product of two lanes, whose operands are used as `input` says.
-    pub(crate) fn add_product(&mut self, x: Lane, y: Lane, dtype: DType, input: Input) {
-        if x == Lane::Poison || y == Lane::Poison {
+    /// Adds the product of two factors of a dtype, which are used as `input` says.
+    pub(crate) fn add_product(&mut self, x: &Factor, y: &Factor, dtype: DType, input: Input) {
+        if x.poison || y.poison {
             self.poison = true;
             return;
         }
-        let (mut a, mut b) = (x.interval(dtype), y.interval(dtype));
-        let (bits, relative) = match input {
-            Input::Whole => (WHOLE, 0.0),
-            Input::Tf32 => {
-                (a, b) = (a.to_tf32(), b.to_tf32());
-                (TF32, 0.0)
-            }
-            Input::Split { bits, relative } => (bits, relative),
-        };
-        let narrow = |lane: Lane| narrow(decode(dtype, lane.bits()?), bits);
-        let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
+        let (a, b) = (x.interval, y.interval);
+        let exact = x
+            .lowest
+            .zip(y.lowest)
+            .map(|(x, y)| x.saturating_add(y))
+            .filter(|_| dtype != DType::F64);
         let mut product = if a.only_nan() || b.only_nan() {
             Interval::NAN
         } else if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
@@ -360,17 +389,19 @@ impl Sum {
             } else {
                 Interval::point(value)
             }
-        } else if [a.low, a.high, b.low, b.high].into_iter().all(is_single) && dtype != DType::F64 {
+        } else if x.single && y.single {
             // As are the ends.
             corners(a, b, |x, y| x * y)
         } else {
             product(a, b)
         };
-        if relative != 0.0 && exact.is_none() {
+        if let Input::Split { relative, .. } = input
+            && x.lowest.zip(y.lowest).is_none()
+        {
             product = product.widened(product.magnitude() * relative);
         }
         self.minus_zeros = false;
-        self.term(product, exact.filter(|_| dtype != DType::F64));
+        self.term(product, exact);
     }
 
     fn term(&mut self, term: Interval, lowest: Option<i32>) {

@@ -305,6 +305,12 @@ impl Quirks {
         Self(self.0 | Self::bit(quirk))
     }
 
+    /// These and others.
+    #[must_use]
+    pub const fn union(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// These but one.
     #[must_use]
     pub const fn without(self, quirk: Quirk) -> Self {

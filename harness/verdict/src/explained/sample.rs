@@ -1,49 +1,37 @@
 //! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing. Left
 //! out: launches whose programs meet, where one program alone may leave something else.
 
-use cerith_case::Case;
-use cerith_engine::{Finished, Reference};
+use cerith_engine::Finished;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
-use cerith_tile::rules::Rules;
 
-use super::{ByQuirks, Reproduced, defined};
-use crate::difference::compare;
+use super::search::Asked;
 
 /// Fewer programs are not worth it.
 const LEAST: u64 = 4;
 
-/// What a sample is of.
-pub(super) struct Asked<'a> {
-    pub(super) case: &'a Case,
-    pub(super) reference: &'a Reference,
-    pub(super) rules: Rules,
-    /// The quirks that change something.
-    pub(super) touching: Quirks,
-}
-
 /// A program, and the bytes that it writes.
 pub(super) struct Sample {
-    program: u64,
+    pub(super) program: u64,
     /// Says of every byte whether it is compared.
-    known: Memory,
+    pub(super) known: Memory,
 }
 
 impl Sample {
-    /// A program that wrote a byte in which `left` and `known`, what the reference left, differ. None where none is found, or
+    /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found, or
     /// where it does not leave by itself what it leaves among the others.
-    pub(super) fn take(asked: &Asked<'_>, left: &Finished, known: &Memory) -> Option<Self> {
+    pub(super) fn take(asked: &Asked<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
         let Asked {
             case,
             reference,
             rules,
-            touching,
+            left,
         } = *asked;
         let [launch] = case.launches.as_slice() else {
             return None;
         };
         let programs = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
-        let rules = rules.following(touching);
+        let rules = rules.following(quirks);
         if programs < LEAST || reference.has_atomics(case, rules).ok()? {
             return None;
         }
@@ -76,19 +64,6 @@ impl Sample {
             return Some(Self { program, known });
         }
         None
-    }
-
-    /// Whether the program leaves what the engine left, where the reference follows these quirks.
-    pub(super) fn allows(&self, asked: &Asked<'_>, quirks: Quirks, left: &Finished) -> Reproduced {
-        let rules = asked.rules.following(quirks);
-        let followed = asked.reference.following(asked.case, rules, Some(self.program));
-        let Ok(Some(followed)) = followed else {
-            return Reproduced::No;
-        };
-        let defined = defined(&followed.memory, &self.known);
-        let tolerance = ByQuirks(&followed);
-        let comparison = compare(&followed.memory, &left.memory, Some(&defined), &tolerance);
-        Reproduced::of(&comparison)
     }
 }
 

@@ -1,0 +1,236 @@
+//! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave is not:
+//! sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. Left out: which quirks may be the
+//! reason.
+
+use cerith_case::Case;
+use cerith_engine::{Finished, Followed, Reference, guarded};
+use cerith_interp::Accepted;
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::quirk::Quirks;
+use cerith_tile::rules::Rules;
+
+use super::sample::Sample;
+use crate::difference::{Tolerance, compare};
+
+/// What is to be explained.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) case: &'a Case,
+    pub(super) reference: &'a Reference,
+    pub(super) rules: Rules,
+    /// What the engine left.
+    pub(super) left: &'a Finished,
+}
+
+/// What comes of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// These quirks leave what the engine left, and no fewer of them do.
+    Set(Quirks),
+    None,
+    /// Nothing contradicts, but bounds of rounding are too wide to tell.
+    Open,
+}
+
+/// Whether the reference leaves an engine's bytes where it follows quirks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reproduced {
+    Yes,
+    No,
+    Open,
+}
+
+/// What an implementation that follows quirks may leave.
+struct ByQuirks<'a>(&'a Followed<'a>);
+
+impl Tolerance for ByQuirks<'_> {
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        self.0.accepted(storage, byte)
+    }
+}
+
+/// A search among the quirks that change something.
+pub(super) struct Search<'a> {
+    quirks: Quirks,
+    whole: Scope<'a>,
+    /// Most sets of quirks are wrong, which one program of a launch shows.
+    sample: Option<Scope<'a>>,
+}
+
+impl<'a> Search<'a> {
+    /// A search among these quirks; `known` says which bytes have no defined value.
+    pub(super) fn of(asked: &Asked<'a>, quirks: Quirks, known: &Memory) -> Self {
+        let sample = guarded(|| Sample::take(asked, quirks, known)).unwrap_or_default();
+        let scope = |only, known| Scope {
+            asked: *asked,
+            only,
+            known,
+        };
+        Self {
+            quirks,
+            whole: scope(None, known.clone()),
+            sample: sample.map(|sample| scope(Some(sample.program), sample.known)),
+        }
+    }
+
+    /// All of them at once, or those of them that matter.
+    pub(super) fn all(&self) -> Found {
+        if let Some(sample) = &self.sample {
+            match sample.fewest(self.quirks) {
+                // What one program does without, the others may not.
+                Found::Set(quirks) if self.whole.reproduces(quirks) != Reproduced::Yes => {}
+                found => return found,
+            }
+        }
+        self.whole.fewest(self.quirks)
+    }
+
+    /// Each by itself, all but one, should one be mended in the engine, and any two.
+    pub(super) fn some(&self) -> Option<Quirks> {
+        let all = self.quirks;
+        let alone = all.iter().map(|quirk| Quirks::NONE.with(quirk));
+        let but_one = all.iter().map(|quirk| all.without(quirk));
+        let pairs = all.iter().flat_map(|one| {
+            let others = all.iter().filter(move |&other| other > one);
+            others.map(move |other| Quirks::NONE.with(one).with(other))
+        });
+        let mut sets = alone.chain(but_one).chain(pairs);
+        let enough = sets.find(|&quirks| !quirks.is_empty() && self.explain(quirks))?;
+        let fewest = enough.iter().fold(enough, |needed, quirk| {
+            let fewer = needed.without(quirk);
+            if !fewer.is_empty() && self.explain(fewer) {
+                fewer
+            } else {
+                needed
+            }
+        });
+        Some(fewest)
+    }
+
+    fn explain(&self, quirks: Quirks) -> bool {
+        let mut scopes = self.sample.iter().chain([&self.whole]);
+        scopes.all(|scope| scope.reproduces(quirks) == Reproduced::Yes)
+    }
+}
+
+/// The programs that are executed, and the bytes that are compared.
+struct Scope<'a> {
+    asked: Asked<'a>,
+    /// The only program, if not all are executed.
+    only: Option<u64>,
+    /// Says of every byte whether it is compared.
+    known: Memory,
+}
+
+impl Scope<'_> {
+    /// The fewest of a set of quirks that leave what the engine left, where all of the set do.
+    fn fewest(&self, enough: Quirks) -> Found {
+        let Some((active, followed)) = self.active(enough) else {
+            return Found::None;
+        };
+        match self.compared(&followed, self.left()) {
+            Reproduced::Yes => Found::Set(self.needed(active, followed)),
+            Reproduced::No => Found::None,
+            // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
+            Reproduced::Open => Found::Open,
+        }
+    }
+
+    /// Those of a set that are needed. The set explains what the engine left, and `followed` is what it leaves.
+    fn needed<'s>(&'s self, mut needed: Quirks, mut followed: Followed<'s>) -> Quirks {
+        for quirk in needed.iter() {
+            let fewer = needed.without(quirk);
+            let Some(without) = self.followed(fewer).filter(|_| !fewer.is_empty()) else {
+                continue;
+            };
+            // Where one makes more of a difference than rounding may, it is needed, and the others' bounds need not be known.
+            if self.compared(&followed, &without.memory) != Reproduced::No
+                && self.compared(&without, self.left()) == Reproduced::Yes
+            {
+                (needed, followed) = (fewer, without);
+            }
+        }
+        needed
+    }
+
+    /// Those of a set of quirks that leave the same bytes without the others. None where the launch does not finish with all.
+    fn active(&self, all: Quirks) -> Option<(Quirks, Followed<'_>)> {
+        let mut followed = self.followed(all)?;
+        let same = |quirks: Quirks, as_these: &Followed<'_>| {
+            let found = self.followed(quirks)?;
+            (found.memory == as_these.memory).then_some(found)
+        };
+        if all.iter().nth(1).is_none() {
+            return Some((all, followed));
+        }
+        // One is enough most times.
+        for quirk in all.iter() {
+            let alone = Quirks::NONE.with(quirk);
+            if let Some(found) = same(alone, &followed) {
+                return Some((alone, found));
+            }
+        }
+        let mut active = all;
+        for quirk in all.iter() {
+            let fewer = active.without(quirk);
+            if let Some(found) = same(fewer, &followed) {
+                (active, followed) = (fewer, found);
+            }
+        }
+        Some((active, followed))
+    }
+
+    /// What the reference leaves where it follows quirks, if it finishes.
+    fn followed(&self, quirks: Quirks) -> Option<Followed<'_>> {
+        let Asked {
+            case,
+            reference,
+            rules,
+            ..
+        } = self.asked;
+        let rules = rules.following(quirks);
+        let followed = guarded(|| reference.following(case, rules, self.only));
+        followed.ok()?.ok()?
+    }
+
+    fn reproduces(&self, quirks: Quirks) -> Reproduced {
+        self.followed(quirks)
+            .map_or(Reproduced::No, |followed| self.compared(&followed, self.left()))
+    }
+
+    /// What the engine left.
+    fn left(&self) -> &Memory {
+        &self.asked.left.memory
+    }
+
+    /// Whether an implementation that follows the same quirks may leave this.
+    fn compared(&self, followed: &Followed<'_>, left: &Memory) -> Reproduced {
+        let compared = guarded(|| {
+            let defined = defined(&followed.memory, &self.known);
+            compare(&followed.memory, left, Some(&defined), &ByQuirks(followed))
+        });
+        match compared {
+            Ok(comparison) if !comparison.same() => Reproduced::No,
+            Ok(comparison) if comparison.bytes.undecided == 0 => Reproduced::Yes,
+            Ok(_) => Reproduced::Open,
+            Err(_) => Reproduced::No,
+        }
+    }
+}
+
+/// A memory that says which bytes are compared: those that were written, and that the reference does not leave undefined.
+fn defined(followed: &Memory, known: &Memory) -> Memory {
+    let mut defined = followed.clone();
+    for id in defined.ids() {
+        let known = known.states(id);
+        let (_, states) = defined.parts_mut(id);
+        for (nth, state) in states.iter_mut().enumerate() {
+            *state = match (known.get(nth), *state) {
+                (Some(ByteState::Poison), _) => ByteState::Poison,
+                (_, ByteState::Uninit) => ByteState::Uninit,
+                _ => ByteState::Init,
+            };
+        }
+    }
+    defined
+}
