@@ -269,6 +269,7 @@ impl Value {
     }
 
     /// The bits of one lane.
+    #[inline]
     pub(crate) fn bits(&self, lane: usize, layout: &Layout) -> u64 {
         match self.repr {
             Repr::Uniform(bits) => bits,

@@ -99,7 +99,7 @@ pub(crate) fn explain(
     // All at once, as the engine has them.
     let mut search = Search::of(&asked, first, known);
     let mut found = search.all();
-    if !matches!(found, Found::Set(_)) {
+    if found == Found::None {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
         let more = touching(rules.following(first));
         if !more.is_empty() {

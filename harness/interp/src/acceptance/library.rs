@@ -65,27 +65,13 @@ pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>],
 }
 
 fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Option<Lane> {
+    if let (&[lane], &[dtype]) = (lanes, from) {
+        let values = values(lane, dtype, foreign.rises())?;
+        return hull(values.iter().map(|&value| foreign.value(&[value])), to);
+    }
     let mut asked: Vec<Operands> = vec![Operands::new()];
     for (&lane, &dtype) in lanes.iter().zip(from) {
-        let mut values = match lane {
-            Lane::Within { low, high, .. } => {
-                let dtype = dtype.filter(|dtype| dtype.is_float())?;
-                numbers(dtype, low, high, foreign.rises() && lanes.len() == 1)?
-            }
-            lane => Operands::from_slice(&[lane.bits()?]),
-        };
-        if let Some(dtype) = dtype
-            && (matches!(lane, Lane::Within { nan: true, .. })
-                || values.iter().any(|&bits| numeric::is_nan(dtype, bits)))
-        {
-            // Which NaN it is, is not specified: that of an invalid operation is a quiet one of either sign, with all bits of the
-            // fraction (NVIDIA) or the first one alone (x86).
-            let fraction = dtype.float_format().map_or(1, |(fraction, _)| fraction);
-            let all = (1u64 << (dtype.bits() - 1)) - 1;
-            let first = all ^ ((1 << fraction.saturating_sub(1)) - 1);
-            let quiet = [all, first, negated(dtype, all), negated(dtype, first)].into_iter();
-            values.extend(quiet.filter(|&bits| numeric::is_nan(dtype, bits)));
-        }
+        let values = values(lane, dtype, false)?;
         if asked.len().checked_mul(values.len())? > MOST_ASKED {
             return None;
         }
@@ -99,16 +85,40 @@ fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Opt
         };
         asked = asked.iter().flat_map(with).collect();
     }
-    let mut results = asked.iter().map(|operands| foreign.value(operands));
+    hull(asked.iter().map(|operands| foreign.value(operands)), to)
+}
+
+/// The bits that an operand may have; of a function that rises, the ends are enough.
+fn values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands> {
+    let mut values = match lane {
+        Lane::Within { low, high, .. } => numbers(dtype.filter(|dtype| dtype.is_float())?, low, high, ends)?,
+        lane => Operands::from_slice(&[lane.bits()?]),
+    };
+    if let Some(dtype) = dtype
+        && (matches!(lane, Lane::Within { nan: true, .. })
+            || values.iter().any(|&bits| numeric::is_nan(dtype, bits)))
+    {
+        // Which NaN it is, is not specified: that of an invalid operation is a quiet one of either sign, with all bits of the
+        // fraction (NVIDIA) or the first one alone (x86).
+        let fraction = dtype.float_format().map_or(1, |(fraction, _)| fraction);
+        let all = (1u64 << (dtype.bits() - 1)) - 1;
+        let first = all ^ ((1 << fraction.saturating_sub(1)) - 1);
+        let quiet = [all, first, negated(dtype, all), negated(dtype, first)].into_iter();
+        values.extend(quiet.filter(|&bits| numeric::is_nan(dtype, bits)));
+    }
+    Some(values)
+}
+
+/// What results have in common: their bits, or that they lie between the least and the largest.
+fn hull(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Option<Lane> {
     let first = results.next()?;
-    let others: Vec<u64> = results.filter(|&other| other != first).collect();
-    if others.is_empty() {
+    let mut others = results.filter(|&other| other != first).peekable();
+    if others.peek().is_none() {
         return Some(Lane::Bits(first));
     }
     let to = to.filter(|to| to.is_float())?;
     let range = others
-        .iter()
-        .map(|&bits| Interval::point(decode(to, bits)))
+        .map(|bits| Interval::point(decode(to, bits)))
         .fold(Interval::point(decode(to, first)), Interval::hull);
     Some(range.lane(to))
 }

@@ -60,6 +60,25 @@ pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
     let (Some(from), Some(to)) = (Format::of(from), Format::of(to)) else {
         return input;
     };
+    moved(from, to, manner, input).unwrap_or_else(|| by_parts(from, to, manner, input))
+}
+
+/// The same of a normal number whose exponent stays as it is, so that bits of the fraction come or go and nothing else happens.
+fn moved(from: Format, to: Format, manner: Manner, input: u64) -> Option<u64> {
+    let largest = from.largest_exponent();
+    let alike = largest == to.largest_exponent() && from.bias == to.bias && from.bits <= 32 && to.bits <= 32;
+    let normal = (input >> from.fraction) as i64 & largest != 0;
+    (alike && normal && !manner.rounds).then(|| {
+        let kept = (1u64 << to.bits) - 1;
+        if from.bits > to.bits {
+            input >> (from.bits - to.bits) & kept
+        } else {
+            input << (to.bits - from.bits) & kept
+        }
+    })
+}
+
+fn by_parts(from: Format, to: Format, manner: Manner, input: u64) -> u64 {
     let sign = (input >> (from.bits - 1)) & 1;
     let mask = (1u64 << from.fraction) - 1;
     let mut significand = input & mask;
@@ -124,6 +143,31 @@ mod tests {
             got, expected,
             "{from:?} {input:#x} to {to:?}: {got:#x}, not {expected:#x}"
         );
+    }
+
+    #[test]
+    fn what_is_moved_is_what_its_parts_make() {
+        let pairs = [
+            (DType::BF16, DType::F32),
+            (DType::F32, DType::BF16),
+            (DType::F16, DType::F8E5),
+        ];
+        for (from, to) in pairs {
+            let (from, to) = (
+                Format::of(from).expect("a float"),
+                Format::of(to).expect("a float"),
+            );
+            for high in 0..1u64 << 16 {
+                let input = if from.bits == 32 {
+                    high << 16 | high.wrapping_mul(0x9e37) & 0xffff
+                } else {
+                    high
+                };
+                if let Some(moved) = moved(from, to, CUT, input) {
+                    assert_eq!(moved, by_parts(from, to, CUT, input), "{input:#x}");
+                }
+            }
+        }
     }
 
     /// What `_convert_float` of the wheels 3.0.0 and 3.9.0 gives.

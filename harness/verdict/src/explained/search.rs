@@ -6,7 +6,7 @@ use cerith_case::Case;
 use cerith_engine::{Finished, Followed, Reference, guarded};
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, StorageId};
-use cerith_tile::quirk::Quirks;
+use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
 use super::sample::Sample;
@@ -155,26 +155,25 @@ impl Scope<'_> {
 
     /// Those of a set of quirks that leave the same bytes without the others. None where the launch does not finish with all.
     fn active(&self, all: Quirks) -> Option<(Quirks, Followed<'_>)> {
+        let mut active = all;
         let mut followed = self.followed(all)?;
         let same = |quirks: Quirks, as_these: &Followed<'_>| {
-            let found = self.followed(quirks)?;
+            let found = (!quirks.is_empty()).then(|| self.followed(quirks))??;
             (found.memory == as_these.memory).then_some(found)
         };
-        if all.iter().nth(1).is_none() {
-            return Some((all, followed));
-        }
-        // One is enough most times.
-        for quirk in all.iter() {
-            let alone = Quirks::NONE.with(quirk);
-            if let Some(found) = same(alone, &followed) {
-                return Some((alone, found));
-            }
-        }
-        let mut active = all;
-        for quirk in all.iter() {
-            let fewer = active.without(quirk);
+        // Most times one is enough, and some are there in every kernel and change nothing. So all but the first are left out at
+        // once, and then halves of them.
+        let all: Vec<Quirk> = all.iter().collect();
+        let others = all.get(1..).filter(|others| !others.is_empty());
+        let mut groups: Vec<&[Quirk]> = others.into_iter().collect();
+        let mut first = all.get(..1);
+        while let Some(group) = groups.pop().or_else(|| first.take()) {
+            let fewer = group.iter().fold(active, |active, &quirk| active.without(quirk));
             if let Some(found) = same(fewer, &followed) {
                 (active, followed) = (fewer, found);
+            } else if group.len() > 1 {
+                let (front, back) = group.split_at(group.len() / 2);
+                groups.extend([front, back]);
             }
         }
         Some((active, followed))
