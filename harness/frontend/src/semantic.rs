@@ -88,7 +88,7 @@ pub(crate) fn unary(lo: &mut Lowering, op: PyUnary, operand: ValueId) -> Traced<
     if let Some(result) = python_int::unary(lo, op, operand)? {
         return Ok(Value::Tensor(result));
     }
-    if op == PyUnary::Not && lo.follows(Quirk::BlocksAreTrue) && lo.ty(operand).numel() > 1 {
+    if op == PyUnary::Not && lo.ty(operand).numel() > 1 && lo.follows(Quirk::BlocksAreTrue) {
         return Ok(Value::bool(false));
     }
     arithmetic::unary(lo, op, operand).map(Value::Tensor)

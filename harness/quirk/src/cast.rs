@@ -92,9 +92,6 @@ impl Model {
 
     /// The signed numbers as which unsigned ones were shifted right. The interpreter keeps the signed ones.
     fn shifted_as_signed(&self, value: ValueId) -> Option<ValueId> {
-        if !self.has(Quirk::ShiftedStaysSigned) {
-            return None;
-        }
         let (
             OpKind::Cast {
                 kind: CastKind::Bits, ..
@@ -107,7 +104,7 @@ impl Model {
         let (OpKind::Binary(_), _) = self.made_by(shifted)? else {
             return None;
         };
-        Some(shifted)
+        self.has(Quirk::ShiftedStaysSigned).then_some(shifted)
     }
 
     fn fp8(&self, from: DType, to: DType, nearest: bool) -> Option<Foreign> {

@@ -39,6 +39,6 @@ pub fn follow(function: &Function, quirks: Quirks, version: Version) -> Option<F
 /// The quirks that may change something about the kernel, besides those that are followed. No other does by itself.
 pub fn asked(function: &Function, followed: Quirks, version: Version) -> Quirks {
     let asked = model::Model::new(function.clone(), followed, version).asked();
-    let others = passed::quirks().chain(wide::QUIRKS);
+    let others = passed::asked(function).chain(wide::QUIRKS);
     others.fold(asked, Quirks::with)
 }

@@ -17,9 +17,16 @@ const PAIRS: [(Quirk, DType, DType); 2] = [
     (Quirk::BoolArgumentsAreInts, DType::I32, DType::I1),
 ];
 
-/// The quirks of this model.
-pub(crate) fn quirks() -> impl Iterator<Item = Quirk> {
-    PAIRS.into_iter().map(|(quirk, ..)| quirk)
+/// The quirks that a parameter of a kernel may be held by.
+pub(crate) fn asked(function: &Function) -> impl Iterator<Item = Quirk> {
+    let held = |dtype| {
+        let mut params = function.params.iter();
+        params.any(|param| function.ty(param.value).elem == Elem::Num(dtype))
+    };
+    PAIRS
+        .into_iter()
+        .filter(move |&(_, holds, _)| held(holds))
+        .map(|(quirk, ..)| quirk)
 }
 
 /// The kernel with such arguments, if that changes what it does.

@@ -39,12 +39,11 @@ impl Model {
         {
             return dot;
         }
-        let finds = self.has(Quirk::ArgmaxFindsNan);
-        if float
-            && (finds || self.has(Quirk::ArgmaxSkipsNan))
-            && let Some(end) = self.end_with_index(region)
-        {
-            return self.with_index(op, end, finds);
+        if float && let Some(end) = self.end_with_index(region) {
+            let finds = self.has(Quirk::ArgmaxFindsNan);
+            if finds || self.has(Quirk::ArgmaxSkipsNan) {
+                return self.with_index(op, end, finds);
+            }
         }
         Rewritten::Same(op)
     }

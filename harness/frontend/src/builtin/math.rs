@@ -223,9 +223,9 @@ fn python_extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Val
     let name = if larger { "max" } else { "min" };
     let values = items(at(args, 0));
     let nan = propagates(at(args, 1));
-    if lo.follows(Quirk::BlocksAreTrue)
-        && let [first, rest @ ..] = values
+    if let [first, rest @ ..] = values
         && values.iter().any(|value| is_of_several(lo, value))
+        && lo.follows(Quirk::BlocksAreTrue)
     {
         return taken_for_true(lo, first, rest, larger);
     }

@@ -83,14 +83,12 @@ impl Tracer<'_> {
                 }
                 self.unary(node.op, &operand)
             }
-            Expr::BoolOp(node) if self.lo.follows(Quirk::LogicPicksOperands) => self.picked(node),
-            Expr::BoolOp(node) if !self.lo.speaks(Rule::ShortCircuits) => self.both(node),
-            Expr::BoolOp(node) => {
-                let mut operands = node.values.iter();
-                self.boolean(node.op == ast::BoolOp::Or, &mut |tr| {
-                    operands.next().map(|operand| tr.eval(operand)).transpose()
-                })
+            Expr::BoolOp(node)
+                if !self.lo.speaks(Rule::ShortCircuits) && !self.lo.follows(Quirk::LogicPicksOperands) =>
+            {
+                self.both(node)
             }
+            Expr::BoolOp(node) => self.logic(node),
             Expr::Compare(node) => self.compare_chain(node),
             Expr::If(node) => self.conditional(node),
             Expr::Tuple(node) => self.tuple_of(&node.elts),

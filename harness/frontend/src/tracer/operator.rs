@@ -164,15 +164,35 @@ impl Tracer<'_> {
         }
     }
 
-    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block counts as true.
-    pub(super) fn picked(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
+    /// `and` and `or`, up to the first operand that decides.
+    pub(super) fn logic(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
         let is_or = node.op == ast::BoolOp::Or;
         let mut operands = node.values.iter();
-        let mut value = match operands.next() {
-            Some(first) => self.eval(first)?,
-            None => Value::NONE,
-        };
-        for operand in operands {
+        let mut last = Value::NONE;
+        while let Some(operand) = operands.next() {
+            let value = self.eval(operand)?;
+            match Self::known_truth(&value) {
+                Some(truth) if truth == is_or => return Ok(value),
+                Some(_) => last = value,
+                None if self.lo.follows(Quirk::LogicPicksOperands) => {
+                    return self.picked(is_or, value, operands.as_slice());
+                }
+                None => {
+                    let mut first = Some(value);
+                    return self.boolean(is_or, &mut |tr| match first.take() {
+                        Some(first) => Ok(Some(first)),
+                        None => operands.next().map(|operand| tr.eval(operand)).transpose(),
+                    });
+                }
+            }
+        }
+        Ok(last)
+    }
+
+    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block counts as true.
+    fn picked(&mut self, is_or: bool, first: Value, others: &[Expr]) -> Traced<Value> {
+        let mut value = first;
+        for operand in others {
             let truth = match &value {
                 Value::Tensor(id) if self.lo.ty(*id).numel() > 1 => Some(true),
                 value => Self::known_truth(value),
@@ -235,8 +255,7 @@ impl Tracer<'_> {
         let Expr::Name(name) = expression else {
             return false;
         };
-        self.lo.follows(Quirk::ConstexprsAreObjects)
-            && !self.frame.names.contains_key(name.id.as_str())
+        !self.frame.names.contains_key(name.id.as_str())
             && matches!(
                 value,
                 Value::Constant(
@@ -247,6 +266,7 @@ impl Tracer<'_> {
                         | Constant::Str(_)
                 )
             )
+            && self.lo.follows(Quirk::ConstexprsAreObjects)
     }
 
     fn compare(&mut self, op: ast::CmpOp, lhs: &Value, rhs: &Value) -> Traced<Value> {

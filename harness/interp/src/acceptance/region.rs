@@ -323,6 +323,7 @@ impl<'a> Machine<'a> {
             (0..lanes).map(of).collect()
         };
         let (rows, columns) = (factors(a), factors(b));
+        let settles = dtype == DType::F64 || rows.iter().chain(&columns).any(Factor::may_settle);
         for lane in 0..lanes {
             let (row, j) = (lane / n, lane % n);
             let batch = row / m;
@@ -333,6 +334,9 @@ impl<'a> Machine<'a> {
                 let column = columns.iter().skip(batch * k * n + j).step_by(n);
                 for (x, y) in row.zip(column) {
                     sum.add_product(x, y, dtype, rules.input);
+                    if !settles && sum.is_anything(result) {
+                        break;
+                    }
                 }
                 sum.inherit(rules.imprecise, rules.imprecise_bits);
                 if merges {

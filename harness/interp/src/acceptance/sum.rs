@@ -65,6 +65,13 @@ impl Factor {
             poison,
         }
     }
+
+    /// Whether a product of it may be poison, or nothing but a NaN or an infinity: then not even a sum that may be anything
+    /// stays so.
+    pub(crate) fn may_settle(&self) -> bool {
+        let Interval { low, high, .. } = self.interval;
+        self.poison || self.interval.only_nan() || low == f64::INFINITY || high == f64::NEG_INFINITY
+    }
 }
 
 /// Terms that were added so far.
@@ -402,6 +409,11 @@ impl Sum {
         }
         self.minus_zeros = false;
         self.term(product, exact);
+    }
+
+    /// Whether it may be any number of a dtype, whatever other numbers of it are added.
+    pub(crate) fn is_anything(&self, dtype: DType) -> bool {
+        dtype != DType::F64 && self.infinite.above && self.infinite.below && self.magnitude[0] >= f64::MAX
     }
 
     fn term(&mut self, term: Interval, lowest: Option<i32>) {
