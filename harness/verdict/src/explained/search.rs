@@ -140,7 +140,10 @@ impl Scope<'_> {
     fn needed<'s>(&'s self, mut needed: Quirks, mut followed: Followed<'s>) -> Quirks {
         for quirk in needed.iter() {
             let fewer = needed.without(quirk);
-            let Some(without) = self.followed(fewer).filter(|_| !fewer.is_empty()) else {
+            if fewer.is_empty() {
+                continue;
+            }
+            let Some(without) = self.followed(fewer) else {
                 continue;
             };
             // Where one makes more of a difference than rounding may, it is needed, and the others' bounds need not be known.
