@@ -2,6 +2,9 @@
 //! Triton's interpreter makes them. A copy has its original's guard zones around it, and zeros beyond them, so that an access
 //! outside of a storage reads the same as in the interpreter. Left out: which quirks to try, and what the result means.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 

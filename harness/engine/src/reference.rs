@@ -216,13 +216,16 @@ impl Reference {
 
     /// The quirks that may change a launch's kernel, where the rules' are followed. No other does by itself.
     pub(crate) fn asked(&self, launch: &Launch, rules: Rules) -> Quirks {
-        match self.read(&request(launch, rules)) {
+        let request = request(launch, rules);
+        let of_arguments = arguments::asked(&request);
+        let of_kernel = match self.read(&request) {
             Ok(traced) => {
                 let of_models = cerith_quirk::asked(&traced.function, rules.quirks, rules.version);
                 traced.asked.union(of_models)
             }
             Err(refused) => refused.asked,
-        }
+        };
+        of_kernel.union(of_arguments)
     }
 
     /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.

@@ -73,7 +73,7 @@ pub(crate) fn told_by_form(case: &Case, reference: &Reference, engine: &EngineId
     told::leaves(family, version, |form| matches!(has(form), Ok(Ok(true))))
 }
 
-/// The fewest quirks that explain what an engine left, where any do. `known` is the memory that says which bytes have no
+/// The quirks that explain what an engine left, each of them needed, where any do. `known` is the memory that says which bytes have no
 /// defined value.
 pub(crate) fn explain(
     case: &Case,
@@ -99,7 +99,7 @@ pub(crate) fn explain(
     // All at once, as the engine has them.
     let mut search = Search::of(&asked, first, known);
     let mut found = search.all();
-    if found == Found::None {
+    if !matches!(found, Found::Set(_)) {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
         let more = touching(rules.following(first));
         if !more.is_empty() {

@@ -7,7 +7,7 @@ use cerith_frontend::{Part, Request, Traced};
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{Elem, Rounding};
-use cerith_tile::quirk::Quirk;
+use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 use cerith_tile::{DType, numeric};
 
@@ -43,6 +43,18 @@ pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
             .map(|(name, value)| (name.clone(), compile_time(value)))
             .collect(),
         rules,
+    }
+}
+
+/// The quirks that may change what is asked for.
+pub(super) fn asked(request: &Request) -> Quirks {
+    let positional = request.positional.iter();
+    let named = request.keyword.iter().chain(&request.options);
+    let mut values = positional.chain(named.map(|(_, value)| value));
+    if values.any(|value| matches!(value, cerith_frontend::RequestArg::Float(_))) {
+        Quirks::NONE.with(Quirk::FloatArgumentsAreWeak)
+    } else {
+        Quirks::NONE
     }
 }
 

@@ -63,12 +63,12 @@ pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
     moved(from, to, manner, input).unwrap_or_else(|| by_parts(from, to, manner, input))
 }
 
-/// The same of a normal number whose exponent stays as it is, so that bits of the fraction come or go and nothing else happens.
+/// The same where the exponent is not zero and stays as it is, so that bits of the fraction come or go and nothing else happens.
 fn moved(from: Format, to: Format, manner: Manner, input: u64) -> Option<u64> {
     let largest = from.largest_exponent();
     let alike = largest == to.largest_exponent() && from.bias == to.bias && from.bits <= 32 && to.bits <= 32;
-    let normal = (input >> from.fraction) as i64 & largest != 0;
-    (alike && normal && !manner.rounds).then(|| {
+    let above_zero = (input >> from.fraction) as i64 & largest != 0;
+    (alike && above_zero && !manner.rounds).then(|| {
         let kept = (1u64 << to.bits) - 1;
         if from.bits > to.bits {
             input >> (from.bits - to.bits) & kept

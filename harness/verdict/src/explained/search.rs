@@ -25,7 +25,7 @@ pub(super) struct Asked<'a> {
 /// What comes of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// These quirks leave what the engine left, and no fewer of them do.
+    /// These quirks leave what the engine left, and each of them is needed.
     Set(Quirks),
     None,
     /// Nothing contradicts, but bounds of rounding are too wide to tell.
@@ -96,15 +96,8 @@ impl<'a> Search<'a> {
         });
         let mut sets = alone.chain(but_one).chain(pairs);
         let enough = sets.find(|&quirks| !quirks.is_empty() && self.explain(quirks))?;
-        let fewest = enough.iter().fold(enough, |needed, quirk| {
-            let fewer = needed.without(quirk);
-            if !fewer.is_empty() && self.explain(fewer) {
-                fewer
-            } else {
-                needed
-            }
-        });
-        Some(fewest)
+        let followed = self.whole.followed(enough)?;
+        Some(self.whole.needed(enough, followed))
     }
 
     fn explain(&self, quirks: Quirks) -> bool {
@@ -123,13 +116,24 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The fewest of a set of quirks that leave what the engine left, where all of the set do.
+    /// Those of a set of quirks that are needed to leave what the engine left, if the set does.
     fn fewest(&self, enough: Quirks) -> Found {
         let Some((active, followed)) = self.active(enough) else {
             return Found::None;
         };
+        let found = self.found(active, followed);
+        if found != Found::None || active == enough {
+            return found;
+        }
+        // The others change no byte, but may leave rounding more room.
+        self.followed(enough)
+            .map_or(Found::None, |followed| self.found(enough, followed))
+    }
+
+    /// The same of a set that leaves this.
+    fn found<'s>(&'s self, quirks: Quirks, followed: Followed<'s>) -> Found {
         match self.compared(&followed, self.left()) {
-            Reproduced::Yes => Found::Set(self.needed(active, followed)),
+            Reproduced::Yes => Found::Set(self.needed(quirks, followed)),
             Reproduced::No => Found::None,
             // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
             Reproduced::Open => Found::Open,

@@ -1,0 +1,52 @@
+//! Which quirks touch a case, against asking every one of them.
+
+use std::path::Path;
+
+use cerith_case::{Case, Corpus};
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::{Rules, Version};
+
+use super::is_copied_apart;
+use crate::reference::Reference;
+
+/// Those that change something, found without what is asked for.
+fn by_trying(reference: &Reference, case: &Case, rules: Rules) -> Quirks {
+    let kernels = |rules| {
+        let of = case
+            .launches
+            .iter()
+            .map(|launch| reference.rewritten(launch, rules));
+        of.collect::<Vec<_>>()
+    };
+    let unchanged = kernels(rules);
+    let touches = |quirk: &Quirk| match quirk {
+        Quirk::ArgumentsAreCopiedApart => case.launches.iter().any(is_copied_apart),
+        &quirk => kernels(rules.following(Quirks::NONE.with(quirk))) != unchanged,
+    };
+    Quirk::ALL.iter().copied().filter(touches).collect()
+}
+
+#[track_caller]
+fn check(reference: &Reference, case: &Case, version: Version) {
+    let rules = Rules::of(version);
+    let all = Quirk::ALL.iter().copied().collect();
+    let found = reference.touching(case, rules, all);
+    assert_eq!(found, by_trying(reference, case, rules), "{} {version}", case.id);
+}
+
+#[test]
+fn quirks_that_touch_a_case_are_those_that_change_it() {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    let (corpus, reference) = (Corpus::read(&cases).expect("a folder"), Reference::default());
+    let mut of_float_arguments = 0;
+    for (nth, entry) in corpus.entries().enumerate() {
+        let arguments = entry.id.starts_with("scalar/float_argument");
+        of_float_arguments += usize::from(arguments);
+        if nth % 400 == 0 || arguments && of_float_arguments <= 8 {
+            let case = entry.resolve().expect("a case");
+            check(&reference, &case, Version::new(3, 2, 0));
+            check(&reference, &case, Version::new(3, 9, 0));
+        }
+    }
+    assert!(of_float_arguments > 0);
+}
