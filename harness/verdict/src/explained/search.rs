@@ -168,19 +168,21 @@ impl Scope<'_> {
             let found = (!quirks.is_empty()).then(|| self.followed(quirks))??;
             (found.memory == as_these.memory).then_some(found)
         };
-        // Most times one is enough, and some are there in every kernel and change nothing. So all but the first are left out at
-        // once, and then halves of them.
+        // Most times one is enough, and some are there in every kernel and change nothing. So the first is left out, then all
+        // others at once, and then halves of them. Of two that do the same, the later one stays.
         let all: Vec<Quirk> = all.iter().collect();
-        let others = all.get(1..).filter(|others| !others.is_empty());
-        let mut groups: Vec<&[Quirk]> = others.into_iter().collect();
-        let mut first = all.get(..1);
-        while let Some(group) = groups.pop().or_else(|| first.take()) {
+        let (first, others) = all.split_at(all.len().min(1));
+        let mut groups = vec![others, first];
+        while let Some(group) = groups.pop() {
             let fewer = group.iter().fold(active, |active, &quirk| active.without(quirk));
+            if fewer == active {
+                continue;
+            }
             if let Some(found) = same(fewer, &followed) {
                 (active, followed) = (fewer, found);
             } else if group.len() > 1 {
                 let (front, back) = group.split_at(group.len() / 2);
-                groups.extend([front, back]);
+                groups.extend([back, front]);
             }
         }
         Some((active, followed))
