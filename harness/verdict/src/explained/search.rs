@@ -96,8 +96,10 @@ impl<'a> Search<'a> {
         });
         let mut sets = alone.chain(but_one).chain(pairs);
         let enough = sets.find(|&quirks| !quirks.is_empty() && self.explain(quirks))?;
-        let followed = self.whole.followed(enough)?;
-        Some(self.whole.needed(enough, followed))
+        Some(match self.whole.fewest(enough) {
+            Found::Set(quirks) => quirks,
+            Found::None | Found::Open => enough,
+        })
     }
 
     fn explain(&self, quirks: Quirks) -> bool {
@@ -118,46 +120,39 @@ struct Scope<'a> {
 impl Scope<'_> {
     /// Those of a set of quirks that are needed to leave what the engine left, if the set does.
     fn fewest(&self, enough: Quirks) -> Found {
-        let Some((active, followed)) = self.active(enough) else {
-            return Found::None;
-        };
-        let found = self.found(active, followed);
-        if found != Found::None || active == enough {
-            return found;
-        }
-        // The others change no byte, but may leave rounding more room.
-        self.followed(enough)
-            .map_or(Found::None, |followed| self.found(enough, followed))
-    }
-
-    /// The same of a set that leaves this.
-    fn found<'s>(&'s self, quirks: Quirks, followed: Followed<'s>) -> Found {
-        match self.compared(&followed, self.left()) {
-            Reproduced::Yes => Found::Set(self.needed(quirks, followed)),
-            Reproduced::No => Found::None,
-            // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
-            Reproduced::Open => Found::Open,
-        }
-    }
-
-    /// Those of a set that are needed. The set explains what the engine left, and `followed` is what it leaves.
-    fn needed<'s>(&'s self, mut needed: Quirks, mut followed: Followed<'s>) -> Quirks {
-        for quirk in needed.iter() {
-            let fewer = needed.without(quirk);
-            if fewer.is_empty() {
-                continue;
-            }
-            let Some(without) = self.followed(fewer) else {
-                continue;
+        let mut enough = enough;
+        loop {
+            let Some((active, followed)) = self.active(enough) else {
+                return Found::None;
             };
-            // Where one makes more of a difference than rounding may, it is needed, and the others' bounds need not be known.
-            if self.compared(&followed, &without.memory) != Reproduced::No
-                && self.compared(&without, self.left()) == Reproduced::Yes
-            {
-                (needed, followed) = (fewer, without);
+            match self.compared(&followed, self.left()) {
+                Reproduced::Yes => {}
+                // Those that change no byte may still leave rounding more room.
+                Reproduced::No if active != enough && self.reproduces(enough) == Reproduced::Yes => {
+                    return Found::Set(enough);
+                }
+                Reproduced::No => return Found::None,
+                // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
+                Reproduced::Open => return Found::Open,
             }
+            let Some(quirk) = active.iter().find(|&quirk| self.spares(enough, quirk, &followed)) else {
+                return Found::Set(active);
+            };
+            enough = enough.without(quirk);
         }
-        needed
+    }
+
+    /// Whether quirks do without one of them; `followed` is what they leave.
+    fn spares(&self, quirks: Quirks, quirk: Quirk, followed: &Followed<'_>) -> bool {
+        let fewer = quirks.without(quirk);
+        if fewer.is_empty() {
+            return false;
+        }
+        // Where one makes more of a difference than rounding may, it is needed, and the others' bounds need not be known.
+        self.followed(fewer).is_some_and(|without| {
+            self.compared(followed, &without.memory) != Reproduced::No
+                && self.compared(&without, self.left()) == Reproduced::Yes
+        })
     }
 
     /// Those of a set of quirks that leave the same bytes without the others. None where the launch does not finish with all.
