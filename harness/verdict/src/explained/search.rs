@@ -25,7 +25,7 @@ pub(super) struct Asked<'a> {
 /// What comes of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// These quirks leave what the engine left, and each of them is needed.
+    /// These quirks leave what the engine left, and none of them is known to be needless.
     Set(Quirks),
     None,
     /// Nothing contradicts, but bounds of rounding are too wide to tell.
@@ -135,21 +135,25 @@ impl Scope<'_> {
                 // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
                 Reproduced::Open => return Found::Open,
             }
-            let Some(quirk) = active.iter().find(|&quirk| self.spares(enough, quirk, &followed)) else {
-                return Found::Set(active);
-            };
-            enough = enough.without(quirk);
+            // One may be there in place of a later one that was left out.
+            let mut others = active.iter().map(|quirk| {
+                let stays = |&other: &Quirk| other != quirk && (active.has(other) || other > quirk);
+                enough.iter().filter(stays).collect::<Quirks>()
+            });
+            match others.find(|&others| self.suffice(others, &followed)) {
+                Some(others) => enough = others,
+                None => return Found::Set(active),
+            }
         }
     }
 
-    /// Whether quirks do without one of them; `followed` is what they leave.
-    fn spares(&self, quirks: Quirks, quirk: Quirk, followed: &Followed<'_>) -> bool {
-        let fewer = quirks.without(quirk);
-        if fewer.is_empty() {
+    /// Whether quirks explain what the engine left, as others do that leave `followed`.
+    fn suffice(&self, quirks: Quirks, followed: &Followed<'_>) -> bool {
+        if quirks.is_empty() {
             return false;
         }
-        // Where one makes more of a difference than rounding may, it is needed, and the others' bounds need not be known.
-        self.followed(fewer).is_some_and(|without| {
+        // Where what was left out makes more of a difference than rounding may, it is needed, and no bounds need to be known.
+        self.followed(quirks).is_some_and(|without| {
             self.compared(followed, &without.memory) != Reproduced::No
                 && self.compared(&without, self.left()) == Reproduced::Yes
         })
