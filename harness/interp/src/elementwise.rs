@@ -391,24 +391,15 @@ impl Machine<'_> {
             .map(|&slot| (self.value(slot), self.layout(slot)))
             .collect();
         let mut flaws = Flaws::default();
-        let mut give = |lane: usize, operands: &[u64]| {
-            let bits = function(operands).bits();
+        let mut operands: SmallVec<[u64; 4]> = SmallVec::new();
+        for lane in 0..layout.lanes {
+            operands.clear();
+            operands.extend(sources.iter().map(|(value, layout)| value.bits(lane, layout)));
+            let bits = function(&operands).bits();
             if bits.is_none() {
                 flaws.poison.push(lane as u32);
             }
             write(&mut buf, lane, layout.size, bits.unwrap_or(0));
-        };
-        if let [(value, source)] = sources.as_slice() {
-            for lane in 0..layout.lanes {
-                give(lane, &[value.bits(lane, source)]);
-            }
-        } else {
-            let mut operands: SmallVec<[u64; 4]> = SmallVec::new();
-            for lane in 0..layout.lanes {
-                operands.clear();
-                operands.extend(sources.iter().map(|(value, layout)| value.bits(lane, layout)));
-                give(lane, &operands);
-            }
         }
         drop(sources);
         self.settle(step, buf, poison, &flaws)

@@ -269,7 +269,6 @@ impl Value {
     }
 
     /// The bits of one lane.
-    #[inline]
     pub(crate) fn bits(&self, lane: usize, layout: &Layout) -> u64 {
         match self.repr {
             Repr::Uniform(bits) => bits,

@@ -25,25 +25,21 @@ use crate::value::Value;
 use crate::value::callable::{JitOptions, UserFunction};
 use crate::value::plain::{Native, Plain, PlainFunction, ScopeId};
 
-/// A parsed module of the prelude, kept for the thread: every trace uses the same one.
-struct PreludeModule {
-    file: Arc<SourceFile>,
-    body: Rc<Vec<TopLevel>>,
-}
-
-thread_local! {
-    static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
-    static PARSED: RefCell<Vec<ParsedFile>> = const { RefCell::new(Vec::new()) };
-}
-
-/// How many parsed files a thread keeps. A kernel is traced again and again, with other arguments and other quirks.
-const KEPT: usize = 8;
-
 /// A parsed file.
 struct ParsedFile {
     file: Arc<SourceFile>,
     body: Rc<Vec<TopLevel>>,
 }
+
+thread_local! {
+    /// The prelude's modules, by name: every trace uses the same ones.
+    static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<ParsedFile>>> = RefCell::new(HashMap::new());
+    /// Files of late.
+    static PARSED: RefCell<Vec<ParsedFile>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many parsed files a thread keeps. A kernel is traced again and again, with other arguments and other quirks.
+const KEPT: usize = 8;
 
 /// Parses a file, or finds it among those of late.
 fn parsed(source: SourceId, file: &Arc<SourceFile>) -> Result<Rc<Vec<TopLevel>>, Box<Diagnostic>> {
@@ -126,7 +122,7 @@ impl Runner<'_, '_> {
             }
             let file = Arc::new(SourceFile::new(format!("triton/language/{name}.py"), text));
             let body = Rc::new(parse(SourceId::default(), text).ok()?);
-            let parsed = Rc::new(PreludeModule { file, body });
+            let parsed = Rc::new(ParsedFile { file, body });
             cache.insert(name, Rc::clone(&parsed));
             Some(parsed)
         })?;
