@@ -9,10 +9,12 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use cerith_case::{ArgValue, Case, Launch};
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, ParamValue};
+use cerith_interp::{
+    Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, Numerics, ParamValue,
+};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::quirk::told::Form;
-use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
 use crate::engine::Failure;
@@ -378,8 +380,18 @@ impl Reference {
         if device.ids().any(|id| !device.pointers(id).is_empty()) || case.passes_addresses() {
             return Ok(None);
         }
+        // Triton's interpreter computes with NumPy.
+        let interpreted = rules
+            .quirks
+            .iter()
+            .any(|quirk| quirk.family() == Family::Interpreter);
         let config = Config {
             only,
+            numerics: if interpreted {
+                Numerics::Numpy
+            } else {
+                Numerics::Own
+            },
             ..self.lenient(case)
         };
         // Copies are made with the guard zones that there were at first.

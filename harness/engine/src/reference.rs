@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, Launch};
 use cerith_frontend::{Refused, Request};
-use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Widening};
-use cerith_memory::StorageId;
+use cerith_interp::{AcceptanceMap, Checks, Config, Leaving, Numerics, Widening};
+use cerith_memory::{Memory, StorageId};
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Rules;
@@ -26,13 +26,13 @@ use cerith_tile::rules::Rules;
 use self::arguments::request;
 use self::cache::{Cache, Entry, key, key_without_quirks};
 use self::intervals::intervals;
-use self::kernel::prepare;
+use self::kernel::{differs_as_numpy, prepare};
 use self::orders::Ready;
 use self::said::{refusal, refused_descriptor};
 use self::traces::{Read, Rewritten, Traces};
-use crate::EngineId;
 use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
+use crate::{EngineId, Outcome};
 
 pub(crate) use self::arguments::arguments;
 pub use self::intervals::{Conforming, Explanation, Widest};
@@ -175,11 +175,13 @@ impl Reference {
                 let program = prepare(traced.function.clone())?;
                 let lanes_open = !traced.function.open_lane_orders().is_empty();
                 let combines = combine_orders::open(&traced.function);
+                let differs_as_numpy = differs_as_numpy(&traced.function);
                 Ok(Arc::new(Kernel {
                     traced,
                     program,
                     lanes_open,
                     combines,
+                    differs_as_numpy,
                 }))
             }
             Err(refused) => Err(refused),
@@ -239,6 +241,27 @@ impl Reference {
         self.intervals(case, rules, AcceptanceMap::default())
     }
 
+    /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
+    /// implementation may leave it. `None` where that is what the reference leaves anyway, or where the launches do not finish.
+    pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
+        let Some(kernels) = self.kernels(case, rules)? else {
+            return Ok(None);
+        };
+        if !kernels.iter().any(|kernel| kernel.differs_as_numpy) {
+            return Ok(None);
+        }
+        let config = Config {
+            checks: Checks::Fast,
+            numerics: Numerics::Numpy,
+            ..self.config
+        };
+        let outcome = self.ready(kernels, config).once(case)?;
+        Ok(match outcome {
+            Outcome::Finished(finished) => Some(finished.memory),
+            _ => None,
+        })
+    }
+
     /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
     /// it the most room. Slower than [`Reference::conforming`].
     pub fn explain(
@@ -277,18 +300,39 @@ impl Reference {
     }
 
     fn intervals(&self, case: &Case, rules: Rules, map: AcceptanceMap) -> Result<Conforming, Failure> {
-        let mut kernels = Vec::with_capacity(case.launches.len());
-        for launch in &case.launches {
-            let Ok(kernel) = self.kernel(launch, rules)? else {
-                return Ok(Conforming::Known(AcceptanceMap::default()));
-            };
-            kernels.push(kernel);
-        }
+        let Some(kernels) = self.kernels(case, rules)? else {
+            return Ok(Conforming::Known(AcceptanceMap::default()));
+        };
         let config = Config {
             device_asserts: true,
             ..self.config(case)
         };
         intervals(case, &kernels, map, &config)
+    }
+
+    /// The kernels of a case's launches; `None` if one is refused.
+    fn kernels(&self, case: &Case, rules: Rules) -> Result<Option<Vec<Arc<Kernel>>>, Failure> {
+        let mut kernels = Vec::with_capacity(case.launches.len());
+        for launch in &case.launches {
+            let Ok(kernel) = self.kernel(launch, rules)? else {
+                return Ok(None);
+            };
+            kernels.push(kernel);
+        }
+        Ok(Some(kernels))
+    }
+
+    /// Kernels that are ready to be launched.
+    fn ready(&self, kernels: Vec<Arc<Kernel>>, config: Config<'static>) -> Ready {
+        Ready {
+            kernels,
+            config: Config {
+                device_asserts: true,
+                ..config
+            },
+            schedules: self.schedules,
+            stopped: Arc::clone(&self.stopped),
+        }
     }
 }
 
@@ -312,15 +356,7 @@ impl Engine for Reference {
                 Err(refused) => return Ok(Preparation::Ended(refusal(&refused, nth))),
             }
         }
-        Ok(Preparation::Ready(Box::new(Ready {
-            kernels,
-            config: Config {
-                device_asserts: true,
-                ..self.config
-            },
-            schedules: self.schedules,
-            stopped: Arc::clone(&self.stopped),
-        })))
+        Ok(Preparation::Ready(Box::new(self.ready(kernels, self.config))))
     }
 
     fn stop(&self) {

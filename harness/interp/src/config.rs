@@ -36,6 +36,16 @@ pub enum Combining {
     Backwards,
 }
 
+/// Who adds floats along an axis and computes functions of them, where the language leaves it open how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Numerics {
+    /// The interpreter itself.
+    #[default]
+    Own,
+    /// NumPy, as in Triton's interpreter ([`cerith_tile::numeric::numpy`]).
+    Numpy,
+}
+
 /// What is said of an access that stays inside of its storage and leaves the tensor that the pointer was passed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Leaving {
@@ -58,6 +68,8 @@ pub struct Config<'w> {
     pub only: Option<u64>,
     /// In which order elements are combined.
     pub combining: Combining,
+    /// Who adds floats and computes functions of them.
+    pub numerics: Numerics,
     /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
     /// gives them no value, which is what they have otherwise.
     pub masked_zero: bool,
@@ -101,6 +113,7 @@ impl Default for Config<'_> {
             order: Order::Ascending,
             only: None,
             combining: Combining::Own,
+            numerics: Numerics::Own,
             masked_zero: false,
             leaving: Leaving::Silent,
             unaligned: false,

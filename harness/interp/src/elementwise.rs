@@ -7,13 +7,14 @@ use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Foreign, Rounding, TernaryOp, UnaryOp};
 use cerith_tile::numeric::lanes::{self, Flaws, Operand};
-use cerith_tile::numeric::{self, Computed};
+use cerith_tile::numeric::{self, Computed, numpy};
 use smallvec::SmallVec;
 
 pub(crate) use self::rule::remapped;
 use self::rule::{affine, affine_repr, binary_rule, mask_repr};
 use crate::affine::{Affine, integer};
 use crate::checks::divisions::Flaw;
+use crate::config::Numerics;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Op, Slot, Step};
@@ -230,8 +231,14 @@ impl Machine<'_> {
         let layout = self.layout(out);
         let poison = self.merged(&[a])?;
         let repr = self.value(a).repr;
+        let numpys =
+            numpy::function(op).filter(|_| dtype == DType::F32 && self.config.numerics == Numerics::Numpy);
         if let Repr::Uniform(bits) = repr {
-            self.settle_uniform(step, numeric::unary(op, dtype, bits), poison);
+            let computed = numpys.map_or_else(
+                || numeric::unary(op, dtype, bits),
+                |function| Computed::Bits(function(f32::from_bits(bits as u32)).to_bits().into()),
+            );
+            self.settle_uniform(step, computed, poison);
             return Ok(());
         }
         let rule = match (op, repr) {
@@ -245,7 +252,15 @@ impl Machine<'_> {
         }
         self.write_out(a)?;
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
-        let flaws = lanes::unary(op, dtype, operand(self.value(a)), &mut buf);
+        let flaws = match (numpys, self.value(a).lanes()) {
+            (Some(function), Some(lanes)) => {
+                for (from, to) in lanes.as_chunks().0.iter().zip(buf.as_chunks_mut().0) {
+                    *to = function(f32::from_le_bytes(*from)).to_le_bytes();
+                }
+                Flaws::default()
+            }
+            _ => lanes::unary(op, dtype, operand(self.value(a)), &mut buf),
+        };
         self.settle(step, buf, poison, &flaws)
     }
 

@@ -98,7 +98,7 @@ mod value;
 mod watch;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
-pub use config::{Checks, Combining, Config, Leaving, ParamValue};
+pub use config::{Checks, Combining, Config, Leaving, Numerics, ParamValue};
 pub use order::Order;
 pub use outcome::{
     Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Trap, TrapKind, Unsupported,

@@ -16,9 +16,10 @@ mod scan;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{BinaryOp, Combine};
 use cerith_tile::numeric::lanes::{self, Operand};
+use cerith_tile::numeric::numpy;
 use smallvec::SmallVec;
 
-use crate::config::Combining;
+use crate::config::{Combining, Numerics};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::movement::{Movement, row_major};
@@ -433,6 +434,13 @@ impl<'a> Machine<'a> {
         let size = layout.size;
         let poison = self.reduced_poison(along, a)?;
         let data = self.stored(a)?;
+        if op == BinaryOp::Add && self.config.numerics == Numerics::Numpy && numpy::has_sums(dtype) {
+            let mut sums = self.state.pool.take(along.width() * size)?;
+            numpy::sum(dtype, along.count, along.inner, &data, &mut sums);
+            self.state.pool.give(data);
+            self.set_lanes(out, Value::dense(sums).with_poison(poison));
+            return Ok(());
+        }
         if along.outer == 1 {
             let row = along.inner * size;
             let (mut x, y) = self.halve(op, dtype, data, along.count, row)?;

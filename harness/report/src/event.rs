@@ -337,7 +337,7 @@ pub struct Judging {
     /// Comparing outcomes, bit by bit.
     #[serde(default)]
     pub comparing: f64,
-    /// Running the reference again with intervals, where bits differ.
+    /// Running the reference again, as NumPy computes and with intervals, where bits differ.
     #[serde(default)]
     pub intervals: f64,
     /// Looking for known bugs that explain a difference.

@@ -25,6 +25,12 @@ pub trait Tolerance {
     /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
+    /// Whether a conforming implementation leaves these bytes in `storage` from `first` on, as far as an execution shows. Asked
+    /// before bounds are.
+    fn leaves(&self, _storage: StorageId, _first: usize, _bytes: &[u8]) -> bool {
+        false
+    }
+
     /// Why it is [`Accepted::Unknown`], if more is known.
     fn why(&self) -> Option<String> {
         None
@@ -230,7 +236,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             continue;
         }
         let seen = covers.first(at);
-        let (first, accepted) = sides.tolerance.accepted(id, at);
+        let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
         let (start, size, dtype) = match seen.and_then(|nth| sides.views.get(nth)) {
             Some(NamedTensor { tensor, .. }) => {
                 let size = tensor.element_size();
@@ -239,6 +245,13 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             // Bytes that nothing shows come in words, so that a stray store of a pointer reads as one element.
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
+        let shown = b.get(start..(start + size).min(b.len())).unwrap_or(&[]);
+        let left_by_another = !unwritten && sides.tolerance.leaves(id, start, shown);
+        let (first, accepted) = if left_by_another {
+            (start, Accepted::Exact)
+        } else {
+            sides.tolerance.accepted(id, at)
+        };
         // An acceptance knows where and as what the element was stored, which is better than any view's word.
         let (start, size, dtype) = match accepted {
             Accepted::Within { dtype, .. } => (first, dtype.size(), Some(dtype)),
@@ -246,7 +259,6 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
         };
         let end = (start + size).min(a.len());
         let bits = [word(&a[start..end]), word(&b[start..end])];
-        let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
         let nan = !unwritten
             && covers.dtypes(at).any(|dtype| {
                 let size = dtype.size();
@@ -263,7 +275,9 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             _ => None,
         };
         // An order of programs may decide where something is written.
-        let admitted = if unwritten && accepted != Accepted::Unknown {
+        let admitted = if left_by_another {
+            Some(true)
+        } else if unwritten && accepted != Accepted::Unknown {
             Some(is_planted(Fault::UnwrittenNotCompared))
         } else {
             accepted

@@ -16,7 +16,7 @@ use cerith_engine::{
     guarded, language, through,
 };
 use cerith_interp::Accepted;
-use cerith_memory::StorageId;
+use cerith_memory::{Memory, StorageId};
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Tolerance;
@@ -169,7 +169,7 @@ pub struct Trial {
 pub struct Spent {
     /// Comparing outcomes, bit by bit.
     pub comparing: Duration,
-    /// Running the reference again with intervals.
+    /// Running the reference again, as NumPy computes and with intervals.
     pub intervals: Duration,
     /// Looking for known bugs that explain a difference.
     pub explaining: Duration,
@@ -192,7 +192,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     }
     let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
-    let acceptances = tolerances(panel.reference.as_deref(), case, &references, &benches);
+    let acceptances = tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
     let seated: Vec<Bench<'_>> = benches
         .iter()
         .zip(&acceptances)
@@ -282,7 +282,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
 fn tolerances<'a>(
     reference: Option<&'a Reference>,
     case: &'a Case,
-    references: &'a [Record],
+    (references, others): (&'a [Record], &[Record]),
     benches: &[Seats],
 ) -> Vec<ByReference<'a>> {
     let tolerances = benches.iter().map(|seats| {
@@ -290,7 +290,8 @@ fn tolerances<'a>(
         let asked = reference
             .filter(|_| record.is_some())
             .map(|reference| (reference, seats.rules.clone()));
-        ByReference::new(asked, case, record.map(|record| &record.outcome))
+        let others_here = seats.others.iter().filter_map(|&at| others.get(at));
+        ByReference::new(asked, case, record.map(|record| &record.outcome)).beside(others_here)
     });
     tolerances.collect()
 }
@@ -443,6 +444,8 @@ pub(crate) struct ByReference<'a> {
     /// What the reference itself did.
     own: Option<&'a Outcome>,
     answers: Vec<(Rules, OnceCell<Result<Conforming, String>>)>,
+    /// The rules under which it is asked what it leaves where NumPy computes, and the answer, if there is one.
+    as_numpy: Option<(Rules, OnceCell<Option<Memory>>)>,
     /// How long it took to answer.
     spent: Cell<Duration>,
 }
@@ -458,6 +461,7 @@ impl<'a> ByReference<'a> {
             reference,
             case,
             own,
+            as_numpy: None,
             answers: rules
                 .into_iter()
                 .flatten()
@@ -465,6 +469,15 @@ impl<'a> ByReference<'a> {
                 .collect(),
             spent: Cell::default(),
         }
+    }
+
+    /// The same, beside engines that may be Triton's interpreter.
+    fn beside<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
+        let rules = self.answers.first().map(|(rules, _)| *rules);
+        if others.any(|record| matches!(record.origin, EngineId::Interpret { .. })) {
+            self.as_numpy = rules.map(|rules| (rules, OnceCell::new()));
+        }
+        self
     }
 
     /// Cerith's own failure when it was asked, if there was one.
@@ -509,6 +522,21 @@ impl Tolerance for ByReference<'_> {
             Ok(Conforming::Known(map)) => map.at(storage, byte),
         });
         under.reduce(interval::either).unwrap_or((byte, Accepted::Exact))
+    }
+
+    fn leaves(&self, storage: StorageId, first: usize, bytes: &[u8]) -> bool {
+        let Some((reference, (rules, memory))) = self.reference.zip(self.as_numpy.as_ref()) else {
+            return false;
+        };
+        let memory = memory.get_or_init(|| {
+            let began = Instant::now();
+            let memory = guarded(|| reference.as_numpy(self.case, *rules));
+            self.spent.set(self.spent.get() + began.elapsed());
+            memory.ok()?.ok()?
+        });
+        memory
+            .as_ref()
+            .is_some_and(|memory| memory.bytes(storage).get(first..first + bytes.len()) == Some(bytes))
     }
 
     fn why(&self) -> Option<String> {

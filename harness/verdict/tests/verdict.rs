@@ -614,6 +614,39 @@ fn any_nan_equals_any_nan_of_the_dtype_that_shows_it() {
     check(DType::F8E4B15, 0x7f, 0xff, false);
 }
 
+/// An execution left these bytes; nothing else has a bound.
+struct Another<'a>(&'a [u8]);
+
+impl Tolerance for Another<'_> {
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        (byte, Accepted::Exact)
+    }
+
+    fn leaves(&self, _: StorageId, first: usize, bytes: &[u8]) -> bool {
+        self.0.get(first..first + bytes.len()) == Some(bytes)
+    }
+}
+
+#[test]
+fn whole_elements_that_another_execution_left_are_accepted() {
+    let check = |left: &[u8], another: &[u8], engine: &[u8], accepted: u64, differing: u64| {
+        let views = [("x", DType::F16, 0)];
+        let (left, right) = (bytes(left, &views), bytes(engine, &views));
+        let comparison = compare(&left, &right, None, &Another(another));
+        let got = (comparison.bytes.accepted, comparison.differing);
+        assert_eq!(got, (accepted, differing), "{engine:?}");
+    };
+    check(&[1, 2, 3, 4], &[1, 9, 3, 4], &[1, 9, 3, 4], 2, 0);
+    check(&[1, 2, 3, 4], &[9, 9, 3, 4], &[1, 9, 3, 4], 0, 1);
+    check(&[1, 2, 3, 4], &[1, 9, 8, 8], &[1, 9, 3, 8], 2, 1);
+    // What nobody wrote stays so, whatever an execution left there.
+    let mut unwritten = bytes(&[1, 2], &[("x", DType::F16, 0)]);
+    unwritten.parts_mut(StorageId(0)).1.fill(ByteState::Uninit);
+    let engine = bytes(&[1, 9], &[]);
+    let comparison = compare(&unwritten, &engine, Some(&unwritten), &Another(&[1, 9]));
+    assert_eq!(comparison.differing, 1);
+}
+
 #[test]
 fn undefined_bytes_are_left_out_and_unwritten_ones_must_stay_so() {
     let reference = {

@@ -56,6 +56,11 @@ impl Prepared for Ready {
 }
 
 impl Ready {
+    /// Makes the launches in no other order than its own.
+    pub(super) fn once(&self, case: &Case) -> Result<Outcome, Failure> {
+        self.launches(case, &self.config(case), None)
+    }
+
     fn config(&self, case: &Case) -> Config<'_> {
         watched(self.config, case, &self.stopped)
     }

@@ -12,6 +12,7 @@ const SHARED: Config<'static> = Config {
     checks: cerith_interp::Checks::Full,
     order: Order::Ascending,
     combining: cerith_interp::Combining::Own,
+    numerics: cerith_interp::Numerics::Own,
     masked_zero: false,
     only: None,
     leaving: cerith_interp::Leaving::Silent,

@@ -32,6 +32,7 @@ mod integer;
 pub mod lanes;
 pub mod library;
 mod math;
+pub mod numpy;
 mod ops;
 pub mod single;
 mod soft;

@@ -1,0 +1,213 @@
+//! What NumPy computes, bit for bit, where that is not the nearest float: Triton's interpreter asks it for sums and functions.
+//! All of it is within what a conforming implementation may give.
+//!
+//! - Sums: elements that lie side by side are added pairwise, runs of at most 128 in eight sums that take turns, longer ones as
+//!   the sum of their halves (`pairwise_sum` of `loops_utils.h`). Elements that lie apart are added from the first to the last.
+//! - `exp` and `log` of `f32`: quotients of polynomials, as on a CPU with AVX2 or AVX-512
+//!   (`loops_exponent_log.dispatch.c.src`). On another CPU they are its C library's.
+//! - `rsqrt`: 1 over a square root, each rounded.
+//!
+//! Left out: products of matrices, whose order is a BLAS library's; functions that are the C library's everywhere.
+
+use std::ops::Add;
+
+use super::lanes::{self, Operand};
+use crate::DType;
+use crate::ir::{BinaryOp, Rounding, UnaryOp};
+
+/// Elements that are added in turns; longer runs are halved.
+const RUN: usize = 128;
+
+/// Sums that take turns.
+const SUMS: usize = 8;
+
+/// A function of `f32` as NumPy computes it. None where that is the nearest float, or the C library's business.
+pub fn function(op: UnaryOp) -> Option<fn(f32) -> f32> {
+    match op {
+        UnaryOp::Exp => Some(exp),
+        UnaryOp::Log => Some(log),
+        UnaryOp::Rsqrt => Some(|x| 1.0 / x.sqrt()),
+        _ => None,
+    }
+}
+
+/// Whether NumPy has sums of a dtype, and adds in an order that matters.
+pub const fn has_sums(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::F32 | DType::F64)
+}
+
+/// Adds the elements of an axis, which lie `inner` elements apart, in row-major order: `count` for each element of `to`, at least
+/// one. Of dtypes without [sums](has_sums) it adds nothing.
+pub fn sum(dtype: DType, count: usize, inner: usize, elements: &[u8], to: &mut [u8]) {
+    match dtype {
+        DType::F32 if inner == 1 => rows(count, &floats(elements), to),
+        DType::F64 if inner == 1 => {
+            let elements: Vec<f64> = words(elements).map(f64::from_le_bytes).collect();
+            rows(count, &elements, to);
+        }
+        // Added as `f32` and rounded once.
+        DType::F16 if inner == 1 => {
+            let (mut wide, mut sums) = (vec![0; elements.len() * 2], vec![0; to.len() * 2]);
+            let nearest = Rounding::NearestEven;
+            lanes::cast(
+                DType::F16,
+                DType::F32,
+                nearest,
+                Operand::Block(elements),
+                &mut wide,
+            );
+            rows(count, &floats(&wide), &mut sums);
+            lanes::cast(DType::F32, DType::F16, nearest, Operand::Block(&sums), to);
+        }
+        _ if has_sums(dtype) => in_turn(dtype, count, inner * dtype.size(), elements, to),
+        _ => {}
+    }
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes.as_chunks().0.iter().copied()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    words(bytes).map(f32::from_le_bytes).collect()
+}
+
+/// Adds each row of `row` bytes to the sum of those before it.
+fn in_turn(dtype: DType, count: usize, row: usize, elements: &[u8], to: &mut [u8]) {
+    to.fill(0);
+    let mut sum = vec![0; row];
+    let blocks = elements.chunks_exact((count * row).max(1));
+    for (block, to) in blocks.zip(to.chunks_exact_mut(row.max(1))) {
+        for elements in block.chunks_exact(row.max(1)) {
+            let (so_far, next) = (Operand::Block(to), Operand::Block(elements));
+            lanes::binary(BinaryOp::Add, dtype, so_far, next, &mut sum);
+            to.copy_from_slice(&sum);
+        }
+    }
+}
+
+/// Adds the elements of each row of `count` pairwise, and 0.
+fn rows<T>(count: usize, elements: &[T], to: &mut [u8])
+where
+    T: Copy + Default + Add<Output = T> + bytemuck::NoUninit,
+{
+    let sums = to.chunks_exact_mut(size_of::<T>().max(1));
+    for (row, to) in elements.chunks_exact(count.max(1)).zip(sums) {
+        to.copy_from_slice(bytemuck::bytes_of(&(T::default() + pairwise(row))));
+    }
+}
+
+fn pairwise<T: Copy + Default + Add<Output = T>>(row: &[T]) -> T {
+    if row.len() > RUN {
+        let half = row.len() / 2;
+        let (front, back) = row.split_at(half - half % SUMS);
+        return pairwise(front) + pairwise(back);
+    }
+    let (turns, rest) = row.as_chunks::<SUMS>();
+    let in_turns = turns.split_first().map(|(&first, turns)| {
+        let [a, b, c, d, e, f, g, h] = turns.iter().fold(first, |sums, turn| {
+            std::array::from_fn(|nth| sums[nth] + turn[nth])
+        });
+        ((a + b) + (c + d)) + ((e + f) + (g + h))
+    });
+    rest.iter()
+        .fold(in_turns.unwrap_or_default(), |sum, &element| sum + element)
+}
+
+/// `a * b + c`, rounded once. The product is exact in `f64`, and the sum so close that rounding it again matters in one of 2^28
+/// cases.
+#[inline(always)]
+fn fused(a: f32, b: f32, c: f32) -> f32 {
+    (a as f64 * b as f64 + c as f64) as f32
+}
+
+/// A polynomial, the highest power's coefficient first.
+#[inline(always)]
+fn polynomial<const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
+    let mut sum = 0.0;
+    for coefficient in coefficients {
+        sum = fused(sum, x, coefficient);
+    }
+    sum
+}
+
+/// `e` to the power of `x`.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    // 1.5 * 2^23: adding it leaves the nearest integer.
+    const INTEGRAL: f32 = 12_582_912.0;
+    // Past these the result is infinite or zero.
+    const MOST: f32 = 88.722_84;
+    const LEAST: f32 = -103.972_084;
+    let scaled = x * std::f32::consts::LOG2_E;
+    let exponent = (scaled + INTEGRAL) - INTEGRAL;
+    // ln(2) in two parts.
+    let rest = fused(exponent, -6.931_457_5e-1, x);
+    let rest = fused(exponent, -1.428_606_8e-6, rest);
+    let above = polynomial(
+        [
+            5.082_762_527_590_694e-4,
+            6.757_896_990_527_505e-3,
+            5.114_512_081_637_298e-2,
+            2.473_615_434_895_520_8e-1,
+            7.257_664_613_233_125e-1,
+            9.999_999_999_980_871e-1,
+        ]
+        .map(|coefficient: f64| coefficient as f32),
+        rest,
+    );
+    let below = polynomial([2.159_509_4e-2, -2.742_335_4e-1, 1.0], rest);
+    let power = f64::from_bits(((exponent.clamp(-160.0, 160.0) as i64 + 1023) as u64) << 52);
+    let result = ((above / below) as f64 * power) as f32;
+    let result = if x > MOST { f32::INFINITY } else { result };
+    let result = if x < LEAST { 0.0 } else { result };
+    if x.is_nan() { x } else { result }
+}
+
+/// The natural logarithm.
+#[inline(always)]
+fn log(x: f32) -> f32 {
+    // Every `f32` is a normal `f64`.
+    let bits = (x as f64).to_bits();
+    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
+    let significand = f64::from_bits(bits & 0x000f_ffff_ffff_ffff | 1023 << 52) as f32;
+    let high = significand > std::f32::consts::SQRT_2;
+    let (exponent, significand) = if high {
+        (exponent + 1, significand * 0.5)
+    } else {
+        (exponent, significand)
+    };
+    let rest = significand - 1.0;
+    let above = polynomial(
+        [
+            2.589_979_117_907_922_7e-2,
+            3.808_837_741_388_408e-1,
+            1.480_000_633_576_506_6,
+            2.112_677_543_073_053,
+            9.999_999_999_999_999e-1,
+            0.0,
+        ]
+        .map(|coefficient: f64| coefficient as f32),
+        rest,
+    );
+    let below = polynomial(
+        [
+            5.875_095_403_124_574e-3,
+            1.546_476_374_983_906_7e-1,
+            9.864_942_958_519_419e-1,
+            2.453_006_071_784_736_4,
+            2.612_677_543_073_109,
+            1.0,
+        ]
+        .map(|coefficient: f64| coefficient as f32),
+        rest,
+    );
+    let result = fused(exponent as f32, std::f32::consts::LN_2, above / below);
+    if x > 0.0 {
+        if x == f32::INFINITY { x } else { result }
+    } else if x == 0.0 {
+        f32::NEG_INFINITY
+    } else {
+        f32::NAN
+    }
+}
