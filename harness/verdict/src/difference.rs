@@ -19,6 +19,10 @@ pub const KEPT: usize = 8;
 /// How many runs of differing bytes are kept.
 pub const SPANS: usize = 4096;
 
+/// Bytes of the largest element. Whichever element a byte is in ends less than this before or behind it, as whatever dtype it
+/// was stored.
+const LARGEST: usize = 8;
+
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
 pub trait Tolerance {
@@ -26,7 +30,7 @@ pub trait Tolerance {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
     /// Whether a conforming implementation leaves these bytes in `storage` from `first` on, as far as an execution shows. Asked
-    /// before bounds are.
+    /// before bounds are, of all bytes that may be in one element with a byte that differs.
     fn leaves(&self, _storage: StorageId, _first: usize, _bytes: &[u8]) -> bool {
         false
     }
@@ -245,8 +249,8 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             // Bytes that nothing shows come in words, so that a stray store of a pointer reads as one element.
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
-        let shown = b.get(start..(start + size).min(b.len())).unwrap_or(&[]);
-        let left_by_another = !unwritten && sides.tolerance.leaves(id, start, shown);
+        let around = at.saturating_sub(LARGEST - 1)..(at + LARGEST).min(b.len());
+        let left_by_another = !unwritten && sides.tolerance.leaves(id, around.start, &b[around]);
         let (first, accepted) = if left_by_another {
             (start, Accepted::Exact)
         } else {

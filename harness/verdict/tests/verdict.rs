@@ -628,17 +628,29 @@ impl Tolerance for Another<'_> {
 }
 
 #[test]
-fn whole_elements_that_another_execution_left_are_accepted() {
-    let check = |left: &[u8], another: &[u8], engine: &[u8], accepted: u64, differing: u64| {
-        let views = [("x", DType::F16, 0)];
-        let (left, right) = (bytes(left, &views), bytes(engine, &views));
-        let comparison = compare(&left, &right, None, &Another(another));
-        let got = (comparison.bytes.accepted, comparison.differing);
-        assert_eq!(got, (accepted, differing), "{engine:?}");
+fn what_another_execution_left_is_accepted() {
+    let check = |places: &[(usize, u8, u8)], accepted: u64, differing: u64| {
+        let [mut another, mut engine] = [[0; 32]; 2];
+        for &(at, by_another, by_engine) in places {
+            (another[at], engine[at]) = (by_another, by_engine);
+        }
+        // Which dtype an element was stored as is not known.
+        for dtype in [DType::I8, DType::F16, DType::F64] {
+            let views = [("x", dtype, 0)];
+            let (left, right) = (bytes(&[0; 32], &views), bytes(&engine, &views));
+            let comparison = compare(&left, &right, None, &Another(&another));
+            let got = (comparison.bytes.accepted, comparison.differing);
+            let accepted = accepted * dtype.size() as u64;
+            assert_eq!(got, (accepted, differing), "{dtype} {places:?}");
+        }
     };
-    check(&[1, 2, 3, 4], &[1, 9, 3, 4], &[1, 9, 3, 4], 2, 0);
-    check(&[1, 2, 3, 4], &[9, 9, 3, 4], &[1, 9, 3, 4], 0, 1);
-    check(&[1, 2, 3, 4], &[1, 9, 8, 8], &[1, 9, 3, 8], 2, 1);
+    check(&[(1, 9, 9)], 1, 0);
+    check(&[(1, 9, 8)], 0, 1);
+    check(&[(1, 9, 9), (18, 7, 7)], 2, 0);
+    check(&[(1, 9, 9), (18, 7, 6)], 1, 1);
+    // A byte of one and a byte of the other are not an element of either.
+    check(&[(1, 9, 9), (2, 7, 0)], 0, 1);
+    check(&[(2, 7, 0), (6, 9, 9)], 0, 1);
     // What nobody wrote stays so, whatever an execution left there.
     let mut unwritten = bytes(&[1, 2], &[("x", DType::F16, 0)]);
     unwritten.parts_mut(StorageId(0)).1.fill(ByteState::Uninit);

@@ -20,7 +20,24 @@ def bits(array: np.ndarray, dtype: str) -> str:
 
 def functions(random: np.random.Generator) -> list[str]:
     every = random.integers(0, 2**32, 300, dtype=np.uint32).view(np.float32)
-    ends = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 88.722836, 88.72284, -87.4, -103.97, -103.98, 1.4142135, 1e-45])
+    ends = np.float32(
+        [
+            0,
+            -0.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            1,
+            -1,
+            88.722836,
+            88.72284,
+            -87.4,
+            -103.97,
+            -103.98,
+            1.4142135,
+            1e-45,
+        ]
+    )
     near = [(random.standard_normal(200) * scale).astype(np.float32) for scale in (1, 30)]
     lines = []
     with np.errstate(all="ignore"):
@@ -45,7 +62,11 @@ def sums(random: np.random.Generator) -> list[str]:
 
 def main() -> None:
     random = np.random.default_rng(26)
-    lines = [f"# Written by by_numpy.py, with NumPy {np.__version__}; see there.", *functions(random), *sums(random)]
+    lines = [
+        f"# Written by by_numpy.py, with NumPy {np.__version__}; see there.",
+        *functions(random),
+        *sums(random),
+    ]
     with open(os.path.join(HERE, "by_numpy.txt"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
