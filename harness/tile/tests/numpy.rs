@@ -2,8 +2,8 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::UnaryOp;
-use cerith_tile::numeric::is_nan;
 use cerith_tile::numeric::numpy::{function, has_sums, sum};
+use cerith_tile::numeric::{decode, is_nan, unary_range};
 
 const GOLDEN: &str = include_str!("golden/by_numpy.txt");
 
@@ -17,18 +17,45 @@ fn same(dtype: DType, left: u64, right: u64) -> bool {
     left == right || is_nan(dtype, left) && is_nan(dtype, right)
 }
 
-/// What is computed for a line of the file.
-fn computed(asked: &str) -> (DType, Vec<u64>) {
-    let (name, rest) = asked.split_once(' ').expect("a function");
-    let op = match name {
-        "exp" => UnaryOp::Exp,
-        "log" => UnaryOp::Log,
-        "rsqrt" => UnaryOp::Rsqrt,
-        _ => return summed(rest),
-    };
+const FUNCTIONS: [(&str, UnaryOp); 3] = [
+    ("exp", UnaryOp::Exp),
+    ("log", UnaryOp::Log),
+    ("rsqrt", UnaryOp::Rsqrt),
+];
+
+/// NumPy's function of `f32`, on bits.
+fn value(op: UnaryOp, x: u64) -> u64 {
     let function = function(op).expect("NumPy's own");
-    let x = f32::from_bits(words(rest)[0] as u32);
-    (DType::F32, vec![function(x).to_bits().into()])
+    function(f32::from_bits(x as u32)).to_bits().into()
+}
+
+/// Whether a conforming implementation may give this.
+fn conforms(op: UnaryOp, x: u64, result: u64) -> bool {
+    let range = unary_range(op, DType::F32, x);
+    let number = decode(DType::F32, result);
+    number.is_nan() && range.nan || range.low <= number && number <= range.high
+}
+
+/// What is computed for a line of the file, and whether that is what NumPy gave as far as a conforming implementation may.
+fn check(asked: &str, wanted: &[u64]) -> bool {
+    let (name, rest) = asked.split_once(' ').expect("a function");
+    let Some(&(_, op)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
+        let (dtype, got) = summed(rest);
+        assert_eq!(got.len(), wanted.len());
+        assert!(
+            got.iter().zip(wanted).all(|(&a, &b)| same(dtype, a, b)),
+            "{asked}: {got:x?} not {wanted:x?}"
+        );
+        return true;
+    };
+    let (x, wanted) = (words(rest)[0], wanted[0]);
+    let got = value(op, x);
+    let fits = same(DType::F32, got, wanted);
+    assert!(
+        fits || !conforms(op, x, wanted),
+        "{asked}: {got:x} not {wanted:x}"
+    );
+    fits
 }
 
 fn summed(asked: &str) -> (DType, Vec<u64>) {
@@ -55,16 +82,26 @@ fn summed(asked: &str) -> (DType, Vec<u64>) {
 #[test]
 fn every_bit_is_numpys() {
     let lines = GOLDEN.lines().filter(|line| !line.starts_with('#'));
-    let mut tried = 0;
+    let (mut tried, mut fit) = (0, 0);
     for line in lines {
         let (asked, wanted) = line.split_once(" -> ").expect("a result");
-        let (dtype, got) = computed(asked);
-        let wanted = words(wanted);
-        let fits = got.len() == wanted.len() && got.iter().zip(&wanted).all(|(&a, &b)| same(dtype, a, b));
-        assert!(fits, "{asked}: {got:x?} not {wanted:x?}");
+        fit += u32::from(check(asked, &words(wanted)));
         tried += 1;
     }
     assert!(tried > 2000, "{tried} lines");
+    // All but those too far off.
+    assert!(fit * 100 > tried * 97, "{fit} of {tried}");
+}
+
+#[test]
+fn a_conforming_implementation_may_give_it() {
+    for bits in (0..=u32::MAX).step_by(49_999) {
+        let x = u64::from(bits);
+        for (name, op) in FUNCTIONS {
+            let result = value(op, x);
+            assert!(conforms(op, x, result), "{name} {x:x}: {result:x}");
+        }
+    }
 }
 
 #[test]
