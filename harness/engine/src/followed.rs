@@ -14,7 +14,7 @@ use cerith_interp::{
 };
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::quirk::told::Form;
-use cerith_tile::quirk::{Family, Quirk, Quirks};
+use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
 use crate::engine::Failure;
@@ -368,30 +368,22 @@ impl Reference {
         Ok(false)
     }
 
-    /// What a case leaves with the rules' quirks, of all programs or of only one; `None` if the launches do not finish, or if
+    /// What a case leaves with the rules' quirks, of all programs or of only one, and with these numerics; `None` if the launches do not finish, or if
     /// memory or arguments hold addresses, which copies cannot follow.
     pub fn following<'a>(
         &'a self,
         case: &'a Case,
         rules: Rules,
         only: Option<u64>,
+        numerics: Numerics,
     ) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = case.memory();
         if device.ids().any(|id| !device.pointers(id).is_empty()) || case.passes_addresses() {
             return Ok(None);
         }
-        // Triton's interpreter computes with NumPy.
-        let interpreted = rules
-            .quirks
-            .iter()
-            .any(|quirk| quirk.family() == Family::Interpreter);
         let config = Config {
             only,
-            numerics: if interpreted {
-                Numerics::Numpy
-            } else {
-                Numerics::Own
-            },
+            numerics,
             ..self.lenient(case)
         };
         // Copies are made with the guard zones that there were at first.

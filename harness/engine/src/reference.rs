@@ -242,7 +242,8 @@ impl Reference {
     }
 
     /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
-    /// implementation may leave it. `None` where that is what the reference leaves anyway, or where the launches do not finish.
+    /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where the launches do
+    /// not finish.
     pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
         let Some(kernels) = self.kernels(case, rules)? else {
             return Ok(None);

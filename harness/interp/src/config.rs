@@ -42,7 +42,8 @@ pub enum Numerics {
     /// The interpreter itself.
     #[default]
     Own,
-    /// NumPy, as in Triton's interpreter ([`cerith_tile::numeric::numpy`]).
+    /// NumPy, as in Triton's interpreter, as far as a conforming implementation may do the same
+    /// ([`cerith_tile::numeric::numpy`]).
     Numpy,
 }
 

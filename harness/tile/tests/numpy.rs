@@ -105,6 +105,18 @@ fn a_conforming_implementation_may_give_it() {
 }
 
 #[test]
+fn negative_zeros_add_up_to_one() {
+    for dtype in [DType::F16, DType::F32, DType::F64] {
+        let zero = &(1_u64 << (dtype.bits() - 1)).to_le_bytes()[..dtype.size()];
+        for (count, inner) in [(1, 1), (7, 1), (9, 1), (300, 1), (9, 2)] {
+            let mut to = vec![7; inner * dtype.size()];
+            sum(dtype, count, inner, &zero.repeat(count * inner), &mut to);
+            assert_eq!(to, zero.repeat(inner), "{dtype} {count} {inner}");
+        }
+    }
+}
+
+#[test]
 fn what_has_no_sums_is_left_alone() {
     for dtype in [DType::BF16, DType::F8E5, DType::I32] {
         let mut to = [7; 4];

@@ -7,6 +7,7 @@ mod search;
 
 use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Outcome, Reference, guarded};
+use cerith_interp::Numerics;
 use cerith_memory::Memory;
 use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
@@ -89,6 +90,10 @@ pub(crate) fn explain(
         case,
         reference,
         rules,
+        numerics: match family(engine)? {
+            Family::Interpreter => Numerics::Numpy,
+            Family::Compiler | Family::Language => Numerics::Own,
+        },
         left,
     };
     let touching = |rules| guarded(|| reference.touching(case, rules, quirks)).unwrap_or_default();

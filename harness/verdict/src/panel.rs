@@ -16,7 +16,7 @@ use cerith_engine::{
     guarded, language, through,
 };
 use cerith_interp::Accepted;
-use cerith_memory::{Memory, StorageId};
+use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Tolerance;
@@ -474,7 +474,11 @@ impl<'a> ByReference<'a> {
     /// The same, beside engines that may be Triton's interpreter.
     fn beside<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
         let rules = self.answers.first().map(|(rules, _)| *rules);
-        if others.any(|record| matches!(record.origin, EngineId::Interpret { .. })) {
+        let interpreted = |record: &Record| {
+            let is_interpreter = matches!(record.origin, EngineId::Interpret { .. });
+            is_interpreter && record.outcome.finished().is_some()
+        };
+        if self.own.and_then(Outcome::finished).is_some() && others.any(interpreted) {
             self.as_numpy = rules.map(|rules| (rules, OnceCell::new()));
         }
         self
@@ -534,9 +538,12 @@ impl Tolerance for ByReference<'_> {
             self.spent.set(self.spent.get() + began.elapsed());
             memory.ok()?.ok()?
         });
-        memory
-            .as_ref()
-            .is_some_and(|memory| memory.bytes(storage).get(first..first + bytes.len()) == Some(bytes))
+        // What is undefined with NumPy's values is no word for anything.
+        let range = first..first + bytes.len();
+        memory.as_ref().is_some_and(|memory| {
+            let states = memory.states(storage).get(range.clone()).unwrap_or_default();
+            memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
+        })
     }
 
     fn why(&self) -> Option<String> {

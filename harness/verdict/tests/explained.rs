@@ -7,6 +7,7 @@ use cerith_engine::{
     Capabilities, Complaint, Engine, EngineId, Failure, Finished, Outcome, Preparation, Prepared, Reference,
     Trap,
 };
+use cerith_interp::Numerics;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Trial, try_case};
@@ -51,7 +52,9 @@ impl Engine for Suspect {
                 remark: None,
             }))),
             Does::Follows(quirks, turned) => {
-                let followed = self.reference.following(case, rules.following(*quirks), None)?;
+                let followed =
+                    self.reference
+                        .following(case, rules.following(*quirks), None, Numerics::Numpy)?;
                 let memory = followed.expect("it comes to an end").memory;
                 match self.reference.prepare(case, rules)? {
                     Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {

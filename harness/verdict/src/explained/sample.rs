@@ -25,6 +25,7 @@ impl Sample {
             case,
             reference,
             rules,
+            numerics,
             left,
         } = *asked;
         let [launch] = case.launches.as_slice() else {
@@ -41,11 +42,14 @@ impl Sample {
         }
         let (id, byte) = first_difference(left, known)?;
         let before = case.memory();
-        let whole = reference.following(case, rules, None).ok()??.memory;
+        let whole = reference.following(case, rules, None, numerics).ok()??.memory;
         let at = byte as u64 * programs / (known.size(id) as u64).max(1);
         let near = [at, at.saturating_sub(1), at + 1, 0, programs - 1];
         for program in near.into_iter().filter(|&program| program < programs) {
-            let alone = reference.following(case, rules, Some(program)).ok()??.memory;
+            let alone = reference
+                .following(case, rules, Some(program), numerics)
+                .ok()??
+                .memory;
             if alone.bytes(id).get(byte) == before.bytes(id).get(byte) {
                 continue;
             }

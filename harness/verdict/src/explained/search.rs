@@ -4,7 +4,7 @@
 
 use cerith_case::Case;
 use cerith_engine::{Finished, Followed, Reference, guarded};
-use cerith_interp::Accepted;
+use cerith_interp::{Accepted, Numerics};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
@@ -18,6 +18,8 @@ pub(super) struct Asked<'a> {
     pub(super) case: &'a Case,
     pub(super) reference: &'a Reference,
     pub(super) rules: Rules,
+    /// How the engine computes.
+    pub(super) numerics: Numerics,
     /// What the engine left.
     pub(super) left: &'a Finished,
 }
@@ -193,10 +195,11 @@ impl Scope<'_> {
             case,
             reference,
             rules,
+            numerics,
             ..
         } = self.asked;
         let rules = rules.following(quirks);
-        let followed = guarded(|| reference.following(case, rules, self.only));
+        let followed = guarded(|| reference.following(case, rules, self.only, numerics));
         followed.ok()?.ok()?
     }
 
