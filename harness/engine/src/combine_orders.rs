@@ -35,19 +35,13 @@ fn reduces(block: &Block) -> bool {
 
 /// Where a kernel combines elements by a function that is not well known.
 pub(crate) fn open(function: &Function) -> Vec<LocId> {
-    fn each(block: &Block, open: &mut Vec<LocId>) {
-        for op in &block.ops {
-            if is_open(op) {
-                open.push(op.loc);
-            }
-            for inner in op.kind.regions() {
-                each(inner, open);
-            }
+    let mut open = Vec::new();
+    function.body.each(&mut |op| {
+        if is_open(op) {
+            open.push(op.loc);
         }
-    }
-    let mut all = Vec::new();
-    each(&function.body, &mut all);
-    all
+    });
+    open
 }
 
 /// The orders to try for a kernel: first those that show most, then, if they show something, the others.

@@ -368,8 +368,8 @@ impl Reference {
         Ok(false)
     }
 
-    /// What a case leaves with the rules' quirks, of all programs or of only one, and with these numerics; `None` if the launches do not finish, or if
-    /// memory or arguments hold addresses, which copies cannot follow.
+    /// What a case leaves with the rules' quirks, of all programs or of only one, and with these numerics; `None` if the
+    /// launches do not finish, or if memory or arguments hold addresses, which copies cannot follow.
     pub fn following<'a>(
         &'a self,
         case: &'a Case,

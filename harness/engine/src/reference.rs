@@ -175,13 +175,11 @@ impl Reference {
                 let program = prepare(traced.function.clone())?;
                 let lanes_open = !traced.function.open_lane_orders().is_empty();
                 let combines = combine_orders::open(&traced.function);
-                let differs_as_numpy = differs_as_numpy(&traced.function);
                 Ok(Arc::new(Kernel {
                     traced,
                     program,
                     lanes_open,
                     combines,
-                    differs_as_numpy,
                 }))
             }
             Err(refused) => Err(refused),
@@ -242,13 +240,16 @@ impl Reference {
     }
 
     /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
-    /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where the launches do
-    /// not finish.
+    /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where
+    /// the launches do not finish.
     pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
         let Some(kernels) = self.kernels(case, rules)? else {
             return Ok(None);
         };
-        if !kernels.iter().any(|kernel| kernel.differs_as_numpy) {
+        if !kernels
+            .iter()
+            .any(|kernel| differs_as_numpy(&kernel.traced.function))
+        {
             return Ok(None);
         }
         let config = Config {

@@ -3,7 +3,7 @@
 use cerith_frontend::Traced;
 use cerith_interp::Program;
 use cerith_tile::DType;
-use cerith_tile::ir::{Block, Combine, Function, LocId, OpKind};
+use cerith_tile::ir::{Combine, Function, LocId, OpKind};
 use cerith_tile::numeric::numpy;
 
 use crate::engine::Failure;
@@ -18,8 +18,6 @@ pub struct Kernel {
     pub(super) lanes_open: bool,
     /// Where elements are combined by a function that is not well known, in any order.
     pub(super) combines: Vec<LocId>,
-    /// Whether NumPy would compute something else in it.
-    pub(super) differs_as_numpy: bool,
 }
 
 impl Kernel {
@@ -31,25 +29,22 @@ impl Kernel {
 
 /// Whether NumPy may compute something else in a function than the interpreter does.
 pub(super) fn differs_as_numpy(function: &Function) -> bool {
-    fn any(block: &Block, function: &Function) -> bool {
-        block.ops.iter().any(|op| {
-            let operand = op
-                .operands
-                .first()
-                .and_then(|id| function.values.get(id.0 as usize));
-            let dtype = operand.and_then(|value| value.ty.elem.num());
-            let here = match op.kind {
-                OpKind::Reduce {
-                    combine: Some(Combine::Add),
-                    ..
-                } => dtype.is_some_and(numpy::has_sums),
-                OpKind::Unary(op) => dtype == Some(DType::F32) && numpy::function(op).is_some(),
-                _ => false,
-            };
-            here || op.kind.regions().any(|region| any(region, function))
-        })
-    }
-    any(&function.body, function)
+    let mut differs = false;
+    function.body.each(&mut |op| {
+        let operand = op.operands.first();
+        let dtype = operand
+            .and_then(|id| function.values.get(id.0 as usize))
+            .and_then(|value| value.ty.elem.num());
+        differs |= match op.kind {
+            OpKind::Reduce {
+                combine: Some(Combine::Add),
+                ..
+            } => dtype.is_some_and(numpy::has_sums),
+            OpKind::Unary(op) => dtype == Some(DType::F32) && numpy::function(op).is_some(),
+            _ => false,
+        };
+    });
+    differs
 }
 
 /// The program of a function.

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::function::Function;
-use super::lane_order::each;
 use super::op::OpKind;
 use crate::dtype::DType;
 
@@ -66,7 +65,7 @@ impl Function {
     /// reduction or scan combines with counts too.
     pub fn executed(&self) -> BTreeSet<(Cow<'static, str>, Option<DType>)> {
         let mut executed = BTreeSet::new();
-        each(&self.body, &mut |op| {
+        self.body.each(&mut |op| {
             let values = op.operands.iter().chain(&op.results);
             let dtype = values
                 .filter_map(|value| self.values.get(value.0 as usize))

@@ -63,6 +63,16 @@ pub struct Block {
 }
 
 impl Block {
+    /// Visits every operation, those in regions too.
+    pub fn each(&self, visit: &mut dyn FnMut(&Operation)) {
+        for op in &self.ops {
+            visit(op);
+            for region in op.kind.regions() {
+                region.each(visit);
+            }
+        }
+    }
+
     /// The well-known operation that a combine region is, if it is one: that operation on its two arguments, in either order, and
     /// nothing else.
     pub fn combine(&self) -> Option<Combine> {

@@ -53,7 +53,7 @@ impl Function {
     pub fn open_lane_orders(&self) -> Vec<LocId> {
         let mut open = Vec::new();
         let mut read = vec![false; self.values.len()];
-        each(&self.body, &mut |op| {
+        self.body.each(&mut |op| {
             if let Some(result) = reordered(op, &self.values) {
                 open.push((result, op.loc));
             }
@@ -93,16 +93,6 @@ fn reduces_all(op: &Operation, operand: ValueId, values: &[ValueInfo]) -> bool {
         && values
             .get(operand.0 as usize)
             .is_some_and(|value| value.ty.shape.len() == 1)
-}
-
-/// Visits every operation, those in regions too.
-pub(super) fn each(block: &Block, visit: &mut dyn FnMut(&Operation)) {
-    for op in &block.ops {
-        visit(op);
-        for region in op.kind.regions() {
-            each(region, visit);
-        }
-    }
 }
 
 /// A kind of operation, and the shapes that it is between.

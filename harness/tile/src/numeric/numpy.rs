@@ -11,7 +11,8 @@
 //! NumPy begins a sum with 0, which makes a positive zero of negative ones. No conforming implementation does, so it is not done
 //! here, and is a known bug of the interpreter (`sum-begins-with-zero`).
 //!
-//! Left out: arrays that do not lie in row-major order, which NumPy adds as they lie; products of matrices, whose order is a BLAS library's; functions that are the C library's everywhere.
+//! Left out: arrays that do not lie in row-major order, which NumPy adds as they lie; products of matrices, whose
+//! order is a BLAS library's; functions that are the C library's everywhere.
 
 use std::ops::Add;
 
@@ -145,12 +146,10 @@ fn fused(a: f32, b: f32, c: f32) -> f32 {
 
 /// A polynomial, the highest power's coefficient first.
 #[inline(always)]
-fn polynomial<const N: usize>(coefficients: [f32; N], x: f32) -> f32 {
-    let mut sum = 0.0;
-    for coefficient in coefficients {
-        sum = fused(sum, x, coefficient);
-    }
-    sum
+fn polynomial<const N: usize>(coefficients: [f64; N], x: f32) -> f32 {
+    coefficients
+        .into_iter()
+        .fold(0.0, |sum, coefficient| fused(sum, x, coefficient as f32))
 }
 
 /// `e` to the power of `x`.
@@ -174,11 +173,10 @@ fn exp(x: f32) -> f32 {
             2.473_615_434_895_520_8e-1,
             7.257_664_613_233_125e-1,
             9.999_999_999_980_871e-1,
-        ]
-        .map(|coefficient: f64| coefficient as f32),
+        ],
         rest,
     );
-    let below = polynomial([2.159_509_4e-2, -2.742_335_4e-1, 1.0], rest);
+    let below = polynomial([2.159_509_375_685_83e-2, -2.742_335_390_411_667_6e-1, 1.0], rest);
     let power = f64::from_bits(((exponent.clamp(-160.0, 160.0) as i64 + 1023) as u64) << 52);
     let result = ((above / below) as f64 * power) as f32;
     let result = if x > MOST { f32::INFINITY } else { result };
@@ -208,8 +206,7 @@ fn log(x: f32) -> f32 {
             2.112_677_543_073_053,
             9.999_999_999_999_999e-1,
             0.0,
-        ]
-        .map(|coefficient: f64| coefficient as f32),
+        ],
         rest,
     );
     let below = polynomial(
@@ -220,8 +217,7 @@ fn log(x: f32) -> f32 {
             2.453_006_071_784_736_4,
             2.612_677_543_073_109,
             1.0,
-        ]
-        .map(|coefficient: f64| coefficient as f32),
+        ],
         rest,
     );
     let result = fused(exponent as f32, std::f32::consts::LN_2, above / below);
