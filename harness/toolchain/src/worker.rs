@@ -380,8 +380,8 @@ impl Worker {
                 let how = self.end();
                 let stderr = self.conversation.said();
                 // Python's watchdog says so before it looks at the frames of a thread that goes on running, which may
-                // cost it a segmentation fault.
-                if matches!(how, Exit::Code(1) | Exit::Signal(11)) && stderr.contains("Timeout (") {
+                // cost it a segmentation fault or a bus error.
+                if matches!(how, Exit::Code(1) | Exit::Signal(7 | 11)) && stderr.contains("Timeout (") {
                     return Err(self.timed_out(module, limits));
                 }
                 if ["MemoryError", "std::bad_alloc", "Cannot allocate memory"]
