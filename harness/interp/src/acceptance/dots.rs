@@ -16,16 +16,25 @@ const MODERATE: f64 = 1e30;
 /// Columns that are summed at once, in registers.
 const COLUMNS: usize = 4;
 
-/// In place of an exponent.
-const NONE: i32 = i32::MIN;
+/// In place of an exponent: of a lane that is not exact, and of zero. The sum of any two exponents is on the same side of
+/// [`LEAST`] and [`GREATEST`] as the lesser of them in this order: not exact, a number, zero.
+const NONE: i16 = i16::MIN / 2;
+const ZERO: i16 = i16::MAX / 4;
+
+/// Between these are sums of two exponents of numbers of `f32`.
+const LEAST: i16 = -4000;
+const GREATEST: i16 = 4000;
+
+/// Terms after which it is asked whether the smallest bit still matters.
+const STRIDE: usize = 16;
 
 /// An operand, row by row.
 #[derive(Debug)]
 struct Factors {
     low: Vec<f64>,
     high: Vec<f64>,
-    /// The exponent of each lane's smallest bit; [`NONE`] of a lane that is not exact.
-    lowest: Vec<i32>,
+    /// The exponent of each lane's smallest bit; [`NONE`] of a lane that is not exact, [`ZERO`] of zero.
+    lowest: Vec<i16>,
     points: bool,
 }
 
@@ -62,7 +71,7 @@ impl Factors {
         let points = low.iter().zip(&high).all(|(low, high)| low == high);
         let lowest = wide.low.iter().zip(&wide.tags).map(|(&value, &tag)| {
             let lowest = if tag == WITHIN { None } else { input.lowest(value) };
-            lowest.unwrap_or(NONE)
+            lowest.map_or(NONE, |exponent| i16::try_from(exponent).unwrap_or(ZERO))
         });
         Some(Self {
             lowest: lowest.collect(),
@@ -132,24 +141,43 @@ impl Products {
         })
     }
 
-    /// The exponent of the smallest bit of a lane's terms, where all of them are exact, and no order of them rounds.
-    fn quantum(&self, lane: usize, magnitude: f64) -> Option<i32> {
+    /// For each lane the exponent of the smallest bit of its terms, where all of them are exact. Where orders of them round, it may be
+    /// one that is too large and does not fit either.
+    fn quanta(&self) -> Vec<Option<i32>> {
         let Extent { m, n, k, .. } = self.extent;
-        let (row, j) = (lane / n, lane % n);
-        let own = self.a.lowest.get(row * k..(row + 1) * k)?;
-        let column = self.b.lowest.get(row / m * k * n + j..)?.iter().step_by(n);
-        let mut quantum = i32::MAX;
-        for (&x, &y) in own.iter().zip(column) {
-            if x == NONE || y == NONE {
-                return None;
+        let bits = self.steps.bits.min(self.steps.inherited_bits);
+        let number = |quantum: i16| match quantum {
+            ..=LEAST => None,
+            GREATEST.. => Some(i32::MAX),
+            quantum => Some(i32::from(quantum)),
+        };
+        let mut quanta = Vec::with_capacity(self.totals.magnitude.len());
+        let mut lanes = vec![ZERO; n];
+        for (row, magnitudes) in self.totals.magnitude.chunks_exact(n).enumerate() {
+            let own = self.a.lowest.get(row * k..(row + 1) * k).unwrap_or(&[]);
+            let other = self.b.lowest.get(row / m * k * n..).unwrap_or(&[]);
+            lanes.fill(ZERO);
+            if own.contains(&NONE) {
+                lanes.fill(NONE);
+            } else {
+                for (own, other) in own.chunks(STRIDE).zip(other.chunks(STRIDE * n)) {
+                    for (&x, other) in own.iter().zip(other.chunks_exact(n)) {
+                        for (lane, &y) in lanes.iter_mut().zip(other) {
+                            *lane = (*lane).min(x + y);
+                        }
+                    }
+                    // What does not fit now will not either with smaller bits and more terms.
+                    let matters = |(&lane, &magnitude): (&i16, &f64)| {
+                        number(lane).is_some_and(|quantum| fits(magnitude, quantum, bits))
+                    };
+                    if !lanes.iter().zip(magnitudes).any(matters) {
+                        break;
+                    }
+                }
             }
-            quantum = quantum.min(x.saturating_add(y));
-            // What does not fit now will not either with smaller bits and more terms.
-            if !fits(magnitude, quantum, self.steps.bits.min(self.steps.inherited_bits)) {
-                break;
-            }
+            quanta.extend(lanes.iter().map(|&lane| number(lane)));
         }
-        Some(quantum)
+        quanta
     }
 
     /// Bits that every step of a sum keeps.
@@ -159,6 +187,7 @@ impl Products {
 
     /// The sums, to be added to one by one.
     pub(super) fn sums(&self) -> Vec<Sum> {
+        let quanta = self.quanta();
         let sum = |lane: usize| {
             let magnitude = *self.totals.magnitude.get(lane)?;
             let total = Interval {
@@ -166,7 +195,7 @@ impl Products {
                 high: *self.totals.high.get(lane)?,
                 nan: false,
             };
-            let mut sum = Sum::of_products(total, magnitude, self.extent.k, self.quantum(lane, magnitude));
+            let mut sum = Sum::of_products(total, magnitude, self.extent.k, *quanta.get(lane)?);
             sum.inherit(self.steps.inherited, self.steps.inherited_bits);
             Some(sum)
         };
@@ -184,6 +213,7 @@ impl Products {
         let relative = count * power_of_two(-bits) * 1.01 + inherited + count * power_of_two(-52);
         let Totals { low, high, magnitude } = &self.totals;
         let lanes = low.len();
+        let quanta = self.quanta();
         let mut wide = Wide::with_capacity(DType::F32, lanes);
         for lane in 0..lanes {
             let start = start(lane)?;
@@ -198,7 +228,8 @@ impl Products {
                 return None;
             }
             let exact = low == high && start.tag != WITHIN && {
-                let quantum = self.quantum(lane, products).zip(lowest_bit(start.low));
+                let quantum = quanta.get(lane).copied().flatten();
+                let quantum = quantum.zip(lowest_bit(start.low));
                 quantum.is_some_and(|(own, other)| fits(magnitude, own.min(other), bits.min(inherited_bits)))
             };
             let error = if exact { 0.0 } else { magnitude * relative };

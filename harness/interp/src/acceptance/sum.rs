@@ -41,6 +41,8 @@ pub(crate) struct Factor {
     lowest: Option<i32>,
     /// Whether a product of its ends and another's is exact in `f64`.
     single: bool,
+    /// Whether its product with any finite number is zero.
+    zero: bool,
     poison: bool,
 }
 
@@ -62,8 +64,15 @@ impl Factor {
             interval,
             lowest: lane.bits().and_then(|bits| input.lowest(decode(dtype, bits))),
             single: dtype != DType::F64 && [interval.low, interval.high].into_iter().all(is_single),
+            zero: dtype != DType::F64 && interval.low == 0.0 && interval.high == 0.0 && !interval.nan,
             poison,
         }
+    }
+
+    /// Whether it is some finite number.
+    fn is_finite(&self) -> bool {
+        let Interval { low, high, nan } = self.interval;
+        low.is_finite() && high.is_finite() && !nan
     }
 
     /// Whether a product of it may be poison, or nothing but a NaN or an infinity: then not even a sum that may be anything
@@ -380,6 +389,9 @@ impl Sum {
             self.poison = true;
             return;
         }
+        if x.zero && y.is_finite() || y.zero && x.is_finite() {
+            return self.add_zero(x.lowest.is_some() && y.lowest.is_some());
+        }
         let (a, b) = (x.interval, y.interval);
         let exact = x
             .lowest
@@ -409,6 +421,15 @@ impl Sum {
         }
         self.minus_zeros = false;
         self.term(product, exact);
+    }
+
+    /// Adds a term that is zero, of either sign; `exact` is whether its factors are exact numbers. Blocks are often padded with these.
+    fn add_zero(&mut self, exact: bool) {
+        self.count += 1.0;
+        self.minus_zeros = false;
+        self.quantum = self.quantum.filter(|_| exact);
+        self.floor = self.floor.map(|floor| floor.max(0.0));
+        self.reach.add(0.0, 0.0);
     }
 
     /// Whether it may be any number of a dtype, whatever other numbers of it are added.
