@@ -7,10 +7,11 @@ mod tests;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use cerith_case::{ArgValue, Case, Launch};
 use cerith_interp::{
-    Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, Numerics, ParamValue,
+    Acceptance, AcceptanceMap, Accepted, Checks, Config, InternalError, LaunchOutcome, Numerics, ParamValue,
 };
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::quirk::told::Form;
@@ -254,36 +255,153 @@ impl Copied {
     }
 }
 
+/// How a case is executed where quirks are followed. Two sets of quirks may come to the same.
+#[derive(Clone)]
+pub struct Following<'a> {
+    reference: &'a Reference,
+    case: &'a Case,
+    kernels: Vec<Arc<Kernel>>,
+    /// Whether each argument is copied by itself.
+    apart: bool,
+}
+
+impl PartialEq for Following<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<Kernel>, &Arc<Kernel>)| Arc::ptr_eq(one, other);
+        std::ptr::eq(self.case, other.case)
+            && self.apart == other.apart
+            && self.kernels.len() == other.kernels.len()
+            && self.kernels.iter().zip(&other.kernels).all(same)
+    }
+}
+
+impl std::fmt::Debug for Following<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Following")
+            .field("case", &self.case.id)
+            .field("apart", &self.apart)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Following<'a> {
+    /// What the case leaves, of all programs or of only one, and with these numerics; `None` if the launches do not finish, or if copies
+    /// cannot be made.
+    pub fn leaves(self, only: Option<u64>, numerics: Numerics) -> Result<Option<Followed<'a>>, Failure> {
+        let mut device = self.case.memory();
+        let config = Config {
+            only,
+            numerics,
+            ..self.config()
+        };
+        // Copies are made with the guard zones that there were at first.
+        let mut strays = Vec::new();
+        for (launch, kernel) in self.case.launches.iter().zip(&self.kernels) {
+            let host = self.host(&device, launch);
+            let args = arguments(launch, kernel, &device)?;
+            let placed = host
+                .as_ref()
+                .and_then(|host| host.arguments(args, launch, kernel, &device));
+            let (Some(mut host), Some(args)) = (host, placed) else {
+                return Ok(None);
+            };
+            let outcome = kernel
+                .program()
+                .launch(launch.grid, &args, &mut host.memory, &config)
+                .map_err(|error| failed(launch, error))?;
+            if !matches!(outcome, LaunchOutcome::Finished(_))
+                || host.write_back(&mut device, &mut strays).is_none()
+            {
+                return Ok(None);
+            }
+        }
+        let (arena, _) = device.arena_mut();
+        for (at, byte) in strays {
+            if let Some(to) = arena.get_mut(at) {
+                *to = byte;
+            }
+        }
+        Ok(Some(Followed {
+            memory: device,
+            following: self,
+            only,
+            accepted: OnceCell::new(),
+        }))
+    }
+
+    /// The same with intervals, and the host's memory that they are of.
+    fn accepts(&self, only: Option<u64>) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
+        let device = self.case.memory();
+        let host = match self.case.launches.as_slice() {
+            [launch] => self.host(&device, launch),
+            _ if self.apart => None,
+            _ => Host::of_storages(&device),
+        };
+        let Some(mut host) = host else {
+            return Ok(None);
+        };
+        let mut map = AcceptanceMap::default();
+        let config = Config {
+            only,
+            ..self.config()
+        };
+        for (launch, kernel) in self.case.launches.iter().zip(&self.kernels) {
+            let args = arguments(launch, kernel, &device)?;
+            let Some(args) = host.arguments(args, launch, kernel, &device) else {
+                return Ok(None);
+            };
+            let accepted = kernel
+                .program()
+                .accept(launch.grid, &args, &mut host.memory, &mut map, &config)
+                .map_err(|error| failed(launch, error))?;
+            if accepted != Acceptance::Known {
+                return Ok(None);
+            }
+        }
+        Ok(Some((map, host)))
+    }
+
+    fn host(&self, device: &Memory, launch: &Launch) -> Option<Host> {
+        if self.apart {
+            Host::of_arguments(device, launch)
+        } else {
+            Host::of_storages(device)
+        }
+    }
+
+    /// What the interpreter looks at: nothing that does not stop it.
+    fn config(&self) -> Config<'a> {
+        Config {
+            checks: Checks::Fast,
+            masked_zero: true,
+            device_asserts: false,
+            unaligned: true,
+            ..self.reference.config(self.case)
+        }
+    }
+}
+
+fn failed(launch: &Launch, error: InternalError) -> Failure {
+    failure(format!("run `{}` with quirks", launch.kernel.name), error)
+}
+
 /// What a case leaves where quirks are followed.
+#[derive(Debug)]
 pub struct Followed<'a> {
     /// The memory, laid out as the case's.
     pub memory: Memory,
-    reference: &'a Reference,
-    case: &'a Case,
-    rules: Rules,
+    following: Following<'a>,
     only: Option<u64>,
     /// Computed when it is asked for, with the host's memory that it is of; none where launches each have their own.
     accepted: OnceCell<Option<(AcceptanceMap, Host)>>,
 }
 
-impl std::fmt::Debug for Followed<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Followed")
-            .field("case", &self.case.id)
-            .field("rules", &self.rules)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Followed<'_> {
     /// What an implementation that follows the same quirks may leave in an element, and its first byte.
     pub fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
-        let accepted = self.accepted.get_or_init(|| {
-            self.reference
-                .following_with_intervals(self.case, self.rules, self.only)
-                .ok()
-                .flatten()
-        });
+        let accepted = self
+            .accepted
+            .get_or_init(|| self.following.accepts(self.only).ok().flatten());
         let here = accepted
             .as_ref()
             .and_then(|(map, host)| Some((map, host.find(&self.memory, storage, byte)?)));
@@ -296,27 +414,30 @@ impl Followed<'_> {
 }
 
 impl Reference {
+    /// Those of some quirks that may change something about a case, each by itself, where the rules' quirks are followed. No other
+    /// does; most of these do.
+    pub fn asked_of(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
+        let apart = case.launches.iter().any(is_copied_apart);
+        let apart = apart.then_some(Quirk::ArgumentsAreCopiedApart);
+        let asked = case.launches.iter().map(|launch| self.asked(launch, rules));
+        let asked = asked.fold(apart.into_iter().collect(), Quirks::union);
+        let others = quirks.among(asked).iter().filter(|&quirk| !rules.follows(quirk));
+        others.collect()
+    }
+
     /// Those of some quirks that change something about a case, each by itself, where the rules' quirks are followed.
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
-        let asked = case
-            .launches
-            .iter()
-            .map(|launch| self.asked(launch, rules))
-            .fold(Quirks::NONE.with(Quirk::ArgumentsAreCopiedApart), Quirks::union);
         let kernels = |rules| {
             let of = case.launches.iter().map(|launch| self.rewritten(launch, rules));
             of.collect::<Vec<_>>()
         };
         let unchanged = kernels(rules);
-        let others = quirks.among(asked).iter().filter(|&quirk| !rules.follows(quirk));
-        let touches = others.filter(|&quirk| {
-            if quirk == Quirk::ArgumentsAreCopiedApart {
-                case.launches.iter().any(is_copied_apart)
-            } else {
-                kernels(rules.following(rules.quirks.with(quirk))) != unchanged
-            }
-        });
-        touches.collect()
+        let touches = |quirk| {
+            quirk == Quirk::ArgumentsAreCopiedApart
+                || kernels(rules.following(rules.quirks.with(quirk))) != unchanged
+        };
+        let asked = self.asked_of(case, rules, quirks);
+        asked.iter().filter(|&quirk| touches(quirk)).collect()
     }
 
     /// What a case's kernels use of the language, each name with the dtype that it is used on.
@@ -368,118 +489,20 @@ impl Reference {
         Ok(false)
     }
 
-    /// What a case leaves with the rules' quirks, of all programs or of only one, and with these numerics; `None` if the
-    /// launches do not finish, or if memory or arguments hold addresses, which copies cannot follow.
-    pub fn following<'a>(
-        &'a self,
-        case: &'a Case,
-        rules: Rules,
-        only: Option<u64>,
-        numerics: Numerics,
-    ) -> Result<Option<Followed<'a>>, Failure> {
-        let mut device = case.memory();
-        if device.ids().any(|id| !device.pointers(id).is_empty()) || case.passes_addresses() {
+    /// How a case is executed with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses, which
+    /// copies cannot follow.
+    pub fn following<'a>(&'a self, case: &'a Case, rules: Rules) -> Result<Option<Following<'a>>, Failure> {
+        let memory = case.memory();
+        if memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses() {
             return Ok(None);
         }
-        let config = Config {
-            only,
-            numerics,
-            ..self.lenient(case)
-        };
-        // Copies are made with the guard zones that there were at first.
-        let mut strays = Vec::new();
-        for launch in &case.launches {
-            let Ok(kernel) = self.kernel(launch, rules)? else {
-                return Ok(None);
-            };
-            let apart = rules.follows(Quirk::ArgumentsAreCopiedApart);
-            let host = if apart {
-                Host::of_arguments(&device, launch)
-            } else {
-                Host::of_storages(&device)
-            };
-            let args = arguments(launch, &kernel, &device)?;
-            let placed = host
-                .as_ref()
-                .and_then(|host| host.arguments(args, launch, &kernel, &device));
-            let (Some(mut host), Some(args)) = (host, placed) else {
-                return Ok(None);
-            };
-            let outcome = kernel
-                .program()
-                .launch(launch.grid, &args, &mut host.memory, &config)
-                .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
-            if !matches!(outcome, LaunchOutcome::Finished(_))
-                || host.write_back(&mut device, &mut strays).is_none()
-            {
-                return Ok(None);
-            }
-        }
-        let (arena, _) = device.arena_mut();
-        for (at, byte) in strays {
-            if let Some(to) = arena.get_mut(at) {
-                *to = byte;
-            }
-        }
-        Ok(Some(Followed {
-            memory: device,
+        let kernels = self.kernels(case, rules)?;
+        Ok(kernels.map(|kernels| Following {
             reference: self,
             case,
-            rules,
-            only,
-            accepted: OnceCell::new(),
+            kernels,
+            apart: rules.follows(Quirk::ArgumentsAreCopiedApart),
         }))
-    }
-
-    /// The same with intervals, and the host's memory that they are of.
-    fn following_with_intervals(
-        &self,
-        case: &Case,
-        rules: Rules,
-        only: Option<u64>,
-    ) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
-        let device = case.memory();
-        let host = match case.launches.as_slice() {
-            [launch] if rules.follows(Quirk::ArgumentsAreCopiedApart) => Host::of_arguments(&device, launch),
-            _ if rules.follows(Quirk::ArgumentsAreCopiedApart) => None,
-            _ => Host::of_storages(&device),
-        };
-        let Some(mut host) = host else {
-            return Ok(None);
-        };
-        let mut map = AcceptanceMap::default();
-        let config = Config {
-            only,
-            ..self.lenient(case)
-        };
-        for launch in &case.launches {
-            let Ok(kernel) = self.kernel(launch, rules)? else {
-                return Ok(None);
-            };
-            let args = arguments(launch, &kernel, &device)?;
-            let Some(args) = host.arguments(args, launch, &kernel, &device) else {
-                return Ok(None);
-            };
-            let accepted = kernel
-                .program()
-                .accept(launch.grid, &args, &mut host.memory, &mut map, &config)
-                .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
-            if accepted != Acceptance::Known {
-                return Ok(None);
-            }
-        }
-        Ok(Some((map, host)))
-    }
-
-    /// What the interpreter looks at: nothing that does not stop it.
-    fn lenient(&self, case: &Case) -> Config<'_> {
-        Config {
-            checks: Checks::Fast,
-            masked_zero: true,
-            device_asserts: false,
-            unaligned: true,
-            ..self.config(case)
-        }
     }
 }
 

@@ -75,7 +75,7 @@ mod ttir;
 pub use code::{Families, families, is_triton_code, through};
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
-pub use followed::Followed;
+pub use followed::{Followed, Following};
 pub use guard::guarded;
 pub use id::{BadEngineId, By, EngineId, Family};
 pub use inductor::Inductor;

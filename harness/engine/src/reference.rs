@@ -13,7 +13,7 @@ mod traces;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cerith_case::{Case, Launch};
 use cerith_frontend::{Refused, Request};
@@ -24,13 +24,12 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Rules;
 
 use self::arguments::request;
-use self::cache::{Cache, Entry, key, key_without_quirks};
+use self::cache::{Cache, Entry, key};
 use self::intervals::intervals;
-use self::kernel::{differs_as_numpy, prepare};
+use self::kernel::{differs_as_numpy, multiplies};
 use self::orders::Ready;
 use self::said::{refusal, refused_descriptor};
 use self::traces::{Read, Rewritten, Traces};
-use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
@@ -154,6 +153,9 @@ impl Reference {
         rules: Rules,
     ) -> Result<Result<Arc<Kernel>, Arc<Refused>>, Failure> {
         let request = request(launch, rules);
+        if !rules.quirks.is_empty() {
+            return self.kernel_with_quirks(&request);
+        }
         let key = key(&request);
         let cached = self
             .cache
@@ -165,22 +167,11 @@ impl Reference {
         if let Some(cached) = cached {
             return Ok(cached.kernel);
         }
-        let traced = if rules.quirks.is_empty() {
-            cerith_frontend::trace(&request).map_err(Arc::new)
-        } else {
-            self.rewrite(&request).map(Rewritten::into_traced)
-        };
-        let kernel = match traced {
+        let kernel = match self.read(&request) {
             Ok(traced) => {
-                let program = prepare(traced.function.clone())?;
-                let lanes_open = !traced.function.open_lane_orders().is_empty();
-                let combines = combine_orders::open(&traced.function);
-                Ok(Arc::new(Kernel {
-                    traced,
-                    program,
-                    lanes_open,
-                    combines,
-                }))
+                let kernel = Arc::new(Kernel::new(traced)?);
+                self.traces().keep_kernel(&key, Quirks::NONE, &kernel);
+                Ok(kernel)
             }
             Err(refused) => Err(refused),
         };
@@ -195,14 +186,37 @@ impl Reference {
         Ok(kernel)
     }
 
+    /// The kernel of a request whose rules follow quirks. It may be that of another set of them.
+    fn kernel_with_quirks(&self, request: &Request) -> Result<Result<Arc<Kernel>, Arc<Refused>>, Failure> {
+        let (key, quirks) = (key(request), request.rules.quirks);
+        let known = self.traces().kernel(&key, quirks);
+        if let Some(kernel) = known {
+            return Ok(Ok(kernel));
+        }
+        let rewritten = match self.rewrite(request) {
+            Ok(rewritten) => rewritten,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let same = self.traces().same_kernel(&key, &rewritten);
+        let kernel = match same {
+            Some(kernel) => kernel,
+            None => Arc::new(Kernel::new(rewritten.into_traced())?),
+        };
+        self.traces().keep_kernel(&key, quirks, &kernel);
+        Ok(Ok(kernel))
+    }
+
+    fn traces(&self) -> MutexGuard<'_, Traces> {
+        self.traces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A kernel as it is read where quirks are followed, from the trace of another set of quirks where that is the same.
     fn read(&self, request: &Request) -> Read {
-        let key = key_without_quirks(request);
-        let traces = || self.traces.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = traces().find(&key, request.rules.quirks);
+        let key = key(request);
+        let found = self.traces().find(&key, request.rules.quirks);
         found.unwrap_or_else(|| {
             let read = cerith_frontend::trace(request).map(Arc::new).map_err(Arc::new);
-            traces().keep(key, request, read.clone());
+            self.traces().keep(key, request, read.clone());
             read
         })
     }
@@ -264,6 +278,12 @@ impl Reference {
         })
     }
 
+    /// Whether a kernel of a case multiplies matrices of floats.
+    pub fn multiplies(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
+        let kernels = self.kernels(case, rules)?.unwrap_or_default();
+        Ok(kernels.iter().any(|kernel| multiplies(&kernel.traced.function)))
+    }
+
     /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
     /// it the most room. Slower than [`Reference::conforming`].
     pub fn explain(
@@ -313,7 +333,7 @@ impl Reference {
     }
 
     /// The kernels of a case's launches; `None` if one is refused.
-    fn kernels(&self, case: &Case, rules: Rules) -> Result<Option<Vec<Arc<Kernel>>>, Failure> {
+    pub(crate) fn kernels(&self, case: &Case, rules: Rules) -> Result<Option<Vec<Arc<Kernel>>>, Failure> {
         let mut kernels = Vec::with_capacity(case.launches.len());
         for launch in &case.launches {
             let Ok(kernel) = self.kernel(launch, rules)? else {

@@ -29,9 +29,14 @@ pub trait Tolerance {
     /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
-    /// Whether a conforming implementation leaves these bytes in `storage` from `first` on, as far as an execution shows. Asked
-    /// before bounds are, of all bytes that may be in one element with a byte that differs.
+    /// Whether a conforming implementation leaves these bytes in `storage` from `first` on, as far as an execution shows. Asked of all
+    /// bytes that may be in one element with a byte that differs: before bounds are, or where they leave it open.
     fn leaves(&self, _storage: StorageId, _first: usize, _bytes: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether bounds are asked first, as an execution would seldom show anything.
+    fn begins_with_bounds(&self) -> bool {
         false
     }
 
@@ -134,6 +139,29 @@ impl Comparison {
     /// Whether nothing differs, as far as can be decided.
     pub const fn same(&self) -> bool {
         self.differing == 0 && self.mismatched.is_none()
+    }
+
+    /// The comparison of two memories of which neither is the reference's. It was asked whether each value of `right` is within the
+    /// bounds of its element; so must that of `left` be.
+    pub(crate) fn both_ways(
+        self,
+        left: &Memory,
+        right: &Memory,
+        tracked: Option<&Memory>,
+        tolerance: &dyn Tolerance,
+    ) -> Self {
+        if !self.same() || self.bytes.accepted == 0 {
+            return self;
+        }
+        let mut turned = compare(right, left, tracked, tolerance);
+        if turned.same() {
+            return self;
+        }
+        for element in &mut turned.first {
+            element.bits.reverse();
+            element.shown.reverse();
+        }
+        turned
     }
 
     /// Notes that bytes of a storage differ.
@@ -250,7 +278,8 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
         let around = at.saturating_sub(LARGEST - 1)..(at + LARGEST).min(b.len());
-        let left_by_another = !unwritten && sides.tolerance.leaves(id, around.start, &b[around]);
+        let leaves = || !unwritten && sides.tolerance.leaves(id, around.start, &b[around.clone()]);
+        let left_by_another = !sides.tolerance.begins_with_bounds() && leaves();
         let (first, accepted) = if left_by_another {
             (start, Accepted::Exact)
         } else {
@@ -287,6 +316,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             accepted
                 .admits(bits[1])
                 .map(|inside| inside || range.is_some() && is_planted(Fault::AnyBoundAdmits))
+                .or_else(|| (sides.tolerance.begins_with_bounds() && leaves()).then_some(true))
         };
         // What was counted as compared is not, if it is not judged.
         let whole = start.max(done)..end.max(at + 1).min(a.len());

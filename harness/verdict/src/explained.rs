@@ -2,6 +2,7 @@
 //! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Left out: the
 //! models (`cerith-quirk`).
 
+mod runs;
 mod sample;
 mod search;
 
@@ -13,6 +14,7 @@ use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
+use self::runs::Runs;
 use self::search::{Asked, Found, Search};
 
 /// The first compute capability with an instruction that narrows to 8-bit floats.
@@ -95,9 +97,10 @@ pub(crate) fn explain(
             Family::Compiler | Family::Language => Numerics::Own,
         },
         left,
+        runs: Runs::default(),
     };
-    let touching = |rules| guarded(|| reference.touching(case, rules, quirks)).unwrap_or_default();
-    let first = touching(rules);
+    let asked_of = |rules| guarded(|| reference.asked_of(case, rules, quirks)).unwrap_or_default();
+    let first = asked_of(rules);
     if first.is_empty() {
         return None;
     }
@@ -106,7 +109,7 @@ pub(crate) fn explain(
     let mut found = search.all();
     if !matches!(found, Found::Set(_)) {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
-        let more = touching(rules.following(first));
+        let more = asked_of(rules.following(first));
         if !more.is_empty() {
             search = Search::of(&asked, first.union(more), known);
             found = search.all();
@@ -115,6 +118,10 @@ pub(crate) fn explain(
     match found {
         Found::Set(quirks) => Some(quirks),
         Found::Open => None,
-        Found::None => search.some(),
+        Found::None => {
+            let touching = |rules| guarded(|| reference.touching(case, rules, quirks)).unwrap_or_default();
+            let first = touching(rules);
+            search.some(first.union(touching(rules.following(first))))
+        }
     }
 }

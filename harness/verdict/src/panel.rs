@@ -436,6 +436,9 @@ impl Record {
     }
 }
 
+/// Rules, and what the reference answers under them once it is asked, or Cerith's own failure in words.
+type Answer<T> = (Rules, OnceCell<Result<T, String>>);
+
 /// What conforming implementations may give, asked of the reference when bits differ for the first time. Under several
 /// sets of rules that give the same bits, it is what any of them leaves open.
 pub(crate) struct ByReference<'a> {
@@ -443,9 +446,11 @@ pub(crate) struct ByReference<'a> {
     case: &'a Case,
     /// What the reference itself did.
     own: Option<&'a Outcome>,
-    answers: Vec<(Rules, OnceCell<Result<Conforming, String>>)>,
+    answers: Vec<Answer<Conforming>>,
     /// The rules under which it is asked what it leaves where NumPy computes, and the answer, if there is one.
-    as_numpy: Option<(Rules, OnceCell<Option<Memory>>)>,
+    as_numpy: Option<Answer<Option<Memory>>>,
+    /// Whether the case multiplies matrices. NumPy leaves the order of the sums to a library, and that order is not known.
+    multiplies: OnceCell<bool>,
     /// How long it took to answer.
     spent: Cell<Duration>,
 }
@@ -462,6 +467,7 @@ impl<'a> ByReference<'a> {
             case,
             own,
             as_numpy: None,
+            multiplies: OnceCell::new(),
             answers: rules
                 .into_iter()
                 .flatten()
@@ -487,7 +493,9 @@ impl<'a> ByReference<'a> {
     /// Cerith's own failure when it was asked, if there was one.
     pub(crate) fn failure(&self) -> Option<&str> {
         let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
-        given.find_map(|answer| answer.as_ref().err().map(String::as_str))
+        let bounds = given.find_map(|answer| answer.as_ref().err());
+        let as_numpy = self.as_numpy.as_ref().and_then(|(_, answer)| answer.get());
+        bounds.or_else(|| as_numpy?.as_ref().err()).map(String::as_str)
     }
 
     fn answers(&self) -> impl Iterator<Item = &Result<Conforming, String>> {
@@ -505,11 +513,7 @@ impl<'a> ByReference<'a> {
     }
 
     fn ask(&self, reference: &Reference, rules: Rules) -> Result<Conforming, String> {
-        let conforming = match guarded(|| reference.conforming(self.case, rules)) {
-            Ok(Ok(conforming)) => conforming,
-            Ok(Err(failure)) => return Err(format!("failed to {failure}")),
-            Err(panic) => return Err(panic),
-        };
+        let conforming = answered(|| reference.conforming(self.case, rules))?;
         let own = self.own.and_then(Outcome::finished);
         match (own, &conforming) {
             (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
@@ -534,15 +538,26 @@ impl Tolerance for ByReference<'_> {
         };
         let memory = memory.get_or_init(|| {
             let began = Instant::now();
-            let memory = guarded(|| reference.as_numpy(self.case, *rules));
+            let memory = answered(|| reference.as_numpy(self.case, *rules));
             self.spent.set(self.spent.get() + began.elapsed());
-            memory.ok()?.ok()?
+            memory
         });
+        let Ok(Some(memory)) = memory else {
+            return false;
+        };
         // What is undefined with NumPy's values is no word for anything.
         let range = first..first + bytes.len();
-        memory.as_ref().is_some_and(|memory| {
-            let states = memory.states(storage).get(range.clone()).unwrap_or_default();
-            memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
+        let states = memory.states(storage).get(range.clone()).unwrap_or_default();
+        memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
+    }
+
+    fn begins_with_bounds(&self) -> bool {
+        *self.multiplies.get_or_init(|| {
+            let asked = self.reference.zip(self.as_numpy.as_ref());
+            asked.is_some_and(|(reference, (rules, _))| {
+                let multiplies = answered(|| reference.multiplies(self.case, *rules));
+                multiplies.unwrap_or_default()
+            })
         })
     }
 
@@ -553,6 +568,11 @@ impl Tolerance for ByReference<'_> {
             Ok(Conforming::Known(_)) => None,
         })
     }
+}
+
+/// What the reference answers, or Cerith's own failure in words.
+fn answered<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
+    guarded(ask)?.map_err(|failure| format!("failed to {failure}"))
 }
 
 /// Who sits on one bench, by position.

@@ -374,21 +374,12 @@ impl Judge<'_> {
     }
 
     fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
-        let tracked = self.known;
-        let mut comparison = compare(left, right, tracked, self.tolerance);
+        let comparison = compare(left, right, self.known, self.tolerance);
         self.bytes += comparison.bytes;
-        // It was asked whether the right value is within the bounds of an element. So must the left one be.
-        if comparison.same() && comparison.bytes.accepted > 0 {
-            let turned = compare(right, left, tracked, self.tolerance);
-            if !turned.same() {
-                comparison = turned;
-                for element in &mut comparison.first {
-                    element.bits.reverse();
-                    element.shown.reverse();
-                }
-            }
-        }
-        Pair::of(comparison, self.tolerance)
+        Pair::of(
+            comparison.both_ways(left, right, self.known, self.tolerance),
+            self.tolerance,
+        )
     }
 
     /// Whether the reference gives what a camp gives; nothing where it does not say.

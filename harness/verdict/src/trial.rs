@@ -535,12 +535,8 @@ impl Hearing<'_, '_> {
                 unsteady @ Pair::Different(..) => return unsteady,
             }
         }
-        let comparison = compare(
-            &left.memory,
-            &right.memory,
-            known.map(|(_, memory)| memory),
-            self.bench.tolerance,
-        );
+        let known_memory = known.map(|(_, memory)| memory);
+        let comparison = compare(&left.memory, &right.memory, known_memory, self.bench.tolerance);
         let Bytes {
             compared,
             accepted,
@@ -553,6 +549,12 @@ impl Hearing<'_, '_> {
         let nothing = self.facts.has_launches && compared + accepted + undecided == 0;
         let poisoned = known.is_some_and(|(tracked, _)| tracked.vacuous);
         self.verdict.vacuous |= nothing || poisoned;
+        // What the reference left is within its own bounds.
+        let comparison = if reference.is_some_and(|reference| std::ptr::eq(reference, left)) {
+            comparison
+        } else {
+            comparison.both_ways(&left.memory, &right.memory, known_memory, self.bench.tolerance)
+        };
         match (Pair::of(comparison, self.bench.tolerance), doubt) {
             (Pair::Same, Some(why)) => Pair::Unknown(why),
             (pair, _) => pair,

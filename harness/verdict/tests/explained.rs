@@ -13,7 +13,7 @@ use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Trial, try_case};
 
 /// What an engine under test does.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum Does {
     /// What the reference does where it follows these, with one byte of the output turned by so much.
     Follows(Quirks, u8),
@@ -52,9 +52,8 @@ impl Engine for Suspect {
                 remark: None,
             }))),
             Does::Follows(quirks, turned) => {
-                let followed =
-                    self.reference
-                        .following(case, rules.following(*quirks), None, Numerics::Numpy)?;
+                let following = self.reference.following(case, rules.following(*quirks))?;
+                let followed = following.expect("it is accepted").leaves(None, Numerics::Numpy)?;
                 let memory = followed.expect("it comes to an end").memory;
                 match self.reference.prepare(case, rules)? {
                     Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {
@@ -92,14 +91,15 @@ import triton
 import triton.language as tl
 
 @triton.jit
-def double(x, out):
-    i = tl.arange(0, 8)
+def double(x, out, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
     a = tl.load(x + i)
     tl.store(out + i, (a + a).to(tl.float32))
 ";
 
-/// A case of bf16 numbers beside an engine of Triton 3.9.0.
-fn trial(expect: &str, does: Does) -> Trial {
+/// A case of bf16 numbers, which so many programs share, beside an engine of Triton 3.9.0.
+fn trial(expect: &str, does: Does, programs: usize) -> Trial {
+    let each = 8 / programs;
     let file = format!(
         "
 about: Numbers are doubled and widened.
@@ -108,7 +108,7 @@ storages:
   x: {{ dtype: bf16, shape: [8], fill: [0.0, 1.0, 2.5, -3.0, 1.0e-40, 100.0, -0.0, 7.0] }}
   out: {{ dtype: f32, shape: [8], fill: zeros }}
 launches:
-  - {{ grid: [1], args: {{ x: x, out: out }} }}
+  - {{ grid: [{programs}], args: {{ x: x, out: out, N: {each} }} }}
 {expect}"
     );
     let corpus = Corpus::load([
@@ -133,11 +133,17 @@ launches:
 
 #[track_caller]
 fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
-    let trial = trial(expect, does);
-    assert_eq!(trial.verdict.kind, VerdictKind::Differ);
     let quirks: Quirks = explained.iter().copied().collect();
-    assert_eq!(trial.verdict.differences[0].explained, quirks);
-    assert_eq!(trial.assessment.expected, expected, "{:?}", trial.assessment);
+    // Where there are several programs, one of them is executed alone first. Not all of them show both quirks.
+    for programs in [1, 2, 8] {
+        let trial = trial(expect, does, programs);
+        assert_eq!(trial.verdict.kind, VerdictKind::Differ);
+        assert_eq!(
+            trial.verdict.differences[0].explained, quirks,
+            "{programs} programs"
+        );
+        assert_eq!(trial.assessment.expected, expected, "{:?}", trial.assessment);
+    }
 }
 
 const BITS: Quirk = Quirk::Bf16IsBits;
@@ -187,7 +193,7 @@ fn an_expectation_is_met_by_its_quirk_alone() {
 #[test]
 fn an_exception_is_told_by_its_words() {
     let told = |kind, message| {
-        let trial = trial("", Does::Raises(kind, message));
+        let trial = trial("", Does::Raises(kind, message), 1);
         trial.verdict.differences[0].told.map(|told| told.name)
     };
     let known = "'InterpreterBuilder' object has no attribute 'new_block'";

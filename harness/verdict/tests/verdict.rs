@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
+use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;
 use cerith_tile::source::Span;
 use cerith_verdict::{
-    Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess, judge,
+    Bench, BitForBit, Facts, Known, Standing, Testimony, Tolerance, Undefined, Verdict, Witness, assess,
+    judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -569,6 +571,42 @@ fn benches_judge_by_their_own_reference() {
         "2",
         "differ, blame interpret@3.2.0, unconfirmed, interpret@3.2.0 memory from reference",
     );
+}
+
+/// Rounding may give anything from 1 to 1.5.
+struct Rounding;
+
+impl Tolerance for Rounding {
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        let accepted = Accepted::Within {
+            dtype: DType::F32,
+            low: 1.0,
+            high: 1.5,
+            infinities: [false; 2],
+            nan: false,
+        };
+        (byte / 4 * 4, accepted)
+    }
+}
+
+#[test]
+fn without_the_reference_either_value_may_be_the_wrong_one() {
+    let [one, two]: [EngineId; 2] = ["interpret@3.9.0", "cuda@3.9.0"].map(|id| id.parse().expect("an id"));
+    let check = |left: &str, right: &str, expected: VerdictKind| {
+        let [left, right] = [left, right].map(|word| outcome(word, false));
+        let bench = Bench {
+            reference: None,
+            others: vec![witness(&one, &one, &left), witness(&two, &two, &right)],
+            tolerance: &Rounding,
+            known: Known::default(),
+        };
+        let verdict = judge(&[bench], Facts { has_launches: true });
+        assert_eq!(verdict.kind, expected, "{}", in_a_line(&verdict));
+    };
+    check("1", "1.25", VerdictKind::Agree);
+    check("1.5", "1", VerdictKind::Agree);
+    check("1", "2", VerdictKind::Differ);
+    check("2", "1", VerdictKind::Differ);
 }
 
 #[test]

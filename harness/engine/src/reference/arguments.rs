@@ -98,7 +98,7 @@ pub(crate) fn arguments(
         arguments: reached,
         uses: _,
         asked: _,
-    } = &kernel.traced;
+    } = &*kernel.traced;
     function
         .params
         .iter()

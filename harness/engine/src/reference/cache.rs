@@ -1,4 +1,4 @@
-//! Traced kernels, kept by what decides a trace. Left out: tracing them.
+//! Traced kernels, kept by what decides a trace. Left out: tracing them, and kernels with quirks ([`super::traces`]).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -59,15 +59,8 @@ pub(super) struct Entry {
     pub _file: Arc<SourceFile>,
 }
 
-/// What decides a kernel. A file is named by its address, which the cache keeps alive.
+/// What decides a kernel, besides the quirks that are followed. A file is named by its address, which the cache keeps alive.
 pub(super) fn key(request: &Request) -> String {
-    let mut key = key_without_quirks(request);
-    let _ = write!(key, " {:?}", request.rules.quirks);
-    key
-}
-
-/// The same, whichever quirks are followed.
-pub(super) fn key_without_quirks(request: &Request) -> String {
     let mut key = String::with_capacity(160);
     let Request {
         file,

@@ -1,18 +1,21 @@
 //! A kernel that is ready to be launched. Left out: tracing it, and launching it.
 
+use std::sync::Arc;
+
 use cerith_frontend::Traced;
 use cerith_interp::Program;
 use cerith_tile::DType;
 use cerith_tile::ir::{Combine, Function, LocId, OpKind};
 use cerith_tile::numeric::numpy;
 
+use crate::combine_orders;
 use crate::engine::Failure;
 
 /// A kernel that was traced for one specialisation.
 #[derive(Debug)]
 pub struct Kernel {
     /// The traced kernel.
-    pub traced: Traced,
+    pub traced: Arc<Traced>,
     pub(super) program: Program,
     /// Whether an operation does something with lanes that may come in any order.
     pub(super) lanes_open: bool,
@@ -21,6 +24,16 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// A traced kernel, made ready.
+    pub(super) fn new(traced: Arc<Traced>) -> Result<Self, Failure> {
+        Ok(Self {
+            program: prepare(traced.function.clone())?,
+            lanes_open: !traced.function.open_lane_orders().is_empty(),
+            combines: combine_orders::open(&traced.function),
+            traced,
+        })
+    }
+
     /// What is executed.
     pub(crate) const fn program(&self) -> &Program {
         &self.program
@@ -45,6 +58,18 @@ pub(super) fn differs_as_numpy(function: &Function) -> bool {
         };
     });
     differs
+}
+
+/// Whether a function multiplies matrices of floats.
+pub(super) fn multiplies(function: &Function) -> bool {
+    let mut multiplies = false;
+    function.body.each(&mut |op| {
+        let result = op.results.first();
+        let value = result.and_then(|id| function.values.get(id.0 as usize));
+        let dtype = value.and_then(|value| value.ty.elem.num());
+        multiplies |= matches!(op.kind, OpKind::Dot { .. }) && dtype.is_some_and(DType::is_float);
+    });
+    multiplies
 }
 
 /// The program of a function.

@@ -1,14 +1,11 @@
-//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing. Left
-//! out: launches whose programs meet, where one program alone may leave something else.
+//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing, unless
+//! programs meet and it leaves something else by itself ([`stands`]). Left out: launches whose programs meet at atomic operations.
 
 use cerith_engine::Finished;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 
 use super::search::Asked;
-
-/// Fewer programs are not worth it.
-const LEAST: u64 = 4;
 
 /// A program, and the bytes that it writes.
 pub(super) struct Sample {
@@ -18,22 +15,20 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found, or
-    /// where it does not leave by itself what it leaves among the others.
+    /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found.
     pub(super) fn take(asked: &Asked<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
         let Asked {
             case,
             reference,
             rules,
-            numerics,
             left,
+            ..
         } = *asked;
         let [launch] = case.launches.as_slice() else {
             return None;
         };
         let programs = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
-        let rules = rules.following(quirks);
-        if programs < LEAST || reference.has_atomics(case, rules).ok()? {
+        if programs < 2 || reference.has_atomics(case, rules.following(quirks)).ok()? {
             return None;
         }
         // A guard zone has no bytes that a program is known by.
@@ -42,26 +37,21 @@ impl Sample {
         }
         let (id, byte) = first_difference(left, known)?;
         let before = case.memory();
-        let whole = reference.following(case, rules, None, numerics).ok()??.memory;
         let at = byte as u64 * programs / (known.size(id) as u64).max(1);
         let near = [at, at.saturating_sub(1), at + 1, 0, programs - 1];
         for program in near.into_iter().filter(|&program| program < programs) {
-            let alone = reference
-                .following(case, rules, Some(program), numerics)
-                .ok()??
-                .memory;
+            let alone = asked.followed(quirks, Some(program))?;
+            let alone = &alone.memory;
             if alone.bytes(id).get(byte) == before.bytes(id).get(byte) {
                 continue;
             }
             let mut known = known.clone();
             for id in alone.ids() {
-                let bytes = alone.bytes(id).iter().zip(before.bytes(id)).zip(whole.bytes(id));
+                let bytes = alone.bytes(id).iter().zip(before.bytes(id));
                 let (_, states) = known.parts_mut(id);
-                for (((alone, before), whole), state) in bytes.zip(states) {
+                for ((alone, before), state) in bytes.zip(states) {
                     if alone == before {
                         *state = ByteState::Poison;
-                    } else if alone != whole {
-                        return None;
                     }
                 }
             }
@@ -69,6 +59,14 @@ impl Sample {
         }
         None
     }
+}
+
+/// Whether what a program left by itself, where it wrote, is what it left among the others.
+pub(super) fn stands(before: &Memory, alone: &Memory, whole: &Memory) -> bool {
+    alone.ids().all(|id| {
+        let mut bytes = alone.bytes(id).iter().zip(before.bytes(id)).zip(whole.bytes(id));
+        bytes.all(|((alone, before), whole)| alone == before || alone == whole)
+    })
 }
 
 /// The first byte with a defined value in which they differ.

@@ -2,6 +2,8 @@
 //! sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. Left out: which quirks may be the
 //! reason.
 
+use std::rc::Rc;
+
 use cerith_case::Case;
 use cerith_engine::{Finished, Followed, Reference, guarded};
 use cerith_interp::{Accepted, Numerics};
@@ -9,11 +11,11 @@ use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
-use super::sample::Sample;
+use super::runs::Runs;
+use super::sample::{self, Sample};
 use crate::difference::{Tolerance, compare};
 
 /// What is to be explained.
-#[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) case: &'a Case,
     pub(super) reference: &'a Reference,
@@ -22,6 +24,17 @@ pub(super) struct Asked<'a> {
     pub(super) numerics: Numerics,
     /// What the engine left.
     pub(super) left: &'a Finished,
+    /// What was executed so far.
+    pub(super) runs: Runs<'a>,
+}
+
+impl<'a> Asked<'a> {
+    /// What the reference leaves where it follows quirks, of all programs or of only one, if it finishes.
+    pub(super) fn followed(&self, quirks: Quirks, only: Option<u64>) -> Option<Rc<Followed<'a>>> {
+        let rules = self.rules.following(quirks);
+        let following = guarded(|| self.reference.following(self.case, rules));
+        self.runs.get(following.ok()?.ok()??, only, self.numerics)
+    }
 }
 
 /// What comes of a search.
@@ -61,13 +74,9 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// A search among these quirks; `known` says which bytes have no defined value.
-    pub(super) fn of(asked: &Asked<'a>, quirks: Quirks, known: &Memory) -> Self {
+    pub(super) fn of(asked: &'a Asked<'a>, quirks: Quirks, known: &Memory) -> Self {
         let sample = guarded(|| Sample::take(asked, quirks, known)).unwrap_or_default();
-        let scope = |only, known| Scope {
-            asked: *asked,
-            only,
-            known,
-        };
+        let scope = |only, known| Scope { asked, only, known };
         Self {
             quirks,
             whole: scope(None, known.clone()),
@@ -76,20 +85,23 @@ impl<'a> Search<'a> {
     }
 
     /// All of them at once, or those of them that matter.
-    pub(super) fn all(&self) -> Found {
-        if let Some(sample) = &self.sample {
-            match sample.fewest(self.quirks) {
-                // What one program does without, the others may not.
-                Found::Set(quirks) if self.whole.reproduces(quirks) != Reproduced::Yes => {}
-                found => return found,
-            }
+    pub(super) fn all(&mut self) -> Found {
+        let Some(sample) = &self.sample else {
+            return self.whole.fewest(self.quirks);
+        };
+        let found = sample.fewest(self.quirks);
+        match found {
+            Found::Set(quirks) if self.whole.reproduces(quirks) == Reproduced::Yes => return found,
+            _ if !sample.stands(self.quirks) => self.sample = None,
+            // What one program does without, the others may not.
+            Found::Set(_) => {}
+            Found::None | Found::Open => return found,
         }
         self.whole.fewest(self.quirks)
     }
 
-    /// Each by itself, all but one, should one be mended in the engine, and any two.
-    pub(super) fn some(&self) -> Option<Quirks> {
-        let all = self.quirks;
+    /// Each of these by itself, all but one, should one be mended in the engine, and any two.
+    pub(super) fn some(&self, all: Quirks) -> Option<Quirks> {
         let alone = all.iter().map(|quirk| Quirks::NONE.with(quirk));
         let but_one = all.iter().map(|quirk| all.without(quirk));
         let pairs = all.iter().flat_map(|one| {
@@ -112,14 +124,14 @@ impl<'a> Search<'a> {
 
 /// The programs that are executed, and the bytes that are compared.
 struct Scope<'a> {
-    asked: Asked<'a>,
+    asked: &'a Asked<'a>,
     /// The only program, if not all are executed.
     only: Option<u64>,
     /// Says of every byte whether it is compared.
     known: Memory,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
     /// Those of a set of quirks that are needed to leave what the engine left, if the set does.
     fn fewest(&self, enough: Quirks) -> Found {
         let mut enough = enough;
@@ -162,12 +174,12 @@ impl Scope<'_> {
     }
 
     /// Those of a set of quirks that leave the same bytes without the others. None where the launch does not finish with all.
-    fn active(&self, all: Quirks) -> Option<(Quirks, Followed<'_>)> {
+    fn active(&self, all: Quirks) -> Option<(Quirks, Rc<Followed<'a>>)> {
         let mut active = all;
         let mut followed = self.followed(all)?;
-        let same = |quirks: Quirks, as_these: &Followed<'_>| {
+        let same = |quirks: Quirks, as_these: &Rc<Followed<'a>>| {
             let found = (!quirks.is_empty()).then(|| self.followed(quirks))??;
-            (found.memory == as_these.memory).then_some(found)
+            (Rc::ptr_eq(&found, as_these) || found.memory == as_these.memory).then_some(found)
         };
         // Most times one is enough, and some are there in every kernel and change nothing. So the first is left out, then all
         // others at once, and then halves of them. Of two that do the same, the later one stays.
@@ -190,17 +202,16 @@ impl Scope<'_> {
     }
 
     /// What the reference leaves where it follows quirks, if it finishes.
-    fn followed(&self, quirks: Quirks) -> Option<Followed<'_>> {
-        let Asked {
-            case,
-            reference,
-            rules,
-            numerics,
-            ..
-        } = self.asked;
-        let rules = rules.following(quirks);
-        let followed = guarded(|| reference.following(case, rules, self.only, numerics));
-        followed.ok()?.ok()?
+    fn followed(&self, quirks: Quirks) -> Option<Rc<Followed<'a>>> {
+        self.asked.followed(quirks, self.only)
+    }
+
+    /// Whether a program leaves by itself what it leaves among the others.
+    fn stands(&self, quirks: Quirks) -> bool {
+        let both = self.followed(quirks).zip(self.asked.followed(quirks, None));
+        both.is_some_and(|(alone, whole)| {
+            sample::stands(&self.asked.case.memory(), &alone.memory, &whole.memory)
+        })
     }
 
     fn reproduces(&self, quirks: Quirks) -> Reproduced {

@@ -1,0 +1,59 @@
+//! What was executed to explain a difference. Sets of quirks that come to the same are executed once, with what bounds were computed.
+//! Left out: which sets are tried.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use cerith_engine::{Followed, Following, guarded};
+use cerith_interp::Numerics;
+
+/// Memory that executions may take together. The first ones go.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// One execution, of all programs or of only one; it may not have finished.
+struct Run<'a> {
+    following: Following<'a>,
+    only: Option<u64>,
+    followed: Option<Rc<Followed<'a>>>,
+}
+
+impl Run<'_> {
+    fn bytes(&self) -> usize {
+        let memory = self.followed.as_ref().map(|followed| &followed.memory);
+        memory.map_or(0, |memory| memory.ids().map(|id| memory.size(id)).sum())
+    }
+}
+
+/// The executions of one case with the same numerics.
+#[derive(Default)]
+pub(super) struct Runs<'a> {
+    done: RefCell<Vec<Run<'a>>>,
+}
+
+impl<'a> Runs<'a> {
+    /// What such an execution left, if it finished.
+    pub(super) fn get(
+        &self,
+        following: Following<'a>,
+        only: Option<u64>,
+        numerics: Numerics,
+    ) -> Option<Rc<Followed<'a>>> {
+        let same = |run: &&Run<'a>| run.only == only && run.following == following;
+        if let Some(run) = self.done.borrow().iter().find(same) {
+            return run.followed.clone();
+        }
+        let followed = guarded(|| following.clone().leaves(only, numerics));
+        let followed = followed.ok().and_then(Result::ok).flatten().map(Rc::new);
+        let mut done = self.done.borrow_mut();
+        done.push(Run {
+            following,
+            only,
+            followed: followed.clone(),
+        });
+        let mut bytes: usize = done.iter().map(Run::bytes).sum();
+        while bytes > KEPT_BYTES && !done.is_empty() {
+            bytes -= done.remove(0).bytes();
+        }
+        followed
+    }
+}
