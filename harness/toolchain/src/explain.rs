@@ -22,6 +22,15 @@ const NO_NETWORK: &[&str] = &[
     "error sending request",
 ];
 
+/// What they print when they do not trust the package index, as behind a proxy that looks into what passes.
+const UNTRUSTED: &[&str] = &[
+    "self-signed certificate in certificate chain",
+    "self signed certificate in certificate chain",
+    "unable to get local issuer certificate",
+    "certificate verify failed",
+    "invalid peer certificate",
+];
+
 /// Releases named when one does not exist, the newest.
 const LISTED: usize = 16;
 
@@ -71,6 +80,15 @@ pub enum AddError {
          has Triton, and `--offline` asks for no network"
     )]
     NoNetwork {
+        /// The installer's words.
+        reason: String,
+    },
+    /// The package index, or a proxy in its place, has a certificate that is not known here.
+    #[error(
+        "trust the package index: {reason}; behind a proxy with a certificate of its own, set PIP_CERT (for uv, SSL_CERT_FILE) to a \
+         file with that certificate, or adopt a Python that has Triton: `cerith toolchain adopt PYTHON`"
+    )]
+    Untrusted {
         /// The installer's words.
         reason: String,
     },
@@ -144,7 +162,13 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             needed: about_size(id) >> 20,
         };
     }
-    if let Some(&reason) = NO_NETWORK.iter().find(|sign| output.contains(**sign)) {
+    let sign = |signs: &[&'static str]| signs.iter().copied().find(|sign| output.contains(sign));
+    if let Some(reason) = sign(UNTRUSTED) {
+        return AddError::Untrusted {
+            reason: reason.to_owned(),
+        };
+    }
+    if let Some(reason) = sign(NO_NETWORK) {
         return AddError::NoNetwork {
             reason: reason.to_owned(),
         };
@@ -171,6 +195,16 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
             .map(|(all, _)| all);
+        if listed == Some("none") && package == "triton" && id::KNOWN.contains(&id.triton()) {
+            return AddError::NoSuchVersion {
+                package,
+                version,
+                hint: format!(
+                    "there is no wheel of it for this Python on {}; `cerith toolchain adopt PYTHON` takes a Python that has Triton",
+                    std::env::consts::ARCH
+                ),
+            };
+        }
         let versions: Vec<String> = match listed {
             Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
             _ if package == "triton" => id::KNOWN.iter().map(ToString::to_string).collect(),
@@ -250,6 +284,36 @@ ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (fr
 ERROR: No matching distribution found for triton==3.1.0",
             "reach the package index: there seems to be no network (Temporary failure in name resolution); `cerith toolchain \
              adopt PYTHON` takes a Python that has Triton, and `--offline` asks for no network",
+        );
+        check(
+            "3.9.0",
+            "WARNING: Retrying (Retry(total=0)) after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: \
+             CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate in certificate chain \
+             (_ssl.c:992)'))': /simple/triton/
+ERROR: Could not find a version that satisfies the requirement triton==3.9.0 (from versions: none)
+ERROR: No matching distribution found for triton==3.9.0",
+            "trust the package index: self-signed certificate in certificate chain; behind a proxy with a certificate of its own, \
+             set PIP_CERT (for uv, SSL_CERT_FILE) to a file with that certificate, or adopt a Python that has Triton: `cerith \
+             toolchain adopt PYTHON`",
+        );
+        check(
+            "3.9.0",
+            "error: Failed to fetch: `https://pypi.org/simple/triton/`
+  Caused by: error sending request for url (https://pypi.org/simple/triton/)
+  Caused by: client error (Connect)
+  Caused by: invalid peer certificate: UnknownIssuer",
+            "trust the package index: invalid peer certificate; behind a proxy with a certificate of its own, set PIP_CERT (for uv, \
+             SSL_CERT_FILE) to a file with that certificate, or adopt a Python that has Triton: `cerith toolchain adopt PYTHON`",
+        );
+        check(
+            "3.1.0",
+            "ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (from versions: none)
+ERROR: No matching distribution found for triton==3.1.0",
+            &format!(
+                "find triton 3.1.0 in the package index: there is no wheel of it for this Python on {}; `cerith toolchain adopt \
+                 PYTHON` takes a Python that has Triton",
+                std::env::consts::ARCH
+            ),
         );
         check(
             "3.9.0",
