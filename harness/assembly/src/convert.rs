@@ -1,7 +1,8 @@
 //! `mov` and `cvt`.
 //!
 //! A conversion to an 8-bit float is the one that Triton's own casts compile to (`cvt.rn.satfinite.e4m3x2.f32`), so it is a cast
-//! of the IR. Left out: conversions to and from 4- and 6-bit floats, `ue8m0`, stochastic rounding, `.relu` and `.sat`.
+//! of the IR. A float becomes `tf32` by rounding, ties away from zero. Left out: conversions to and from 4- and 6-bit floats, `ue8m0`,
+//! stochastic rounding, `.relu` and `.sat`.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};
@@ -252,6 +253,15 @@ impl Machine<'_> {
         value: ValueId,
         depends: Slots,
     ) -> Option<Word> {
+        if to == "tf32" {
+            // The register holds a float whose last bits are zero.
+            let symbol = match modes {
+                ["rna"] if from == DType::F32 => instruction("cvt.rna.tf32.f32")?,
+                _ => return None,
+            };
+            let value = self.library(symbol, &[value]);
+            return Some(Word::of(value, symbol.result.bits(), depends));
+        }
         if let Some(dtype) = integer_dtype(to) {
             let [mode @ ("rni" | "rzi" | "rmi" | "rpi"), flushes @ ..] = modes else {
                 return None;

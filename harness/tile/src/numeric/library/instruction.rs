@@ -88,6 +88,7 @@ static WORDS: &[Symbol] = &[
     |low, high, by| (pair(low, high) >> (by & 31)) as u32 },
     instruction! { "shf.r.clamp.b32", "shf.r.clamp", fn(u32, u32, u32) -> u32, Bound::Exact,
     |low, high, by| (pair(low, high) >> by.min(32)) as u32 },
+    instruction! { "cvt.rna.tf32.f32", "cvt.rna.tf32", fn(f32) -> u32, Bound::Exact, to_tf32 },
     // PTX: 1 ULP over the whole range.
     instruction! { "rcp.approx.f32", "rcp", fn(f32) -> f32, Bound::Own(bound::approximate_reciprocal), |x| 1.0 / x },
     // PTX: a relative error of 2^-11.
@@ -123,6 +124,15 @@ pub fn instruction(name: &str) -> Option<&'static Symbol> {
 
 fn pair(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
+}
+
+/// A number with the 10 bits of `tf32` behind the point, ties away from zero. What is too large becomes infinite.
+const fn to_tf32(x: f32) -> u32 {
+    if x.is_nan() {
+        return 0x7fff_ffff;
+    }
+    // Half of the last bit that stays; a carry goes on into the exponent.
+    x.to_bits().wrapping_add(0x1000) & 0xffff_e000
 }
 
 /// `prmt` in its default mode: each of the four low digits of the selector (in base 16) picks one of the eight bytes of `y` and
