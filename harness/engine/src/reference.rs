@@ -29,7 +29,7 @@ use self::intervals::intervals;
 use self::kernel::{differs_as_numpy, multiplies};
 use self::orders::Ready;
 use self::said::{refusal, refused_descriptor};
-use self::traces::{Read, Rewritten, Traces};
+use self::traces::{Read, Rewritten, Traces, asked};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
@@ -157,23 +157,12 @@ impl Reference {
             return self.kernel_with_quirks(&request);
         }
         let key = key(&request);
-        let cached = self
-            .cache
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entries
-            .get(&key)
-            .cloned();
-        if let Some(cached) = cached {
-            return Ok(cached.kernel);
+        if let Some(cached) = self.cached(&key) {
+            return Ok(cached);
         }
-        let kernel = match self.read(&request) {
-            Ok(traced) => {
-                let kernel = Arc::new(Kernel::new(traced)?);
-                self.traces().keep_kernel(&key, Quirks::NONE, &kernel);
-                Ok(kernel)
-            }
-            Err(refused) => Err(refused),
+        let kernel = match cerith_frontend::trace(&request) {
+            Ok(traced) => Ok(Arc::new(Kernel::new(Arc::new(traced))?)),
+            Err(refused) => Err(Arc::new(refused)),
         };
         let entry = Entry {
             kernel: kernel.clone(),
@@ -186,7 +175,13 @@ impl Reference {
         Ok(kernel)
     }
 
-    /// The kernel of a request whose rules follow quirks. It may be that of another set of them.
+    /// The kernel of a request without quirks, if it was launched of late.
+    fn cached(&self, key: &str) -> Option<Result<Arc<Kernel>, Arc<Refused>>> {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.entries.get(key).map(|entry| entry.kernel.clone())
+    }
+
+    /// The kernel of a request whose rules follow quirks. It may be that of another set of them, or of none.
     fn kernel_with_quirks(&self, request: &Request) -> Result<Result<Arc<Kernel>, Arc<Refused>>, Failure> {
         let (key, quirks) = (key(request), request.rules.quirks);
         let known = self.traces().kernel(&key, quirks);
@@ -197,12 +192,15 @@ impl Reference {
             Ok(rewritten) => rewritten,
             Err(refused) => return Ok(Err(refused)),
         };
-        let same = self.traces().same_kernel(&key, &rewritten);
+        let plain = self.cached(&key).and_then(Result::ok);
+        let same = plain
+            .filter(|kernel| rewritten.is(kernel))
+            .or_else(|| self.traces().same_kernel(&key, &rewritten));
         let kernel = match same {
             Some(kernel) => kernel,
             None => Arc::new(Kernel::new(rewritten.into_traced())?),
         };
-        self.traces().keep_kernel(&key, quirks, &kernel);
+        self.traces().keep_kernel(&key, request, &kernel);
         Ok(Ok(kernel))
     }
 
@@ -210,13 +208,18 @@ impl Reference {
         self.traces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A kernel as it is read where quirks are followed, from the trace of another set of quirks where that is the same.
+    /// A kernel as it is read, from the trace of another set of quirks, or of none, where that is the same.
     fn read(&self, request: &Request) -> Read {
-        let key = key(request);
-        let found = self.traces().find(&key, request.rules.quirks);
+        let (key, quirks) = (key(request), request.rules.quirks);
+        let plain = self
+            .cached(&key)
+            .map(|kernel| kernel.map(|kernel| Arc::clone(&kernel.traced)));
+        let found = plain
+            .filter(|read| quirks.among(asked(read)).is_empty())
+            .or_else(|| self.traces().find(&key, quirks));
         found.unwrap_or_else(|| {
             let read = cerith_frontend::trace(request).map(Arc::new).map_err(Arc::new);
-            self.traces().keep(key, request, read.clone());
+            self.traces().keep(&key, request, read.clone());
             read
         })
     }

@@ -195,7 +195,8 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
             .map(|(all, _)| all);
-        if listed == Some("none") && package == "triton" && id::KNOWN.contains(&id.triton()) {
+        let is_known = package == "triton" && id::KNOWN.contains(&id.triton());
+        if cfg!(target_os = "linux") && listed == Some("none") && is_known {
             return AddError::NoSuchVersion {
                 package,
                 version,

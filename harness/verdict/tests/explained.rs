@@ -265,3 +265,51 @@ def narrow(x, y, out):
         Some("fp8-is-computed-in")
     );
 }
+
+#[test]
+fn bounds_alone_are_explained_without_quirks_that_change_nothing() {
+    // A compiler looks at loops and stores for another of its bugs, which this kernel has no room for.
+    let kernel = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(x, y, out, n):
+    i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    a, b = tl.load(x + i), tl.load(y + i)
+    for _ in range(n):
+        tl.store(out + i, tl.sum(a[:, :, None] * b[None, :, :], 1))
+";
+    // 1 and 2^-23: `f32` holds their sum, and the sums of a dot do not.
+    let row = [1.0, 1.0 / f64::from(1 << 23)].into_iter().chain([0.0; 14]);
+    let rows: Vec<String> = row.cycle().take(256).map(|value| format!("{value:?}")).collect();
+    let yaml = format!(
+        "about: x\nkernel: k.py:product\nstorages:\n  x: {{ dtype: f32, shape: [256], fill: [{}] }}\n  y: {{ dtype: f32, shape: \
+         [256], fill: ones }}\n  out: {{ dtype: f32, shape: [256], fill: ones }}\nlaunches: [{{ grid: 1, args: {{ x: x, y: y, \
+         out: out, n: 2 }} }}]\n",
+        rows.join(", ")
+    );
+    let corpus = Corpus::load([
+        Input::text("c.yaml", yaml),
+        Input::text("k.py", kernel.to_owned()),
+    ]);
+    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+    let case = corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("a case");
+    let reference = Arc::new(Reference::default());
+    // It leaves 1, as it was.
+    let suspect = Suspect {
+        id: "cuda@3.7.1".parse().expect("an engine"),
+        reference: Arc::clone(&reference),
+        does: Does::Ends,
+    };
+    let trial = try_case(&case, &Panel::new(Some(reference), vec![Arc::new(suspect)])).expect("it is judged");
+    assert_eq!(trial.verdict.kind, VerdictKind::Differ);
+    let expected = Quirks::NONE.with(Quirk::ProductSumsAreTf32);
+    assert_eq!(trial.verdict.differences[0].explained, expected);
+}

@@ -15,7 +15,7 @@ use super::kernel::Kernel;
 const CACHED: usize = 512;
 
 /// And how many bytes they may take, by [`weight`]: what loops unrolled is thousands of operations.
-const CACHED_BYTES: usize = 96 << 20;
+pub(super) const CACHED_BYTES: usize = 96 << 20;
 
 /// The traced kernels of late, with their weight. They all go at once when there are too many.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Cache {
 }
 
 /// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
-fn weight(function: &Function) -> usize {
+pub(super) fn weight(function: &Function) -> usize {
     function
         .values
         .iter()

@@ -1,8 +1,6 @@
 //! Traces and kernels that sets of quirks share. Most quirks change what a kernel's operations do and not how its text is read, so
-//! that one trace does for many sets. Many sets make the same kernel. Left out: kernels without quirks, which are kept for longer
-//! ([`super::cache`]).
+//! that one trace does for many sets. Many sets make the same kernel. Left out: kernels without quirks ([`super::cache`]).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cerith_frontend::{Refused, Request, Traced};
@@ -10,13 +8,11 @@ use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::source::SourceFile;
 
+use super::cache::{CACHED_BYTES, weight};
 use super::kernel::Kernel;
 
-/// How many kernels have traces here. What explains a difference is asked of one kernel after the other.
-const KERNELS: usize = 8;
-
-/// For how many sets of quirks kernels are kept.
-const SETS: usize = 64;
+/// How many kernels have traces here. What explains a difference is asked of one case after the other, in as many threads as there are.
+const KERNELS: usize = 64;
 
 /// A trace or why there is none.
 pub(super) type Read = Result<Arc<Traced>, Arc<Refused>>;
@@ -55,7 +51,7 @@ impl Rewritten {
     }
 
     /// Whether a kernel is this one, and takes its arguments from the same places.
-    fn is(&self, kernel: &Kernel) -> bool {
+    pub fn is(&self, kernel: &Kernel) -> bool {
         let (one, other) = (&self.traced, &kernel.traced);
         let same_arguments = one.bindings == other.bindings && one.arguments == other.arguments;
         same_arguments && one.uses == other.uses && *self.function() == other.function
@@ -70,56 +66,75 @@ impl PartialEq for Rewritten {
     }
 }
 
-/// A trace with the quirks that it was made with, and the file, which keeps the address that the key names it by.
+/// A trace with the quirks that it was made with.
 #[derive(Debug)]
 struct Trace {
     quirks: Quirks,
     read: Read,
-    _file: Arc<SourceFile>,
 }
 
-/// What is known of a kernel with any quirks.
-#[derive(Debug, Default)]
+/// What is known of a kernel with quirks, and its file, which keeps the address that the key names it by.
+#[derive(Debug)]
 struct Known {
+    key: String,
+    _file: Arc<SourceFile>,
     traces: Vec<Trace>,
     kernels: Vec<(Quirks, Arc<Kernel>)>,
+    /// About how much the kernels take.
+    bytes: usize,
 }
 
-/// The traces of late. They all go at once when there are too many.
+/// The traces and kernels of late, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
-    known: HashMap<String, Known>,
+    known: Vec<Known>,
 }
 
 impl Traces {
+    fn get(&self, key: &str) -> Option<&Known> {
+        self.known.iter().find(|known| known.key == key)
+    }
+
+    /// What is known of a request's kernel, if only that it was asked for.
+    fn get_mut(&mut self, key: &str, request: &Request) -> Option<&mut Known> {
+        let at = self.known.iter().position(|known| known.key == key);
+        let at = at.unwrap_or_else(|| {
+            if self.known.len() >= KERNELS {
+                self.known.remove(0);
+            }
+            self.known.push(Known {
+                key: key.to_owned(),
+                _file: Arc::clone(&request.file),
+                traces: Vec::new(),
+                kernels: Vec::new(),
+                bytes: 0,
+            });
+            self.known.len() - 1
+        });
+        self.known.get_mut(at)
+    }
+
     /// A trace that is the same with these quirks, if there is one.
     pub fn find(&self, key: &str, quirks: Quirks) -> Option<Read> {
-        let traces = &self.known.get(key)?.traces;
+        let traces = &self.get(key)?.traces;
         let same = |trace: &&Trace| {
-            let asked = match &trace.read {
-                Ok(traced) => traced.asked,
-                Err(refused) => refused.asked,
-            };
+            let asked = asked(&trace.read);
             trace.quirks.among(asked) == quirks.among(asked)
         };
         Some(traces.iter().find(same)?.read.clone())
     }
 
     /// Keeps another one.
-    pub fn keep(&mut self, key: String, request: &Request, read: Read) {
-        if self.known.len() >= KERNELS && !self.known.contains_key(&key) {
-            self.known.clear();
+    pub fn keep(&mut self, key: &str, request: &Request, read: Read) {
+        let quirks = request.rules.quirks;
+        if let Some(known) = self.get_mut(key, request) {
+            known.traces.push(Trace { quirks, read });
         }
-        self.known.entry(key).or_default().traces.push(Trace {
-            quirks: request.rules.quirks,
-            read,
-            _file: Arc::clone(&request.file),
-        });
     }
 
     /// The kernel of a set of quirks.
     pub fn kernel(&self, key: &str, quirks: Quirks) -> Option<Arc<Kernel>> {
-        let mut kernels = self.known.get(key)?.kernels.iter();
+        let mut kernels = self.get(key)?.kernels.iter();
         kernels
             .find(|(set, _)| *set == quirks)
             .map(|(_, kernel)| Arc::clone(kernel))
@@ -127,20 +142,42 @@ impl Traces {
 
     /// The kernel of another set of quirks that is the same.
     pub fn same_kernel(&self, key: &str, rewritten: &Rewritten) -> Option<Arc<Kernel>> {
-        let mut kernels = self.known.get(key)?.kernels.iter();
+        let mut kernels = self.get(key)?.kernels.iter();
         kernels
             .find(|(_, kernel)| rewritten.is(kernel))
             .map(|(_, kernel)| Arc::clone(kernel))
     }
 
-    /// Keeps the kernel of a set of quirks, if there is a trace of it.
-    pub fn keep_kernel(&mut self, key: &str, quirks: Quirks, kernel: &Arc<Kernel>) {
-        let Some(Known { kernels, .. }) = self.known.get_mut(key) else {
+    /// Keeps the kernel of a request's set of quirks.
+    pub fn keep_kernel(&mut self, key: &str, request: &Request, kernel: &Arc<Kernel>) {
+        let Some(known) = self.get_mut(key, request) else {
             return;
         };
-        if kernels.len() >= SETS {
-            kernels.clear();
+        let is_new = !known.kernels.iter().any(|(_, kept)| Arc::ptr_eq(kept, kernel));
+        known.bytes += if is_new {
+            weight(&kernel.traced.function)
+        } else {
+            0
+        };
+        known.kernels.push((request.rules.quirks, Arc::clone(kernel)));
+        // What was there before goes first, and of one kernel alone all sets at once.
+        let mut bytes: usize = self.known.iter().map(|known| known.bytes).sum();
+        while bytes > CACHED_BYTES && self.known.len() > 1 {
+            bytes -= self.known.remove(0).bytes;
         }
-        kernels.push((quirks, Arc::clone(kernel)));
+        if bytes > CACHED_BYTES
+            && let Some(known) = self.known.first_mut()
+        {
+            known.kernels.clear();
+            known.bytes = 0;
+        }
+    }
+}
+
+/// The quirks that a trace depends on.
+pub(super) fn asked(read: &Read) -> Quirks {
+    match read {
+        Ok(traced) => traced.asked,
+        Err(refused) => refused.asked,
     }
 }

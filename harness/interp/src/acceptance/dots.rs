@@ -16,8 +16,8 @@ const MODERATE: f64 = 1e30;
 /// Columns that are summed at once, in registers.
 const COLUMNS: usize = 4;
 
-/// In place of an exponent: of a lane that is not exact, and of zero. The sum of any two exponents is on the same side of
-/// [`LEAST`] and [`GREATEST`] as the lesser of them in this order: not exact, a number, zero.
+/// In place of an exponent: of a lane that is not exact, and of zero. A sum with [`NONE`] is at most [`LEAST`], and any other with [`ZERO`]
+/// at least [`GREATEST`].
 const NONE: i16 = i16::MIN / 2;
 const ZERO: i16 = i16::MAX / 4;
 

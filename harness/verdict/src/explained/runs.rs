@@ -7,8 +7,12 @@ use std::rc::Rc;
 use cerith_engine::{Followed, Following, guarded};
 use cerith_interp::Numerics;
 
-/// Memory that executions may take together. The first ones go.
-const KEPT_BYTES: usize = 64 << 20;
+/// How many executions are kept, and how many bytes they may take. The first ones go.
+const KEPT: usize = 16;
+const KEPT_BYTES: usize = 256 << 20;
+
+/// Bytes for each of a storage: itself, its state and its copy's, and what bounds there may be.
+const EACH: usize = 8;
 
 /// One execution, of all programs or of only one; it may not have finished.
 struct Run<'a> {
@@ -20,7 +24,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn bytes(&self) -> usize {
         let memory = self.followed.as_ref().map(|followed| &followed.memory);
-        memory.map_or(0, |memory| memory.ids().map(|id| memory.size(id)).sum())
+        memory.map_or(0, |memory| memory.ids().map(|id| memory.size(id) * EACH).sum())
     }
 }
 
@@ -51,7 +55,7 @@ impl<'a> Runs<'a> {
             followed: followed.clone(),
         });
         let mut bytes: usize = done.iter().map(Run::bytes).sum();
-        while bytes > KEPT_BYTES && !done.is_empty() {
+        while (bytes > KEPT_BYTES || done.len() > KEPT) && !done.is_empty() {
             bytes -= done.remove(0).bytes();
         }
         followed

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use cerith_case::Case;
-use cerith_engine::{Finished, Followed, Reference, guarded};
+use cerith_engine::{Finished, Followed, Following, Reference, guarded};
 use cerith_interp::{Accepted, Numerics};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::{Quirk, Quirks};
@@ -31,9 +31,26 @@ pub(super) struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// What the reference leaves where it follows quirks, of all programs or of only one, if it finishes.
     pub(super) fn followed(&self, quirks: Quirks, only: Option<u64>) -> Option<Rc<Followed<'a>>> {
+        self.runs.get(self.following(quirks)?, only, self.numerics)
+    }
+
+    fn following(&self, quirks: Quirks) -> Option<Following<'a>> {
         let rules = self.rules.following(quirks);
-        let following = guarded(|| self.reference.following(self.case, rules));
-        self.runs.get(following.ok()?.ok()??, only, self.numerics)
+        guarded(|| self.reference.following(self.case, rules))
+            .ok()?
+            .ok()?
+    }
+
+    /// A set without those that change nothing about the case beside the others.
+    fn effective(&self, quirks: Quirks) -> Quirks {
+        quirks.iter().fold(quirks, |quirks, quirk| {
+            let fewer = quirks.without(quirk);
+            if self.following(fewer) == self.following(quirks) {
+                fewer
+            } else {
+                quirks
+            }
+        })
     }
 }
 
@@ -64,7 +81,7 @@ impl Tolerance for ByQuirks<'_> {
     }
 }
 
-/// A search among the quirks that change something.
+/// A search among quirks that may change something.
 pub(super) struct Search<'a> {
     quirks: Quirks,
     whole: Scope<'a>,
@@ -143,7 +160,7 @@ impl<'a> Scope<'a> {
                 Reproduced::Yes => {}
                 // Those that change no byte may still leave rounding more room.
                 Reproduced::No if active != enough && self.reproduces(enough) == Reproduced::Yes => {
-                    return Found::Set(enough);
+                    return self.found(enough);
                 }
                 Reproduced::No => return Found::None,
                 // Rounding leaves open what these quirks give together, and fewer of them would prove nothing.
@@ -156,8 +173,18 @@ impl<'a> Scope<'a> {
             });
             match others.find(|&others| self.suffice(others, &followed)) {
                 Some(others) => enough = others,
-                None => return Found::Set(active),
+                None => return self.found(active),
             }
+        }
+    }
+
+    /// A set that was found. One that changes nothing is none.
+    fn found(&self, quirks: Quirks) -> Found {
+        let effective = self.asked.effective(quirks);
+        if effective.is_empty() {
+            Found::None
+        } else {
+            Found::Set(effective)
         }
     }
 
