@@ -1,8 +1,8 @@
 //! `mov` and `cvt`.
 //!
 //! A conversion to an 8-bit float is the one that Triton's own casts compile to (`cvt.rn.satfinite.e4m3x2.f32`), so it is a cast
-//! of the IR. A float becomes `tf32` by rounding, ties away from zero. Left out: conversions to and from 4- and 6-bit floats, `ue8m0`, other
-//! roundings to `tf32`, stochastic rounding, `.relu` and `.sat`.
+//! of the IR. A float becomes `tf32` by rounding, ties away from zero. Left out: conversions to and from 4- and 6-bit floats,
+//! `ue8m0`, other roundings to `tf32`, stochastic rounding, `.relu` and `.sat`.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};

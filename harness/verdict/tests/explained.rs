@@ -97,6 +97,14 @@ def double(x, out, N: tl.constexpr):
     tl.store(out + i, (a + a).to(tl.float32))
 ";
 
+/// The only case of a file beside its kernel's.
+fn only_case(yaml: &str, kernel: (&str, &str)) -> Case {
+    let corpus = Corpus::load([Input::text("case.yaml", yaml), Input::text(kernel.0, kernel.1)]);
+    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+    let entry = corpus.entries().next().expect("a case");
+    entry.resolve().expect("it resolves")
+}
+
 /// A case of bf16 numbers, which so many programs share, beside an engine of Triton 3.9.0.
 fn trial(expect: &str, does: Does, programs: usize) -> Trial {
     let each = 8 / programs;
@@ -111,17 +119,7 @@ launches:
   - {{ grid: [{programs}], args: {{ x: x, out: out, N: {each} }} }}
 {expect}"
     );
-    let corpus = Corpus::load([
-        Input::text("double.yaml", &file),
-        Input::text("double.py", KERNEL),
-    ]);
-    assert!(corpus.problems().is_empty(), "{:?}", corpus.problems());
-    let case = corpus
-        .entries()
-        .next()
-        .expect("a case")
-        .resolve()
-        .expect("it resolves");
+    let case = only_case(&file, ("double.py", KERNEL));
     let reference = Arc::new(Reference::default());
     let suspect = Suspect {
         id: "interpret@3.9.0".parse().expect("an engine"),
@@ -230,17 +228,7 @@ def narrow(x, y, out):
     let yaml = "about: x\nkernel: k.py:narrow\nstorages:\n  x: { dtype: fp8e5, shape: [4], fill: ones }\n  \
                 y: { dtype: i32, shape: [4], fill: arange }\n  out: { dtype: i32, shape: [4], fill: zeros }\n\
                 launches: [{ grid: 1, args: [x, y, out] }]\n";
-    let corpus = Corpus::load([
-        Input::text("c.yaml", yaml.to_owned()),
-        Input::text("k.py", kernel.to_owned()),
-    ]);
-    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
-    let case = corpus
-        .entries()
-        .next()
-        .expect("a case")
-        .resolve()
-        .expect("a case");
+    let case = only_case(yaml, ("k.py", kernel));
     let reference = Arc::new(Reference::default());
     let told = |versions: &[&str]| {
         let suspects = versions.iter().map(|version| {
@@ -290,17 +278,7 @@ def product(x, y, out, n):
          out: out, n: 2 }} }}]\n",
         rows.join(", ")
     );
-    let corpus = Corpus::load([
-        Input::text("c.yaml", yaml),
-        Input::text("k.py", kernel.to_owned()),
-    ]);
-    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
-    let case = corpus
-        .entries()
-        .next()
-        .expect("a case")
-        .resolve()
-        .expect("a case");
+    let case = only_case(&yaml, ("k.py", kernel));
     let reference = Arc::new(Reference::default());
     // It leaves 1, as it was.
     let suspect = Suspect {
