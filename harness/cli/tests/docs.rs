@@ -9,11 +9,12 @@ mod page;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use cerith_needs::{Named, Need, Tests, named};
 use tempfile::TempDir;
 
+use page::commands::{check_page, copy};
 use page::{Part, fits, parts, plain};
 
 /// A folder of this repository, and where a chapter's commands find it in the folder in which they run.
@@ -30,73 +31,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let from = entry.expect("an entry").path();
-        let to = to.join(from.file_name().expect("a name"));
-        if from.is_dir() {
-            copy(&from, &to);
-        } else {
-            fs::copy(&from, &to).expect("a copy");
-        }
-    }
-}
-
-/// Runs a chapter's commands in order, in one folder, and compares what they print.
+/// Runs a chapter's commands in order, in one folder, and compares the output.
 fn check(chapter: &str, placed: &[Placed], home: Option<&str>) {
     let folder = TempDir::new().expect("a folder");
     for (from, to) in placed {
         copy(&root().join(from), &folder.path().join(to));
     }
-    let path = root().join(chapter);
-    let text = fs::read_to_string(&path).expect(chapter);
-    let mut written = String::new();
-    let mut wrong = Vec::new();
-    for part in parts(&text) {
-        let Part::Command {
-            line,
-            command,
-            output,
-        } = part
-        else {
-            written.push_str(part.text());
-            continue;
-        };
-        let printed = plain(&run(command, folder.path(), home));
-        written.push_str(line);
-        if fits(output, &printed) {
-            written.push_str(output);
-        } else {
-            written.push_str(&printed);
-            wrong.push(format!("$ {command}\n{printed}\n--- and the page says\n{output}"));
-        }
-    }
-    if std::env::var_os("CERITH_DOCS").is_some_and(|what| what == "write") {
-        fs::write(&path, written).expect("a chapter");
-    } else {
-        assert!(wrong.is_empty(), "{chapter}:\n{}", wrong.join("\n\n"));
-    }
-}
-
-/// What a command prints, errors included.
-fn run(command: &str, folder: &Path, home: Option<&str>) -> String {
-    let bin = Path::new(env!("CARGO_BIN_EXE_cerith"))
-        .parent()
-        .expect("a folder");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("bash");
-    shell
-        .args(["-c", &format!("exec 2>&1; {command}")])
-        .current_dir(folder)
-        .env("PATH", format!("{}:{path}", bin.display()))
-        .env("CI", "1")
-        .env_remove("CLICOLOR_FORCE");
-    if let Some(home) = home {
-        shell.env("CERITH_HOME", folder.join(home));
-    }
-    let output = shell.output().expect("a shell");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    check_page(&root().join(chapter), folder.path(), home);
 }
 
 /// The home of chapters that need no toolchain, and must not find one.

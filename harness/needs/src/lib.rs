@@ -129,6 +129,14 @@ impl Tests {
         self
     }
 
+    /// One test, which needs all of this.
+    #[must_use]
+    pub fn one(mut self, name: String, needs: &[Need], run: impl FnOnce() + Send + 'static) -> Self {
+        let found = self.all_of(needs);
+        self.add(name, found, move |()| run());
+        self
+    }
+
     /// Tests of one toolchain each: every test runs once for every name.
     #[must_use]
     pub fn with_each(mut self, names: &[&str], tests: &[Named<fn(&Toolchain)>]) -> Self {

@@ -1,6 +1,8 @@
 //! A page of Markdown as its commands, what they print, and the rest.
 #![allow(unreachable_pub, reason = "a module of a test")]
 
+pub mod commands;
+
 /// A part of a page.
 #[derive(Debug, PartialEq)]
 pub enum Part<'a> {
