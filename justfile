@@ -15,11 +15,11 @@ lint:
     cargo clippy --workspace --all-targets -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-# The tests of one crate: `just test case`, `just test case --test diagnostics`.
+# The tests of one crate: `just test case`, `just test case --test it diagnostics`.
 test CRATE *ARGS:
     cargo test -p cerith-{{CRATE}} {{ARGS}}
 
-# The tests of the binary: `just cli --test gate`.
+# The tests of the binary: `just cli --test it gate`.
 cli *ARGS:
     cargo test -p cerith {{ARGS}}
 
@@ -31,7 +31,7 @@ run *FILTERS:
 fuzz TARGET SECONDS="60":
     RUSTC_BOOTSTRAP=1 cargo fuzz run --release --debug-assertions --sanitizer none {{TARGET}} -- -max_total_time={{SECONDS}} -max_len=16384
 
-# The documentation, in target/site. `CERITH_DOCS=write just cli --test docs` writes what its commands print.
+# The documentation, in target/site. `CERITH_DOCS=write just cli --test needs docs` writes what its commands print.
 site:
     .ci/site
 

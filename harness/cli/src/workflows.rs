@@ -1,5 +1,5 @@
 //! Tests that the command line accepts every call of `cerith` in this repository's workflows and documentation. Calls whose output
-//! the documentation shows are run (`tests/docs.rs`); these here need a GPU, a network, torch or hours.
+//! the documentation shows are run (`tests/needs/docs.rs`); these here need a GPU, a network, torch or hours.
 
 use std::fs;
 use std::path::{Path, PathBuf};

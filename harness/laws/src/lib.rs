@@ -12,7 +12,7 @@
 //!
 //! [`seeds`] makes inputs to begin with.
 //!
-//! They are not in `cerith_gen`, because that knows no engine. `fuzz/` calls them, and `tests/regressions.rs` replays inputs that
+//! They are not in `cerith_gen`, because that knows no engine. `fuzz/` calls them, and `tests/it/regressions.rs` replays inputs that
 //! found something.
 //!
 //! Left out: engines beside the reference, which `fuzz/fuzz_targets/case_interpreter.rs` asks.

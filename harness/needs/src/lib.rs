@@ -1,8 +1,8 @@
-//! Test files of which some tests need what a machine may lack: a toolchain, torch, a system that contains workers.
+//! Tests that need something that a machine may lack: a toolchain, torch, a system that contains workers.
 //!
-//! `#[test]` knows no way to say at run time that a test did not run: such a test counts as passed. A file with
-//! `harness = false` and a `main` that ends in [`Tests::run`] counts it as ignored and says why. Arguments and output are
-//! those of `cargo test`.
+//! `#[test]` cannot report at run time that a test did not run: such a test counts as passed. A crate's `tests/needs` is a
+//! binary with `harness = false`, whose `main` joins the [`Tests`] of its modules; it counts such a test as ignored and
+//! prints the reason. Arguments and output are those of `cargo test`.
 //!
 //! `CERITH_TEST_TOOLCHAINS=3.1.0,3.9.0` names toolchains that must be there: without one of them its tests fail. CI sets it.
 //!
@@ -10,6 +10,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, RwLock};
 
 use cerith_toolchain::{Containment, Home, Toolchain, ToolchainId};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -21,6 +22,12 @@ pub const NEWEST: &str = "3.9.0";
 #[macro_export]
 macro_rules! named {
     ($($test:ident),* $(,)?) => { [$((stringify!($test), $test as _)),*] };
+}
+
+/// The names of modules and their tests, for [`Tests::join`].
+#[macro_export]
+macro_rules! modules {
+    ($($module:ident),* $(,)?) => { [$((stringify!($module), $module::tests())),*] };
 }
 
 /// A test and its name.
@@ -73,12 +80,19 @@ enum Found<T> {
     Required(String),
 }
 
-/// The tests of a file.
+/// The tests of a module, or of all modules of a binary.
 pub struct Tests {
     home: Home,
     required: Vec<String>,
     one_at_a_time: bool,
-    trials: Vec<Trial>,
+    tests: Vec<Test>,
+}
+
+/// A test with its name, and the reason to ignore it, if there is one.
+struct Test {
+    name: String,
+    ignored: Option<String>,
+    run: Box<dyn FnOnce() -> Result<(), Failed> + Send>,
 }
 
 impl Default for Tests {
@@ -103,8 +117,37 @@ impl Tests {
                 .map(str::to_owned)
                 .collect(),
             one_at_a_time: false,
-            trials: Vec::new(),
+            tests: Vec::new(),
         }
+    }
+
+    /// The tests of several modules. A test's name begins with its module's.
+    ///
+    /// While a test of a module with [`Tests::one_at_a_time`] runs, no other test does.
+    #[must_use]
+    pub fn join<const N: usize>(modules: [(&str, Self); N]) -> Self {
+        let alone = Arc::new(RwLock::new(()));
+        let mut all = Self::new();
+        for (module, tests) in modules {
+            for test in tests.tests {
+                let alone = Arc::clone(&alone);
+                let run = move || {
+                    if tests.one_at_a_time {
+                        let _alone = alone.write();
+                        (test.run)()
+                    } else {
+                        let _together = alone.read();
+                        (test.run)()
+                    }
+                };
+                all.tests.push(Test {
+                    name: format!("{module}::{}", test.name),
+                    ignored: test.ignored,
+                    run: Box::new(run),
+                });
+            }
+        }
+        all
     }
 
     /// Tests that run everywhere.
@@ -161,7 +204,7 @@ impl Tests {
         self
     }
 
-    /// Never runs two of the tests at the same time.
+    /// Runs each of these tests while no other test of the binary runs.
     #[must_use]
     pub const fn one_at_a_time(mut self) -> Self {
         self.one_at_a_time = true;
@@ -170,11 +213,14 @@ impl Tests {
 
     /// Runs what the arguments select.
     pub fn run(self) -> ExitCode {
-        let mut arguments = Arguments::from_args();
-        if self.one_at_a_time {
-            arguments.test_threads = Some(1);
-        }
-        libtest_mimic::run(&arguments, self.trials).exit_code()
+        let trials = self.tests.into_iter().map(|test| {
+            let trial = Trial::test(test.name, test.run);
+            match test.ignored {
+                Some(why) => trial.with_kind(why).with_ignored_flag(true),
+                None => trial,
+            }
+        });
+        libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
     }
 
     fn find(&self, name: &str) -> Found<Toolchain> {
@@ -229,40 +275,85 @@ impl Tests {
         found: Found<T>,
         run: impl FnOnce(T) + Send + 'static,
     ) {
-        self.trials.push(match found {
-            Found::Here(found) => Trial::test(name, move || {
+        let mut ignored = None;
+        let run: Box<dyn FnOnce() -> Result<(), Failed> + Send> = match found {
+            Found::Here(found) => Box::new(move || {
                 run(found);
                 Ok(())
             }),
-            Found::Missing(why) => Trial::test(name, || Err("what it needs is missing".into()))
-                .with_kind(why)
-                .with_ignored_flag(true),
-            Found::Required(why) => Trial::test(name, || Err(Failed::from(why))),
-        });
+            Found::Missing(why) => {
+                ignored = Some(why);
+                Box::new(|| Err("something that it needs is missing".into()))
+            }
+            Found::Required(why) => Box::new(|| Err(Failed::from(why))),
+        };
+        self.tests.push(Test { name, ignored, run });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use super::*;
 
     fn nothing() {}
 
     /// The toolchain 9.9.9 is nobody's; `required` is what the environment names.
-    fn check(required: &[&str], ignored: bool, kind: &str) {
+    fn check(required: &[&str], ignored: Option<&str>) {
         let mut tests = Tests::new();
         tests.required = required.iter().map(|&name| name.to_owned()).collect();
         let tests = tests.with("9.9.9", &named![nothing]);
-        let [trial] = &tests.trials[..] else {
+        let [test] = &tests.tests[..] else {
             panic!("one test")
         };
-        assert_eq!((trial.has_ignored_flag(), trial.kind()), (ignored, kind));
+        assert_eq!(test.ignored.as_deref(), ignored);
+    }
+
+    #[test]
+    fn joined_tests_have_their_modules_names_and_keep_their_reasons() {
+        let first = Tests::new().anywhere(&named![nothing]);
+        let second = Tests::new().with("9.9.9", &named![nothing]);
+        let joined = Tests::join([("first", first), ("second", second)]);
+        let shown: Vec<_> = joined
+            .tests
+            .iter()
+            .map(|test| (&*test.name, test.ignored.is_some()))
+            .collect();
+        assert_eq!(shown, [("first::nothing", false), ("second::nothing", true)]);
+    }
+
+    /// Two tests that must be alone, and two that may run together: threads start them all at once.
+    #[test]
+    fn one_at_a_time_holds_for_the_whole_binary() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        fn alone() {
+            assert_eq!(RUNNING.fetch_add(1, Ordering::SeqCst), 0, "another test runs");
+            std::thread::sleep(Duration::from_millis(5));
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+        fn together() {
+            RUNNING.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(5));
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+        let first = Tests::new()
+            .one_at_a_time()
+            .anywhere(&[("a", alone), ("b", alone)]);
+        let second = Tests::new().anywhere(&[("c", together), ("d", together)]);
+        let joined = Tests::join([("first", first), ("second", second)]);
+        std::thread::scope(|scope| {
+            for test in joined.tests {
+                scope.spawn(move || assert!((test.run)().is_ok()));
+            }
+        });
     }
 
     #[test]
     fn what_is_missing_is_ignored_and_what_is_required_fails() {
-        check(&[], true, "the toolchain 9.9.9 is not installed");
-        check(&["3.9.0"], true, "the toolchain 9.9.9 is not installed");
-        check(&["9.9.9"], false, "");
+        check(&[], Some("the toolchain 9.9.9 is not installed"));
+        check(&["3.9.0"], Some("the toolchain 9.9.9 is not installed"));
+        check(&["9.9.9"], None);
     }
 }

@@ -13,7 +13,7 @@
 //! | [`nearest`] | suggestions for words that are misspelled |
 //!
 //! A crate that has values of its own, tensors say, implements [`Object`] for its type and gets Python's meaning for all that
-//! Python has a meaning for. Values and errors are those of `CPython` 3.11; `tests/cpython.rs` holds them to a table that it
+//! Python has a meaning for. Values and errors are those of `CPython` 3.11; `tests/it/cpython.rs` holds them to a table that it
 //! made.
 //!
 //! Left out: statements, functions, classes, complex numbers, bytes, sets, formatting, and whatever a value that is not

@@ -1,0 +1,258 @@
+//! `cerith check`: mistakes in kernels are found without a case file, at the right line, and their mended versions are left alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::done::Done;
+use tempfile::TempDir;
+
+fn data(name: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "check", name]
+        .iter()
+        .collect();
+    fs::read_to_string(path).expect("a kernel file")
+}
+
+fn place(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    folder
+}
+
+fn check(folder: &TempDir, args: &[&str]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
+        .arg("check")
+        .args(args)
+        .args(["--engine", "reference"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    Done::of(&output)
+}
+
+/// The 1-based line that a text is on.
+fn line_of(text: &str, part: &str) -> usize {
+    1 + text
+        .lines()
+        .position(|line| line.contains(part))
+        .expect("in the file")
+}
+
+#[test]
+fn six_mistakes_are_found_at_their_lines() {
+    let text = data("wrong.py");
+    let folder = place(&[("wrong.py", &text)]);
+    let first = |kernel: &str, part: &str| {
+        let start = line_of(&text, &format!("def {kernel}("));
+        let rest: Vec<&str> = text.lines().skip(start).collect();
+        start + line_of(&rest.join("\n"), part)
+    };
+    let found = [
+        (
+            "off_by_one",
+            "error[out-of-bounds]: load",
+            first("off_by_one", "x = tl.load"),
+        ),
+        (
+            "wrong_stride",
+            "error[out-of-bounds]: store",
+            first("wrong_stride", "tl.store"),
+        ),
+        ("race", "error[race]: load", first("race", "total = tl.load")),
+        (
+            "unmasked_tail",
+            "error[out-of-bounds]: store",
+            first("unmasked_tail", "tl.store"),
+        ),
+        (
+            "missing_to",
+            "error[branch-type-mismatch]",
+            first("missing_to", "if start == 0"),
+        ),
+        (
+            "aliased",
+            "error[unordered-write]: store",
+            first("aliased", "tl.store"),
+        ),
+    ];
+    for (kernel, what, line) in found {
+        let place = format!("wrong.py:{line}:");
+        check(&folder, &[&format!("wrong.py:{kernel}")]).ends(1, &[what, &place], &[]);
+    }
+    check(&folder, &["wrong.py"]).ends(
+        1,
+        &["wrong.py:off_by_one", "in 1 of 13 launches: out_ptr is x_ptr"],
+        &[],
+    );
+}
+
+/// Every mended kernel, with nothing to be said about it.
+const EVERY: [&str; 6] = [
+    "mended.py:off_by_one  13 launches: nothing found",
+    "mended.py:wrong_stride  27 launches: nothing found",
+    "mended.py:race  12 launches: nothing found",
+    "mended.py:unmasked_tail  13 launches: nothing found",
+    "mended.py:missing_to  12 launches: nothing found",
+    "mended.py:aliased  13 launches: nothing found",
+];
+
+/// A folder of the tests' data, copied.
+fn copied(name: &str) -> TempDir {
+    let from: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "check", name]
+        .iter()
+        .collect();
+    let folder = TempDir::new().expect("a folder");
+    fs::create_dir(folder.path().join("pkg")).expect("a package");
+    for part in ["", "pkg"] {
+        for entry in fs::read_dir(from.join(part)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_file() {
+                let to = folder.path().join(part).join(path.file_name().expect("a name"));
+                fs::copy(&path, to).expect("copied");
+            }
+        }
+    }
+    folder
+}
+
+#[test]
+fn mistakes_of_other_shapes_are_found_at_their_lines() {
+    let folder = copied("wrong");
+    let found = [
+        "shapes.py:matmul  37 launches: 1 thing found",
+        "--> shapes.py:19:13",
+        "shapes.py:layer_norm  15 launches: 1 thing found",
+        "--> shapes.py:36:18",
+        "shapes.py:tuned  14 launches: 1 thing found",
+        "--> shapes.py:52:13",
+        "true in lane 33: 97 <= 97",
+        "shapes.py:put  not tried: it is a function that kernels call",
+        "shapes.py:by_another  13 launches: 1 thing found",
+        "--> shapes.py:58:5",
+        "called here",
+        "pkg/rows.py:scale_rows  17 launches: 1 thing found",
+        "--> pkg/rows.py:19:5",
+        "x_ptr with padded rows",
+    ];
+    let summary = "7 kernels: 5 with findings, 0 with nothing found, 0 not judged, 2 not tried";
+    check(&folder, &["shapes.py", "pkg"]).ends(1, &found, &[summary]);
+    check(&copied("mended"), &["shapes.py", "pkg"]).ends(
+        0,
+        &["pkg/rows.py:scale_rows  17 launches: nothing found"],
+        &["7 kernels: 0 with findings, 5 with nothing found, 0 not judged, 2 not tried"],
+    );
+}
+
+#[test]
+fn each_kernel_is_a_line_of_json_if_asked() {
+    let folder = copied("wrong");
+    let line = [
+        r#""kernel":"by_another","result":"found","launches":13"#,
+        r#""kind":"trapped out-of-bounds","place":"shapes.py:58""#,
+    ];
+    check(&folder, &["shapes.py:by_another", "--format", "jsonl"]).ends(1, &line, &[]);
+}
+
+/// `MODE` has one of two values: no launch gets through with the likeliest guess.
+const PARTICULAR: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+    def particular(x_ptr, flags_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):\n    \
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + at, mask=at < n, other=0.0)\n    \
+    keep = tl.load(flags_ptr + at, mask=at < n, other=0)\n    if MODE == 3:\n        y = x * 2\n    elif MODE == 5:\n        y = x\n    \
+    y = tl.where(keep.to(tl.int32, bitcast=True) > 0, y, x)\n    tl.store(out_ptr + at, y, mask=at < n)\n";
+
+#[test]
+fn what_a_kernel_wants_is_looked_for_and_said() {
+    let folder = place(&[("particular.py", PARTICULAR)]);
+    check(&folder, &["particular.py"]).ends(
+        0,
+        &[
+            "nothing found",
+            "= note: `MODE` is 3: with other arguments no launch got through",
+        ],
+        &[],
+    );
+    check(&folder, &["particular.py", "--format", "jsonl"]).ends(
+        0,
+        &[r#""result":"clean""#, r#""changed":["`MODE` is 3"]"#],
+        &[],
+    );
+}
+
+/// What rests on an argument that was looked for is no finding.
+#[test]
+fn a_trap_with_a_changed_argument_is_not_told_as_a_mistake() {
+    let text = PARTICULAR.replace("at < n", "at <= n");
+    let folder = place(&[("particular.py", &text)]);
+    check(&folder, &["particular.py", "--format", "jsonl"]).ends(
+        0,
+        &[r#""result":"clean""#, r#""kind":"trapped out-of-bounds""#],
+        &[],
+    );
+}
+
+#[test]
+fn mended_kernels_are_left_alone() {
+    let folder = place(&[("mended.py", &data("mended.py"))]);
+    check(&folder, &["mended.py"]).ends(0, &EVERY, &[]);
+}
+
+#[test]
+fn what_was_tried_can_be_kept_and_run() {
+    let folder = place(&[("mended.py", &data("mended.py"))]);
+    check(&folder, &["mended.py:off_by_one", "--keep", "kept"]).ends(0, &["nothing found"], &[]);
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
+        .args(["run", "kept", "--engine", "reference"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    Done::of(&output).ends(0, &["13 cases", "as expected"], &[]);
+}
+
+#[test]
+fn bad_input_is_told_with_the_mend() {
+    let folder = place(&[
+        ("mended.py", &data("mended.py")),
+        ("broken.py", "def f(:\n"),
+        ("none.py", "def f(x):\n    return x\n"),
+        ("notes.txt", ""),
+        (
+            "guess.py",
+            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef count(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    \
+             at = tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + at, mask=at < n, other=0)\n    \
+             tl.store(out_ptr + at, x * tl.float32, mask=at < n)\n",
+        ),
+        (
+            "helper.py",
+            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef twice(x):\n    return x + x\n",
+        ),
+    ]);
+    check(&folder, &["missing.py"]).ends(
+        2,
+        &[],
+        &[
+            "error: failed to read missing.py",
+            "help: name a file with kernels",
+        ],
+    );
+    check(&folder, &["broken.py"]).ends(2, &[], &["error[kernel-syntax]", "broken.py:1"]);
+    check(&folder, &["none.py"]).ends(2, &[], &["there is no kernel in none.py", "@triton.jit"]);
+    check(&folder, &["notes.txt"]).ends(2, &[], &["notes.txt is no Python file"]);
+    check(&folder, &["mended.py:rase"]).ends(2, &[], &["no kernel `rase` in mended.py"]);
+    check(&folder, &["guess.py"]).ends(
+        3,
+        &[
+            "not judged",
+            "cannot convert `fp32` of type dtype to a tensor",
+            "cerith import guess.py:count",
+        ],
+        &[],
+    );
+    check(&folder, &["helper.py"]).ends(
+        3,
+        &["helper.py:twice  not tried: it is a function that kernels call"],
+        &[],
+    );
+}

@@ -1,0 +1,24 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+#[path = "../done/mod.rs"]
+mod done;
+
+mod accept;
+mod baseline;
+mod bump;
+mod check;
+mod cli;
+mod exec;
+mod expect;
+mod explain;
+mod files;
+mod first;
+mod gate;
+mod help;
+mod known;
+mod merge;
+mod name;
+mod place;
+mod recorded;
+mod streams;
+mod views;

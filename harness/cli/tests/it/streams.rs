@@ -1,0 +1,397 @@
+//! What is left of a run that did not come to its end, what several streams lack together, and who may write where: nothing
+//! of it may look as if all cases had been judged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::done::Done;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const KERNEL: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(x + offsets, tl.load(x + offsets, mask=mask) + 1, mask=mask)
+";
+
+const GOOD: &str = "\
+about: One is added.
+kernel: k.py:add_one
+matrix:
+  dtype: [f32, i32, f16, i16]
+storages:
+  x: { dtype: \"{dtype}\", shape: [10], fill: arange }
+launches:
+  - grid: [1]
+    args: { x: x, n: 10, BLOCK: 16 }
+";
+
+const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];
+
+/// A folder with a corpus of four good cases, and no toolchains.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self {
+            folder: TempDir::new().expect("a folder"),
+        };
+        place.write("cases/area/k.py", KERNEL);
+        place.write("cases/area/good.yaml", GOOD);
+        place
+    }
+
+    /// A corpus whose run takes so long that it can be disturbed.
+    fn long() -> Self {
+        let place = Self::new();
+        let many = format!("{:?}", (0..150).collect::<Vec<_>>());
+        let matrix = format!("matrix:\n  a: {many}\n  b: {many}");
+        place.write("cases/area/good.yaml", &GOOD.replace("matrix:", &matrix));
+        place
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).expect(path)
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("CERITH_HOME", self.path("home"))
+            .env("CI", "1");
+        command
+    }
+
+    fn cerith(&self, args: &[&str]) -> Done {
+        let output = self.command(CERITH, args).output().expect("cerith starts");
+        Done::of(&output)
+    }
+
+    /// A run into `out` that ends well.
+    fn good(&self, out: &str, more: &[&str]) {
+        let args = ["run", "--engine", "reference", "--out", out];
+        self.cerith(&[&args[..], more].concat())
+            .ends(0, &["as expected"], &[]);
+    }
+
+    /// A run into `out`, under way.
+    fn under_way(&self, out: &str) -> Child {
+        let child = self
+            .command(CERITH, &["run", "--engine", "reference", "--out", out])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("cerith starts");
+        let stream = self.path(out).join("events.jsonl");
+        let began = Instant::now();
+        while fs::metadata(&stream).map_or(0, |file| file.len()) < 20_000 {
+            assert!(began.elapsed() < Duration::from_mins(1), "the run does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    }
+}
+
+const CERITH: &str = env!("CARGO_BIN_EXE_cerith");
+
+fn kill(mut child: Child) {
+    child.kill().expect("it runs");
+    assert_eq!(child.wait().expect("it ends").code(), None, "it ended by itself");
+}
+
+#[test]
+fn a_killed_runs_stream_is_an_error_in_every_format() {
+    let place = Place::long();
+    kill(place.under_way("r"));
+    let stream = "r/events.jsonl";
+    let wanted = "ends without its summary: its run was killed or is still running, with ";
+    let of = " of 90000 cases judged";
+    place.cerith(&["report", stream]).ends(
+        2,
+        &[
+            "error[cut-stream]: r/events.jsonl ",
+            wanted,
+            of,
+            "NOT as expected: 1 error",
+        ],
+        &[],
+    );
+    place
+        .cerith(&["report", stream, "--format", "junit"])
+        .ends(2, &["<error ", wanted, of], &[wanted]);
+    place
+        .cerith(&["report", stream, "--format", "html"])
+        .ends(2, &["cut short", wanted], &[wanted]);
+    place.cerith(&["report", stream, "--format", "markdown"]).ends(
+        2,
+        &["# Cerith: cut short", wanted],
+        &[wanted],
+    );
+    // Beside one that is whole it is no better.
+    place.write("cases/area/good.yaml", GOOD);
+    place.good("whole", &[]);
+    place
+        .cerith(&["report", "whole/events.jsonl", stream, "--format", "junit"])
+        .ends(2, &["<error ", wanted], &[wanted]);
+}
+
+#[test]
+fn a_stream_that_lacks_any_part_is_an_error() {
+    let place = Place::new();
+    place.good("r", &[]);
+    let text = place.read("r/events.jsonl");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 6, "a start, four verdicts, a summary");
+    let check = |stream: &str, wanted: &str| {
+        place.write("s.jsonl", stream);
+        place.cerith(&["report", "s.jsonl"]).ends(
+            2,
+            &["error[cut-stream]: s.jsonl ", wanted, "NOT as expected"],
+            &[],
+        );
+        place
+            .cerith(&["report", "s.jsonl", "--format", "junit"])
+            .ends(2, &["<error ", wanted], &[wanted]);
+    };
+    let in_a_line = "ends in the middle of a line, without its summary: its run was killed or is still running, with 4 of 4 cases";
+    check(&text[..text.len() - 30], in_a_line);
+    check(
+        &format!("{}\n", lines[..3].join("\n")),
+        "with 2 of 4 cases judged",
+    );
+    check("", "holds no run");
+    check(&format!("{}\n", lines[1..].join("\n")), "holds no run");
+    check(
+        &format!("{text}{}\n", lines[2]),
+        "has events that belong to no run",
+    );
+    check(&format!("{}\n{text}", lines[0]), "with 0 of 4 cases judged");
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_report_of_the_day_before() {
+    let place = Place::new();
+    place.good("r", &[]);
+    for page in PAGES {
+        assert!(place.path("r").join(page).is_file(), "{page}");
+    }
+    let long = Place::long();
+    place.write("cases/area/good.yaml", &long.read("cases/area/good.yaml"));
+    kill(place.under_way("r"));
+    for page in PAGES {
+        assert!(!place.path("r").join(page).exists(), "{page} of the run before");
+    }
+}
+
+#[test]
+fn shards_that_are_missing_or_doubled_are_said() {
+    let place = Place::new();
+    for shard in ["1", "2", "3"] {
+        place.good(shard, &["--shard", &format!("{shard}/3")]);
+    }
+    let report = |shards: &[&str], format: &str| {
+        let files: Vec<String> = shards
+            .iter()
+            .map(|shard| format!("{shard}/events.jsonl"))
+            .collect();
+        let mut args = vec!["report", "--format", format];
+        args.extend(files.iter().map(String::as_str));
+        place.cerith(&args)
+    };
+    report(&["1", "2", "3"], "human").ends(0, &["4 cases: ", "as expected"], &[]);
+    report(&["3", "1", "2"], "junit").ends(0, &["tests=\"4\"", "errors=\"0\""], &[]);
+    let missing = "shard 2/3 is missing";
+    report(&["1", "3"], "human").ends(
+        2,
+        &["error[shards]: shard 2/3 is missing", "NOT as expected: 1 error"],
+        &[],
+    );
+    report(&["1", "3"], "junit").ends(2, &["<error ", missing], &[missing]);
+    report(&["1", "3"], "html").ends(2, &["errors in the input", "is missing"], &[missing]);
+    let doubled = "shard 1/3 is there 2 times, and its cases count as often: 1/events.jsonl, 1/events.jsonl";
+    report(&["1", "2", "3", "1"], "human").ends(2, &[doubled], &[]);
+    report(&["1", "1"], "human").ends(2, &[doubled, "shards 2/3, 3/3 are missing"], &[]);
+    // Shards of another run do not stand in for those of this one.
+    place.good("other", &["--shard", "2/3", "area/good:dtype=f*"]);
+    report(&["1", "other", "3"], "human").ends(
+        2,
+        &[
+            "shard 2/3 is missing",
+            "shards 1/3, 3/3 of the run of `area/good:dtype=f*` are missing",
+        ],
+        &[],
+    );
+    // A shard's own job prints its own report.
+    report(&["2"], "human").ends(
+        0,
+        &["warning[shards]: shards 1/3, 3/3 are missing", "as expected"],
+        &[],
+    );
+    report(&["2"], "junit").ends(0, &["errors=\"0\""], &["shards 1/3, 3/3 are missing"]);
+}
+
+#[test]
+fn two_runs_into_one_folder_are_refused_and_a_killed_one_leaves_no_lock() {
+    let place = Place::long();
+    let first = place.under_way("r");
+    place
+        .cerith(&["run", "--engine", "reference", "--out", "r", "area/good:a=1,b=1"])
+        .ends(
+            2,
+            &[],
+            &["error: another run is writing its reports into r", "`--out DIR`"],
+        );
+    let begun = place.read("r/events.jsonl");
+    assert!(
+        begun.contains("\"cases\":90000"),
+        "the second run wrote over the first one's stream"
+    );
+    place.good("other", &["area/good:a=1,b=1"]);
+    kill(first);
+    place.good("r", &["area/good:a=1,b=1"]);
+    assert_eq!(place.read("r/events.jsonl").lines().count(), 6);
+}
+
+#[test]
+fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
+    let place = Place::new();
+    let wanted = [
+        "error[filter]: no case matches `aera/good`",
+        "did you mean `area/good`?",
+    ];
+    let alone = ["--engine", "reference"];
+    place
+        .cerith(&[&["run", "area", "aera/good"], &alone[..]].concat())
+        .ends(
+            2,
+            &[
+                wanted[0],
+                wanted[1],
+                "4 cases: ",
+                "NOT as expected: 1 error in the input",
+            ],
+            &[],
+        );
+    let junit = place.read("reports/run/junit.xml");
+    assert!(
+        junit.contains("<error ") && junit.contains("no case matches"),
+        "{junit}"
+    );
+    for command in [
+        &["list", "area", "aera/good"][..],
+        &[
+            "explain",
+            "area/good:dtype=f32",
+            "aera/good",
+            "--engine",
+            "reference",
+        ],
+        &["compare", "reference", "cuda@3.9.0", "area", "aera/good"],
+    ] {
+        place.cerith(command).ends(2, &[], &wanted);
+    }
+    for (filter, wanted) in [
+        ("area/good:dtype=f23", "did you mean `dtype=f32`?"),
+        ("cases/aera", "did you mean `area`?"),
+        ("area/good:dtyp=f32,dtype=f32", "did you mean `dtype=f32`?"),
+        (
+            "area/good:dtype=f32,dtype=i32",
+            "each condition is met by a case, and no case meets all",
+        ),
+    ] {
+        place
+            .cerith(&["list", "area", filter])
+            .ends(2, &[], &["error[filter]", wanted]);
+    }
+    place
+        .cerith(&[
+            "run",
+            "area/good:dtype=f*",
+            "area/good:dtype=i32",
+            "--engine",
+            "reference",
+        ])
+        .ends(0, &["3 cases: "], &[]);
+}
+
+/// Runs with a limit of so many bytes to a file, writes beyond which fail.
+#[cfg(target_os = "linux")]
+fn limited(place: &Place, bytes: usize, args: &[&str]) -> Done {
+    let script = "trap '' XFSZ; limit=$1; shift; exec prlimit --fsize=\"$limit\" -- \"$@\"";
+    let limit = bytes.to_string();
+    let all = [&["-c", script, "sh", limit.as_str(), CERITH][..], args].concat();
+    Done::of(&place.command("sh", &all).output().expect("sh starts"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_at_the_end_of_a_run_is_told_instead_of_as_expected() {
+    let place = Place::new();
+    place.good("r", &[]);
+    let stream = place.read("r/events.jsonl").len();
+    let page = place.read("r/report.html").len();
+    assert!(stream < page, "the page has room where the stream has none");
+    let out = ["run", "--engine", "reference", "--out", "r"];
+    let own = ["run", "--engine", "reference"];
+    for args in [&out[..], &own] {
+        // The last line does not fit, by little: seconds are written with more digits or fewer.
+        let done = limited(&place, stream - 100, args).ends(
+            2,
+            &["4 cases: ", "NOT as expected: the reports could not be written"],
+            &["error: write ", "events.jsonl: File too large"],
+        );
+        assert!(!done.out.contains("\nas expected"), "{}", done.out);
+        // All events do, and the reports made of them do not.
+        let done = limited(&place, stream + 100, args).ends(
+            2,
+            &["4 cases: ", "NOT as expected: the reports could not be written"],
+            &[
+                "error: write the reports in ",
+                "report.html: File too large",
+                "prints them again",
+            ],
+        );
+        assert!(!done.out.contains("\nas expected"), "{}", done.out);
+    }
+    // The stream on disk is whole then.
+    place
+        .cerith(&["report", "r/events.jsonl"])
+        .ends(0, &["as expected"], &[]);
+    assert!(!Path::new(&place.path("r/junit.xml")).exists());
+    // A program that reads the stream is told by the summary.
+    let done = limited(&place, stream + 100, &[&out[..], &["--format", "jsonl"]].concat()).ends(2, &[], &[]);
+    let last: Value = serde_json::from_str(done.out.lines().last().expect("a line")).expect("an event");
+    assert_eq!((&last["unwritten"], &last["exit"]), (&1.into(), &2.into()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_first_case_file_that_does_not_fit_is_told_and_not_left_by_half() {
+    let place = Place::new();
+    let import = ["import", "cases/area/k.py:add_one", "-o", "cases/area/new.yaml"];
+    limited(&place, 20, &import).ends(2, &[], &["failed to write cases/area/new.yaml: File too large"]);
+    assert!(!place.path("cases/area/new.yaml").exists());
+    place.cerith(&import).ends(0, &[], &[]);
+}

@@ -1,0 +1,30 @@
+//! The tests of this crate that need something of the machine, as one binary: a module for each topic.
+
+mod compare;
+mod compiled;
+mod coverage;
+mod docs;
+#[path = "../done/mod.rs"]
+mod done;
+mod findings;
+mod fuzz;
+mod hostile;
+mod loading;
+mod page;
+mod record;
+mod reduce;
+mod scenarios;
+mod stages;
+mod sweep;
+
+use std::process::ExitCode;
+
+use cerith_needs::{Tests, modules};
+
+fn main() -> ExitCode {
+    Tests::join(modules![
+        compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce, scenarios,
+        stages, sweep
+    ])
+    .run()
+}

@@ -1,0 +1,141 @@
+//! What the tests of tracing share.
+#![allow(dead_code, unused_macros, reason = "each test binary uses its part")]
+
+use std::sync::Arc;
+
+use cerith_frontend::{Refusal, Request, RequestArg, Traced, trace};
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
+
+/// A test that what becomes of a program is as accepted.
+macro_rules! check {
+    ($name:ident, $program:expr) => {
+        #[test]
+        fn $name() {
+            $program.check(stringify!($name));
+        }
+    };
+}
+
+/// A tensor of `f32`.
+pub const F32: RequestArg = RequestArg::Pointer(Elem::Num(DType::F32));
+/// A tensor of `i32`.
+pub const I32: RequestArg = RequestArg::Pointer(Elem::Num(DType::I32));
+
+/// A request for the kernel `k`.
+pub struct Program {
+    request: Request,
+}
+
+impl Program {
+    /// Source text after the usual imports. Its first line is line 3 of the file.
+    pub fn new(text: &str) -> Self {
+        let text = format!("import triton\nimport triton.language as tl\n{text}");
+        Self::whole(&text)
+    }
+
+    /// A whole file.
+    pub fn whole(text: &str) -> Self {
+        let request = Request {
+            file: Arc::new(SourceFile::new("k.py", text)),
+            modules: Vec::new(),
+            kernel: "k".to_owned(),
+            positional: Vec::new(),
+            keyword: Vec::new(),
+            options: Vec::new(),
+            rules: Rules::default(),
+        };
+        Self { request }
+    }
+
+    pub fn args(mut self, args: impl IntoIterator<Item = RequestArg>) -> Self {
+        self.request.positional = args.into_iter().collect();
+        self
+    }
+
+    pub fn arg(mut self, name: &str, arg: RequestArg) -> Self {
+        self.request.keyword.push((name.to_owned(), arg));
+        self
+    }
+
+    pub fn kernel(mut self, kernel: &str) -> Self {
+        kernel.clone_into(&mut self.request.kernel);
+        self
+    }
+
+    pub fn module(mut self, name: &str, text: &str) -> Self {
+        let file = Arc::new(SourceFile::new(format!("{name}.py"), text));
+        self.request.modules.push((name.to_owned(), file));
+        self
+    }
+
+    /// What is traced.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The same, with a known bug of somebody's.
+    pub fn following(mut self, quirk: Quirk) -> Self {
+        let rules = self.request.rules;
+        self.request.rules = rules.following(rules.quirks.with(quirk));
+        self
+    }
+
+    pub fn version(mut self, minor: u16) -> Self {
+        self.request.rules = Rules::of(Version::new(3, minor, 0));
+        self
+    }
+
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.request.rules = rules;
+        self
+    }
+
+    pub fn traced(&self) -> Result<Traced, String> {
+        trace(&self.request).map_err(|refused| {
+            let (kind, diagnostic) = match &refused.refusal {
+                Refusal::Rejected(diagnostic) => ("rejected", diagnostic),
+                Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
+                Refusal::Exhausted(diagnostic) => ("exhausted", diagnostic),
+            };
+            format!("{kind}\n{}", diagnostic.render(&refused.sources, false))
+        })
+    }
+
+    /// The IR, or why there is none.
+    pub fn show(&self) -> String {
+        self.traced()
+            .map_or_else(|refusal| refusal, |traced| traced.function.to_string())
+    }
+}
+
+impl Program {
+    /// Compares [`Self::show`] with the accepted snapshot.
+    pub fn check(&self, name: &str) {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../../../../../snapshots/frontend");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.set_description(&*self.request.file.text);
+        settings.bind(|| insta::assert_snapshot!(name, self.show()));
+    }
+}
+
+/// A kernel `k` of a tensor of `i32` and an int.
+pub fn body(lines: &str) -> Program {
+    let lines: String = lines
+        .trim_matches('\n')
+        .lines()
+        .map(|line| ["    ", line, "\n"].concat())
+        .collect();
+    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, RequestArg::Int(5)])
+}
+
+/// A function `f` of one int, and the kernel that stores what it gives.
+pub fn calling(function: &str) -> Program {
+    let kernel = "@triton.jit\ndef k(p, n):\n    tl.store(p, f(n))\n";
+    Program::new(&[function, kernel].concat()).args([I32, RequestArg::Int(5)])
+}

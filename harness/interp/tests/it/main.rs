@@ -1,0 +1,13 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+#[path = "../kernels/mod.rs"]
+mod kernels;
+
+mod acceptance;
+mod blocks;
+mod bounded;
+mod doubt;
+mod laws;
+mod orders;
+mod semantics;
+mod undefined;

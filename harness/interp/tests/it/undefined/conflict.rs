@@ -1,0 +1,91 @@
+use cerith_interp::TrapKind;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, ValueId};
+
+use super::trap;
+use crate::kernels::{self, Kernel, World};
+
+/// Stores lane numbers where `place` says.
+fn kernel(
+    place: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
+    value: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
+) -> Kernel {
+    let mut k = Kernel::new("tl.store(out_ptr + offsets % 4, offsets)\n");
+    let out = k.pointer("out_ptr", DType::I32);
+    let offsets = k.arange(8);
+    let at = place(&mut k, offsets);
+    let p = k.offset(out, at);
+    let stored = value(&mut k, offsets);
+    k.at("tl.store(out_ptr + offsets % 4, offsets)")
+        .store(p, stored, None);
+    k
+}
+
+fn world() -> (cerith_memory::Memory, Vec<cerith_interp::ParamValue>) {
+    let mut world = World::default();
+    world.ints("out", &[0; 8]);
+    world.finish()
+}
+
+fn modulo_4(k: &mut Kernel, x: ValueId) -> ValueId {
+    let four = k.int(4);
+    k.binary(BinaryOp::Rem, x, four)
+}
+
+#[test]
+fn two_lanes_write_differently() {
+    let (mut memory, args) = world();
+    let k = kernel(modulo_4, |_, x| x);
+    insta::assert_snapshot!(trap(TrapKind::ConflictingLanes, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
+    error[conflicting-lanes]: lanes 0 and 4 of one store write different values to the same bytes
+     --> kernel.py:1:1
+      |
+    1 | tl.store(out_ptr + offsets % 4, offsets)
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (0, 0, 0), lane 4
+      |
+      = note: the bytes are at byte 0 of storage `out`, in `out[0]`
+      = help: let one lane write, or use an atomic
+    ");
+}
+
+#[test]
+fn all_lanes_write_to_one_place() {
+    let (mut memory, args) = world();
+    let k = kernel(
+        |k, x| {
+            let zero = k.int(0);
+            k.mul(x, zero)
+        },
+        |_, x| x,
+    );
+    let shown = trap(
+        TrapKind::ConflictingLanes,
+        &k.finish(),
+        [1, 1, 1],
+        &args,
+        &mut memory,
+    );
+    assert!(shown.contains("lanes 0 and 1"), "{shown}");
+}
+
+#[test]
+fn lanes_that_write_the_same_do_not_conflict() {
+    let (mut memory, args) = world();
+    let k = kernel(modulo_4, modulo_4);
+    kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(kernels::ints(&memory, 0), [0, 1, 2, 3, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_permutation_does_not_conflict() {
+    let (mut memory, args) = world();
+    let k = kernel(
+        |k, x| {
+            let seven = k.int(7);
+            k.binary(BinaryOp::Xor, x, seven)
+        },
+        |_, x| x,
+    );
+    kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(kernels::ints(&memory, 0), [7, 6, 5, 4, 3, 2, 1, 0]);
+}

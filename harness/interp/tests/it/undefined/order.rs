@@ -1,0 +1,121 @@
+//! The last program to arrive adds up what all have left: what has to stand between its parts.
+
+use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{
+    AtomicOp, BinaryOp, CmpPredicate, Combine, Function, MemoryOrder, OpKind, Type, ValueId,
+};
+
+use super::trap;
+use crate::kernels::{I32, Kernel, World, launch};
+
+const TEXT: &str = "tl.store(part + pid * 8 + i, i)\ntl.atomic_add(counter, 1)\ntl.load(part + i)\n";
+
+#[derive(Clone, Copy)]
+struct Last {
+    order: MemoryOrder,
+    barrier: bool,
+    /// What the last program waits by: the atomic's result, or a barrier behind it.
+    used: bool,
+}
+
+const PROPER: Last = Last {
+    order: MemoryOrder::AcquireRelease,
+    barrier: true,
+    used: true,
+};
+
+fn count(k: &mut Kernel, counter: ValueId, order: MemoryOrder) -> ValueId {
+    let one = k.int(1);
+    let kind = OpKind::AtomicRmw {
+        op: AtomicOp::Add,
+        mask: false,
+        order,
+    };
+    k.at("tl.atomic_add(counter, 1)")
+        .b
+        .op(kind, &[counter, one], Type::scalar(I32))
+}
+
+fn kernel(last: Last) -> Function {
+    let mut k = Kernel::new(TEXT);
+    let [part, counter, out] = ["part", "counter", "out"].map(|name| k.pointer(name, DType::I32));
+    let pid = k.program_id(0);
+    let i = k.arange(8);
+    let eight = k.int(8);
+    let first = k.mul(pid, eight);
+    let own = k.offset(part, first);
+    let own = k.offset(own, i);
+    k.at("tl.store(part + pid * 8 + i, i)").store(own, i, None);
+    if last.barrier {
+        k.b.effect(OpKind::Barrier, &[]);
+    }
+    let arrived = count(&mut k, counter, last.order);
+    let three = k.int(3);
+    let arrived = if last.used { arrived } else { pid };
+    let is_last = k.compare(CmpPredicate::Eq, arrived, three);
+    k.b.open_block(&[]);
+    let all = k.arange(32);
+    let p = k.offset(part, all);
+    let values = k.at("tl.load(part + i)").load(p, None, None);
+    let sum = k.reduce(values, 0, Combine::Add, BinaryOp::Add);
+    k.store(out, sum, None);
+    let zero = k.int(0);
+    k.store(counter, zero, None);
+    let then_block = k.b.close_block(&[]);
+    k.b.open_block(&[]);
+    let else_block = k.b.close_block(&[]);
+    let kind = OpKind::If {
+        then_block,
+        else_block,
+    };
+    k.b.effect(kind, &[is_last]);
+    k.finish()
+}
+
+fn world() -> (Memory, Vec<ParamValue>) {
+    let mut world = World::default();
+    world.ints("part", &[-1; 32]);
+    world.ints("counter", &[0]);
+    world.ints("out", &[0]);
+    world.finish()
+}
+
+#[track_caller]
+fn races(last: Last) -> String {
+    let (mut memory, args) = world();
+    trap(TrapKind::Race, &kernel(last), [4, 1, 1], &args, &mut memory)
+}
+
+#[test]
+fn the_last_to_arrive_with_all_that_it_takes() {
+    let (mut memory, args) = world();
+    let outcome = launch(&kernel(PROPER), [4, 1, 1], &args, &mut memory);
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
+    assert_eq!(crate::kernels::ints(&memory, 2), [4 * 28]);
+}
+
+#[test]
+fn without_a_barrier_only_one_thread_is_released() {
+    let last = Last {
+        barrier: false,
+        ..PROPER
+    };
+    insta::assert_snapshot!(races(last));
+}
+
+#[test]
+fn an_atomic_that_hands_nothing_on_or_takes_nothing_over() {
+    for order in [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release] {
+        races(Last { order, ..PROPER });
+    }
+}
+
+#[test]
+fn only_the_result_makes_all_threads_wait() {
+    races(Last {
+        used: false,
+        ..PROPER
+    });
+}

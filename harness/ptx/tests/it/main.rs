@@ -1,0 +1,5 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+mod instructions;
+mod operations;
+mod semantics;

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, as one binary: a module for each topic.
+
+mod html;
+mod page;
+mod printers;
+mod remarks;
+mod schema;

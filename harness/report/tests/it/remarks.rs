@@ -1,0 +1,109 @@
+//! Remarks beside lines: each failure is one, where it is, and no word of a case is a command.
+
+use cerith_report::event::{Position, Verdict, VerdictKind};
+use cerith_report::{Event, Remarks, Summary, read};
+use serde_json::{Value, json};
+
+const STREAM: &str = include_str!("../stream.jsonl");
+
+fn remarks(events: &[Event]) -> Remarks {
+    let mut remarks = Remarks::default();
+    for event in events {
+        remarks.event(event);
+    }
+    remarks
+}
+
+fn stream() -> Vec<Event> {
+    let mut events = Vec::new();
+    read(STREAM.as_bytes(), |event| events.push(event)).expect("a stream");
+    events.push(Event::Summary(Summary::default()));
+    events
+}
+
+#[test]
+fn a_workflow_gets_a_line_for_each_failure_at_its_place() {
+    let text = remarks(&stream()).github();
+    for line in [
+        "::error file=cases/alias/bad.yaml,line=3,col=1,title=unknown-key::unknown key `tensor`",
+        "::error file=cases/layout/split.yaml,line=1,col=8,title=layout/split%3Adtype=f16::interpret@3.2.0: left[1, 0] is 6.0, \
+         and 7.0 by reference; 11 in all differ",
+        // In the kernel, where an engine said so.
+        "::error file=cases/layout/k.py,line=12,title=layout/trap::interpret@3.2.0: AttributeError: 'float' object has no \
+         attribute 'shape' (cases/layout/k.py:12)",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("alias/same_twice"), "it was expected");
+}
+
+#[test]
+fn no_word_of_a_case_is_a_command() {
+    let hostile = "a\n::add-mask::x,b=c\r\u{1b}[2J";
+    let verdict = |nth: usize| {
+        Event::Verdict(Box::new(Verdict {
+            case: format!("{hostile}{nth}"),
+            verdict: VerdictKind::Differ,
+            position: Some(Position {
+                file: hostile.to_owned(),
+                line: 1,
+                column: 0,
+                text: String::new(),
+            }),
+            ..Verdict::default()
+        }))
+    };
+    let mut events: Vec<Event> = (0..60).map(verdict).collect();
+    events.push(Event::Summary(Summary::default()));
+    let text = remarks(&events).github();
+    assert_eq!(text.lines().count(), 51);
+    for line in text.lines() {
+        assert!(
+            line.starts_with("::error file=a") || line == "::notice title=Cerith::10 more are in the stream",
+            "{line}"
+        );
+        assert_eq!(line.matches("title=").count(), 1, "{line}");
+        assert!(!line.contains(['\u{1b}', '\r']), "{line}");
+    }
+}
+
+#[test]
+fn code_scanning_gets_a_result_for_each_failure() {
+    let log: Value = serde_json::from_str(&remarks(&stream()).sarif().expect("SARIF")).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+    let results = run["results"].as_array().expect("results");
+    let rules: Vec<&Value> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .collect();
+    for result in results {
+        assert!(
+            rules.iter().any(|rule| rule["id"] == result["ruleId"]),
+            "{result}"
+        );
+    }
+    let split = results
+        .iter()
+        .find(|result| result["partialFingerprints"]["case/v1"] == "layout/split:dtype=f16")
+        .expect("a failure");
+    assert_eq!(split["ruleId"], "verdict/differ");
+    assert_eq!(
+        split["locations"][0]["physicalLocation"],
+        json!({"artifactLocation": {"uri": "cases/layout/split.yaml"}, "region": {"startLine": 1, "startColumn": 8}})
+    );
+}
+
+#[test]
+fn a_stream_without_its_end_is_an_error() {
+    let mut cut = stream();
+    cut.pop();
+    let whole = remarks(&stream()).github().lines().count();
+    let text = remarks(&cut).github();
+    assert_eq!(text.lines().count(), whole + 1);
+    assert!(text.contains("the stream ends without its summary"), "{text}");
+    let log: Value = serde_json::from_str(&remarks(&cut).sarif().expect("SARIF")).expect("JSON");
+    assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+}

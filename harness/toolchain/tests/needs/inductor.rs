@@ -1,0 +1,113 @@
+//! Launches under `torch.compile`, in the workers of toolchains that hold torch.
+
+use crate::common::{kernels_folder, launch, request, storage, tensor, words};
+use cerith_needs::{Tests, named};
+use cerith_toolchain::inductor::{Emitted, Induction, Way};
+use cerith_toolchain::request::Value;
+use cerith_toolchain::response::Phase;
+use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
+
+fn way(dynamic: Option<bool>) -> Way {
+    Way {
+        dynamic,
+        ..Way::default()
+    }
+}
+
+/// Adds one to every element, twice; each launch is executed here.
+fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec<Emitted>) {
+    let x = || tensor(0, &[4], &[1], 0);
+    let asked = InductorRequest {
+        request: request(
+            "behaviour.py",
+            vec![storage(&[5, 6, 7, 8])],
+            vec![launch("increase", vec![x()]), launch("increase", vec![x()])],
+        ),
+        ways,
+        runs: 2,
+    };
+    let mut seen = Vec::new();
+    let answer = inductors.request(&asked, Inductors::LIMITS, &mut |emitted| {
+        let body: Vec<u8> = emitted.storages[0]
+            .chunks_exact(4)
+            .flat_map(|word| (i32::from_le_bytes(word.try_into().expect("4")) + 1).to_le_bytes())
+            .collect();
+        let goes_on = finish || emitted.run == 0;
+        seen.push(emitted);
+        goes_on.then(|| vec![body])
+    });
+    (answer.expect("an answer"), seen)
+}
+
+fn inductors(toolchain: &Toolchain) -> Inductors {
+    Inductors::new(toolchain.clone(), 1)
+        .expect("a pool")
+        .reading(&kernels_folder())
+}
+
+fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
+    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let (answer, seen) = twice(&inductors, vec![way(Some(false)), way(Some(true))], true);
+    assert_eq!(answer.result, Ok(()), "{id}");
+    assert_eq!(answer.undefined, [], "{id}");
+    for compiled in &answer.ways {
+        assert_eq!(compiled.launches, 2, "{id}");
+        for run in &compiled.runs {
+            let memory = run.as_ref().expect("it came to its end");
+            assert_eq!(words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
+        }
+    }
+    let of: Vec<(usize, usize)> = seen.iter().map(|one| (one.way, one.run)).collect();
+    let expected = [(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0), (1, 1), (1, 1)];
+    assert_eq!(of, expected, "{id}");
+    let first = &seen[0];
+    assert_eq!(
+        (first.kernel.as_str(), first.grid),
+        ("increase", [1, 1, 1]),
+        "{id}"
+    );
+    assert!(first.source.contains("def increase(x):"), "{}", first.source);
+    assert!(!first.source.contains("torch"), "{}", first.source);
+    assert!(
+        matches!(&first.args[..], [(name, Value::Tensor(_))] if name == "x"),
+        "{id}"
+    );
+}
+
+fn a_launch_that_does_not_finish_ends_its_run_only(toolchain: &Toolchain) {
+    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let (answer, seen) = twice(&inductors, vec![way(Some(false))], false);
+    assert_eq!(answer.result, Ok(()), "{id}");
+    let runs: Vec<bool> = answer.ways[0].runs.iter().map(Option::is_some).collect();
+    assert_eq!((runs, seen.len()), (vec![true, false], 3), "{id}");
+}
+
+fn what_torch_raises_is_told(toolchain: &Toolchain) {
+    let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
+    let asked = InductorRequest {
+        request: request(
+            "behaviour.py",
+            vec![storage(&[5; 4])],
+            vec![launch("no_such_kernel", vec![tensor(0, &[4], &[1], 0)])],
+        ),
+        ways: vec![way(None)],
+        runs: 1,
+    };
+    let answer = inductors
+        .request(&asked, Inductors::LIMITS, &mut |_| panic!("nothing is launched"))
+        .expect("an answer");
+    let raised = answer.result.expect_err("it raises");
+    assert_eq!(raised.phase, Phase::Launch(0), "{id}");
+    assert_eq!(raised.root().kind, "AttributeError", "{id}");
+}
+
+pub fn tests() -> Tests {
+    Tests::new().with_each(
+        &["torch2.5.1", "torch2.11.0"],
+        &named![
+            launches_of_the_wrapper_are_handed_out,
+            a_launch_that_does_not_finish_ends_its_run_only,
+            what_torch_raises_is_told
+        ],
+    )
+}

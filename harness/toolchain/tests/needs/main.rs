@@ -1,0 +1,23 @@
+//! The tests of this crate that need something of the machine, as one binary: a module for each topic.
+
+mod adopted;
+mod common;
+mod compiles;
+mod contained;
+mod failures;
+mod inductor;
+mod launches;
+
+use std::process::ExitCode;
+
+use cerith_needs::{Tests, modules};
+
+fn main() -> ExitCode {
+    if failures::hang_if_asked() {
+        return ExitCode::SUCCESS;
+    }
+    Tests::join(modules![
+        adopted, compiles, contained, failures, inductor, launches
+    ])
+    .run()
+}
