@@ -117,10 +117,29 @@ pub(crate) fn trap(
     } else {
         diagnostic = diagnostic.note(format!("the address is {address:#x}"));
     }
-    let diagnostic = diagnostic.help(match access {
-        Access::Atomic => "guard the access with a mask that is false for this lane",
-        Access::Load => "mask the load: `tl.load(ptr, mask=offsets < n, other=0)`",
-        Access::Store => "mask the store: `tl.store(ptr, value, mask=offsets < n)`",
-    });
+    let diagnostic = diagnostic.help(mask_help(access, starts_before(memory, home, address, size)));
     site.trap(kind, Some(lane), diagnostic)
+}
+
+/// Whether an access starts before the storage that it missed.
+fn starts_before(memory: &Memory, home: Option<&Home>, address: u64, size: u64) -> bool {
+    match home {
+        Some(home) => (address.wrapping_sub(ORIGIN) as i64) < home.start as i64,
+        None => matches!(memory.access(address, size as usize), Err(Fault::Before { .. })),
+    }
+}
+
+/// How to keep an access inside of its storage. An upper bound is no help to one that starts before it.
+const fn mask_help(access: Access, starts_before: bool) -> &'static str {
+    match (access, starts_before) {
+        (Access::Atomic, _) => "guard the access with a mask that is false for this lane",
+        (Access::Load, false) => "mask the load: `tl.load(ptr, mask=offsets < n, other=0)`",
+        (Access::Store, false) => "mask the store: `tl.store(ptr, value, mask=offsets < n)`",
+        (Access::Load, true) => {
+            "the offset is negative; mask the load: `tl.load(ptr, mask=offsets >= 0, other=0)`"
+        }
+        (Access::Store, true) => {
+            "the offset is negative; mask the store: `tl.store(ptr, value, mask=offsets >= 0)`"
+        }
+    }
 }

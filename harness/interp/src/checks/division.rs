@@ -130,11 +130,12 @@ fn trap(site: Site<'_>, lane: Option<usize>, division: &Division, flaw: Flaw, wh
     if used != divided {
         diagnostic = diagnostic.label(used, "used here");
     }
-    let diagnostic = diagnostic
-        .note(format!(
-            "{what} depends on the quotient, which has no defined value"
-        ))
-        .note("a condition on the divisor around the quotient does not help: compilers remove it")
-        .help("keep the divisor from being zero: `a // tl.where(divisor == 0, 1, divisor)`");
-    at.trap(kind, lane, diagnostic)
+    diagnostic = diagnostic.note(format!(
+        "{what} depends on the quotient, which has no defined value"
+    ));
+    if flaw != Flaw::Overflow {
+        diagnostic = diagnostic
+            .note("a condition on the divisor around the quotient does not help: compilers remove it");
+    }
+    at.trap(kind, lane, diagnostic.help(flaw.help()))
 }

@@ -26,6 +26,19 @@ impl Flaw {
             Self::Overflow => "the lowest integer is divided by -1",
         }
     }
+
+    /// How to avoid it.
+    pub(super) const fn help(self) -> &'static str {
+        match self {
+            Self::Zero => "keep the divisor from being zero: `a // tl.where(divisor == 0, 1, divisor)`",
+            Self::Undefined => {
+                "give the divisor a defined value in every lane: `tl.load(ptr, mask=mask, other=1)`"
+            }
+            Self::Overflow => {
+                "the quotient overflows: divide in a wider type, `a.to(tl.int64) // divisor`, or exclude the lowest integer"
+            }
+        }
+    }
 }
 
 /// An integer division of a kernel.

@@ -14,6 +14,7 @@
 mod shadow;
 
 use cerith_memory::Memory;
+use cerith_tile::ir::{Function, LocId, OpKind, Operation};
 
 pub(crate) use shadow::{Conflict, Shadow};
 
@@ -54,7 +55,52 @@ pub(crate) fn trap(
             format!("{} of bytes that {other} {did}", access.name()),
         )
         .note(format!("they are at {}", place_at(memory, conflict.index)))
-        .note("programs of a launch run in any order, or at once")
-        .help("let each program own what it writes, or use atomics");
+        .note("programs of a launch run in any order, or at once");
+    let diagnostic = match find_weak_lock(site.function) {
+        Some(WeakLock { loc, help }) => diagnostic
+            .label(site.function.span(loc), "the lock does not order this access")
+            .help(help),
+        None => diagnostic.help("let each program own what it writes, or use atomics"),
+    };
     site.trap(kind, Some(lane), diagnostic)
+}
+
+/// A lock whose atomics are too weak to order what it protects.
+struct WeakLock {
+    loc: LocId,
+    help: &'static str,
+}
+
+/// Finds a lock, which a scalar `atomic_cas` takes, that is taken without acquiring or given back without releasing
+/// ([`super::order`] has the rules).
+fn find_weak_lock(function: &Function) -> Option<WeakLock> {
+    let (mut lock, mut taken, mut given) = (None, None, None);
+    let is_scalar = |op: &Operation| {
+        op.results
+            .first()
+            .is_some_and(|&out| function.ty(out).is_scalar())
+    };
+    function.body.each(&mut |op| match op.kind {
+        OpKind::AtomicCas { order } if is_scalar(op) => {
+            lock = lock.or(Some(op.loc));
+            if !order.acquires() {
+                taken = taken.or(Some(op.loc));
+            }
+        }
+        OpKind::AtomicRmw { order, .. } if is_scalar(op) && !order.releases() => {
+            given = given.or(Some(op.loc));
+        }
+        _ => {}
+    });
+    lock?;
+    let taken = taken.map(|loc| WeakLock {
+        loc,
+        help: "take the lock with `sem=\"acquire\"` or `sem=\"acq_rel\"`",
+    });
+    taken.or_else(|| {
+        given.map(|loc| WeakLock {
+            loc,
+            help: "give the lock back with `sem=\"release\"` or `sem=\"acq_rel\"`",
+        })
+    })
 }
