@@ -3,6 +3,7 @@ file."""
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import traceback
@@ -62,22 +63,46 @@ def _location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[st
     return found
 
 
+def _has_node(tree: ast.AST, node: ast.AST, above: int = 0) -> bool:
+    """Whether a tree has a node with this text and place, `above` lines further down."""
+    wanted = ast.dump(node)
+    return any(
+        getattr(one, "lineno", None) == getattr(node, "lineno", 0) + above and ast.dump(one) == wanted
+        for one in ast.walk(tree)
+    )
+
+
 def _compiled_location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[str, int, str] | None:
-    """File, line and function of the node that an error of Triton's compiler is about. It holds the
-    function's text and the node's line in it, and its traceback says nothing of either."""
-    line = getattr(getattr(error, "node", None), "lineno", None)
-    text = getattr(error, "src", None)
+    """File, line and function of the node that an error of Triton's compiler is about. It holds a function's
+    text and the node's line in a function; its traceback is empty. The two functions differ if a call of a
+    noinline function is refused: the text is then the callee's, and the node is in a caller."""
+    node, text = getattr(error, "node", None), getattr(error, "src", None)
+    line = getattr(node, "lineno", None)
     if not isinstance(line, int) or not isinstance(text, str):
         return None
+    # An entry that is not read yet is a function.
+    files = [(file, entry[2]) for file, entry in list(linecache.cache.items()) if len(entry) == 4]
+    files = [(file, lines) for file, lines in files if is_users(file)]
+    if isinstance(node, ast.Call) and not _has_node(_parse(text), node):
+        for file, lines in files:
+            for one in ast.walk(_parse("".join(lines))):
+                if isinstance(one, ast.FunctionDef) and _has_node(one, node, one.lineno - 1):
+                    return file, one.lineno - 1 + line, one.name
     wanted = [part.strip() for part in text.splitlines()]
-    for file, entry in list(linecache.cache.items()):
-        # An entry that is not read yet is a function.
-        if len(entry) == 4 and is_users(file):
-            lines = [part.strip() for part in entry[2]]
-            for start in range(len(lines) - len(wanted) + 1):
-                if lines[start : start + len(wanted)] == wanted:
-                    return file, start + line, wanted[0].partition("(")[0].rpartition(" ")[2]
+    for file, lines in files:
+        stripped = [part.strip() for part in lines]
+        for start in range(len(stripped) - len(wanted) + 1):
+            if stripped[start : start + len(wanted)] == wanted:
+                return file, start + line, wanted[0].partition("(")[0].rpartition(" ")[2]
     return None
+
+
+def _parse(text: str) -> ast.AST:
+    """The syntax tree of a text; an empty one if Python does not take it."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module(body=[], type_ignores=[])
 
 
 def _compiling(error: BaseException) -> bool:
