@@ -1,19 +1,35 @@
-//! Why the first differing bits of an engine are accepted or not: what conforming implementations may give there, and the
+//! Why the differing bits of an engine are undecided or refused (or else accepted): what conforming implementations may give there, and the
 //! operation that leaves them the most room.
 
 use std::fmt::Write as _;
 
 use cerith_case::Case;
-use cerith_engine::{Explanation, Outcome, Reference, Widest, guarded};
+use cerith_engine::{Conforming, Explanation, Outcome, Reference, Widest, guarded};
 use cerith_interp::Accepted;
-use cerith_memory::Memory;
+use cerith_memory::{Memory, StorageId};
 use cerith_report::Tone;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
-use cerith_verdict::{BitForBit, Element, Record, Trial, compare};
+use cerith_verdict::{BitForBit, Element, Record, Tolerance, Trial, compare};
 
 use super::heading;
 use crate::terminal::Terminal;
+
+/// Accepts the elements that are surely conforming. So the first element that differs is one that decided the verdict: it is
+/// outside of its bounds, or has none.
+struct Admitted<'a>(&'a Conforming);
+
+impl Tolerance for Admitted<'_> {
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        match self.0 {
+            Conforming::Anything(_) => (byte, Accepted::Exact),
+            Conforming::Known(map) => match map.at(storage, byte) {
+                (first, Accepted::Unknown) => (first, Accepted::Exact),
+                bounded => bounded,
+            },
+        }
+    }
+}
 
 /// A paragraph for every engine that left other bits than the reference of its rules; empty where none did.
 pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Terminal) -> String {
@@ -29,8 +45,15 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
         let (Some(left), Some(right)) = (memory(own), memory(other)) else {
             continue;
         };
-        let bits = compare(left, right, Some(left), &BitForBit);
-        let Some(first) = bits.first.first() else { continue };
+        let conforming = guarded(|| reference.conforming(case, own.rules));
+        let open = match &conforming {
+            Ok(Ok(conforming)) => compare(left, right, Some(left), &Admitted(conforming)).first,
+            _ => Vec::new(),
+        };
+        let bits = compare(left, right, Some(left), &BitForBit).first;
+        let Some(first) = open.first().or(bits.first()) else {
+            continue;
+        };
         if text.is_empty() {
             text += &heading(terminal, "what conforming implementations may give");
         }
