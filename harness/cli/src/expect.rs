@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use cerith_case::{CaseFile, NewExpectation, Shard};
 use cerith_report::event::{Event, Start, Verdict};
-use cerith_report::{Human, Tone, read, safe};
+use cerith_report::{Human, Tone, quote_for_shell, read, safe};
 
 use self::proposal::{Change, Found, Proposal};
 use crate::args::ExpectArgs;
@@ -63,11 +63,11 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
         _ if args.list || args.check => Mode::Show,
         _ if args.review || io::stdin().is_terminal() && io::stdout().is_terminal() => Mode::Ask,
         _ => {
-            return Err(
-                "error: a review needs a terminal\n  = help: `--list` shows what there is, `--accept` writes \
-                 it, `--prune` removes what no longer happens, `--check` is for CI"
-                    .to_owned(),
+            terminal.note(
+                "a review needs a terminal: nothing is written\n  = help: `--accept` writes what is listed, `--prune` removes \
+                 what no longer happens, `--check` is for CI",
             );
+            Mode::Show
         }
     };
     let selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
@@ -117,7 +117,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
             safe::line(case)
         ));
     }
-    terminal.print(&summed(&count, pending, mode));
+    terminal.print(&summed(&count, pending, mode, &selected.named()));
     Ok(match mode {
         _ if count.failed => Exit::Wrong,
         Mode::Show if args.check && pending > 0 => Exit::Unexpected,
@@ -126,7 +126,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
     })
 }
 
-fn summed(count: &Count, pending: usize, mode: Mode) -> String {
+fn summed(count: &Count, pending: usize, mode: Mode, corpus: &str) -> String {
     let mut parts = vec![match mode {
         Mode::Show => format!("{pending} to review"),
         _ => format!("{} written, {} removed", count.written, count.removed),
@@ -141,9 +141,15 @@ fn summed(count: &Count, pending: usize, mode: Mode) -> String {
         }
     }
     let next = if count.written + count.removed > 0 {
-        "\nnext: replace each `seen` with the reason, and check that all is as expected: cerith run"
+        let corpus = match corpus {
+            "" => String::new(),
+            corpus => format!(" --cases {}", quote_for_shell(corpus)),
+        };
+        format!(
+            "\nnext: replace each `seen` with the reason, and check that all is as expected: cerith run{corpus}"
+        )
     } else {
-        ""
+        String::new()
     };
     format!("{}{next}\n", parts.join(", "))
 }

@@ -141,7 +141,13 @@ impl Output {
                 let mut human = Human::new(terminal.palette);
                 human.verbose = args.verbose;
                 human.known = args.known.into();
-                let named = args.out.as_ref().map(|out| out.display().to_string());
+                // `cerith expect --cases DIR` does not look into the folder of a corpus that was named as a filter.
+                let elsewhere = otherwise.own.is_some().then_some(&otherwise.path);
+                let named = args
+                    .out
+                    .as_ref()
+                    .or(elsewhere)
+                    .map(|out| out.display().to_string());
                 human.kept = Some(named.unwrap_or_default());
                 Shown::Human(Box::new(human))
             }

@@ -97,7 +97,14 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .chain(&trial.others)
             .filter(|record| record.id == *id)
             .collect();
-        if let Some(first) = records.first() {
+        // Of the reference's outcomes by several versions' rules, one that was not foreseen is shown.
+        let stopped = trial.stoppage.as_ref().and_then(|stoppage| {
+            let stops = |record: &&&Record| {
+                record.id == EngineId::Reference && record.outcome.kind() == stoppage.outcome
+            };
+            records.iter().find(stops)
+        });
+        if let Some(first) = stopped.or(records.first()) {
             witnesses.push(Witness {
                 id: &first.id,
                 origin: &first.origin,
@@ -166,6 +173,10 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
         silent: assessment.silent.iter().map(ToString::to_string).collect(),
         stopped: assessment.stopped.iter().map(ToString::to_string).collect(),
+        stoppage: trial.stoppage.as_ref().map(|stoppage| event::Stoppage {
+            outcome: stoppage.outcome,
+            versions: stoppage.versions.clone(),
+        }),
         expectations: tried(case, &assessment.expectations, sources),
         without_answer: without_answer(verdict),
         rules: trial

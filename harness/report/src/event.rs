@@ -252,6 +252,9 @@ pub struct Verdict {
     /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<String>,
+    /// Where the launches of a case stop in the reference, if the case file does not foresee that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stoppage: Option<Stoppage>,
     /// The expectations that apply to an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -564,6 +567,16 @@ pub struct Expectation {
     /// Where it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+}
+
+/// The outcome of a case whose launches stop in the reference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stoppage {
+    /// The outcome.
+    pub outcome: OutcomeKind,
+    /// The versions whose language gives it, as an expectation names them; empty if all do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub versions: String,
 }
 
 /// A rule of the language that only some of the engines have, and that changes what the case means.

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
 use crate::event::{
-    Difference, EngineOutcome, Event, Expectation, Internal, Kind, Position, Rule, Start, State, Sweep,
-    Verdict, VerdictKind,
+    Difference, EngineOutcome, Event, Expectation, Internal, Kind, OutcomeKind, Position, Rule, Start, State,
+    Sweep, Verdict, VerdictKind,
 };
 use crate::safe;
 use crate::silence::Silence;
@@ -21,6 +21,7 @@ use crate::style::{Palette, Tone};
 
 pub use elements::table;
 pub use known::Known;
+pub use next::quote_for_shell;
 
 /// Turns events into text, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -225,13 +226,17 @@ impl Human {
             }
         }
         if let Some(engine) = verdict.stopped.first() {
-            let what = verdict
-                .outcomes
-                .get(engine)
-                .map_or("stopped", |one| one.outcome.name());
+            let outcome = stopping_outcome(verdict, engine);
+            let versions = match &verdict.stoppage {
+                Some(stoppage) if engine == "reference" && !stoppage.versions.is_empty() => {
+                    format!(", versions: \"{}\"", stoppage.versions)
+                }
+                _ => String::new(),
+            };
             let _ = writeln!(
                 text,
-                "  If that is the point of the case, write it down: expect: [{{engine: {engine}, outcome: {what}, why: …}}]"
+                "  If that is the point of the case, write it down: expect: [{{engine: {engine}{versions}, outcome: {outcome}, \
+                 why: …}}]"
             );
         }
         if let Some(sweep) = &verdict.sweep {
@@ -409,13 +414,10 @@ impl Human {
         if let Some(first) = verdict.stopped.first()
             && verdict.stopped == verdict.unexpected
         {
-            let what = verdict
-                .outcomes
-                .get(first)
-                .map_or("stopped", |one| one.outcome.name());
+            let outcome = stopping_outcome(verdict, first).name();
             return format!(
                 "{} {name}  its launches do not finish, and its file does not foresee that{place}\n",
-                self.paint(Tone::Bad, &what.to_uppercase())
+                self.paint(Tone::Bad, &outcome.to_uppercase())
             );
         }
         match verdict.verdict {
@@ -628,26 +630,37 @@ fn source_line(position: &Position) -> String {
     text
 }
 
+/// The outcome of an engine whose launches stop.
+fn stopping_outcome(verdict: &Verdict, engine: &str) -> OutcomeKind {
+    let stoppage = verdict.stoppage.as_ref().filter(|_| engine == "reference");
+    let outcome = verdict.outcomes.get(engine).map(|one| one.outcome);
+    stoppage
+        .map(|stoppage| stoppage.outcome)
+        .or(outcome)
+        .unwrap_or(OutcomeKind::Finished)
+}
+
 /// In which versions the meaning of a case changed, a line each, with the rules that may have done it.
 pub fn rules(rules: &[Rule]) -> Vec<String> {
     let mut versions: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in rules {
+        let about = rule.about.trim_end_matches('.');
         match versions.iter_mut().find(|(since, _)| *since == rule.since) {
-            Some((_, names)) => names.push(&rule.rule),
-            None => versions.push((&rule.since, vec![&rule.rule])),
+            Some((_, abouts)) => abouts.push(about),
+            None => versions.push((&rule.since, vec![about])),
         }
     }
     versions
         .into_iter()
-        .map(|(since, names)| {
-            let one = if names.len() == 1 {
-                "rule"
+        .map(|(since, abouts)| {
+            let one = if abouts.len() == 1 {
+                ""
             } else {
-                "one of the rules"
+                "one of these: "
             };
             format!(
-                "the language changed in {since}, by {one} {}; each engine is judged by its own version's",
-                names.join(", ")
+                "the language changed in {since}: {one}{}; each engine is judged by the rules of its own version",
+                abouts.join("; ")
             )
         })
         .collect()

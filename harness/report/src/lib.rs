@@ -58,7 +58,7 @@ pub use bytes::{in_words, left_out};
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};
 pub use html::{Html, HtmlError};
-pub use human::{Human, Known, rules, table};
+pub use human::{Human, Known, quote_for_shell, rules, table};
 pub use joined::{Ended, Joined};
 pub use junit::{Junit, JunitError};
 pub use markdown::markdown;

@@ -255,6 +255,8 @@ pub struct Rules {
     pub version: Version,
     /// What an engine of that version gets wrong and is followed in; nothing, but to explain a difference.
     pub quirks: Quirks,
+    /// A rule of the version that does not hold, to find the rules that decide what a kernel means.
+    pub except: Option<Rule>,
 }
 
 impl Default for Rules {
@@ -269,6 +271,7 @@ impl Rules {
         Self {
             version,
             quirks: Quirks::NONE,
+            except: None,
         }
     }
 
@@ -278,6 +281,15 @@ impl Rules {
         Self { quirks, ..self }
     }
 
+    /// The same rules without one.
+    #[must_use]
+    pub const fn without(self, rule: Rule) -> Self {
+        Self {
+            except: Some(rule),
+            ..self
+        }
+    }
+
     /// Whether a quirk is followed.
     pub const fn follows(self, quirk: Quirk) -> bool {
         self.quirks.has(quirk)
@@ -285,7 +297,7 @@ impl Rules {
 
     /// Whether a rule holds.
     pub fn holds(self, rule: Rule) -> bool {
-        self.version >= rule.since()
+        self.version >= rule.since() && self.except != Some(rule)
     }
 
     /// The rules that hold in exactly one of the two versions.

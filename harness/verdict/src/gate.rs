@@ -93,7 +93,7 @@ fn stopped<'a>(
 }
 
 /// Whether a program was stopped, in a way that is an answer.
-const fn did_not_finish(outcome: &Outcome) -> bool {
+pub(crate) const fn did_not_finish(outcome: &Outcome) -> bool {
     matches!(
         outcome,
         Outcome::Rejected(_) | Outcome::Trapped(Trap::Raised | Trap::Assert, _) | Outcome::Crashed(_)

@@ -17,14 +17,15 @@ use cerith_engine::{
 };
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, StorageId};
-use cerith_tile::rules::{Rule, Rules, Version};
+use cerith_tile::rules::{Rule, Rules};
 
 use crate::difference::Tolerance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::explained;
-use crate::gate::{self, Demands};
+use crate::gate::{self, Demands, did_not_finish};
 use crate::given;
 use crate::interval;
+use crate::language::{Stoppage, find_deciding_rules, find_stoppage};
 use crate::left_out::{LeftOut, merged};
 use crate::trial::{Bench, Facts, judge};
 use crate::verdict::{Kind, Verdict};
@@ -156,6 +157,8 @@ pub struct Trial {
     pub assessment: Assessment,
     /// Language rules that make a difference to the case.
     pub rules: Vec<Rule>,
+    /// Where the launches stop in the reference, if the case file does not foresee that.
+    pub stoppage: Option<Stoppage>,
     /// What was not compared because the reference says that it has no defined value.
     pub left_out: Vec<LeftOut>,
     /// Engines that Cerith failed to run.
@@ -259,11 +262,18 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
     let mut assessment = assess(&verdict, &witnesses, &case.expectations);
     gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
-    let rules = if references.len() > 1 {
-        deciding(panel.reference.as_deref(), case, &references)
-    } else {
-        Vec::new()
+    let rules = match &panel.reference {
+        Some(reference) if references.len() > 1 => find_deciding_rules(reference, case, &references),
+        _ => Vec::new(),
     };
+    let stopped = references
+        .iter()
+        .find(|record| assessment.stopped.contains(&record.id) && did_not_finish(&record.outcome));
+    let stoppage = panel
+        .reference
+        .as_deref()
+        .zip(stopped)
+        .map(|(reference, record)| find_stoppage(reference, case, record));
     let finished = references.iter().filter_map(|record| record.outcome.finished());
     let left_out = merged(finished.map(|finished| &finished.memory));
     Ok(Trial {
@@ -272,6 +282,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         verdict,
         assessment,
         rules,
+        stoppage,
         left_out,
         failed,
         spent,
@@ -663,49 +674,12 @@ const fn leaves_rejection_to_others(record: &Record) -> bool {
 }
 
 /// Whether two outcomes of the reference mean the same for a trial.
-fn alike(left: &Outcome, right: &Outcome) -> bool {
+pub(crate) fn alike(left: &Outcome, right: &Outcome) -> bool {
     match (left, right) {
         (Outcome::Finished(left), Outcome::Finished(right)) => left.memory == right.memory,
         (Outcome::Trapped(left, _), Outcome::Trapped(right, _)) => left == right,
         _ => left.kind() == right.kind(),
     }
-}
-
-/// The rules that decide which bench an engine sits on: those of the versions in which the reference's outcome
-/// changes, found by asking it under the rules of every version between the oldest and the newest of the trial.
-fn deciding(reference: Option<&Reference>, case: &Case, references: &[Record]) -> Vec<Rule> {
-    let versions = references.iter().map(|record| record.rules.version);
-    let (Some(reference), Some(oldest), Some(newest)) = (reference, versions.clone().min(), versions.max())
-    else {
-        return Vec::new();
-    };
-    let mut changes: Vec<Version> = Rule::ALL
-        .iter()
-        .map(|rule| rule.since())
-        .filter(|&since| oldest < since && since <= newest)
-        .collect();
-    changes.sort_unstable();
-    changes.dedup();
-    let ask = |version| {
-        guarded(|| reference.run(case, Rules::of(version)))
-            .ok()?
-            .ok()
-            .map(|run| run.outcome)
-    };
-    let mut before = ask(oldest);
-    let mut rules = Vec::new();
-    for version in changes {
-        let after = ask(version);
-        let same = match (&before, &after) {
-            (Some(before), Some(after)) => alike(before, after),
-            _ => false,
-        };
-        if !same {
-            rules.extend(Rule::ALL.iter().copied().filter(|rule| rule.since() == version));
-        }
-        before = after;
-    }
-    rules
 }
 
 /// Has an engine run a case. A failure or a panic of Cerith is noted apart, and leaves an engine that says nothing.

@@ -55,7 +55,7 @@ pub fn of_file(
     found
 }
 
-/// What is written about one engine, without versions and cases.
+/// What is written about one engine, without cases and the versions of engines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Doing {
     engine: String,
@@ -63,6 +63,8 @@ struct Doing {
     outcome: Option<&'static str>,
     message: String,
     quirks: Vec<String>,
+    /// The versions of the language in which the reference stops.
+    language: String,
 }
 
 fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, found: &mut Found) {
@@ -108,7 +110,11 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
             found.proposals.push(Proposal {
                 change: Change::Add(NewExpectation {
                     engine: doing.engine.clone(),
-                    versions: versions.join(" or "),
+                    versions: if doing.language.is_empty() {
+                        versions.join(" or ")
+                    } else {
+                        doing.language.clone()
+                    },
                     verdict: doing.verdict.and_then(VerdictKind::from_name),
                     outcome: doing.outcome.and_then(OutcomeKind::from_name),
                     message: doing.message.clone(),
@@ -168,6 +174,7 @@ fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), St
     let pattern = EnginePattern::parse(engine).ok_or_else(|| format!("a case file cannot name {engine}"))?;
     let version = pattern.version;
     let outcome = verdict.outcomes.get(engine);
+    let stoppage = verdict.stoppage.as_ref().filter(|_| engine == "reference");
     let word = outcome
         .map(|outcome| outcome.outcome)
         .filter(|kind| *kind != OutcomeKind::Finished);
@@ -214,8 +221,10 @@ fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), St
             outcome: word.map(OutcomeKind::name),
             message: word
                 .and(outcome)
+                .filter(|outcome| outcome.error != outcome.outcome.name())
                 .map_or_else(String::new, |outcome| outcome.error.clone()),
             quirks,
+            language: stoppage.map_or_else(String::new, |stoppage| stoppage.versions.clone()),
         },
         version,
     ))

@@ -78,9 +78,10 @@ pub(super) fn key(request: &Request) -> String {
     };
     let _ = write!(
         key,
-        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {}",
+        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {} {:?}",
         Arc::as_ptr(file),
-        rules.version
+        rules.version,
+        rules.except
     );
     key
 }

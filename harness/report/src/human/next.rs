@@ -29,16 +29,16 @@ impl Next {
         self.sweep = !start.axes.is_empty();
         self.corpus = match start.corpus.as_str() {
             "" => String::new(),
-            corpus => format!(" --cases {}", word(corpus)),
+            corpus => format!(" --cases {}", quote_for_shell(corpus)),
         };
         let mut like = self.corpus.clone();
         if !start.by_default {
             for engine in &start.engines {
-                let _ = write!(like, " --engine {}", word(engine));
+                let _ = write!(like, " --engine {}", quote_for_shell(engine));
             }
         }
         if let Some(masked) = &start.masked {
-            let _ = write!(like, " --masked {}", word(masked));
+            let _ = write!(like, " --masked {}", quote_for_shell(masked));
         }
         self.like = like;
     }
@@ -69,8 +69,12 @@ impl Human {
         let mut line = |command: String, what: &str| {
             let _ = writeln!(text, "{} {what}: {command}", self.paint(Tone::Dim, "next:"));
         };
-        let explain =
-            |case: &str| self.paint(Tone::Name, &format!("cerith explain {}{}", word(case), next.like));
+        let explain = |case: &str| {
+            self.paint(
+                Tone::Name,
+                &format!("cerith explain {}{}", quote_for_shell(case), next.like),
+            )
+        };
         if let Some(case) = next.ours.as_ref().or(next.first.as_ref()) {
             let what = if next.ours.is_some() {
                 "the first in which the reference is wrong"
@@ -85,7 +89,7 @@ impl Human {
             let kept = self.kept.as_ref().filter(|_| !next.sweep)?;
             let out = match kept.as_str() {
                 "" => String::new(),
-                folder => format!(" --out {}", word(folder)),
+                folder => format!(" --out {}", quote_for_shell(folder)),
             };
             Some(self.paint(Tone::Name, &format!("cerith expect{flag}{}{out}", next.corpus)))
         };
@@ -112,8 +116,8 @@ impl Human {
     }
 }
 
-/// A word as a shell takes it for one.
-fn word(text: &str) -> String {
+/// Quotes a text so that a shell reads it as one word.
+pub fn quote_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:=,@%+".contains(c);
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
         text.to_owned()
@@ -124,7 +128,7 @@ fn word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::word;
+    use super::quote_for_shell;
 
     #[test]
     fn a_word_stays_one() {
@@ -138,7 +142,7 @@ mod tests {
             ("-v", "'-v'"),
             ("", "''"),
         ] {
-            assert_eq!(word(text), quoted);
+            assert_eq!(quote_for_shell(text), quoted);
         }
     }
 }
