@@ -115,6 +115,9 @@ pub struct LaunchFrame {
     pub args: Vec<(String, Json)>,
     /// Launch options.
     pub options: Vec<(String, Json)>,
+    /// The test that launched it, as pytest names it.
+    #[serde(default)]
+    pub test: Option<String>,
 }
 
 /// What came of a launch.

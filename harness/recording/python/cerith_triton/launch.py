@@ -7,6 +7,7 @@ What is looked at comes in the order of its cost. Left out: which launches are k
 from __future__ import annotations
 
 import operator
+import os
 import threading
 import time
 import weakref
@@ -94,6 +95,12 @@ def _extras(values: Any, found: list[Any]) -> list[Any]:
         ):
             found.append(value)
     return found
+
+
+def _running_test() -> str | None:
+    """The test that pytest runs in this process: `tests/test_core.py::test_dot[f16]`."""
+    test, _, phase = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")
+    return test if test and phase == "(call)" else None
 
 
 class Launch:
@@ -185,6 +192,9 @@ class Launch:
             self._settled = True
             return
         header = {"engine": engine, "target": target, "grid": sizes, "args": args, "options": options}
+        test = _running_test()
+        if test is not None:
+            header["test"] = test
         self._storages, self._before, self._source = storages.all, contents, source
         self._number = recorder.write(source, header, storages.all, contents)
         self._settled = self._number is None

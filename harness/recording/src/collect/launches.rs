@@ -336,13 +336,9 @@ impl Reader {
                 }
             })
             .collect();
-        let nth = self.counts.entry(plain.clone()).or_default();
-        *nth += 1;
+        let folder = self.name_folder(plain);
         self.gathered.kernels.push(Kernel {
-            folder: match nth {
-                1 => plain,
-                nth => format!("{plain}-{nth}"),
-            },
+            folder,
             function,
             files: files.into_iter().map(|file| (file.name, file.text)).collect(),
             inspectable,
@@ -350,6 +346,16 @@ impl Reader {
         });
         self.by_text.insert(hash, index);
         Ok(index)
+    }
+
+    /// A folder of this name, with a number if others have the name.
+    fn name_folder(&mut self, name: String) -> String {
+        let nth = self.counts.entry(name.clone()).or_default();
+        *nth += 1;
+        match nth {
+            1 => name,
+            nth => format!("{name}-{nth}"),
+        }
     }
 
     /// Takes a launch in; its place among those that were found, if it is to become a case.
@@ -392,6 +398,14 @@ impl Reader {
         let number = self.numbers.entry(kernel).or_default();
         *number += 1;
         let number = *number;
+        if number == 1
+            && let Some(area) = frame.test.as_deref().and_then(area_of)
+        {
+            let folder = self.name_folder(area);
+            if let Some(kernel) = self.gathered.kernels.get_mut(kernel) {
+                kernel.folder = folder;
+            }
+        }
         let triton = process.triton.split('+').next().unwrap_or_default();
         let (kind, host) = match frame.engine.split_once('+') {
             Some((kind, rest)) => (kind, format!("+{rest}")),
@@ -454,6 +468,17 @@ impl Reader {
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// The area of what a test launched: `test_core/test_dot` for `unit/test_core.py::TestDot::test_dot[f16]`.
+fn area_of(test: &str) -> Option<String> {
+    let (file, function) = test.split_once("::")?;
+    let function = function.split('[').next()?.rsplit("::").next()?;
+    let file = file.rsplit('/').next()?;
+    let file = file.strip_suffix(".py").unwrap_or(file);
+    let is_plain =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (is_plain(file) && is_plain(function)).then(|| format!("{file}/{function}"))
 }
 
 /// A value without floats, which are data.
@@ -590,14 +615,14 @@ impl Found {
 
     /// What the case file says.
     pub fn text(&self, kernel: &Kernel, options: &Options, storages: Vec<StorageText>) -> Text<'_> {
-        let command = options
-            .command
-            .as_ref()
-            .map_or_else(String::new, |command| format!(" in `{}`", command.join(" ")));
+        // The command of a test suite says nothing about one launch of it.
+        let command = options.command.as_ref().map(|command| command.join(" "));
+        let within = self.frame.test.clone().or(command);
+        let within = within.map_or_else(String::new, |within| format!(" in `{within}`"));
         let file = kernel.files.first().map_or("", |(name, _)| name.as_str());
         Text {
             about: format!(
-                "Launch {} of {}{command}.{}",
+                "Launch {} of {}{within}.{}",
                 self.number,
                 kernel.function,
                 self.end()

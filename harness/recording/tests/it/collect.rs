@@ -429,3 +429,54 @@ fn launches_without_an_end_are_on_record() {
         2
     );
 }
+
+#[test]
+fn launches_of_a_test_are_named_by_it() {
+    let view = tensor(0, &[4], &[1], 0);
+    let mut part = Part::default();
+    part.process("3.6.0").bytes("a", &floats(&[1.0, 2.0, 3.0, 4.0]));
+    let tests = [
+        "unit/test_core.py::TestDot::test_dot[f16-a/b::c]",
+        "unit/test_core.py::test_dot[f32]",
+        "unit/test-core.py::test_dot",
+    ];
+    for (number, test) in tests.iter().enumerate() {
+        part.kernel(
+            number as u64,
+            "kernel",
+            &format!("{}\n# {number}\n", ADD.replace("def add", "def kernel")),
+        );
+        part.launch(
+            &json!({"kernel": number, "test": test, "args": args(&view, &view, &view, 4),
+            "storages": [storage("x_ptr", 16, Some("a"), Some("a"))]}),
+        );
+    }
+    part.end(3);
+    let (shown, _) = collected(&[("7-100.part", part)], "layout");
+    let files: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.ends_with("/0001.yaml"))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "--- kernel-3/0001.yaml",
+            "--- test_core/test_dot/0001.yaml",
+            "--- test_core/test_dot-2/0001.yaml",
+        ]
+    );
+    let abouts: Vec<String> = shown
+        .lines()
+        .filter(|line| line.starts_with("about: "))
+        .map(|line| line.replace('"', ""))
+        .collect();
+    let expected = [
+        "test-core.py::test_dot",
+        tests[0].trim_start_matches("unit/"),
+        "test_core.py::test_dot[f32]",
+    ];
+    assert_eq!(
+        abouts,
+        expected.map(|test| format!("about: Launch 1 of kernel in `unit/{test}`."))
+    );
+}
