@@ -102,6 +102,7 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
         max_size: args.max_size,
         sample: args.sample().to_owned(),
         data: !args.no_data,
+        config: args.config - 1,
     };
     let rules = serde_json::to_string(&rules).map_err(|error| format!("error: {error}"))?;
     let mut path = OsString::from(parts.join("python"));

@@ -57,6 +57,8 @@ pub struct Rules {
     pub sample: String,
     /// Whether bytes are kept at all.
     pub data: bool,
+    /// Which configuration a tuner takes if there is no GPU to measure them with, from 0.
+    pub config: u32,
 }
 
 /// Writes the recorder into a folder, to be put in front of `PYTHONPATH`.

@@ -40,6 +40,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "RULE", value_parser = sample)]
     pub sample: Option<String>,
 
+    /// Which configuration an autotuner takes if there is no GPU to measure them with.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub config: u32,
+
     /// Judge each launch that is kept before it runs. One without a defined meaning raises an exception in the program, in place
     /// of the launch.
     #[arg(long, conflicts_with_all = ["no_data", "collect"])]

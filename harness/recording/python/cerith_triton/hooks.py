@@ -230,16 +230,57 @@ def _patch_interpreter(module: ModuleType) -> None:
         function.rewrite = rewritten
 
 
+def _can_measure() -> bool:
+    """Whether there is a driver that a tuner could measure configurations with."""
+    try:
+        from triton.runtime.driver import driver
+
+        # Any attribute makes the driver, which fails without a GPU.
+        return hasattr(driver.active, "get_current_device")
+    except Exception:  # noqa: BLE001 (a driver may fail in any way)
+        return False
+
+
+def _unmeasured(*_: object, **__: object) -> list[float]:
+    """A tuner's times of a configuration that was not measured: all are equal, so the first is taken."""
+    return [1.0, 1.0, 1.0]
+
+
 def _patch_autotuner(module: ModuleType) -> None:
     kind = module.Autotuner
-    original = kind._bench
+    original, initialise, prune = kind._bench, kind.__init__, kind.prune_configs
+    names = list(inspect.signature(initialise).parameters)
+
+    @functools.wraps(initialise)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        # In 3.2 and 3.3 a tuner without a `do_bench` asks the driver for one.
+        at = names.index("do_bench") - 1 if "do_bench" in names else len(args)
+        if active and len(args) <= at and "do_bench" in names and not _can_measure():
+            kwargs.setdefault("do_bench", _unmeasured)
+        initialise(self, *args, **kwargs)
 
     @functools.wraps(original)
     def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if active and not _can_measure():
+            return _unmeasured()
         with _Muted():
             return original(self, *args, **kwargs)
 
-    kind._bench = bench
+    @functools.wraps(prune)
+    def pruned(self: Any, *args: Any, **kwargs: Any) -> Any:
+        configs = list(prune(self, *args, **kwargs))
+        if not active or len(configs) < 2 or _can_measure():
+            return configs
+        chosen = configs[min(active[0].options.config, len(configs) - 1)]
+        name = getattr(getattr(self, "base_fn", None), "__name__", "a kernel")
+        for recorder in active:
+            recorder.note(
+                f"there is no GPU to tune `{name}` with: it is launched with one of its {len(configs)} "
+                f"configurations, {chosen}"
+            )
+        return [chosen, *(config for config in configs if config is not chosen)]
+
+    kind.__init__, kind._bench, kind.prune_configs = init, bench, pruned
 
 
 def _patch_inductor(module: ModuleType) -> None:

@@ -45,6 +45,8 @@ class Options:
     data: bool = True
     # Bytes of the part file; beyond, no more bytes of storages are kept.
     max_size: int = 1 << 30
+    # Which configuration a tuner takes if there is no GPU to measure them with, from 0.
+    config: int = 0
 
     def __post_init__(self) -> None:
         if self.sample not in ("layout", "data", "every") and not self.sample.isdecimal():
@@ -108,6 +110,7 @@ class Recorder:
         self._written = 0
         self._launches = self._kept = self._repeated = self._filtered = 0
         self._filtered_kernels: dict[str, None] = {}
+        self._notes: set[str] = set()
         self._reasons: dict[tuple[str, str], int] = {}
         # Of launches that are in the part file.
         self._left_out: dict[tuple[str, str], int] = {}
@@ -205,6 +208,14 @@ class Recorder:
         self.skip(
             "", str(error) if isinstance(error, Unsayable) else f"{kind_of(error)}: {message_of(error)}"
         )
+
+    def note(self, text: str) -> None:
+        """Prints a remark once."""
+        with self._lock:
+            new = text not in self._notes
+            self._notes.add(text)
+        if new:
+            print(f"cerith: {text}", file=sys.stderr)
 
     def skip(self, kernel: str, why: str) -> None:
         """Counts a launch that cannot become a case."""

@@ -411,6 +411,35 @@ def test_benchmarks_are_not_recorded(memory: Memory, record: Callable[..., Any])
 
 
 @interpreted
+@since(3, 3)
+def test_a_tuner_without_a_gpu_takes_the_configuration_that_is_named(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from recorded import Memory, Options, Recorder
+import numpy as np
+recorder = Recorder({str(tmp_path)!r}, Options(config=1)).start()
+import tuned
+x = Memory().tensor(np.zeros(64, np.float32))
+for value in (2, 3):
+    tuned.tuned[(1,)](x, value)
+recorder.stop()
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script], check=False, cwd=HERE, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    launches = Recorded(tmp_path).launches
+    assert [dict(launch["args"])["BLOCK"] for launch in launches] == [["i", "64"], ["i", "64"]]
+    assert ran.stderr.count("there is no GPU to tune `tuned` with") == 1
+
+
+def test_a_launch_names_the_test_that_runs(memory: Memory, record: Callable[..., Any]) -> None:
+    (launch,) = record(launched(memory, [16])).launches
+    assert launch["test"].endswith("test_launches.py::test_a_launch_names_the_test_that_runs")
+
+
+@interpreted
 def test_heuristics_are_kept_as_decided(memory: Memory, record: Callable[..., Any]) -> None:
     x = memory.tensor(numbers(64))
     found = record(lambda: simple.single[(1,)](x, 2))
