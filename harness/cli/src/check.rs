@@ -3,6 +3,7 @@
 mod finding;
 mod fitting;
 mod line;
+mod reports;
 mod subject;
 mod target;
 
@@ -19,6 +20,7 @@ use cerith_verdict::Panel;
 
 use self::finding::{Findings, Standing, Told};
 use self::line::Line;
+use self::reports::Reports;
 use self::subject::Subject;
 use self::target::{Asked, asked};
 use crate::args::{CheckArgs, CheckFormat};
@@ -41,6 +43,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         terminal: Terminal::new(),
         panel: None,
         count: Count::default(),
+        reports: Reports::default(),
     };
     let files = match asked(&args.kernels) {
         Ok(files) => files,
@@ -55,6 +58,9 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
             Ok(done) => done,
             Err(message) => {
                 checking.terminal.note(&message);
+                checking
+                    .reports
+                    .add_error(&asked.file.to_string_lossy(), &message);
                 // One file of a package that cannot be read is no reason to say that the package was named wrongly.
                 if asked.named { Exit::Wrong } else { Exit::Nothing }
             }
@@ -63,6 +69,10 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         if stop.load(Ordering::Relaxed) {
             return Exit::Interrupted;
         }
+    }
+    if let Err(message) = std::mem::take(&mut checking.reports).write(args) {
+        checking.terminal.note(&message);
+        return Exit::Wrong;
     }
     if files.iter().any(|asked| !asked.named) || checking.count.kernels > 1 {
         checking.terminal.note(&checking.count.told());
@@ -136,6 +146,7 @@ struct Checking<'a> {
     /// The engines, once the first kernel needs them.
     panel: Option<Arc<Panel>>,
     count: Count,
+    reports: Reports,
 }
 
 impl Checking<'_> {
@@ -242,6 +253,7 @@ impl Checking<'_> {
         let (mut found, mut judged) = (false, false);
         for survey in &subject.surveys {
             let told = Told::new(findings, &subject.shown, survey);
+            self.reports.add(&told);
             match self.args.format {
                 CheckFormat::Human => self.terminal.print(&told.text(self.terminal.palette)),
                 CheckFormat::Jsonl => self.terminal.print(&Line::of(&told).text()),

@@ -62,6 +62,29 @@ impl Junit {
         }
     }
 
+    /// Adds a test for a kernel that no case file describes. `failed` has the first finding on one line, and the text of all.
+    pub fn kernel(&mut self, file: &str, kernel: &str, failed: Option<(&str, &str)>, skipped: Option<&str>) {
+        let mut status = match (failed, skipped) {
+            (Some(_), _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            (None, Some(_)) => TestCaseStatus::skipped(),
+            (None, None) => TestCaseStatus::success(),
+        };
+        if let Some((message, text)) = failed {
+            status.set_message(message).set_description(text);
+        } else if let Some(why) = skipped {
+            status.set_message(why);
+        }
+        let mut case = TestCase::new(kernel, status);
+        case.set_classname(file);
+        case.extra.insert("file".into(), file.into());
+        self.areas.entry(file.to_owned()).or_default().push(case);
+    }
+
+    /// Notes that nothing is missing, if the tests are not those of a stream with a summary.
+    pub const fn end(&mut self) {
+        self.ended = true;
+    }
+
     fn error(&mut self, suite: &str, name: &str, message: &str, text: &str) {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(message).set_description(text);

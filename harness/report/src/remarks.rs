@@ -1,11 +1,13 @@
 //! Remarks beside lines of files about what is not as expected: commands of a GitHub workflow ([`Remarks::github`]), and SARIF
-//! for code scanning ([`Remarks::sarif`]). Left out: all that is as expected, and more than one line of words for each remark.
+//! for code scanning ([`Remarks::sarif`]). GitHub shows ten annotations of a step, so that a line of a file gets one, and the worst
+//! come first. Code scanning gets every result.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, Position, Severity, Verdict};
+use crate::event::{Event, Position, Severity, Verdict, VerdictKind};
 use crate::junit;
 use crate::safe;
 
@@ -15,16 +17,47 @@ const ANNOTATED: usize = 50;
 /// How many results code scanning takes from one run.
 const SCANNED: usize = 25_000;
 
+/// How many other cases an annotation names.
+const NAMED: usize = 3;
+
 /// One remark.
 #[derive(Clone, Debug)]
 struct Remark {
     level: Level,
+    weight: Weight,
     /// A stable word for its kind.
     rule: String,
     /// Of what it is: a case, as a rule.
     title: String,
     words: String,
     at: Option<Position>,
+}
+
+/// How bad a remark is, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// No verdict can be relied on: Cerith failed, or the run was cut short.
+    Run,
+    /// An engine is wrong.
+    Differ,
+    /// The kernel has no defined answer.
+    Undefined,
+    /// Cases are not read.
+    Input,
+    /// Anything else that is not as expected.
+    Other,
+    /// A warning.
+    Warning,
+}
+
+impl Weight {
+    const fn of_verdict(verdict: VerdictKind) -> Self {
+        match verdict {
+            VerdictKind::Differ | VerdictKind::Nondeterministic => Self::Differ,
+            VerdictKind::Undefined => Self::Undefined,
+            _ => Self::Other,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +99,11 @@ impl Remarks {
                 } else {
                     Level::Warning
                 },
+                weight: if problem.severity == Severity::Error {
+                    Weight::Input
+                } else {
+                    Weight::Warning
+                },
                 rule: format!("input/{}", problem.code),
                 title: problem.code.clone(),
                 words: problem.message.clone(),
@@ -73,6 +111,7 @@ impl Remarks {
             }),
             Event::Internal(internal) => self.keep(Remark {
                 level: Level::Error,
+                weight: Weight::Run,
                 rule: "internal".to_owned(),
                 title: internal.case.clone().unwrap_or_else(|| "the run".to_owned()),
                 words: format!("Cerith failed: {}", internal.message),
@@ -94,6 +133,7 @@ impl Remarks {
         if !self.ended {
             self.keep(Remark {
                 level: Level::Error,
+                weight: Weight::Run,
                 rule: "run/cut-short".to_owned(),
                 title: "the run".to_owned(),
                 words: "the stream ends without its summary; the cases that are missing were not judged"
@@ -103,13 +143,44 @@ impl Remarks {
         }
     }
 
-    /// As commands of a GitHub workflow, a line each; errors come first.
+    /// Adds a finding in a kernel that no case file describes. `None` as its verdict is a warning.
+    pub fn finding(&mut self, kernel: &str, verdict: Option<VerdictKind>, words: &str, at: Option<Position>) {
+        self.keep(Remark {
+            level: verdict.map_or(Level::Warning, |_| Level::Error),
+            weight: verdict.map_or(Weight::Warning, Weight::of_verdict),
+            rule: "check".to_owned(),
+            title: kernel.to_owned(),
+            words: words.to_owned(),
+            at,
+        });
+    }
+
+    /// Notes that nothing is missing, if the remarks are not those of a stream with a summary.
+    pub const fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// As commands of a GitHub workflow: one for each line of a file, the worst first.
     pub fn github(mut self) -> String {
         self.close();
+        let mut lines: Vec<(Remark, Vec<String>)> = Vec::new();
+        let mut known: HashMap<(String, u32), usize> = HashMap::new();
+        self.kept.sort_by_key(|remark| remark.weight);
+        for remark in self.kept {
+            let place = remark.at.as_ref().map(|at| (at.file.clone(), at.line));
+            match place.as_ref().and_then(|place| known.get(place)) {
+                Some(&line) => lines[line].1.push(remark.title),
+                None => {
+                    if let Some(place) = place {
+                        known.insert(place, lines.len());
+                    }
+                    lines.push((remark, Vec::new()));
+                }
+            }
+        }
+        lines.sort_by_key(|(remark, others)| (remark.weight, usize::MAX - others.len()));
         let mut text = String::new();
-        let all = self.kept.len() + self.more;
-        self.kept.sort_by_key(|remark| remark.level == Level::Warning);
-        for remark in self.kept.iter().take(ANNOTATED) {
+        for (remark, others) in lines.iter().take(ANNOTATED) {
             let mut properties = String::new();
             if let Some(at) = &remark.at {
                 let _ = write!(properties, "file={},line={},", safe::property(&at.file), at.line);
@@ -117,20 +188,18 @@ impl Remarks {
                     let _ = write!(properties, "col={},", at.column);
                 }
             }
+            let words = format!("{}{}", remark.words, also(&remark.title, others));
             let _ = writeln!(
                 text,
                 "::{} {properties}title={}::{}",
                 remark.level.word(),
                 safe::property(&safe::line(&remark.title)),
-                safe::data(&safe::line(&remark.words))
+                safe::data(&safe::line(&words))
             );
         }
-        if all > ANNOTATED {
-            let _ = writeln!(
-                text,
-                "::notice title=Cerith::{} more are in the stream",
-                all - ANNOTATED
-            );
+        let more = lines.len().saturating_sub(ANNOTATED) + self.more;
+        if more > 0 {
+            let _ = writeln!(text, "::notice title=Cerith::{more} more are in the stream");
         }
         text
     }
@@ -173,6 +242,23 @@ impl Remarks {
     }
 }
 
+/// Names the other cases of an annotation's line.
+fn also(title: &str, others: &[String]) -> String {
+    let mut names: Vec<&str> = others
+        .iter()
+        .map(String::as_str)
+        .filter(|&other| other != title)
+        .collect();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    match (names.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!("; also {}", names.join(", ")),
+        (false, _) => format!("; also {} and {more} more", names.join(", ")),
+    }
+}
+
 fn of_verdict(verdict: &Verdict) -> Remark {
     let wrong = verdict.unexpected.iter().chain(&verdict.blame);
     let kernel = wrong
@@ -180,6 +266,7 @@ fn of_verdict(verdict: &Verdict) -> Remark {
         .find_map(|outcome| outcome.position.clone());
     Remark {
         level: Level::Error,
+        weight: Weight::of_verdict(verdict.verdict),
         rule: format!("verdict/{}", verdict.verdict),
         title: verdict.case.clone(),
         words: junit::error(verdict),

@@ -47,6 +47,14 @@ pub struct CheckArgs {
     #[arg(long, value_enum, default_value_t)]
     pub format: CheckFormat,
 
+    /// Also write the findings as commands of a GitHub workflow, one for each line of a file.
+    #[arg(long, value_name = "FILE")]
+    pub github: Option<PathBuf>,
+
+    /// Also write the findings as `JUnit`, with a test for each kernel.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
     /// Keep what was tried as case files in this folder, with a copy of the kernels' file.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,

@@ -7,7 +7,9 @@
 use std::fmt::Write as _;
 
 use cerith_case::{NotTried, Survey};
-use cerith_report::event::{Difference, EngineOutcome, Event, Internal, OutcomeKind, Verdict};
+use cerith_report::event::{
+    Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
+};
 use cerith_report::{Palette, Tone};
 
 use super::subject::id;
@@ -29,13 +31,54 @@ pub struct Finding {
     pub key: Key,
     /// The words for it, of the first launch that shows it.
     pub text: String,
+    /// The same on one line, and its position, for reports that show it beside the line.
+    pub summary: Summary,
     /// The kind of outcome; none for anything else.
     outcome: Option<OutcomeKind>,
     /// The launches that show it; an empty name stands for all of the file.
     cases: Vec<String>,
 }
 
+/// A finding on one line.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Engine, kind and message.
+    pub message: String,
+    /// The kernel's line.
+    pub at: Option<Position>,
+}
+
+impl Summary {
+    fn new(engine: &str, outcome: &EngineOutcome) -> Self {
+        let kind = if outcome.error.is_empty() {
+            outcome.outcome.name()
+        } else {
+            &outcome.error
+        };
+        let message = outcome.message.lines().next().unwrap_or_default();
+        Self {
+            message: format!("{engine}: {kind}: {message}"),
+            at: outcome.position.clone(),
+        }
+    }
+
+    fn of_text(text: &str) -> Self {
+        Self {
+            message: text.lines().next().unwrap_or_default().to_owned(),
+            at: None,
+        }
+    }
+}
+
 impl Finding {
+    /// The verdict that it amounts to: the reference trapped or rejected, or an engine differs.
+    pub const fn verdict(&self) -> VerdictKind {
+        match self.outcome {
+            Some(_) => VerdictKind::Undefined,
+            None => VerdictKind::Differ,
+        }
+    }
+
     fn is_of(&self, case: &str) -> bool {
         self.cases.iter().any(|one| one.is_empty() || one == case)
     }
@@ -79,12 +122,17 @@ impl Findings {
 
     /// Notes what an event of a launch shows.
     pub fn add(&mut self, case: &str, event: &Event) {
-        let (what, text) = match event {
+        let (what, text, at) = match event {
             Event::Verdict(verdict) => return self.add_verdict(case, verdict),
-            Event::Problem(problem) => (problem.code.clone(), problem.rendered.clone()),
+            Event::Problem(problem) => (
+                problem.code.clone(),
+                problem.rendered.clone(),
+                problem.position.clone(),
+            ),
             Event::Internal(internal) => (
                 "internal".to_owned(),
                 format!("internal error: {}\n", internal.message),
+                None,
             ),
             _ => return,
         };
@@ -93,13 +141,18 @@ impl Findings {
             what,
             place: String::new(),
         };
-        self.note(case, key, None, text);
+        let summary = Summary {
+            at,
+            ..Summary::of_text(&text)
+        };
+        self.note(case, key, None, text, summary);
     }
 
     fn add_verdict(&mut self, case: &str, verdict: &Verdict) {
         if let Some(warning) = &verdict.warning {
             let key = key("reference", warning);
-            note(&mut self.warned, case, key, None, told(warning));
+            let summary = Summary::new("reference", warning);
+            note(&mut self.warned, case, key, None, told(warning), summary);
         }
         if let Some(outcome) = verdict.outcomes.get("reference") {
             self.note(
@@ -107,20 +160,24 @@ impl Findings {
                 key("reference", outcome),
                 Some(outcome.outcome),
                 told(outcome),
+                Summary::new("reference", outcome),
             );
             return;
         }
         for difference in verdict.differences.iter().filter(|one| one.explained.is_empty()) {
             if let Some(outcome) = verdict.outcomes.get(&difference.engine) {
                 let text = format!("{}: {}", difference.engine, told(outcome));
-                self.note(case, key(&difference.engine, outcome), None, text);
+                let summary = Summary::new(&difference.engine, outcome);
+                self.note(case, key(&difference.engine, outcome), None, text, summary);
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
                     what: difference.kind.to_string(),
                     place: String::new(),
                 };
-                self.note(case, key, None, differing(difference));
+                let text = differing(difference);
+                let summary = Summary::of_text(&text);
+                self.note(case, key, None, text, summary);
             }
         }
     }
@@ -142,17 +199,25 @@ impl Findings {
         }
     }
 
-    fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
-        note(&mut self.found, case, key, outcome, text);
+    fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String, summary: Summary) {
+        note(&mut self.found, case, key, outcome, text, summary);
     }
 }
 
-fn note(all: &mut Vec<Finding>, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String) {
+fn note(
+    all: &mut Vec<Finding>,
+    case: &str,
+    key: Key,
+    outcome: Option<OutcomeKind>,
+    text: String,
+    summary: Summary,
+) {
     match all.iter_mut().find(|finding| finding.key == key) {
         Some(finding) => finding.cases.push(case.to_owned()),
         None => all.push(Finding {
             key,
             text,
+            summary,
             outcome,
             cases: vec![case.to_owned()],
         }),

@@ -40,13 +40,13 @@ fn a_workflow_gets_a_line_for_each_failure_at_its_place() {
 #[test]
 fn no_word_of_a_case_is_a_command() {
     let hostile = "a\n::add-mask::x,b=c\r\u{1b}[2J";
-    let verdict = |nth: usize| {
+    let verdict = |nth: u32| {
         Event::Verdict(Box::new(Verdict {
             case: format!("{hostile}{nth}"),
             verdict: VerdictKind::Differ,
             position: Some(Position {
                 file: hostile.to_owned(),
-                line: 1,
+                line: nth,
                 column: 0,
                 text: String::new(),
             }),
@@ -106,4 +106,85 @@ fn a_stream_without_its_end_is_an_error() {
     assert!(text.contains("the stream ends without its summary"), "{text}");
     let log: Value = serde_json::from_str(&remarks(&cut).sarif().expect("SARIF")).expect("JSON");
     assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
+}
+
+/// A verdict about a case at a line of `k.py`.
+fn at_line(case: &str, verdict: VerdictKind, line: u32) -> Event {
+    Event::Verdict(Box::new(Verdict {
+        case: case.to_owned(),
+        verdict,
+        position: Some(Position {
+            file: "k.py".to_owned(),
+            line,
+            column: 0,
+            text: String::new(),
+        }),
+        ..Verdict::default()
+    }))
+}
+
+#[test]
+fn a_line_of_a_kernel_gets_one_annotation_and_the_worst_come_first() {
+    let mut events: Vec<Event> = (0..5)
+        .map(|nth| at_line(&format!("a/inconclusive:{nth}"), VerdictKind::Inconclusive, 5))
+        .collect();
+    events.push(at_line("a/undefined:1", VerdictKind::Undefined, 7));
+    events.push(at_line("a/wrong", VerdictKind::Differ, 9));
+    events.extend((0..6).map(|nth| at_line(&format!("a/races:{nth}"), VerdictKind::Undefined, 8)));
+    // An inconclusive case is not what the line's annotation is about.
+    events.push(at_line("a/inconclusive:9", VerdictKind::Inconclusive, 9));
+    events.push(Event::Summary(Summary::default()));
+    let text = remarks(&events).github();
+    let shown: Vec<(&str, &str)> = text
+        .lines()
+        .map(|line| {
+            let (properties, words) = line
+                .strip_prefix("::error ")
+                .expect("an error")
+                .split_once("::")
+                .expect("words");
+            (
+                properties,
+                words.split_once("; also ").map_or("", |(_, also)| also),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("file=k.py,line=9,title=a/wrong", "a/inconclusive:9"),
+            (
+                "file=k.py,line=8,title=a/races%3A0",
+                "a/races:1, a/races:2, a/races:3 and 2 more"
+            ),
+            ("file=k.py,line=7,title=a/undefined%3A1", ""),
+            (
+                "file=k.py,line=5,title=a/inconclusive%3A0",
+                "a/inconclusive:1, a/inconclusive:2, a/inconclusive:3 and 1 more"
+            ),
+        ]
+    );
+}
+
+#[test]
+fn findings_without_a_case_file_are_annotated_too() {
+    let mut remarks = Remarks::default();
+    let at = Some(Position {
+        file: "k.py".to_owned(),
+        line: 3,
+        column: 2,
+        text: String::new(),
+    });
+    remarks.finding("k.py:one", None, "it may leave the tensor", at.clone());
+    remarks.finding(
+        "k.py:two",
+        Some(VerdictKind::Undefined),
+        "it leaves the storage",
+        at,
+    );
+    remarks.end();
+    assert_eq!(
+        remarks.github(),
+        "::error file=k.py,line=3,col=2,title=k.py%3Atwo::it leaves the storage; also k.py:one\n"
+    );
 }
