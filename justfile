@@ -35,6 +35,10 @@ fuzz TARGET SECONDS="60":
 site:
     .ci/site
 
-# All that CI does.
-ci:
-    .ci/run
+# What a change must pass, or some of its steps: `just ci format lints`.
+ci *STEPS:
+    .ci/run {{STEPS}}
+
+# What takes longer: `just nightly example`.
+nightly *STEPS:
+    .ci/nightly {{STEPS}}

@@ -1,5 +1,7 @@
 //! Tests that the command line accepts every call of `cerith` in this repository's workflows and documentation. Calls whose output
 //! the documentation shows are run (`tests/needs/docs.rs`); these here need a GPU, a network, torch or hours.
+//!
+//! Also checks what workflows, the action and the GitLab template run: only actions of a known commit, and no package by its name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +11,21 @@ use serde_yaml::Value;
 
 use crate::args::Cli;
 
-fn workflows() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
-    let files = fs::read_dir(&folder).expect("workflows");
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn files_in(folder: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(root().join(folder)).expect("a folder");
     files.map(|file| file.expect("a file").path()).collect()
+}
+
+fn workflows() -> Vec<PathBuf> {
+    files_in(".github/workflows")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The scripts of a workflow's steps.
@@ -62,7 +75,7 @@ fn every_call_of_cerith_in_a_workflow_is_one_that_it_takes() {
             count += 1;
         }
     }
-    assert_eq!(count, 5, "calls of cerith in workflows");
+    assert_eq!(count, 4, "calls of cerith in workflows");
 }
 
 /// The lines of blocks of kind `sh`.
@@ -128,4 +141,134 @@ fn the_scheduled_job_needs_no_gpu_and_runs_by_itself() {
         // What an expression puts into a script may be anybody's words.
         assert!(!script.contains("${{"), "{script}");
     }
+}
+
+/// Whether this is `owner/name@COMMIT # vX.Y.Z`.
+fn is_pinned(used: &str) -> bool {
+    let Some((commit, version)) = used.split_once('@').and_then(|(_, rest)| rest.split_once(" # v")) else {
+        return false;
+    };
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    commit.len() == 40
+        && commit.bytes().all(is_hex)
+        && version.split('.').count() == 3
+        && version.split('.').all(|part| part.parse::<u32>().is_ok())
+}
+
+/// A tag or a branch can be moved to other code after it was read. The commit of this repository's own action is not known before its
+/// version is tagged.
+#[test]
+fn every_action_is_pinned_to_a_commit() {
+    let mut paths = workflows();
+    paths.extend(files_in("ci-templates"));
+    paths.extend(files_in("examples/rowwise/.github/workflows"));
+    paths.extend(["action.yml", "docs/gate.md", "examples/rowwise/README.md"].map(|path| root().join(path)));
+    let (mut count, mut wrong) = (0, Vec::new());
+    for path in paths {
+        for (line, text) in read(&path).lines().enumerate() {
+            let text = text.trim_start().trim_start_matches("- ");
+            let Some(used) = text.strip_prefix("uses:").map(str::trim) else {
+                continue;
+            };
+            count += 1;
+            if !is_pinned(used) && !used.starts_with("cerith-harness/cerith@v") {
+                wrong.push(format!("{}:{}: {used}", path.display(), line + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count > 20, "{count} uses of actions");
+    assert!(is_pinned("a/b@0123456789abcdef0123456789abcdef01234567 # v1.2.3"));
+    for used in [
+        "a/b@v4",
+        "a/b@release/v1",
+        "a/b@0123456789abcdef0123456789abcdef01234567",
+        "a/b@0123456 # v1.2.3",
+        "a/b@0123456789abcdef0123456789abcdef01234567 # main",
+    ] {
+        assert!(!is_pinned(used), "{used}");
+    }
+}
+
+/// A job that may publish in this project's name runs no script: only the actions that upload.
+#[test]
+fn a_job_that_may_publish_only_uploads() {
+    const UPLOADS: [&str; 3] = [
+        "actions/download-artifact",
+        "actions/deploy-pages",
+        "pypa/gh-action-pypi-publish",
+    ];
+    let mut count = 0;
+    for path in workflows() {
+        let workflow: Value = serde_yaml::from_str(&read(&path)).expect("YAML");
+        assert!(
+            workflow["permissions"]["id-token"].is_null(),
+            "{}",
+            path.display()
+        );
+        for (name, job) in workflow["jobs"].as_mapping().expect("jobs") {
+            if job["permissions"]["id-token"].is_null() {
+                continue;
+            }
+            count += 1;
+            for step in job["steps"].as_sequence().expect("steps") {
+                let used = step["uses"].as_str().unwrap_or_default();
+                let used = used.split('@').next().unwrap_or_default();
+                assert!(UPLOADS.contains(&used), "{} {name:?}: {step:?}", path.display());
+            }
+        }
+    }
+    assert_eq!(count, 2, "jobs that publish: the site and the wheels");
+}
+
+/// The package is not on `PyPI`: whoever registers its name there must not run in the CI of others. Python does not import modules
+/// of a checkout, and no toolchain is executed that a checkout holds.
+#[test]
+fn the_action_and_the_template_run_nothing_of_a_checkout_or_of_an_unknown_package() {
+    for path in ["action.yml", "ci-templates/gitlab.yml"] {
+        let text = read(&root().join(path));
+        let lines: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with('#'))
+            .collect();
+        for line in &lines {
+            if line.contains("python ") && !line.starts_with("description:") {
+                assert!(
+                    line.contains("python -I -m pip install")
+                        && line.contains("--requirement requirements.txt"),
+                    "{line}"
+                );
+            }
+            assert!(!line.contains("CI_PROJECT_DIR"), "{line}");
+        }
+        let count = lines.iter().filter(|line| line.contains("python -I ")).count();
+        assert_eq!(count, 1, "{path}");
+    }
+    let action: Value = serde_yaml::from_str(&read(&root().join("action.yml"))).expect("YAML");
+    assert_eq!(action["inputs"]["requirement"]["default"], "");
+    let template: Value = serde_yaml::from_str(&read(&root().join("ci-templates/gitlab.yml"))).expect("YAML");
+    assert_eq!(template[".cerith"]["variables"]["CERITH_REQUIREMENT"], "");
+}
+
+/// Every step of `.ci/nightly` is in one job, and every job runs steps that exist.
+#[test]
+fn every_nightly_step_is_a_job() {
+    let script = read(&root().join(".ci/nightly"));
+    let mut steps: Vec<&str> = script
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("step_")?.split_once("()")?.0))
+        .collect();
+    let workflow: Value =
+        serde_yaml::from_str(&read(&root().join(".github/workflows/nightly.yml"))).expect("YAML");
+    let jobs = workflow["jobs"]["step"]["strategy"]["matrix"]["include"]
+        .as_sequence()
+        .expect("a matrix");
+    let mut in_jobs: Vec<&str> = jobs
+        .iter()
+        .flat_map(|job| job["step"].as_str().expect("steps").split(' '))
+        .collect();
+    steps.sort_unstable();
+    in_jobs.sort_unstable();
+    assert_eq!(in_jobs, steps);
 }
