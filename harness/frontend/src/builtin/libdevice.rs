@@ -8,6 +8,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};
 use cerith_tile::numeric::library::{symbol, symbols_of};
+use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
 use super::argument::{at, to_tensor};
@@ -42,6 +43,9 @@ macro_rules! binary {
 macro_rules! reinterpreted {
     ($name:literal, $from:ident, $to:ident) => {
         row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |lo, args| {
+            if lo.follows(Quirk::LibraryGivesNone) {
+                return Ok(Value::NONE);
+            }
             let (values, _) = matched(lo, $name, &[DType::$from], args)?;
             match values.as_slice() {
                 &[value] => bitcast(lo, value, Elem::Num(DType::$to)).map(Value::Tensor),
@@ -215,6 +219,9 @@ fn elementwise(
     dtypes: &[DType],
     args: &[Value],
 ) -> Traced<Value> {
+    if lo.follows(Quirk::LibraryGivesNone) {
+        return Ok(Value::NONE);
+    }
     let (values, dtype) = matched(lo, name, dtypes, args)?;
     let result = match kind {
         OpKind::Unary(op) => cerith_tile::numeric::unary_result(op, dtype),
@@ -236,6 +243,9 @@ fn elementwise(
 
 /// A function that is a symbol of the library: the one for the dtypes of the arguments.
 fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
+    if lo.follows(Quirk::LibraryGivesNone) {
+        return Ok(Value::NONE);
+    }
     let mut values = Vec::with_capacity(args.len());
     for arg in args {
         values.push(to_tensor(lo, arg)?);

@@ -114,7 +114,7 @@ impl Tracer<'_> {
 
     /// A returned value, as the caller gets it.
     fn returned(&mut self, value: Value) -> Traced<Value> {
-        if self.lo.rules.holds(Rule::ReturnedConstexprsStay) {
+        if self.lo.rules.holds(Rule::ReturnedConstexprsStay) || self.items_stay_python() {
             return Ok(value);
         }
         match value {
@@ -211,6 +211,12 @@ impl Tracer<'_> {
         self.assign(target, value)
     }
 
+    /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter makes tensors only of what is assigned itself
+    /// (`visit_Assign`, `to_tensor`). Models of bf16 need them so too, as a number becomes a bf16 in another way than an `i32` tensor.
+    fn items_stay_python(&self) -> bool {
+        self.lo.follows(Quirk::NumbersStayPython) || self.lo.follows(Quirk::Bf16IsBits)
+    }
+
     /// `target = value`: Python numbers become tensors here.
     pub(super) fn assign(&mut self, target: &Expr, value: Value) -> Traced<()> {
         match target {
@@ -245,7 +251,14 @@ impl Tracer<'_> {
                 }
                 let items = self.unpack(elts, value)?;
                 for (target, item) in elts.iter().zip(items.iter()) {
-                    self.assign(target, item.clone())?;
+                    match (target, item) {
+                        (Expr::Name(name), Value::Constant(constant))
+                            if is_number(constant) && self.items_stay_python() =>
+                        {
+                            self.frame.set(&name.id.as_str().into(), item.clone(), Kind::Plain);
+                        }
+                        _ => self.assign(target, item.clone())?,
+                    }
                 }
                 Ok(())
             }
@@ -317,7 +330,12 @@ impl Tracer<'_> {
                     if let Value::Constant(Constant::Type(_)) = item {
                         return Err(self.lo.reject("a variable cannot hold a tuple of types"));
                     }
-                    sanitized.push(self.sanitize(item.clone())?.0);
+                    let is_number = matches!(item, Value::Constant(constant) if is_number(constant));
+                    sanitized.push(if is_number && self.items_stay_python() {
+                        item.clone()
+                    } else {
+                        self.sanitize(item.clone())?.0
+                    });
                 }
                 (
                     Value::Tuple {
@@ -341,4 +359,8 @@ impl Tracer<'_> {
             }
         })
     }
+}
+
+const fn is_number(constant: &Constant) -> bool {
+    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))
 }

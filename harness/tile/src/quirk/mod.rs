@@ -225,8 +225,8 @@ quirks! {
     /// A load of a loop passes the stores before it that are of the same iteration.
     LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
         "H200, wheels 3.3.1 to 3.9.0; triton#8259";
-    /// A number that a variable gets in another way than by a plain `=`, or that is chosen at run time, stays one of Python, and
-    /// follows the dtype beside it.
+    /// A number that a variable gets in another way than by a plain `=`, that is in a tuple or returned by a function, or that is chosen
+    /// at run time, stays one of Python, and follows the dtype beside it.
     NumbersStayPython = "numbers-stay-python": Interpreter, (Version::new(3, 2, 0), None),
         "interpreter.py, ASTTransformer.visit_Assign";
     /// A variable that is announced as a constexpr is a tensor all the same.
@@ -254,6 +254,9 @@ quirks! {
     /// `histogram` counts a value that equals the number of bins in the last one.
     HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_histogram: np.histogram";
+    /// A function of CUDA's math library returns None, which is compared and asked for a truth value as Python's None is.
+    LibraryGivesNone = "library-gives-none": Interpreter, (v(3, 2, 0), None),
+        "interpreter.py: the body of an external function is `...`";
 }
 
 impl Quirk {
