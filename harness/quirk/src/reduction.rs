@@ -48,24 +48,29 @@ impl Model {
         Rewritten::Same(op)
     }
 
-    /// Negative zeros add up to a positive one.
+    /// Negative zeros add up to a positive one. Adding zero rounds nothing, so bounds stay as they are.
     fn sum_from_zero(&mut self, mut op: Operation) -> Rewritten {
         let result = op.results[0];
         let ty = self.ty(result).clone();
-        let loc = op.loc;
-        let (zero, constant) = self.zero(ty.clone(), loc);
+        let Some(dtype) = ty.elem.num() else {
+            return Rewritten::Same(op);
+        };
         let sum = self.fresh(ty);
         op.results[0] = sum;
+        let negative_zero = 1u64 << (dtype.bits() - 1);
         let added = Operation {
-            kind: OpKind::Binary(BinaryOp::Add),
-            operands: smallvec![zero, sum],
+            kind: OpKind::Foreign(Foreign::rising(&format!("{dtype} added to zero"), move |x| {
+                if x[0] == negative_zero { 0 } else { x[0] }
+            })),
+            operands: smallvec![sum],
             results: smallvec![result],
-            loc,
+            loc: op.loc,
         };
-        Rewritten::By(vec![op, constant, added])
+        Rewritten::By(vec![op, added])
     }
 
-    /// A sum of products along the middle of three dimensions as a dot of tf32.
+    /// A sum of products along the middle of three dimensions as a dot of tf32. Tensor cores don't read the last 13 bits of `f32` operands
+    /// (records of an H200, 3.0.0 to 3.7.1), so the operands are cut here, and bounds leave room for the order of the sum alone.
     fn as_dot(&mut self, op: &Operation) -> Option<Rewritten> {
         let OpKind::Reduce { axis: 1, .. } = op.kind else {
             return None;
@@ -81,16 +86,19 @@ impl Model {
             return None;
         }
         let (zero, constant) = self.zero(ty, op.loc);
+        let cut = || Foreign::rising("f32 cut to tf32", |x| x[0] & !0x1fff);
+        let left = self.mapped(left, DType::F32, op, cut());
+        let right = self.mapped(right, DType::F32, op, cut());
         let dot = Operation {
             kind: OpKind::Dot {
                 precision: InputPrecision::Tf32,
                 max_imprecise: 0,
             },
-            operands: smallvec![left, right, zero],
+            operands: smallvec![left.results[0], right.results[0], zero],
             results: smallvec![result],
             loc: op.loc,
         };
-        Some(Rewritten::By(vec![constant, dot]))
+        Some(Rewritten::By(vec![left, right, constant, dot]))
     }
 
     /// The matrix that was given a third dimension at this place and then broadcast along it.

@@ -156,7 +156,7 @@ impl<'a> Scope<'a> {
             let Some((active, followed)) = self.active(enough) else {
                 return Found::None;
             };
-            match self.compared(&followed, self.left()) {
+            match self.reproduced(&followed) {
                 Reproduced::Yes => {}
                 // Those that change no byte may still leave rounding more room.
                 Reproduced::No if active != enough && self.reproduces(enough) == Reproduced::Yes => {
@@ -196,7 +196,7 @@ impl<'a> Scope<'a> {
         // Where what was left out makes more of a difference than rounding may, it is needed, and no bounds need to be known.
         self.followed(quirks).is_some_and(|without| {
             self.compared(followed, &without.memory) != Reproduced::No
-                && self.compared(&without, self.left()) == Reproduced::Yes
+                && self.reproduced(&without) == Reproduced::Yes
         })
     }
 
@@ -243,7 +243,39 @@ impl<'a> Scope<'a> {
 
     fn reproduces(&self, quirks: Quirks) -> Reproduced {
         self.followed(quirks)
-            .map_or(Reproduced::No, |followed| self.compared(&followed, self.left()))
+            .map_or(Reproduced::No, |followed| self.reproduced(&followed))
+    }
+
+    /// Whether quirks that leave this explain what the engine left.
+    fn reproduced(&self, followed: &Followed<'_>) -> Reproduced {
+        match self.compared(followed, self.left()) {
+            Reproduced::Yes if !self.moves(followed) => Reproduced::No,
+            reproduced => reproduced,
+        }
+    }
+
+    /// Whether the engine left more of the bytes that quirks change as they change them than as they would be without quirks. Bounds may
+    /// be so wide that they hold both, and then the bytes that an engine leaves unchanged are evidence against the quirks.
+    fn moves(&self, followed: &Followed<'_>) -> bool {
+        let Some(plain) = self.followed(Quirks::NONE) else {
+            return true;
+        };
+        let (mut moved, mut unmoved) = (0_u64, 0_u64);
+        for id in self.known.ids() {
+            let sides = self.left().bytes(id).iter().zip(followed.memory.bytes(id));
+            let plain = plain.memory.bytes(id).iter().zip(self.known.states(id));
+            for ((left, followed), (plain, state)) in sides.zip(plain) {
+                if followed == plain || *state == ByteState::Poison {
+                    continue;
+                }
+                if left == plain {
+                    unmoved += 1;
+                } else {
+                    moved += 1;
+                }
+            }
+        }
+        unmoved <= moved
     }
 
     /// What the engine left.
@@ -267,7 +299,7 @@ impl<'a> Scope<'a> {
 }
 
 /// A memory that says which bytes are compared: those that were written, and that the reference does not leave undefined.
-fn defined(followed: &Memory, known: &Memory) -> Memory {
+pub(super) fn defined(followed: &Memory, known: &Memory) -> Memory {
     let mut defined = followed.clone();
     for id in defined.ids() {
         let known = known.states(id);
