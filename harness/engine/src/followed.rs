@@ -14,6 +14,7 @@ use cerith_interp::{
     Acceptance, AcceptanceMap, Accepted, Checks, Config, InternalError, LaunchOutcome, Numerics, ParamValue,
 };
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
+use cerith_quirk::Alternative;
 use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
@@ -475,18 +476,81 @@ impl Reference {
         Ok(executed.iter().any(|name| name.starts_with("atomic")))
     }
 
-    /// Whether one of a case's kernels does this.
-    pub fn has_form(&self, case: &Case, rules: Rules, form: Form) -> Result<bool, Failure> {
+    /// The alternatives of a form's model for a case's kernels.
+    pub fn alternatives(&self, case: &Case, rules: Rules, form: Form) -> Result<Vec<Alternative>, Failure> {
+        let mut alternatives = Vec::new();
         for launch in &case.launches {
-            let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
-            let lanes = usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP);
-            if let Ok(kernel) = self.kernel(launch, rules)?
-                && cerith_quirk::has_form(&kernel.traced.function, form, lanes)
-            {
-                return Ok(true);
+            if let Ok(kernel) = self.kernel(launch, rules)? {
+                let function = &kernel.traced.function;
+                for one in cerith_quirk::alternatives(function, form, lanes(launch), rules.version) {
+                    if !alternatives.contains(&one) {
+                        alternatives.push(one);
+                    }
+                }
             }
         }
-        Ok(false)
+        Ok(alternatives)
+    }
+
+    /// The memory that a case leaves if the operations of a form have no values: the bytes that depend on them are poison. None if there are
+    /// no such operations, or if the launches don't finish without their values.
+    pub fn dependents(&self, case: &Case, rules: Rules, form: Form) -> Result<Option<Memory>, Failure> {
+        let Some(plain) = self.following(case, rules)? else {
+            return Ok(None);
+        };
+        let mut kernels = Vec::with_capacity(plain.kernels.len());
+        let mut changed = false;
+        for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
+            let function = &kernel.traced.function;
+            kernels.push(match cerith_quirk::without_values(function, form, lanes(launch)) {
+                Some(function) => {
+                    changed = true;
+                    Arc::new(kernel.with_function(function)?)
+                }
+                None => Arc::clone(kernel),
+            });
+        }
+        if !changed {
+            return Ok(None);
+        }
+        let followed = Following { kernels, ..plain }.leaves(None, Numerics::Own)?;
+        Ok(followed.map(|followed| followed.memory))
+    }
+
+    /// How a case is executed under an alternative, once for each copy of a result that may be used. Empty if a kernel is refused, or if
+    /// memory or arguments hold addresses.
+    pub fn following_alternative<'a>(
+        &'a self,
+        case: &'a Case,
+        rules: Rules,
+        form: Form,
+        alternative: &Alternative,
+    ) -> Result<Vec<Following<'a>>, Failure> {
+        let Some(plain) = self.following(case, rules)? else {
+            return Ok(Vec::new());
+        };
+        let mut by_launch = Vec::with_capacity(case.launches.len());
+        for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
+            let function = &kernel.traced.function;
+            let mut copies = Vec::new();
+            for function in cerith_quirk::follow_alternative(function, form, lanes(launch), alternative) {
+                copies.push(Arc::new(kernel.with_function(function)?));
+            }
+            by_launch.push(copies);
+        }
+        let most = by_launch.iter().map(Vec::len).max().unwrap_or(0);
+        let of_copy = |copy: usize| {
+            let launches = plain.kernels.iter().zip(&by_launch);
+            let kernels = launches.map(|(plain, copies)| {
+                let rewritten = (!copies.is_empty()).then(|| copies.get(copy % copies.len()));
+                Arc::clone(rewritten.flatten().unwrap_or(plain))
+            });
+            Following {
+                kernels: kernels.collect(),
+                ..plain.clone()
+            }
+        };
+        Ok((0..most).map(of_copy).collect())
     }
 
     /// How a case is executed with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses, which
@@ -504,6 +568,12 @@ impl Reference {
             apart: rules.follows(Quirk::ArgumentsAreCopiedApart),
         }))
     }
+}
+
+/// How many lanes execute a launch's program.
+fn lanes(launch: &Launch) -> usize {
+    let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
+    usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP)
 }
 
 /// Whether copying each argument by itself may change what a launch does.

@@ -1,36 +1,43 @@
-//! What a kernel does, for bugs that are known only by that ([`Form`]). Left out: how a compiler lays out its lanes.
+//! Which operations of a kernel have a [`Form`]. Models are in [`crate::lanes`].
 
 use std::collections::HashSet;
 
-use cerith_tile::ir::{Block, Function, OpKind, ValueId};
+use cerith_tile::ir::{Block, Function, OpKind, Operation, ValueId};
 use cerith_tile::quirk::told::Form;
 
-/// Whether a kernel that so many lanes execute does this.
-pub fn has_form(function: &Function, form: Form, lanes: usize) -> bool {
-    match form {
-        Form::ScanOfFewLanes => any(&function.body, &mut |kind, operands| {
-            let few = |&value: &ValueId| function.ty(value).numel() < lanes;
-            matches!(kind, OpKind::Scan { .. }) && operands.iter().any(few)
-        }),
-        Form::ReductionOfReshaped => {
-            let mut reshaped = HashSet::new();
-            shapes(&function.body, &mut reshaped);
-            any(&function.body, &mut |kind, operands| {
-                matches!(kind, OpKind::Reduce { .. }) && operands.iter().any(|value| reshaped.contains(value))
-            })
+/// The operations of a kernel that have a form.
+pub(crate) struct OperationForms {
+    /// Their operands.
+    operands: HashSet<ValueId>,
+    form: Form,
+}
+
+impl OperationForms {
+    /// Those of a kernel that so many lanes execute.
+    pub(crate) fn new(function: &Function, form: Form, lanes: usize) -> Self {
+        let mut operands = HashSet::new();
+        match form {
+            Form::ScanOfFewLanes => function.body.each(&mut |op| {
+                let few = |&&value: &&ValueId| function.ty(value).numel() < lanes;
+                operands.extend(op.operands.iter().filter(few));
+            }),
+            Form::ReductionOfReshaped => find_reshaped(&function.body, &mut operands),
         }
+        Self { operands, form }
+    }
+
+    /// Whether an operation is one of them.
+    pub(crate) fn has(&self, op: &Operation) -> bool {
+        let is_kind = match self.form {
+            Form::ScanOfFewLanes => matches!(op.kind, OpKind::Scan { .. }),
+            Form::ReductionOfReshaped => matches!(op.kind, OpKind::Reduce { .. }),
+        };
+        is_kind && op.operands.iter().any(|operand| self.operands.contains(operand))
     }
 }
 
-fn any(block: &Block, test: &mut impl FnMut(&OpKind, &[ValueId]) -> bool) -> bool {
-    block
-        .ops
-        .iter()
-        .any(|op| test(&op.kind, &op.operands) || op.kind.regions().any(|region| any(region, test)))
-}
-
-/// Values that were given another shape, and values that are moved or computed lane by lane from them.
-fn shapes(block: &Block, reshaped: &mut HashSet<ValueId>) {
+/// Finds values that were given another shape, and values that are moved or computed lane by lane from them.
+fn find_reshaped(block: &Block, reshaped: &mut HashSet<ValueId>) {
     for op in &block.ops {
         let carries = matches!(
             op.kind,
@@ -44,6 +51,8 @@ fn shapes(block: &Block, reshaped: &mut HashSet<ValueId>) {
         if matches!(op.kind, OpKind::Reshape { .. }) || from_reshaped {
             reshaped.extend(&op.results);
         }
-        op.kind.regions().for_each(|region| shapes(region, reshaped));
+        op.kind
+            .regions()
+            .for_each(|region| find_reshaped(region, reshaped));
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! - `cast`, `arithmetic`, `reduction`: casts, elementwise operations, and reductions with `dot`.
 //! - `loads`: loads of a loop that pass stores.
+//! - `lanes`: scans and reductions whose code exchanges the wrong lanes, in `form`'s operations. These models have alternatives.
 //! - `passed`, `wide`: arguments that are held in another width, and integers that become 64 bits wide and stay so. They come last, as
 //!   they follow values from operation to operation.
 //!
@@ -18,13 +19,14 @@
 mod arithmetic;
 mod cast;
 mod form;
+mod lanes;
 mod loads;
 mod model;
 mod passed;
 mod reduction;
 mod wide;
 
-pub use self::form::has_form;
+pub use self::lanes::{Alternative, alternatives, follow_alternative, without_values};
 use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;

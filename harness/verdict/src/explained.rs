@@ -2,6 +2,7 @@
 //! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their messages. Left out: the
 //! models (`cerith-quirk`).
 
+mod lanes;
 mod runs;
 mod sample;
 mod search;
@@ -14,8 +15,10 @@ use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
+pub(crate) use self::lanes::explain_by_lanes;
 use self::runs::Runs;
 use self::search::{Asked, Found, Search};
+use crate::difference::Comparison;
 
 /// The first compute capability with an instruction that narrows to 8-bit floats.
 const NARROWS_TO_FP8: u32 = 89;
@@ -29,6 +32,34 @@ const fn family(engine: &EngineId) -> Option<Family> {
         }
         EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => None,
     }
+}
+
+/// Whether an engine that lacks a bug left the same in each element that differs: then the bug isn't the reason. `has_bug` says whether a
+/// version has it.
+pub(crate) fn is_left_without_bug<'a>(
+    engine: &EngineId,
+    left: &Finished,
+    differing: &Comparison,
+    has_bug: impl Fn(Version) -> bool,
+    others: impl IntoIterator<Item = (&'a EngineId, &'a Finished)>,
+) -> bool {
+    let own = family(engine);
+    let mut others = others.into_iter().filter(|(other, _)| {
+        let lacks_bug = other.version().is_some_and(|version| !has_bug(version));
+        own.is_some() && family(other) == own && lacks_bug
+    });
+    !differing.spans.is_empty()
+        && others.any(|(_, other)| {
+            differing.spans.iter().all(|(id, span)| {
+                let bytes = |memory: &Memory| memory.bytes(*id).get(span.clone()).map(<[u8]>::to_vec);
+                bytes(&left.memory) == bytes(&other.memory)
+            })
+        })
+}
+
+/// Whether a version has one of these bugs of an engine's family.
+pub(crate) fn has_any(engine: &EngineId, quirks: Quirks, version: Version) -> bool {
+    family(engine).is_some_and(|family| !Quirks::of(family, version).among(quirks).is_empty())
 }
 
 /// The quirks that an engine may have.
@@ -67,13 +98,6 @@ pub(crate) fn told(
     } else {
         told::runs(family, version, words)
     }
-}
-
-/// The known bug by which a compiler leaves bytes that no model gives.
-pub(crate) fn told_by_form(case: &Case, reference: &Reference, engine: &EngineId) -> Option<&'static Told> {
-    let (family, version) = (family(engine)?, engine.version()?);
-    let has = |form| guarded(|| reference.has_form(case, Rules::of(version), form));
-    told::leaves(family, version, |form| matches!(has(form), Ok(Ok(true))))
 }
 
 /// The quirks that explain what an engine left, each of them needed, where any do. `known` is the memory that says which bytes have no

@@ -17,6 +17,7 @@ use cerith_engine::{
 };
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::{Rule, Rules};
 
 use crate::difference::Tolerance;
@@ -339,8 +340,26 @@ fn explain(
                 difference.explained =
                     explained::explain(case, reference, &record.origin, left, &known.memory)
                         .unwrap_or_default();
-                if difference.explained.is_empty() {
-                    difference.told = explained::told_by_form(case, reference, &record.origin);
+                if difference.explained.is_empty()
+                    && let Some(differing) = &difference.comparison
+                {
+                    let sides = (left, &known.memory);
+                    difference.told =
+                        explained::explain_by_lanes(case, reference, &record.origin, differing, sides);
+                }
+                let (quirks, told) = (difference.explained, difference.told);
+                let has_bug = |version| {
+                    told.is_some_and(|told| told.is_in(version))
+                        || explained::has_any(&record.origin, quirks, version)
+                };
+                let finished = others
+                    .iter()
+                    .filter_map(|other| Some((&other.origin, other.outcome.finished()?)));
+                if let Some(differing) = &difference.comparison
+                    && explained::is_left_without_bug(&record.origin, left, differing, has_bug, finished)
+                {
+                    difference.explained = Quirks::NONE;
+                    difference.told = None;
                 }
             }
             Kind::Acceptance | Kind::Trap | Kind::Crash => {

@@ -8,6 +8,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{Combine, Function, LocId, OpKind};
 use cerith_tile::numeric::numpy;
 
+use super::traces::Rewritten;
 use crate::combine_orders;
 use crate::engine::Failure;
 
@@ -32,6 +33,15 @@ impl Kernel {
             combines: combine_orders::open(&traced.function),
             traced,
         })
+    }
+
+    /// Another function in place of the traced one, which takes the same arguments.
+    pub(crate) fn with_function(&self, function: Function) -> Result<Self, Failure> {
+        let rewritten = Rewritten {
+            traced: Arc::clone(&self.traced),
+            followed: Some(function),
+        };
+        Self::new(rewritten.into_traced())
     }
 
     /// What is executed.

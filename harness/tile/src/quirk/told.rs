@@ -16,7 +16,7 @@ pub enum Shows {
     Dies(&'static str),
     /// As an end, where the reference says no in these words.
     Runs(&'static str),
-    /// As bytes that depend on how a compiler lays lanes out, which nothing here models, in a kernel that does this.
+    /// As bytes that a model with alternatives leaves (`cerith-quirk`, `lanes`), in a kernel that has this form.
     Leaves(Form),
 }
 
@@ -397,16 +397,20 @@ told! {
 }
 
 impl Told {
-    fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
+    /// Whether a version has it.
+    pub fn is_in(&self, version: Version) -> bool {
         let (from, mended) = self.versions;
+        version >= from && mended.is_none_or(|mended| version < mended)
+    }
+
+    fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
         let any_in = |text: &str| self.operations.iter().any(|operation| text.contains(operation));
         let here = self.operations.is_empty()
             || said
                 .line
                 .map_or_else(|| said.uses.iter().any(|one| any_in(one)), any_in);
         (self.family == family || self.family == Family::Language)
-            && version >= from
-            && mended.is_none_or(|mended| version < mended)
+            && self.is_in(version)
             && shows(self.shows)
             && here
     }
@@ -434,7 +438,7 @@ pub fn runs(family: Family, version: Version, said: Said<'_>) -> Option<&'static
     ALL.iter().find(|told| told.fits(family, version, shows, said))
 }
 
-/// The bug by which a compiler leaves bytes that no model gives.
+/// The bug by which a compiler leaves bytes that a model of its form leaves.
 pub fn leaves(family: Family, version: Version, has: impl Fn(Form) -> bool) -> Option<&'static Told> {
     let said = Said {
         kind: "",

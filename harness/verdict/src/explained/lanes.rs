@@ -1,0 +1,106 @@
+//! Bugs by which a compiler exchanges the wrong lanes. Their models have an alternative for each layout of lanes that a compiler may
+//! choose, and copies of a result that lanes hold. An alternative explains a difference only if each element is one of its copies.
+
+use cerith_case::Case;
+use cerith_engine::{EngineId, Finished, Following, Reference, guarded};
+use cerith_interp::{Accepted, Numerics};
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::quirk::told::{self, Form, Told};
+use cerith_tile::rules::Rules;
+
+use super::family;
+use super::search::defined;
+use crate::difference::{Comparison, Tolerance, compare};
+
+/// The known bug whose model leaves what the engine left, where that is `differing` from what the reference left.
+pub(crate) fn explain_by_lanes(
+    case: &Case,
+    reference: &Reference,
+    engine: &EngineId,
+    differing: &Comparison,
+    (left, known): (&Finished, &Memory),
+) -> Option<&'static Told> {
+    let (family, version) = (family(engine)?, engine.version()?);
+    let rules = Rules::of(version);
+    told::leaves(family, version, |form| {
+        let explains = guarded(|| {
+            reaches(case, reference, rules, form, differing)
+                && is_left_by_alternative(case, reference, rules, form, (left, known))
+        });
+        explains.unwrap_or_default()
+    })
+}
+
+fn is_left_by_alternative(
+    case: &Case,
+    reference: &Reference,
+    rules: Rules,
+    form: Form,
+    (left, known): (&Finished, &Memory),
+) -> bool {
+    let alternatives = reference.alternatives(case, rules, form).unwrap_or_default();
+    alternatives.iter().any(|alternative| {
+        let copies = reference.following_alternative(case, rules, form, alternative);
+        copies.is_ok_and(|copies| leave(copies, left, known))
+    })
+}
+
+/// Whether data may flow from the form's operations to every element that differs.
+fn reaches(case: &Case, reference: &Reference, rules: Rules, form: Form, differing: &Comparison) -> bool {
+    let Ok(Some(dependents)) = reference.dependents(case, rules, form) else {
+        // An address, a mask or a condition depends on them.
+        return true;
+    };
+    differing.spans.iter().all(|(id, span)| {
+        let states = dependents.states(*id).get(span.clone()).unwrap_or_default();
+        states.contains(&ByteState::Poison)
+    })
+}
+
+/// Whether an engine left each element in one of the copies.
+fn leave(copies: Vec<Following<'_>>, left: &Finished, known: &Memory) -> bool {
+    let mut differing: Option<Comparison> = None;
+    for copy in copies {
+        let Ok(Some(followed)) = copy.leaves(None, Numerics::Own) else {
+            return false;
+        };
+        let defined = defined(&followed.memory, known);
+        let comparison = compare(&followed.memory, &left.memory, Some(&defined), &ByCopy(&followed));
+        let is_listed = comparison.mismatched.is_none() && comparison.guards == 0 && !comparison.more_spans;
+        if !is_listed || comparison.bytes.undecided > 0 {
+            return false;
+        }
+        if comparison.differing == 0 {
+            return true;
+        }
+        differing = Some(match differing {
+            Some(before) => intersect(&before, comparison),
+            None => comparison,
+        });
+        if differing.as_ref().is_some_and(|differing| differing.spans.is_empty()) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The second comparison, with the spans that differ in both.
+fn intersect(before: &Comparison, mut now: Comparison) -> Comparison {
+    let spans = now.spans.iter().flat_map(|(id, span)| {
+        let same = before.spans.iter().filter(move |(other, _)| other == id);
+        same.filter_map(move |(_, other)| {
+            let both = span.start.max(other.start)..span.end.min(other.end);
+            (!both.is_empty()).then_some((*id, both))
+        })
+    });
+    now.spans = spans.collect();
+    now
+}
+
+struct ByCopy<'a>(&'a cerith_engine::Followed<'a>);
+
+impl Tolerance for ByCopy<'_> {
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        self.0.accepted(storage, byte)
+    }
+}
