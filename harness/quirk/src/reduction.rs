@@ -2,7 +2,7 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{
-    BinaryOp, Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type, ValueId,
+    Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type, ValueId,
 };
 use cerith_tile::numeric::decode;
 use cerith_tile::quirk::Quirk;
