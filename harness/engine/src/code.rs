@@ -6,15 +6,15 @@
 //!
 //! - An exception came from it if it was raised there: the worker says in which of Triton's files. So did an exception that the
 //!   user's own Python raised outside of a kernel, because that calls nothing else.
-//! - A value came from it if the kernel uses a library function that is Triton code in that version, or if an autotuner or
-//!   heuristics make its launch.
+//! - A value came from it if the kernel uses a library function that is Triton code in that version, or an operation that
+//!   `semantic.py` makes of several others ([`expansion`]), or if an autotuner, heuristics or a host function make its launch.
 //!
 //! Left out: who is right (`cerith-verdict`).
 
 use cerith_case::Case;
 use cerith_tile::rules::{Rules, Version};
 
-use crate::{Complaint, EngineId, Family, Outcome, Reference, Trap};
+use crate::{Complaint, EngineId, Family, Frame, Outcome, Reference, Trap};
 
 /// Bodies of code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,7 +69,11 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
         Outcome::Rejected(complaint) | Outcome::Trapped(_, complaint) => match &complaint.raised {
             // The user's Python, which calls Triton's: a parameter that is not there, say. Only an interpreter executes
             // a kernel's lines so.
-            Some(file) if file.is_empty() => complaint.launch.is_none() || own.has(Family::Compiler),
+            Some(file) if file.is_empty() => {
+                complaint.launch.is_none()
+                    || complaint.frame == Some(Frame::Host)
+                    || own.has(Family::Compiler)
+            }
             Some(file) => is_shared_file(file),
             // A record of before it was noted, or an exception of a process that nobody looked into.
             None => !is_compilers_own(complaint),
@@ -142,20 +146,22 @@ pub fn through(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<
                 found.push(name.to_owned());
             }
         }
+        found.extend(launch.host.as_ref().map(|host| host.name.clone()));
         match reference.and_then(|reference| reference.kernel(launch, rules).ok()?.ok()) {
-            Some(kernel) => found.extend(
-                kernel
-                    .traced
-                    .uses
-                    .iter()
-                    .filter_map(|used| {
-                        used.name
-                            .strip_prefix("tl.standard.")
-                            .or(used.name.strip_prefix("tl.random."))
-                    })
-                    .filter(|name| is_triton_code(name, rules.version))
-                    .map(|name| format!("tl.{name}")),
-            ),
+            Some(kernel) => {
+                for used in &kernel.traced.uses {
+                    let library = used
+                        .name
+                        .strip_prefix("tl.standard.")
+                        .or(used.name.strip_prefix("tl.random."));
+                    let version = rules.version;
+                    if let Some(name) = library.filter(|name| is_triton_code(name, version)) {
+                        found.push(format!("tl.{name}"));
+                    } else if expansion::is_expanded(&used.name, used.dtype, version) {
+                        found.push(used.name.clone());
+                    }
+                }
+            }
             // Nobody has traced it: the text says what it names.
             None => found.extend(
                 launch
@@ -228,6 +234,8 @@ pub fn is_triton_code(name: &str, version: Version) -> bool {
         .iter()
         .any(|&(known, since)| known == name && since <= version)
 }
+
+mod expansion;
 
 #[cfg(test)]
 mod tests;

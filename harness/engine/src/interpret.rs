@@ -447,6 +447,7 @@ launches:
                 line: 5,
                 function: "copy".into(),
             }),
+            frame: None,
             compiling: false,
             origin: None,
             traceback: "Traceback".to_owned(),

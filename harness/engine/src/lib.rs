@@ -83,7 +83,7 @@ pub use interpret::Interpret;
 pub use jit::Jit;
 pub use lines::Line;
 pub use outcome::{
-    Complaint, DAMAGED_RECORDING, Finished, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, OTHER_CODE, Outcome,
+    Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, OTHER_CODE, Outcome,
     Position, STALE_RECORDING, Tracked, Trap,
 };
 pub use ptx::Ptx;

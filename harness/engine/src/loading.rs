@@ -77,6 +77,7 @@ mod tests {
                 line: 1,
                 function: "<module>".to_owned(),
             }),
+            frame: None,
             compiling: false,
             origin: Some(String::new()),
             traceback: String::new(),

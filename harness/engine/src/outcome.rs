@@ -2,6 +2,7 @@
 
 use cerith_case::OutcomeKind;
 use cerith_memory::Memory;
+pub use cerith_toolchain::response::Frame;
 
 /// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
@@ -51,6 +52,8 @@ pub struct Complaint {
     /// Of a Python exception, the file of Triton's that raised it, from the folder that holds the package
     /// (`triton/language/semantic.py`); empty where it was nobody's of Triton, nothing where it is not known.
     pub raised: Option<String>,
+    /// Of a Python exception, the part of the program that the position is in, if that is known.
+    pub frame: Option<Frame>,
 }
 
 impl Complaint {
@@ -74,6 +77,7 @@ impl Complaint {
             detail: None,
             launch: None,
             raised: None,
+            frame: None,
         }
     }
 }

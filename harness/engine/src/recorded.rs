@@ -101,6 +101,7 @@ impl Prepared for OnRecord {
                         message: message.clone(),
                     }],
                     location: None,
+                    frame: None,
                     compiling: *compiling,
                     origin: None,
                     traceback: String::new(),

@@ -147,7 +147,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .clone()
         .or_else(|| complained.and_then(|(location, _)| location));
     let kind = root.kind.rsplit('.').next().unwrap_or_default();
-    let unsupported = root.kind.starts_with("cerith_worker.") && kind == "Unsupported";
+    let unsupported = root.kind.starts_with("cerith_worker.") && ["Unsupported", "Lacking"].contains(&kind);
     let rejected = raised.compiling
         || raised.chain.iter().any(|error| {
             error.kind.starts_with("triton.compiler.errors.")
@@ -163,6 +163,8 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .origin
         .as_deref()
         .is_some_and(|file| file.starts_with("triton/backends/"));
+    // Before a dtype becomes one of the IR, the interpreter asks what the compiler asks.
+    let by_language = raised.origin.as_deref() == Some("triton/language/core.py");
     let complaint = Box::new(Complaint {
         kind: if unsupported {
             "launch".to_owned()
@@ -178,6 +180,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
             Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
         },
         raised: raised.origin.clone().filter(|_| !faulted),
+        frame: raised.frame,
     });
     let lacking = raised
         .chain
@@ -185,7 +188,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .map(|error| error.message.as_str())
         .chain([stderr])
         .find_map(target::lacking)
-        .filter(|_| rejected || by_backend);
+        .filter(|_| rejected || by_backend || by_language);
     if let Some(what) = lacking {
         return Outcome::Unsupported(Box::new(Complaint {
             message: what.to_owned(),

@@ -62,6 +62,7 @@ pub fn outcome(outcome: &Outcome) -> event::EngineOutcome {
         detail,
         launch,
         raised: _,
+        frame: _,
     }) = outcome.complaint()
     else {
         return event::EngineOutcome {

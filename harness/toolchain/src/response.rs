@@ -52,6 +52,9 @@ pub struct Raised {
     pub chain: Vec<PythonError>,
     /// The innermost frame in the kernel's own file (or one of its sibling modules), of the root cause if it has one.
     pub location: Option<Location>,
+    /// The part of the program that the location is in. `None` without a location, and in answers on record.
+    #[serde(default)]
+    pub frame: Option<Frame>,
     /// Whether Triton's compiler raised it.
     pub compiling: bool,
     /// The file of Triton's in which it was raised, from the folder that holds the package
@@ -83,6 +86,16 @@ pub enum Phase {
     Arguments(usize),
     /// Launching; 0-based index of the launch.
     Launch(usize),
+}
+
+/// A part of a program, as Python frames show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Frame {
+    /// A kernel, or a function that a kernel calls.
+    Kernel,
+    /// Python around kernels: a host function, a grid, a hook of the tuner, the body of a module.
+    Host,
 }
 
 /// One exception.

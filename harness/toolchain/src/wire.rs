@@ -18,7 +18,7 @@ use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, St
 use crate::conversation::frame::{self, NoFrame};
 use crate::pool::Limits;
 use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
-use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
+use crate::response::{Frame, Location, Memory, Phase, PythonError, Raised, Response};
 
 /// A worker's first words.
 #[derive(Debug, Deserialize)]
@@ -305,6 +305,8 @@ struct RaisedHeader {
     location: Option<(String, u32, String)>,
     compiling: bool,
     #[serde(default)]
+    frame: Option<Frame>,
+    #[serde(default)]
     origin: Option<String>,
     traceback: String,
 }
@@ -405,6 +407,7 @@ fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Resu
             line,
             function,
         }),
+        frame: raised.frame,
         compiling: raised.compiling,
         origin: raised.origin,
         traceback: raised.traceback,

@@ -8,7 +8,7 @@ mod sample;
 mod search;
 
 use cerith_case::Case;
-use cerith_engine::{EngineId, Finished, Outcome, Reference, guarded};
+use cerith_engine::{EngineId, Finished, Frame, Outcome, Reference, guarded};
 use cerith_interp::Numerics;
 use cerith_memory::Memory;
 use cerith_tile::quirk::told::{self, Said, Told};
@@ -90,6 +90,8 @@ pub(crate) fn told(
     let words = Said {
         kind: &complaint.kind,
         message: &complaint.message,
+        detail: complaint.detail.as_deref(),
+        by_host: complaint.frame == Some(Frame::Host),
         line: complaint.position.as_ref().map(|position| position.text.as_str()),
         uses,
     };

@@ -95,6 +95,7 @@ mod cover;
 mod difference;
 mod expectation;
 mod explained;
+mod failure;
 mod gate;
 mod given;
 mod interval;

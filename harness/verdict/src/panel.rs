@@ -18,6 +18,7 @@ use cerith_engine::{
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
+use cerith_tile::quirk::told::ADDRESSES;
 use cerith_tile::rules::{Rule, Rules};
 
 use crate::difference::Tolerance;
@@ -197,7 +198,8 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
     let acceptances = tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
-    let seated: Vec<Bench<'_>> = benches
+    let explained = explained_failures(case, panel.reference.as_deref(), (&references, &others, &benches));
+    let mut seated: Vec<Bench<'_>> = benches
         .iter()
         .zip(&acceptances)
         .map(|(seats, tolerance)| Bench {
@@ -219,6 +221,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                     .map_or_else(Undefined::default, |record| {
                         undefined(record, panel.reference.as_deref(), case)
                     }),
+                explained: explained.clone(),
                 ..known(
                     seats.others.iter().filter_map(|&at| others.get(at)),
                     case,
@@ -228,26 +231,40 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         })
         .collect();
     let began = Instant::now();
-    let mut verdict = judge(
-        &seated,
-        Facts {
-            has_launches: !case.is_import_only(),
-        },
-    );
+    let facts = Facts {
+        has_launches: !case.is_import_only(),
+    };
+    let mut verdict = judge(&seated, facts);
+    let mut spent = Spent {
+        comparing: began.elapsed(),
+        ..Spent::default()
+    };
+    let began = Instant::now();
+    let asked = (&references[..], &others[..], &benches[..]);
+    explain(case, panel, asked, &mut verdict);
+    if is_overruled(&verdict) {
+        // Engines that leave what known bugs make are no witnesses against the reference.
+        let differences = verdict.differences.iter();
+        let known: Vec<EngineId> = differences
+            .filter(|one| !one.explained.is_empty())
+            .map(|one| one.engine.clone())
+            .collect();
+        if !known.is_empty() {
+            for bench in &mut seated {
+                bench.known.explained.extend(known.iter().cloned());
+            }
+            verdict = judge(&seated, facts);
+            explain(case, panel, asked, &mut verdict);
+        }
+    }
+    spent.explaining = began.elapsed();
     let outcomes = references
         .iter()
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
     given::hold(case, &mut verdict, &outcomes);
-    let intervals = acceptances.iter().map(|tolerance| tolerance.spent.get()).sum();
-    let mut spent = Spent {
-        comparing: began.elapsed().saturating_sub(intervals),
-        intervals,
-        explaining: Duration::ZERO,
-    };
-    let began = Instant::now();
-    explain(case, panel, (&references, &others, &benches), &mut verdict);
-    spent.explaining = began.elapsed();
+    spent.intervals = acceptances.iter().map(|tolerance| tolerance.spent.get()).sum();
+    spent.comparing = spent.comparing.saturating_sub(spent.intervals);
     // Whatever it was asked last may have come to nothing by that.
     if panel.reference.as_ref().is_some_and(|one| one.is_stopped()) {
         return Err(Stopped);
@@ -288,6 +305,49 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         failed,
         spent,
     })
+}
+
+/// Whether engines that agree with each other overrule the reference.
+fn is_overruled(verdict: &Verdict) -> bool {
+    verdict.suspected.is_none() && verdict.blame.contains(&EngineId::Reference)
+}
+
+/// The engines whose failure a known bug explains.
+fn explained_failures(
+    case: &Case,
+    reference: Option<&Reference>,
+    (references, others, benches): (&[Record], &[Record], &[Seats]),
+) -> Vec<EngineId> {
+    let Some(reference) = reference else {
+        return Vec::new();
+    };
+    let mut explained = Vec::new();
+    for (at, record) in others.iter().enumerate() {
+        if !record.outcome.speaks() || record.outcome.finished().is_some() {
+            continue;
+        }
+        let seats = benches.iter().find(|seats| seats.others.contains(&at));
+        let judge = seats
+            .and_then(|seats| seats.reference)
+            .and_then(|at| references.get(at));
+        let Some(judge) = judge else { continue };
+        let uses = uses_of(case, reference, record.rules);
+        if explained::told(&record.origin, &record.outcome, &judge.outcome, &uses).is_some() {
+            explained.push(record.id.clone());
+        }
+    }
+    explained
+}
+
+/// What a case uses of the language.
+fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
+    let uses = guarded(|| reference.used(case, rules));
+    let mut uses = uses.ok().and_then(Result::ok).unwrap_or_default();
+    let memory = case.memory();
+    if memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses() {
+        uses.push(ADDRESSES.to_owned());
+    }
+    uses
 }
 
 /// What each bench's reference leaves open.
@@ -371,8 +431,7 @@ fn explain(
                 let Some(baseline) = baseline else {
                     continue;
                 };
-                let uses = guarded(|| reference.used(case, record.rules));
-                let uses = uses.ok().and_then(Result::ok).unwrap_or_default();
+                let uses = uses_of(case, reference, record.rules);
                 let told = |one: &Record, outcome: &Outcome, other: &Outcome| {
                     explained::told(&one.origin, outcome, other, &uses)
                 };

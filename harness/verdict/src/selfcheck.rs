@@ -85,6 +85,8 @@ enum Told {
     Raises(&'static str),
     /// It raises an exception of this kind, out of its own code.
     RaisesOwn(&'static str),
+    /// Its interpreter or its passes fail.
+    Breaks,
     /// It is unavailable.
     Silent,
 }
@@ -224,6 +226,14 @@ const TRIALS: &[Known] = &[
         interpret: Told::RaisesOwn("ValueError"),
         cuda: Told::RaisesOwn("ValueError"),
         blame: &["reference"],
+        ..WRONG
+    },
+    Known {
+        name: "an interpreter and a pass that fail",
+        interpret: Told::Breaks,
+        cuda: Told::Breaks,
+        blame: &[INTERPRET, CUDA],
+        unconfirmed: true,
         ..WRONG
     },
     Known {
@@ -430,12 +440,24 @@ impl Engine for Teller {
             (Told::Rejects, _) => Preparation::Ended(Outcome::Rejected(said("no"))),
             (Told::Raises(words), _) => Preparation::Ended(Outcome::Trapped(Trap::Raised, said(words))),
             (Told::RaisesOwn(kind), _) => {
-                let mut complaint = Complaint::new(kind, "no");
+                let mut complaint = Complaint::new(kind, "no such thing");
                 let own = match self.id {
-                    EngineId::Interpret { .. } => "triton/runtime/interpreter.py",
-                    _ => "triton/compiler/compiler.py",
+                    // A line of the kernel, which only the interpreter executes.
+                    EngineId::Interpret { .. } => "",
+                    _ => "triton/compiler/code_generator.py",
                 };
                 complaint.raised = Some(own.to_owned());
+                complaint.launch = Some(0);
+                Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
+            }
+            (Told::Breaks, _) => {
+                let mut complaint = Complaint::new("ValueError", "no such thing");
+                let own = match self.id {
+                    EngineId::Interpret { .. } => "triton/runtime/interpreter.py",
+                    _ => "triton/backends/nvidia/compiler.py",
+                };
+                complaint.raised = Some(own.to_owned());
+                complaint.launch = Some(0);
                 Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
             }
             (Told::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
@@ -477,7 +499,7 @@ impl Prepared for Telling {
                 change(&mut other, 0, |old| old ^ 1);
                 finished.unsteady = Some(Box::new(other));
             }
-            Told::Same | Told::Rejects | Told::Raises(_) | Told::RaisesOwn(_) | Told::Silent => {}
+            Told::Same | Told::Rejects | Told::Raises(_) | Told::RaisesOwn(_) | Told::Breaks | Told::Silent => {}
         }
         Ok(Outcome::Finished(finished))
     }

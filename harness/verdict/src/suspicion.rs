@@ -9,6 +9,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
+use crate::failure;
 use crate::trial::{Hearing, Rest};
 use crate::verdict::{Difference, Kind, Standing};
 use crate::witness::{Undefined, Witness, independent, names};
@@ -174,11 +175,12 @@ impl<'a> Hearing<'a, '_> {
 
     /// The camps of engines that differ from the reference unexpectedly, if they can speak against it.
     fn against<'w>(&mut self, rest: &Rest<'w>) -> Vec<Vec<Witness<'w>>> {
-        let foreseen = &self.bench.known.foreseen;
+        let known = &self.bench.known;
         let others = rest
             .iter()
             .map(|(witness, ..)| *witness)
-            .filter(|witness| !foreseen.contains(witness.id));
+            .filter(|witness| !known.foreseen.contains(witness.id) && !known.explained.contains(witness.id))
+            .filter(|witness| failure::speaks_against(witness.outcome));
         self.camps(others)
     }
 
@@ -213,7 +215,7 @@ impl<'a> Hearing<'a, '_> {
                     _ => String::new(),
                 };
                 self.verdict.notes.push(format!(
-                    "{} say the same, out of Python of Triton's that they share{through}: they are one witness",
+                    "{} say the same, out of Python that they share{through}: they are one witness",
                     names(apart.iter().map(|witness| witness.id))
                 ));
             }

@@ -21,6 +21,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
 use crate::difference::{Bytes, Comparison, Tolerance, compare};
+use crate::failure;
 use crate::verdict::{Difference, Kind, Standing, Verdict};
 use crate::witness::{Known, Witness, independent};
 
@@ -172,6 +173,22 @@ fn undecided(tolerance: &dyn Tolerance) -> String {
     })
 }
 
+/// Why two engines that refuse a program do not agree.
+fn two_refusals(left: Witness<'_>, right: Witness<'_>) -> String {
+    let message = |witness: Witness<'_>| {
+        let complaint = witness.outcome.complaint();
+        let line = complaint.and_then(|complaint| complaint.message.lines().next());
+        line.unwrap_or_default().to_owned()
+    };
+    format!(
+        "{} and {} refuse the program for different reasons: \"{}\" and \"{}\"",
+        left.id,
+        right.id,
+        message(left),
+        message(right)
+    )
+}
+
 impl Hearing<'_, '_> {
     fn run(&mut self) -> VerdictKind {
         let reference = self.bench.reference;
@@ -208,7 +225,7 @@ impl Hearing<'_, '_> {
             if !other.outcome.speaks() {
                 continue;
             }
-            match self.pair(reference.outcome, other.outcome) {
+            match self.pair(reference, other) {
                 Pair::Same => camp.push(other),
                 Pair::Unknown(why) => unknown.push(why),
                 Pair::Different(kind, comparison) => rest.push((other, kind, comparison)),
@@ -346,7 +363,7 @@ impl Hearing<'_, '_> {
         for witness in witnesses {
             let home = camps.iter().position(|camp| {
                 camp.first()
-                    .is_some_and(|first| matches!(self.pair(first.outcome, witness.outcome), Pair::Same))
+                    .is_some_and(|first| matches!(self.pair(*first, witness), Pair::Same))
             });
             match home.and_then(|at| camps.get_mut(at)) {
                 Some(camp) => camp.push(witness),
@@ -409,7 +426,7 @@ impl Hearing<'_, '_> {
                 let wins = |id: &EngineId| {
                     convicted && winner.is_some_and(|camp| camp.iter().any(|witness| witness.id == id))
                 };
-                self.verdict.unconfirmed |= !convicted;
+                let before = self.verdict.differences.len();
                 if !convicted {
                     self.verdict
                         .reason
@@ -425,7 +442,7 @@ impl Hearing<'_, '_> {
                         }
                         if let Some(baseline) = baseline
                             && let Pair::Different(kind, comparison) =
-                                self.pair(baseline.outcome, witness.outcome)
+                                self.pair(baseline, *witness)
                         {
                             self.verdict.differences.push(Difference {
                                 baseline: baseline.id.clone(),
@@ -438,6 +455,12 @@ impl Hearing<'_, '_> {
                         }
                     }
                 }
+                if !convicted && self.verdict.differences.len() == before {
+                    // They refuse the program for different reasons.
+                    self.stand(|_| Standing::Silent);
+                    return VerdictKind::Inconclusive;
+                }
+                self.verdict.unconfirmed |= !convicted;
                 self.stand(|id| {
                     if !camps.iter().flatten().any(|witness| witness.id == id) {
                         Standing::Silent
@@ -490,34 +513,57 @@ impl Hearing<'_, '_> {
         }
     }
 
-    fn pair(&mut self, left: &Outcome, right: &Outcome) -> Pair {
+    fn pair(&mut self, left: Witness<'_>, right: Witness<'_>) -> Pair {
         use Outcome::{Crashed, Finished, Rejected, Trapped};
-        match (left, right) {
+        match (left.outcome, right.outcome) {
             (Finished(left), Finished(right)) => self.memories(left, right),
-            // An engine that compiles refuses a program before it runs, one that interprets raises when it gets there.
-            (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _))
-            | (Trapped(Trap::Raised, _), Rejected(_))
-            | (Trapped(Trap::Assert, _), Trapped(Trap::Assert, _))
-            | (Crashed(_), Crashed(_)) => Pair::Same,
+            (Trapped(Trap::Assert, _), Trapped(Trap::Assert, _)) => Pair::Same,
             (Trapped(Trap::Assert, _), Trapped(Trap::Raised, raised))
             | (Trapped(Trap::Raised, raised), Trapped(Trap::Assert, _)) => {
-                if raised.kind == "AssertionError" {
+                if failure::is_kernels_assertion(raised) {
                     Pair::Same
                 } else {
                     Pair::Different(Kind::Trap, None)
                 }
             }
-            (Trapped(Trap::Raised, left), Trapped(Trap::Raised, right)) => {
-                if left.kind == right.kind || is_planted(Fault::ExceptionsAreAlike) {
+            // Processes of the same code that die alike.
+            (Crashed(one), Crashed(other)) => {
+                if one.message == other.message && !left.families.is_independent_of(right.families) {
+                    Pair::Same
+                } else {
+                    Pair::Different(Kind::Crash, None)
+                }
+            }
+            (Trapped(Trap::Raised, one), Trapped(Trap::Raised, other)) => {
+                if is_planted(Fault::ExceptionsAreAlike) || one.kind == other.kind && self.is_same(left, right) {
                     Pair::Same
                 } else {
                     Pair::Different(Kind::Trap, None)
+                }
+            }
+            // An engine that compiles refuses a program before it runs, one that interprets raises when it gets there.
+            (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _)) | (Trapped(Trap::Raised, _), Rejected(_)) => {
+                if self.is_same(left, right) {
+                    Pair::Same
+                } else {
+                    Pair::Unknown(two_refusals(left, right))
                 }
             }
             (Crashed(_), _) | (_, Crashed(_)) => Pair::Different(Kind::Crash, None),
             (Rejected(_), _) | (_, Rejected(_)) if is_planted(Fault::RejectionAgrees) => Pair::Same,
             (Rejected(_), _) | (_, Rejected(_)) => Pair::Different(Kind::Acceptance, None),
             _ => Pair::Different(Kind::Trap, None),
+        }
+    }
+
+    /// Whether two engines that do not finish fail for the same reason.
+    fn is_same(&self, left: Witness<'_>, right: Witness<'_>) -> bool {
+        let explained = |witness: Witness<'_>| self.bench.known.explained.contains(witness.id);
+        match (left.outcome.complaint(), right.outcome.complaint()) {
+            (Some(one), Some(other)) => {
+                failure::is_same_refusal(one, other, explained(left) || explained(right))
+            }
+            _ => false,
         }
     }
 

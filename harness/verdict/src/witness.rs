@@ -48,6 +48,9 @@ pub struct Known {
     pub undefined: Undefined,
     /// Whether there is a record of the case, even a stale one: the case's expectations held when it was accepted.
     pub on_record: bool,
+    /// Engines whose outcome a known bug explains: they do not speak against the reference, and what stops them is not what stops
+    /// another engine.
+    pub explained: Vec<EngineId>,
     /// The parts of Triton's own code, shared by its interpreter and its compiler, that the case goes through.
     pub through: Vec<String>,
 }

@@ -14,6 +14,9 @@ from typing import Any, Callable
 _TRACEBACK_LIMIT = 16 * 1024
 _MESSAGE_LIMIT = 16 * 1024
 
+_INTERPRETER = os.path.join("triton", "runtime", "interpreter.py")
+_CODE_GENERATOR = os.path.join("triton", "compiler", "code_generator.py")
+
 
 class Fault(Exception):  # noqa: N818 (what CUDA says is no error of this program)
     """A kernel cost this process its GPU: nothing more can be done with it."""
@@ -48,17 +51,31 @@ def _message(error: BaseException) -> str:
         return f"<{_kind(broken)} while reading the message>"
 
 
-def _location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[str, int, str] | None:
-    """File, line and function of the innermost frame in the user's files."""
+def _location(
+    error: BaseException, is_users: Callable[[str], bool]
+) -> tuple[tuple[str, int, str], str] | None:
+    """File, line and function of the innermost frame in the user's files, and whether that is a kernel's or the
+    host's: `kernel` inside of a call of the interpreter or of the compiler's walk over a syntax tree."""
     if isinstance(error, SyntaxError) and error.filename and is_users(error.filename):
-        return error.filename, error.lineno or 1, "<module>"
+        return (error.filename, error.lineno or 1, "<module>"), "host"
     found = None
+    where = "host"
+    executor: Any = None
     step: TracebackType | None = error.__traceback__
     while step is not None:
-        code = step.tb_frame.f_code
+        frame = step.tb_frame
+        code = frame.f_code
         if is_users(code.co_filename):
+            # The interpreter calls the grid's function too.
+            if executor is not None and code.co_name == getattr(executor, "__name__", None):
+                where = "kernel"
+            executor = None
             # A frame of code without line numbers has none.
-            found = (code.co_filename, step.tb_lineno or 1, code.co_name)
+            found = (code.co_filename, step.tb_lineno or 1, code.co_name), where
+        elif code.co_filename.endswith(_CODE_GENERATOR):
+            where = "kernel"
+        elif code.co_filename.endswith(_INTERPRETER) and code.co_name == "__call__":
+            executor = getattr(frame.f_locals.get("self"), "fn", None)
         step = step.tb_next
     return found
 
@@ -154,10 +171,15 @@ def _outside(step: TracebackType | None) -> TracebackType | None:
 def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str, Any]:
     """What the wire says of an exception."""
     chain = chain_of(error)
-    location = None
+    location, frame = None, None
     for link in reversed(chain):
-        location = _compiled_location(link, is_users) or _location(link, is_users)
+        location = _compiled_location(link, is_users)
         if location is not None:
+            frame = "kernel"
+            break
+        found = _location(link, is_users)
+        if found is not None:
+            location, frame = found
             break
     try:
         text = "".join(
@@ -170,6 +192,7 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str,
     return {
         "chain": [{"kind": _kind(link), "message": _message(link)} for link in chain],
         "location": location,
+        "frame": frame,
         "compiling": _compiling(error),
         "origin": _origin(error, is_users),
         "traceback": text[-_TRACEBACK_LIMIT:],

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 import triton.language as tl
 
+from . import errors
 from .driver import FakeDriver
 from .emitted import parameter_of, plain, undefined
 
@@ -41,6 +42,9 @@ _H100 = {
 
 # What Inductor's own kernels import from torch.
 _HELPERS = {"triton_helpers", "libdevice", "tl_math", "ReductionHint", "TileHint"}
+
+# How files of Inductor's begin that write code for other backends, in torch 2.5.1 to 2.15.0.
+_OTHER_BACKENDS = ("cpp", "cpu_", "halide", "mps", "mtia", "pallas", "rocm", "xpu", "cuda/cutlass", "cutlass")
 
 if TYPE_CHECKING:
     # Python 3.8 cannot evaluate them.
@@ -107,6 +111,7 @@ class Inductor:
         driver.set_active(FakeDriver())
 
         from torch._dynamo import device_interface
+        from torch._inductor import config
         from torch._inductor.codecache import PyCodeCache
         from torch._inductor.codegen import common
         from torch._inductor.codegen import wrapper as wrappers
@@ -147,6 +152,9 @@ class Inductor:
         # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
         wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
         common.register_backend_for_device("cpu", TritonScheduling, wrapper)
+        # By this name torch chooses the code that it writes, where it looks at no table. 2.5 has no such option.
+        if hasattr(config, "cpu_backend"):
+            config.cpu_backend = "triton"
         # Since torch 2.13 it is asked whether Triton is built for the device. 2.5 has no such class.
         if cpu := getattr(device_interface, "CpuInterface", None):
             cpu.raise_if_triton_unavailable = staticmethod(lambda _device=None: None)
@@ -216,6 +224,10 @@ class Inductor:
                     memories.append(memory.told(out))
             except Exception as raised:  # noqa: BLE001 (every one is an outcome)
                 error = raised
+                if (backend := other_backend(raised)) is not None:
+                    error = Unsupported(
+                        f"torch writes code for another backend here, `{backend}`, and not for a GPU: {raised}"
+                    )
                 answer["mode"] = index
             finally:
                 self._run = None
@@ -260,6 +272,18 @@ class Inductor:
             start += len(before)
             if after != before:
                 _write(storage, after)
+
+
+def other_backend(error: BaseException) -> str | None:
+    """The file of the code for a backend other than Triton's in which an exception was raised, if it was. CPU
+    tensors lead there, and a GPU's do not."""
+    step = errors.chain_of(error)[-1].__traceback__
+    if step is None:
+        return None
+    while step.tb_next is not None:
+        step = step.tb_next
+    _, folder, name = step.tb_frame.f_code.co_filename.replace(os.sep, "/").rpartition("torch/_inductor/codegen/")
+    return name if folder and name.startswith(_OTHER_BACKENDS) else None
 
 
 def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str, Any], list[int]]:

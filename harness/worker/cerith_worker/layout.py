@@ -3,7 +3,7 @@ golden file `cpu_copies.jsonl`, made on a GPU, checks them."""
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Sequence, Union
 
 
 def numel(sizes: Sequence[int]) -> int:
@@ -98,3 +98,58 @@ def copy_strides(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
         out[dim] = step
         step *= max(sizes[dim], 1)
     return tuple(out)
+
+
+# What an index says of a dimension, in order: None makes one.
+Part = Union[int, slice, None]
+
+
+def spelled_out(key: tuple[object, ...], rank: int) -> list[Part] | None:
+    """An index with slices in the place of `...` and of what is left out; none if it has other parts."""
+    parts: list[Part] = []
+    taken = sum(part is not None and part is not Ellipsis for part in key)
+    for part in key:
+        if part is Ellipsis:
+            parts += [slice(None)] * (rank - taken)
+            taken = rank
+        elif part is None or isinstance(part, slice) or (isinstance(part, int) and not isinstance(part, bool)):
+            parts.append(part)
+        else:
+            return None
+    return parts + [slice(None)] * (rank - taken)
+
+
+def indexed(
+    parts: Sequence[Part], sizes: Sequence[int], strides: Sequence[int], offset: int
+) -> tuple[list[int], list[int], int]:
+    """Sizes, strides and offset of what an index shows, as torch has them."""
+    shape, steps = [], []
+    dimension = 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            # torch: the stride of the dimension behind it times its size.
+            inner = dimension < len(sizes)
+            steps.append(sizes[dimension] * strides[dimension] if inner else 1)
+            continue
+        if dimension == len(sizes):
+            raise IndexError(f"too many indices for tensor of dimension {len(sizes)}")
+        size, stride = sizes[dimension], strides[dimension]
+        if isinstance(part, int):
+            if not -size <= part < size:
+                raise IndexError(f"index {part} is out of bounds for dimension {dimension} with size {size}")
+            offset += part % size * stride
+        else:
+            start, stop, step = part.indices(size)
+            if step < 0:
+                raise ValueError("step must be greater than zero")
+            shape.append(len(range(start, stop, step)))
+            steps.append(stride * step)
+            offset += start * stride
+        dimension += 1
+    return shape, steps, offset
+
+
+def along(dim: int, rank: int, part: Part) -> tuple[Part, ...]:
+    """The index that is `part` in one dimension and all of the others."""
+    return (slice(None),) * (dim % rank) + (part,)

@@ -11,6 +11,17 @@ from . import layout
 from .dtypes import DTYPES, dtype
 from .memory import Device, Session, UntypedStorage, device_of
 
+class Lacking(AttributeError, TypeError):
+    """Torch's tensors have what this stand-in has not."""
+
+
+def _lacking(name: str) -> Lacking:
+    return Lacking(
+        f"`{name}` of a tensor: a host function gets stand-ins for tensors, which have dtype, shape, strides, device, "
+        "copies and views, and no elements to compute with"
+    )
+
+
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -114,6 +125,12 @@ class Tensor:
     def dim(self) -> int:
         return len(self.shape)
 
+    def __getattr__(self, name: str) -> Any:
+        # Protocols are asked for by many, and torch's tensors have few of them.
+        if name.startswith("__"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise _lacking(name)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")
@@ -150,6 +167,56 @@ class Tensor:
     def data_ptr(self) -> int:
         # torch gives no address for a tensor of no elements.
         return self._storage.address + self._offset * self.dtype.itemsize if self.numel() else 0
+
+    # Views.
+
+    def _view(self, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> Tensor:
+        at = self._offset if offset is None else offset
+        return Tensor(self._storage, self.dtype, shape, strides, at)
+
+    def __getitem__(self, key: object) -> Tensor:
+        parts = layout.spelled_out(key if isinstance(key, tuple) else (key,), self.ndim)
+        if parts is None:
+            raise _lacking("indexing other than by int, slice, None and `...`")
+        return self._view(*layout.indexed(parts, self.shape, self._strides, self._offset))
+
+    def select(self, dim: int, index: int) -> Tensor:
+        return self[layout.along(dim, self.ndim, index)]
+
+    def narrow(self, dim: int, start: int, length: int) -> Tensor:
+        return self[layout.along(dim, self.ndim, slice(start, start + length))]
+
+    def permute(self, *dims: Any) -> Tensor:
+        order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+        if sorted(dim % self.ndim for dim in order) != list(range(self.ndim)):
+            raise RuntimeError(f"permute(dims): {tuple(order)} is not an order of {self.ndim} dimensions")
+        return self._view([self.shape[dim] for dim in order], [self._strides[dim] for dim in order])
+
+    def transpose(self, first: int, second: int) -> Tensor:
+        order = list(range(self.ndim))
+        order[first], order[second] = order[second], order[first]
+        return self.permute(order)
+
+    def t(self) -> Tensor:
+        return self.permute(*reversed(range(self.ndim)))
+
+    T = property(t)
+    mT = property(lambda self: self.transpose(-2, -1))
+
+    def unsqueeze(self, dim: int) -> Tensor:
+        at = dim % (self.ndim + 1)
+        return self[(slice(None),) * at + (None,)]
+
+    def view(self, *shape: Any) -> Tensor:
+        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if not all(isinstance(size, int) for size in sizes) or not self.is_contiguous():
+            raise _lacking("view of another dtype, or of elements that are not in order")
+        if -1 in sizes:
+            rest = layout.numel([size for size in sizes if size != -1])
+            sizes = tuple(self.numel() // max(rest, 1) if size == -1 else size for size in sizes)
+        if layout.numel(sizes) != self.numel():
+            raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {self.numel()}")
+        return self._view(sizes, layout.contiguous_strides(sizes))
 
     def is_contiguous(self) -> bool:
         return layout.is_contiguous(self.shape, self._strides)
@@ -236,3 +303,18 @@ def tensor_of(session: Session, spec: Sequence[Any]) -> Tensor:
     """The tensor that a request describes: storage, dtype, shape, strides, offset."""
     storage, kind, shape, strides, offset = spec
     return Tensor(session.storages[storage], DTYPES[kind], shape, strides, offset)
+
+
+def _refuse(name: str) -> None:
+    def refuse(self: Tensor, *_: object) -> Any:
+        raise _lacking(name)
+
+    setattr(Tensor, name, refuse)
+
+
+# Python looks for them in the class alone. `==`, truth and hashes are those of any object: Triton asks for them.
+for _operation in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    for _side in ("", "r", "i"):
+        _refuse(f"__{_side}{_operation}__")
+for _operation in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "setitem", "iter", "float", "int", "index"):
+    _refuse(f"__{_operation}__")

@@ -124,6 +124,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
         detail: Some(raised.traceback.clone()),
         launch: None,
         raised: raised.origin.clone(),
+        frame: raised.frame,
     });
     if ours && kind == "Unsupported" {
         Outcome::Unsupported(complaint)

@@ -277,6 +277,7 @@ fn what_torch_raises_is_an_outcome() {
                 })
                 .collect(),
             location: None,
+            frame: None,
             compiling: false,
             origin: None,
             traceback: "  File \"/v/site-packages/torch/a.py\", line 316, in replace\n    assert x\n"

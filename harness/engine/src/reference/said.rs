@@ -66,6 +66,7 @@ pub(crate) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usiz
         detail: Some(diagnostic.render(sources, false)),
         launch: Some(launch),
         raised: None,
+        frame: None,
     }
 }
 

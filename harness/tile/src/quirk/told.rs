@@ -1,6 +1,7 @@
 //! Known bugs of engines that leave no bytes: what they raise where the language has an answer, and what they run that it rejects. Each
 //! is told by the exception's type and message, and the operation where it is raised; or by why the reference rejects the
-//! kernel. Left out: bugs with a model ([`super::Quirk`]).
+//! kernel. A failure of a compiler is told by what failed there: the pass, the file and text of the assertion, or LLVM's message.
+//! Left out: bugs with a model ([`super::Quirk`]).
 
 use super::Family;
 use crate::rules::Version;
@@ -10,10 +11,14 @@ use crate::rules::Version;
 pub enum Shows {
     /// As an exception of this type, with this part of its message.
     Raises(&'static str, &'static str),
-    /// As an exception of this type, with this part of its message, in a kernel that uses this of the language.
+    /// As an exception of this type, with this part of its message, in a kernel that uses something with this in its name.
     RaisesIn(&'static str, &'static str, &'static str),
-    /// As the death of the process, with this part of what is said of it.
-    Dies(&'static str),
+    /// As a failed `assert` in a kernel.
+    AssertsInKernel,
+    /// As the death of the process, with this part of what is said of it, in a kernel that uses this.
+    DiesIn(&'static str, &'static str),
+    /// As an exception of the compiler, or the death of its process, of which all parts of one of these sets are said.
+    Fails(&'static [&'static [&'static str]]),
     /// As an end, where the reference says no in these words.
     Runs(&'static str),
     /// As bytes that a model with alternatives leaves (`cerith-quirk`, `lanes`), in a kernel that has this form.
@@ -36,6 +41,10 @@ pub struct Said<'a> {
     pub kind: &'a str,
     /// The message.
     pub message: &'a str,
+    /// What else is known: a traceback, and what compilers print.
+    pub detail: Option<&'a str>,
+    /// Whether Python around kernels raised it: a host function, say.
+    pub by_host: bool,
     /// The line of the source that it is about, where that is known.
     pub line: Option<&'a str>,
     /// What the kernels use of the language, each with the dtype that it is used on: `tensor.__mod__ f32`. They stand for the
@@ -74,7 +83,7 @@ macro_rules! told {
     };
 }
 
-use Shows::{Dies, Leaves, Raises, RaisesIn, Runs};
+use Shows::{AssertsInKernel, DiesIn, Fails, Leaves, Raises, RaisesIn, Runs};
 
 const fn v(major: u16, minor: u16, patch: u16) -> Version {
     Version::new(major, minor, patch)
@@ -92,6 +101,8 @@ const V39: Option<Version> = Some(v(3, 9, 0));
 pub const AGGREGATE_METHOD: &str = "a method of an aggregate";
 /// What a kernel is said to use that reduces along a negative axis, by a function that is not one of the library's for sums and extrema.
 pub const NEGATIVE_AXIS: &str = "tl.reduce along a negative axis";
+/// What a case is said to use that has addresses in its storages, or passes them as numbers.
+pub const ADDRESSES: &str = "addresses in memory";
 /// What a kernel is said to use that keeps the dimensions of a reduction.
 pub const KEPT_DIMENSIONS: &str = "tl.reduce with dimensions kept";
 
@@ -116,9 +127,9 @@ const METHODS: [&str; 16] = [
 ];
 
 told! {
-    "no-library": Interpreter, FIRST, NEVER, Raises("TypeError", "cannot convert None of type <class 'NoneType'> to tensor"), [],
+    "no-library": Interpreter, FIRST, NEVER, RaisesIn("TypeError", "cannot convert None of type <class 'NoneType'> to tensor", "libdevice"), [],
         "an external function of a library gives None";
-    "no-library-builder": Interpreter, FIRST, V32, Raises("ValueError", "`_builder` argument must be provided outside of JIT functions"), [],
+    "no-library-builder": Interpreter, FIRST, V32, RaisesIn("ValueError", "`_builder` argument must be provided outside of JIT functions", "libdevice"), [],
         "an external function of a library asks for a builder";
     "no-library-result": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'to'"), ["libdevice"],
         "an external function of a library gives None";
@@ -186,7 +197,7 @@ told! {
         "the library that adds f16 in memory raises where a sum is infinite";
     "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
         "the check counts elements, not bytes";
-    "addresses-from-memory": Interpreter, FIRST, NEVER, Dies("segmentation fault"), [],
+    "addresses-from-memory": Interpreter, FIRST, NEVER, DiesIn("segmentation fault", ADDRESSES), ["load", "store", "atomic"],
         "an address that was loaded from memory is the device's, and is followed on the host";
     "scalar-mask-keeps-dtype": Interpreter, v(3, 9, 0), NEVER, Raises("ValueError", "mask has unsupported dtype"), ["mask=", "tl.load", "tl.store"],
         "a scalar comparison that becomes a mask keeps the dtype of what was compared";
@@ -208,8 +219,6 @@ told! {
         "the modifier came with 3.2, compiled too";
     "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
         "floats are formatted as integers are";
-    "no-fnuz-types": Interpreter, FIRST, V38, Raises("ValueError", "fail to convert fp8e"), [".to("],
-        "the interpreter does not know these dtypes";
     "permute-of-a-tuple": Language, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
         "the dimensions of trans are no tuple, compiled too";
     "debug-is-a-parameter": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
@@ -222,12 +231,6 @@ told! {
         "arguments named like launch options are swallowed";
     "grid-gets-pointers": Interpreter, FIRST, NEVER, Raises("TypeError", "'int' object is not callable"), ["numel()"],
         "the grid's function is given pointers of the language, not tensors";
-    "no-compiled-kernel": Interpreter, FIRST, NEVER, Raises("AssertionError", "gives no compiled kernel"), ["assert handle"],
-        "the interpreter compiles nothing and gives None";
-    "import-decorates": Interpreter, FIRST, NEVER, Raises("AssertionError", "outside of the scope of a kernel"), [],
-        "functions of triton.language that were decorated at import are not interpreted";
-    "language-is-replaced": Interpreter, FIRST, V36, Raises("AssertionError", "is of triton.runtime.interpreter"), [],
-        "the interpreter puts functions of its own into triton.language, and leaves them there";
     "surplus-values-dropped": Interpreter, FIRST, V39, Raises("ValueError", "too many values to unpack"), [" = "],
         "what Python refuses, these compilers took: the surplus values are lost";
     "scan-of-one-is-a-tuple": Interpreter, FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
@@ -250,8 +253,6 @@ told! {
         "flip is a product with bools and a sum, compiled too, which 8-bit floats do not have";
     "sort-of-wide-integers": Interpreter, FIRST, V33, Raises("ValueError", "operands could not be broadcast together with shapes"), ["tl.sort"],
         "NumPy computes in 64 bits, and more is carried on than the dtype holds";
-    "configurations-by-fraction": Language, v(3, 3, 0), V39, Raises("AssertionError", "configurations were measured"), [],
-        "the fraction is taken of all configurations";
     "no-configuration-left": Language, v(3, 3, 0), V39, Raises("ValueError", "min() arg is an empty sequence"), [],
         "a small fraction of few configurations is rounded down to none";
     "no-configuration-left-python-3.12": Language, v(3, 3, 0), V39, Raises("ValueError", "min() iterable argument is empty"), [],
@@ -342,23 +343,23 @@ told! {
         "the compiler calls the quotient of f32 for one of another width, which LLVM does not translate";
     "descriptor-bits-of-64": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.atomic_and i64", "tensor_descriptor.atomic_or i64", "tensor_descriptor.atomic_xor i64"],
         "an atomic of signed 64-bit bits through a descriptor is compiled into an instruction that the GPU does not have";
-    "descriptor-stores-before": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.store", "tl.store_tensor_descriptor"],
-        "the TMA unit stops at a store that begins before the first row, where a load there gives zeros";
     "descriptors-of-several-stages": Compiler, FIRST, V39, Raises("CUDA_ERROR_MISALIGNED_ADDRESS", ""), ["tl.make_tensor_descriptor"],
         "descriptors of several stages are made in scratch memory that is not aligned for all of them";
-    "block-pointers-carried": Compiler, FIRST, V38, Raises("RuntimeError", "PassManager::run failed"), ["tl.advance", "tl.make_block_ptr"],
-        "the compiler cannot rewrite block pointers that a `while` loop carries";
-    "block-pointers-carried-die": Compiler, FIRST, V33, Dies("aborted"), ["tl.advance", "tl.make_block_ptr"],
-        "the compiler cannot rewrite block pointers that loops carry, and dies of it";
-    "blocks-as-conditions-die": Compiler, FIRST, V33, Dies("aborted"), ["if "],
+    "block-pointers-carried": Compiler, FIRST, V38, Fails(&[
+        &["RewriteTensorPointer.cpp"],
+        // Up to 3.2 nothing says which pass it was. Python's frames say which pipeline: the first, which rewrites them.
+        &["Result number is out of range for operation", "in make_ttir"],
+    ]), ["tl.advance", "tl.make_block_ptr"],
+        "the compiler cannot rewrite block pointers that loops carry";
+    "blocks-as-conditions-die": Compiler, FIRST, V34, Fails(&[&["llvm::cast", "TypedValue<mlir::IntegerType>", "argument of incompatible type"]]), [],
         "the compiler does not look at a condition of several elements, and dies of it";
-    "bf16-is-an-integer": Compiler, FIRST, V32, Raises("RuntimeError", "must be floating point LLVM type or LLVM dialect-compatible"), [],
+    "bf16-is-an-integer": Compiler, FIRST, V32, Fails(&[&["must be floating point LLVM type or LLVM dialect-compatible", "but got 'i16'"]]), ["bf16"],
         "bf16 is kept as an integer, and an instruction for floats is given it as it is";
-    "bf16-packed-as-integers": Compiler, FIRST, V32, Raises("RuntimeError", "invalid element type in packLLEElements"), [],
+    "bf16-packed-as-integers": Compiler, FIRST, V32, Fails(&[&["invalid element type in packLLEElements. Expected 'i16' but got 'bf16'"]]), [],
         "what a combine function gives is packed as the integers that bf16 is kept as";
     "no-fp8-constants": Compiler, FIRST, V32, Raises("RuntimeError", "'llvm.mlir.constant' op result #0 must be LLVM dialect-compatible type, but got 'f8"), [],
         "the compiler makes no constants of 8-bit floats";
-    "integer-dots-add-floats": Compiler, FIRST, V32, Raises("RuntimeError", "'arith.addf' op operand"), ["tl.dot"],
+    "integer-dots-add-floats": Compiler, FIRST, V32, Fails(&[&["'arith.addf' op operand", "must be floating-point-like, but got 'tensor<", "xi32"]]), ["tl.dot"],
         "what an integer product is added to is added by an instruction for floats";
     "integer-dots-look-at-rows": Language, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
         "the second dimension of i8 operands must be 32, whichever it is";
@@ -370,17 +371,26 @@ told! {
         "what a 64-bit compare and swap gives one lane is stored by an instruction of 32 bits";
     "fp8-flips-multiply": Language, FIRST, V33, Raises("triton.compiler.errors.CompilationError", "unexpected type fp8"), ["tl.flip"],
         "a flip multiplies by ones and zeros, and 8-bit floats have no products";
-    "scaled-operands-not-widened": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["tl.dot_scaled"],
+    "scaled-operands-not-widened": Compiler, FIRST, V39, Fails(&[
+        &["LLVM ERROR: Unsupported rounding mode for conversion."],
+        &["MMAv2.cpp", "Both $a and %b should be DotOperand layout."],
+        &["failed to legalize operation 'tt.dot_scaled'"],
+    ]), ["tl.dot_scaled"],
         "operands of bf16 and of f16 are not widened to one dtype, and those that are packed along the outer dimension not compiled";
-    "narrow-fdiv": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["fdiv f16", "fdiv bf16"],
+    "narrow-fdiv": Compiler, FIRST, V39, Fails(&[&["LLVM ERROR: Unsupported bitwidth"]]), ["fdiv f16", "fdiv bf16"],
         "the compiler has no fdiv of 16-bit floats before they are promoted";
-    "narrow-fdiv-dies": Compiler, FIRST, V33, Dies("aborted"), ["fdiv f16", "fdiv bf16"],
-        "the compiler has no fdiv of 16-bit floats before they are promoted, and dies of it";
-    "f64-to-bf16-dies": Compiler, FIRST, V33, Dies("aborted"), ["tensor.to f64"],
+    "f64-to-bf16-dies": Compiler, FIRST, V33, Fails(&[&["ElementwiseOpToLLVM.cpp", "TruncFOpConversion", "unsupported conversion"]]), [],
         "the compiler has no cast of f64 to bf16, and dies of it";
-    "scan-counts-blocks": Compiler, FIRST, Some(v(3, 7, 0)), Raises("RuntimeError", "PassManager::run failed"), ["associative_scan", "cumsum", "cumprod"],
+    // triton#11612.
+    "flattened-around-while": Compiler, v(3, 3, 0), V39, Fails(&[&["`TritonGPUFuseNestedLoops`", "ilist_iterator.h"]]), [],
+        "the compiler cannot flatten a loop around a `while`";
+    // triton#7125.
+    "waits-on-atomics": Compiler, v(3, 3, 0), V39, Fails(&[&["`TritonGPURemoveLayoutConversions`", "Result number is out of range for operation"]]), ["atomic_"],
+        "a `while` that waits for the result of an atomic of a block loses a result when layouts are removed";
+    // triton#7817.
+    "scan-counts-blocks": Compiler, v(3, 3, 0), Some(v(3, 7, 0)), Fails(&[&["ScanOpToLLVM.cpp", "numScanBlocks * numParallelBlocks"]]), ["associative_scan", "cumsum", "cumprod"],
         "the lowering of scans counts more blocks than there are values";
-    "remainder-narrowed": Compiler, FIRST, NEVER, Dies("aborted"), ["tensor.__mod__", "tensor.__rmod__"],
+    "remainder-narrowed": Compiler, v(3, 3, 0), NEVER, Fails(&[&["CastInst::CreateFPCast", "Invalid cast"]]), ["tensor.__mod__", "tensor.__rmod__"],
         "LLVM narrows a remainder to the operands' dtype, and then makes a cast between f16 and bf16 that it does not have";
     "scan-shuffles-short": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ScanOfFewLanes), [],
         "lanes that repeat are shuffled up by too little";
@@ -392,7 +402,7 @@ told! {
         "the interpreter runs what Python runs";
     "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
         "the compiler gives up on a reduction across the blocks of a cluster";
-    "python-asserts": Interpreter, FIRST, NEVER, Raises("AssertionError", ""), ["assert "],
+    "python-asserts": Interpreter, FIRST, NEVER, AssertsInKernel, ["assert "],
         "an assertion of Python's is left to Python, which always checks; compiled, it is a device assertion";
 }
 
@@ -405,10 +415,10 @@ impl Told {
 
     fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
         let any_in = |text: &str| self.operations.iter().any(|operation| text.contains(operation));
+        // A pass names the line of what it made of an operation, if any.
+        let line = said.line.filter(|_| !matches!(self.shows, Fails(_)));
         let here = self.operations.is_empty()
-            || said
-                .line
-                .map_or_else(|| said.uses.iter().any(|one| any_in(one)), any_in);
+            || line.map_or_else(|| said.uses.iter().any(|one| any_in(one)), any_in);
         (self.family == family || self.family == Family::Language)
             && self.is_in(version)
             && shows(self.shows)
@@ -418,15 +428,22 @@ impl Told {
 
 /// The bug that an exception, or the death of a process, is of.
 pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> Option<&'static Told> {
+    // An assertion of a host function shows that something else is wrong.
+    if said.by_host && said.kind == "AssertionError" {
+        return None;
+    }
+    let uses = |used: &str| said.uses.iter().any(|one| one.contains(used));
+    let says = |part: &str| said.message.contains(part) || said.detail.is_some_and(|text| text.contains(part));
     let shows = |shows: Shows| match shows {
         Raises(kind, message) => {
             !dies && (kind.is_empty() || kind == said.kind) && said.message.contains(message)
         }
         RaisesIn(kind, message, used) => {
-            let uses = || said.uses.iter().any(|one| one == used);
-            !dies && kind == said.kind && said.message.contains(message) && uses()
+            !dies && kind == said.kind && said.message.contains(message) && uses(used)
         }
-        Dies(message) => dies && said.message.contains(message),
+        AssertsInKernel => !dies && said.kind == "AssertionError",
+        DiesIn(message, used) => dies && said.message.contains(message) && uses(used),
+        Fails(sets) => sets.iter().any(|parts| parts.iter().all(|part| says(part))),
         Runs(_) | Leaves(_) => false,
     };
     ALL.iter().find(|told| told.fits(family, version, shows, said))
@@ -443,6 +460,8 @@ pub fn leaves(family: Family, version: Version, has: impl Fn(Form) -> bool) -> O
     let said = Said {
         kind: "",
         message: "",
+        detail: None,
+        by_host: false,
         line: None,
         uses: &[],
     };
@@ -459,6 +478,8 @@ mod tests {
         let said = Said {
             kind,
             message,
+            detail: None,
+            by_host: false,
             line: Some(line),
             uses: &[],
         };
@@ -495,6 +516,8 @@ mod tests {
         let said = Said {
             kind: "ValueError",
             message: "Expected pointer argument to have shape [8, 1] but got [1]",
+            detail: None,
+            by_host: false,
             line: Some("tl.store(p, x)"),
             uses: &uses,
         };
@@ -508,6 +531,56 @@ mod tests {
             }),
             None
         );
+    }
+
+    fn check_compiled(version: Version, detail: &str, uses: &[&str], expected: Option<&str>) {
+        let uses: Vec<String> = uses.iter().map(|&one| one.to_owned()).collect();
+        let said = Said {
+            kind: "RuntimeError",
+            message: "PassManager::run failed",
+            detail: Some(detail),
+            by_host: false,
+            line: Some("tl.store(p, x)"),
+            uses: &uses,
+        };
+        let name = |dies| raised(Family::Compiler, version, said, dies).map(|told| told.name);
+        assert_eq!((name(false), name(true)), (expected, expected), "{detail}");
+    }
+
+    #[test]
+    fn a_compilers_failure_is_told_by_the_pass_the_assertion_or_llvm() {
+        let uses = ["tl.associative_scan f32", "fdiv f16", "tl.make_block_ptr", "tensor.__mod__ f16"];
+        let scan = "lib/Conversion/TritonGPUToLLVM/ScanOpToLLVM.cpp:265: AddPartialReduceOneWarp: Assertion `numScanBlocks * \
+                    numParallelBlocks * parallelElementsPerThread * scanElementsPerThreads == srcValues.size()' failed.";
+        check_compiled(v(3, 6, 0), scan, &uses, Some("scan-counts-blocks"));
+        check_compiled(v(3, 7, 0), scan, &uses, None);
+        check_compiled(v(3, 6, 0), scan, &["fdiv f16"], None);
+        let fdiv = "LLVM ERROR: Unsupported bitwidth";
+        check_compiled(v(3, 6, 0), fdiv, &uses, Some("narrow-fdiv"));
+        let cast = "Instructions.cpp:3150: CastInst *llvm::CastInst::CreateFPCast(Value *): Assertion `(C->getType() == Ty || \
+                    SrcBits != DstBits) && \"Invalid cast\"' failed.";
+        check_compiled(v(3, 9, 0), cast, &uses, Some("remainder-narrowed"));
+        let fused = "Pipeline failed while executing [`TritonGPUFuseNestedLoops` on 'builtin.module' operation]";
+        check_compiled(v(3, 6, 0), fused, &uses, None);
+        let result = "Assertion `resultNumber < getNumResults() && \"Result number is out of range for operation\"' failed.";
+        check_compiled(v(3, 3, 1), result, &uses, None);
+        let rewritten = "UNREACHABLE executed at /project/lib/Dialect/Triton/Transforms/RewriteTensorPointer.cpp:520!";
+        check_compiled(v(3, 6, 0), rewritten, &uses, Some("block-pointers-carried"));
+    }
+
+    #[test]
+    fn an_assertion_of_a_host_function_is_not_explained() {
+        let said = |by_host| Said {
+            kind: "AssertionError",
+            message: "no",
+            detail: None,
+            by_host,
+            line: Some("assert x"),
+            uses: &[],
+        };
+        let name = |said| raised(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
+        assert_eq!(name(said(false)), Some("python-asserts"));
+        assert_eq!(name(said(true)), None);
     }
 
     #[test]
