@@ -4,12 +4,13 @@
 //! Left out: everything else that a compiler refuses.
 
 /// Parts of a line that says it, all of which are in it, with the source.
-const SAYINGS: [(&[&str], &str); 9] = [
+const SAYINGS: [(&[&str], &str); 10] = [
     // `type fp8e5b16 not supported in this architecture`: `dtype.to_ir` of `triton/language/core.py`, from 3.2 on.
     (&["not supported in this architecture"], "triton/language/core.py"),
-    // `fail to convert fp8e4b8 to ir type`: the end of `dtype.to_ir` there, which the interpreter comes to, because its options
-    // list every 8-bit float as supported; compiled, the message above comes first, except in 3.0 and 3.1.
-    (&["fail to convert fp8", "to ir type"], "triton/language/core.py"),
+    // `fail to convert fp8e4b8 to ir type`: the end of `dtype.to_ir`, there and in `interpreter.py` up to 3.7. No CUDA GPU has the
+    // two dtypes.
+    (&["fail to convert fp8e4b8 to ir type"], "triton/language/core.py"),
+    (&["fail to convert fp8e5b16 to ir type"], "triton/language/core.py"),
     // `out of resource: shared memory, Required: 262144, Hardware limit: 166912.`: `OutOfResources` of
     // `triton/runtime/errors.py`, raised by `CompiledKernel._init_handles`.
     (&["out of resource", "Hardware limit"], "triton/runtime/errors.py"),
@@ -84,7 +85,7 @@ mod tests {
                       `num_stages` may help.";
         check(shared, Some(shared));
         check("fail to convert fp8e4b8 to ir type", Some("fail to convert fp8e4b8 to ir type"));
-        check("fail to convert void to ir type", None);
+        check("fail to convert fp8e4nv to ir type", None);
         check("PassManager::run failed", None);
         check("unsupported AST node type: Break", None);
         check(

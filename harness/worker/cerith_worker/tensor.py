@@ -216,7 +216,8 @@ class Tensor:
             sizes = tuple(self.numel() // max(rest, 1) if size == -1 else size for size in sizes)
         if layout.numel(sizes) != self.numel():
             raise RuntimeError(f"shape '{list(sizes)}' is invalid for input of size {self.numel()}")
-        return self._view(sizes, layout.contiguous_strides(sizes))
+        strides = self._strides if sizes == self.shape else layout.contiguous_strides(sizes)
+        return self._view(sizes, strides)
 
     def is_contiguous(self) -> bool:
         return layout.is_contiguous(self.shape, self._strides)

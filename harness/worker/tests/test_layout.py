@@ -12,10 +12,11 @@ import numpy as np
 from cerith_worker import layout
 from cerith_worker.dtypes import DTYPES
 from cerith_worker.memory import CPU, CUDA, Session, UntypedStorage
-from cerith_worker.tensor import Tensor
+from cerith_worker.tensor import Lacking, Tensor
 
 # Read off an H200 with torch 2.11.
 GOLDEN = Path(__file__).parents[2] / "memory" / "tests" / "golden" / "cpu_copies.jsonl"
+VIEWS = GOLDEN.with_name("torch_views.jsonl")
 
 
 def make(kind: str, shape: list[int], strides: list[int], offset: int, device: object = CUDA) -> Tensor:
@@ -50,6 +51,46 @@ class CopiesToTheHost(unittest.TestCase):
         tensor = make("float32", [2, 3], [3, 1], 1, CPU)
         self.assertIs(tensor.cpu(), tensor)
         self.assertIs(tensor.untyped_storage().cpu(), tensor.untyped_storage())
+
+
+class Views(unittest.TestCase):
+    """Views of torch 2.11, those that a stand-in has; others say that they are not there."""
+
+    def test_every_golden_line(self) -> None:
+        shown = 0
+        for line in VIEWS.read_text().splitlines():
+            case = json.loads(line)
+            if "strides" not in case or "torch" in case["expr"]:
+                continue
+            shape = case["base"]["shape"]
+            base = make(case["dtype"], shape, list(layout.contiguous_strides(shape)), 0)
+            try:
+                view = eval(case["expr"], {"base": base})  # noqa: S307 (a file of ours)
+            except Lacking:
+                continue
+            finally:
+                base.untyped_storage().session.close()
+            shown += 1
+            with self.subTest(case["expr"]):
+                self.assertEqual(list(view.shape), case["shape"])
+                self.assertEqual(list(view.stride()), case["strides"])
+                self.assertEqual(view.storage_offset(), case["offset"])
+        self.assertGreater(shown, 100)
+
+    def test_what_a_stand_in_lacks_is_an_error_of_its_own(self) -> None:
+        tensor = make("float32", [2, 3], [3, 1], 0)
+        for asked in (
+            lambda: tensor.sum(),
+            lambda: tensor + 1,
+            lambda: tensor[[0, 1]],
+            lambda: tensor[0, 0] < 1,
+            lambda: float(tensor[0, 0]),
+        ):
+            with self.assertRaises(Lacking):
+                asked()
+        self.assertFalse(hasattr(tensor, "no_such_thing"))
+        self.assertTrue(tensor == tensor)
+        tensor.untyped_storage().session.close()
 
 
 class CopyBack(unittest.TestCase):

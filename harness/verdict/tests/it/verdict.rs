@@ -56,6 +56,15 @@ fn outcome(word: &str, reference: bool) -> Outcome {
         "undefined" => Outcome::Trapped(Trap::Undefined, complaint("out-of-bounds")),
         "assert" => Outcome::Trapped(Trap::Assert, complaint("assertion-failed")),
         "AssertionError" | "TypeError" => Outcome::Trapped(Trap::Raised, complaint(word)),
+        "bitcast" => Outcome::Rejected(Box::new(Complaint::new("rejected", "cannot bitcast f32 to i16"))),
+        "library" => {
+            let message = "cannot convert None of type <class 'NoneType'> to tensor";
+            Outcome::Trapped(Trap::Raised, Box::new(Complaint::new("ValueError", message)))
+        }
+        "pass" => {
+            let message = "PassManager::run failed: cannot convert a layout";
+            Outcome::Rejected(Box::new(Complaint::new("RuntimeError", message)))
+        }
         "unsupported" => Outcome::Unsupported(complaint("unsupported")),
         "exhausted" => Outcome::Exhausted(complaint("time")),
         "crashed" => Outcome::Crashed(complaint("crash")),
@@ -118,7 +127,7 @@ fn witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> 
 }
 
 /// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ so, with `?` it is written down that it
-/// differs, with `~` it is a record that agreed, with `^` one that was undecided, with `=` any record, with `&` it came out of Triton's shared Python.
+/// differs, with `~` it is a record that agreed, with `^` one that was undecided, with `=` any record, with `*` a known bug explains it, with `&` it came out of Triton's shared Python.
 /// Of the reference, `-` says that nobody wrote down that it has no answer, and `+` that somebody did.
 fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
     let mut known = Known {
@@ -131,11 +140,12 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
         .map(|part| {
             let (id, word) = part.split_once('=').expect(part);
             let id: EngineId = id.parse().expect(id);
-            let marks = word.trim_start_matches(|c| !"!?~^=&+-".contains(c));
+            let marks = word.trim_start_matches(|c| !"!?~^=&+-*".contains(c));
             for mark in marks.chars() {
                 match mark {
                     '!' => known.foreseen.push(id.clone()),
                     '?' => known.offenders.push(id.clone()),
+                    '*' => known.explained.push(id.clone()),
                     '~' => known.agreed.push(id.clone()),
                     '^' => known.undecided.push(id.clone()),
                     '=' => known.on_record = true,
@@ -245,6 +255,15 @@ fn camps_convict() {
         "reference=rejected interpret@3.9.0=1",
         "reference=rejected interpret@3.9.0=TypeError",
         "reference=rejected cuda@3.9.0=rejected",
+        "reference=bitcast interpret@3.9.0=library",
+        "reference=bitcast interpret@3.9.0=library*",
+        "reference=bitcast interpret@3.9.0=library* cuda@3.9.0=bitcast",
+        "reference=1 interpret@3.9.0=TypeError cuda@3.9.0=rejected",
+        "reference=1 interpret@3.9.0=TypeError* cuda@3.9.0=rejected",
+        "reference=1 interpret@3.9.0=library cuda@3.9.0=pass",
+        "reference=1 interpret@3.9.0=crashed cuda@3.9.0=crashed",
+        "reference=1 interpret@3.9.0=2* cuda@3.9.0=2",
+        "reference=unsupported interpret@3.9.0=library cuda@3.9.0=bitcast",
         "reference=1 cuda@3.9.0=rejected",
         "reference=1 interpret@3.9.0=TypeError",
         "reference=1 interpret@3.9.0=crashed",
