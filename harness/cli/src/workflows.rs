@@ -11,12 +11,12 @@ use serde_yaml::Value;
 
 use crate::args::Cli;
 
-fn root() -> PathBuf {
+fn find_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn files_in(folder: &str) -> Vec<PathBuf> {
-    let files = fs::read_dir(root().join(folder)).expect("a folder");
+    let files = fs::read_dir(find_root().join(folder)).expect("a folder");
     files.map(|file| file.expect("a file").path()).collect()
 }
 
@@ -162,7 +162,9 @@ fn every_action_is_pinned_to_a_commit() {
     let mut paths = workflows();
     paths.extend(files_in("ci-templates"));
     paths.extend(files_in("examples/rowwise/.github/workflows"));
-    paths.extend(["action.yml", "docs/gate.md", "examples/rowwise/README.md"].map(|path| root().join(path)));
+    paths.extend(
+        ["action.yml", "docs/gate.md", "examples/rowwise/README.md"].map(|path| find_root().join(path)),
+    );
     let (mut count, mut wrong) = (0, Vec::new());
     for path in paths {
         for (line, text) in read(&path).lines().enumerate() {
@@ -221,12 +223,12 @@ fn a_job_that_may_publish_only_uploads() {
     assert_eq!(count, 2, "jobs that publish: the site and the wheels");
 }
 
-/// The package is not on `PyPI`: whoever registers its name there must not run in the CI of others. Python does not import modules
+/// The package is not on `PyPI`: a stranger who registers its name there must not run in the CI of users. Python does not import modules
 /// of a checkout, and no toolchain is executed that a checkout holds.
 #[test]
 fn the_action_and_the_template_run_nothing_of_a_checkout_or_of_an_unknown_package() {
     for path in ["action.yml", "ci-templates/gitlab.yml"] {
-        let text = read(&root().join(path));
+        let text = read(&find_root().join(path));
         let lines: Vec<&str> = text
             .lines()
             .map(str::trim)
@@ -245,22 +247,23 @@ fn the_action_and_the_template_run_nothing_of_a_checkout_or_of_an_unknown_packag
         let count = lines.iter().filter(|line| line.contains("python -I ")).count();
         assert_eq!(count, 1, "{path}");
     }
-    let action: Value = serde_yaml::from_str(&read(&root().join("action.yml"))).expect("YAML");
+    let action: Value = serde_yaml::from_str(&read(&find_root().join("action.yml"))).expect("YAML");
     assert_eq!(action["inputs"]["requirement"]["default"], "");
-    let template: Value = serde_yaml::from_str(&read(&root().join("ci-templates/gitlab.yml"))).expect("YAML");
+    let template: Value =
+        serde_yaml::from_str(&read(&find_root().join("ci-templates/gitlab.yml"))).expect("YAML");
     assert_eq!(template[".cerith"]["variables"]["CERITH_REQUIREMENT"], "");
 }
 
 /// Every step of `.ci/nightly` is in one job, and every job runs steps that exist.
 #[test]
 fn every_nightly_step_is_a_job() {
-    let script = read(&root().join(".ci/nightly"));
+    let script = read(&find_root().join(".ci/nightly"));
     let mut steps: Vec<&str> = script
         .lines()
         .filter_map(|line| Some(line.strip_prefix("step_")?.split_once("()")?.0))
         .collect();
     let workflow: Value =
-        serde_yaml::from_str(&read(&root().join(".github/workflows/nightly.yml"))).expect("YAML");
+        serde_yaml::from_str(&read(&find_root().join(".github/workflows/nightly.yml"))).expect("YAML");
     let jobs = workflow["jobs"]["step"]["strategy"]["matrix"]["include"]
         .as_sequence()
         .expect("a matrix");

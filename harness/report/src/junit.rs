@@ -63,7 +63,13 @@ impl Junit {
     }
 
     /// Adds a test for a kernel that no case file describes. `failed` has the first finding on one line, and the text of all.
-    pub fn kernel(&mut self, file: &str, kernel: &str, failed: Option<(&str, &str)>, skipped: Option<&str>) {
+    pub fn add_kernel(
+        &mut self,
+        file: &str,
+        kernel: &str,
+        failed: Option<(&str, &str)>,
+        skipped: Option<&str>,
+    ) {
         let mut status = match (failed, skipped) {
             (Some(_), _) => TestCaseStatus::non_success(NonSuccessKind::Failure),
             (None, Some(_)) => TestCaseStatus::skipped(),

@@ -18,7 +18,7 @@ const ANNOTATED: usize = 50;
 const SCANNED: usize = 25_000;
 
 /// How many other cases an annotation names.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// One remark.
 #[derive(Clone, Debug)]
@@ -144,7 +144,13 @@ impl Remarks {
     }
 
     /// Adds a finding in a kernel that no case file describes. `None` as its verdict is a warning.
-    pub fn finding(&mut self, kernel: &str, verdict: Option<VerdictKind>, words: &str, at: Option<Position>) {
+    pub fn add_finding(
+        &mut self,
+        kernel: &str,
+        verdict: Option<VerdictKind>,
+        words: &str,
+        at: Option<Position>,
+    ) {
         self.keep(Remark {
             level: verdict.map_or(Level::Warning, |_| Level::Error),
             weight: verdict.map_or(Weight::Warning, Weight::of_verdict),
@@ -188,7 +194,7 @@ impl Remarks {
                     let _ = write!(properties, "col={},", at.column);
                 }
             }
-            let words = format!("{}{}", remark.words, also(&remark.title, others));
+            let words = format!("{}{}", remark.words, name_others(&remark.title, others));
             let _ = writeln!(
                 text,
                 "::{} {properties}title={}::{}",
@@ -243,15 +249,15 @@ impl Remarks {
 }
 
 /// Names the other cases of an annotation's line.
-fn also(title: &str, others: &[String]) -> String {
+fn name_others(title: &str, others: &[String]) -> String {
     let mut names: Vec<&str> = others
         .iter()
         .map(String::as_str)
         .filter(|&other| other != title)
         .collect();
     names.dedup();
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
+    let more = names.len().saturating_sub(MAX_NAMED);
+    names.truncate(MAX_NAMED);
     match (names.is_empty(), more) {
         (true, _) => String::new(),
         (false, 0) => format!("; also {}", names.join(", ")),

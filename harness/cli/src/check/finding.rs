@@ -45,7 +45,7 @@ pub struct Summary {
     /// Engine, kind and message.
     pub message: String,
     /// The kernel's line.
-    pub at: Option<Position>,
+    pub position: Option<Position>,
 }
 
 impl Summary {
@@ -58,14 +58,14 @@ impl Summary {
         let message = outcome.message.lines().next().unwrap_or_default();
         Self {
             message: format!("{engine}: {kind}: {message}"),
-            at: outcome.position.clone(),
+            position: outcome.position.clone(),
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self {
             message: text.lines().next().unwrap_or_default().to_owned(),
-            at: None,
+            position: None,
         }
     }
 }
@@ -122,7 +122,7 @@ impl Findings {
 
     /// Notes what an event of a launch shows.
     pub fn add(&mut self, case: &str, event: &Event) {
-        let (what, text, at) = match event {
+        let (what, text, position) = match event {
             Event::Verdict(verdict) => return self.add_verdict(case, verdict),
             Event::Problem(problem) => (
                 problem.code.clone(),
@@ -142,7 +142,7 @@ impl Findings {
             place: String::new(),
         };
         let summary = Summary {
-            at,
+            position,
             ..Summary::of_text(&text)
         };
         self.note(case, key, None, text, summary);

@@ -24,7 +24,7 @@ impl Reports {
         let wrong = || told.shown.iter().filter(|one| one.wrong);
         let mut note = |verdict: Option<VerdictKind>, summary: &super::finding::Summary| {
             self.remarks
-                .finding(&name, verdict, &summary.message, summary.at.clone());
+                .add_finding(&name, verdict, &summary.message, summary.position.clone());
         };
         for shown in wrong() {
             note(Some(shown.finding.verdict()), &shown.finding.summary);
@@ -42,15 +42,15 @@ impl Reports {
             Standing::Clean | Standing::Found(_) => None,
         };
         self.junit
-            .kernel(told.file, told.kernel, failed, skipped.as_deref());
+            .add_kernel(told.file, told.kernel, failed, skipped.as_deref());
     }
 
     /// Adds a file that cannot be checked.
     pub fn add_error(&mut self, file: &str, message: &str) {
         let message = message.lines().next().unwrap_or_default();
         self.remarks
-            .finding(file, Some(VerdictKind::Inconclusive), message, None);
-        self.junit.kernel(file, file, Some((message, message)), None);
+            .add_finding(file, Some(VerdictKind::Inconclusive), message, None);
+        self.junit.add_kernel(file, file, Some((message, message)), None);
     }
 
     /// Writes the reports that are asked for.

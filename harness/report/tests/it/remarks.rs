@@ -175,8 +175,8 @@ fn findings_without_a_case_file_are_annotated_too() {
         column: 2,
         text: String::new(),
     });
-    remarks.finding("k.py:one", None, "it may leave the tensor", at.clone());
-    remarks.finding(
+    remarks.add_finding("k.py:one", None, "it may leave the tensor", at.clone());
+    remarks.add_finding(
         "k.py:two",
         Some(VerdictKind::Undefined),
         "it leaves the storage",
