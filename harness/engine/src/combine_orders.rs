@@ -5,14 +5,16 @@
 //! at hand (or, in a reduction, not commutative), its result has no one value: a subtraction, or `tl.argmax` with a NaN. Those
 //! bytes are poison from then on, and the reference says where that comes from.
 //!
-//! Where Triton's own tests demand the first thread's result (`tl.argmax` skips a NaN in front), the first element stays on the
-//! left of all others, as in every thread whose result is stored once.
+//! A function that chooses one of two elements by a float key, as that of `tl.argmax` does, leaves another one of a row with a NaN if
+//! the NaN comes first than if it comes last. Any other function's result that is stored once has the first element on the left of
+//! all others and the last one on the right, as in the thread that stores it.
 //!
 //! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. Left out: which of
 //! several reductions it was; the first one is named.
 
 use cerith_interp::Combining;
 use cerith_memory::Memory;
+use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Block, Function, LocId, OpKind, Operation};
 
@@ -50,16 +52,83 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
 /// the reverse gives what is before the first NaN, so these two always differ; trees hide most NaN of long axes. The result of
 /// another thread than the first comes from the last element's side, and shows only if the result goes to more than one lane: the
 /// first thread stores the result itself.
-pub(crate) fn orders(function: &Function) -> [&'static [Combining]; 2] {
-    use Combining::{Backwards, Forwards, Halves, Neighbours, Turned};
+fn orders(function: &Function) -> [&'static [Combining]; 2] {
+    use Combining::{
+        Backwards, Forwards, Halves, NanFirst, NanLast, Neighbours, Random, RandomLevels, Turned,
+    };
     if !reduces(&function.body) {
-        // Scans keep the elements' order: all but ours are one.
-        [&[Halves], &[]]
-    } else if spread(&function.body, &mut vec![false; function.values.len()]) {
-        [&[Forwards, Backwards], &[Halves, Turned, Neighbours]]
-    } else {
-        [&[Forwards, Halves, Neighbours], &[]]
+        // Scans keep the elements' order: only the brackets are open.
+        return [&[Halves, Random(1)], &[]];
     }
+    let choices = choices(function);
+    let spread = spread(&function.body, &mut vec![false; function.values.len()]);
+    match (choices, spread) {
+        // Without a NaN, every order gives the same. With one, these two differ.
+        (Choices::Orderly, _) => [&[NanFirst, NanLast], &[Backwards, Halves, Random(1), Random(2)]],
+        (Choices::Open, true) => [
+            &[Forwards, Backwards, NanFirst, NanLast, Random(1), Random(2)],
+            &[Halves, Turned, Neighbours],
+        ],
+        (Choices::Open, false) => [
+            &[Forwards, Halves, Neighbours, NanFirst, NanLast, RandomLevels(1), RandomLevels(2)],
+            &[],
+        ],
+        (Choices::Others, true) => [
+            &[Forwards, Backwards, Random(1), Random(2)],
+            &[Halves, Turned, Neighbours],
+        ],
+        (Choices::Others, false) => [
+            &[Forwards, Halves, Neighbours, RandomLevels(1), RandomLevels(2)],
+            &[],
+        ],
+    }
+}
+
+/// The orders to try for several kernels, each once.
+pub(crate) fn orders_of_all<'f>(functions: impl Iterator<Item = &'f Function>) -> [Vec<Combining>; 2] {
+    let mut all: [Vec<Combining>; 2] = Default::default();
+    for function in functions {
+        for (all, orders) in all.iter_mut().zip(orders(function)) {
+            for order in orders {
+                if !all.contains(order) {
+                    all.push(*order);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What a kernel's functions that are not well known are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choices {
+    /// All are choices that break ties, in reductions.
+    Orderly,
+    /// All are choices, in reductions.
+    Open,
+    Others,
+}
+
+/// What a kernel combines elements by, where that is not well known.
+pub(crate) fn choices(function: &Function) -> Choices {
+    let is_float = |value| function.ty(value).elem.num().is_some_and(DType::is_float);
+    let mut all = Choices::Orderly;
+    function.body.each(&mut |op| {
+        if !is_open(op) {
+            return;
+        }
+        let choice = match &op.kind {
+            OpKind::Reduce { region, .. } => region.choice(is_float),
+            _ => None,
+        };
+        match choice {
+            Some(choice) if choice.breaks_ties => {}
+            Some(_) if all == Choices::Orderly => all = Choices::Open,
+            Some(_) => {}
+            None => all = Choices::Others,
+        }
+    });
+    all
 }
 
 /// Whether what a function combined goes to more lanes than it has. `from` says which values come of one.

@@ -402,7 +402,11 @@ impl Compiler<'_> {
                 OpKind::Ternary(_) | OpKind::Library(_) | OpKind::Foreign(_) => false,
                 _ => true,
             });
-        Region { wide, exact }
+        Region {
+            wide,
+            exact,
+            choice: block.choice(float),
+        }
     }
 }
 

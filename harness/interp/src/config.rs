@@ -34,6 +34,17 @@ pub enum Combining {
     Forwards,
     /// From the last to the first. Scans likewise.
     Backwards,
+    /// A tree that this number names, over the elements in any order; of a scan, brackets that it names.
+    Random(u32),
+    /// Levels that this number names: halves or neighbours, so that the first element stays on the left of all others and the last on
+    /// the right. Scans as [`Combining::Random`] has them.
+    RandomLevels(u32),
+    /// From the first to the last, but in a row whose elements a function chooses among by a key
+    /// ([`cerith_tile::ir::Choice`]), those whose key is NaN come first. That row is in reverse.
+    NanFirst,
+    /// The same, with those whose key is NaN last, and not in reverse. [`Combining::NanFirst`] leaves another element of a row with
+    /// a NaN than this.
+    NanLast,
 }
 
 /// Who adds floats along an axis and computes functions of them, where the language leaves it open how.

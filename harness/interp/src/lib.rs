@@ -97,7 +97,7 @@ mod threads;
 mod value;
 mod watch;
 
-pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
+pub use acceptance::{Acceptance, AcceptanceMap, Accepted, StoredElement, Widening};
 pub use config::{Checks, Combining, Config, Leaving, Numerics, ParamValue};
 pub use order::Order;
 pub use outcome::{

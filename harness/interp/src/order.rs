@@ -53,7 +53,7 @@ fn feistel(number: u64, half: u32, seed: u64) -> u64 {
 }
 
 /// The finaliser of splitmix64.
-const fn mix(number: u64) -> u64 {
+pub(crate) const fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31

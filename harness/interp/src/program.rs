@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cerith_tile::ir::{BinaryOp, Combine, Function, LocId, OpKind, UnaryOp};
+use cerith_tile::ir::{BinaryOp, Choice, Combine, Function, LocId, OpKind, UnaryOp};
 use smallvec::SmallVec;
 
 use crate::checks::divisions::Division;
@@ -110,6 +110,8 @@ pub(crate) struct Region {
     pub wide: bool,
     /// In a tree: it is made of operations that give the same result however they are associated.
     pub exact: bool,
+    /// It chooses one of its elements by a float key.
+    pub choice: Option<Choice>,
 }
 
 /// What a step does.

@@ -11,21 +11,23 @@
 //!
 //! A poison element makes poison of all that it is combined into.
 
+mod random;
 mod scan;
 
 use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::ir::{BinaryOp, Combine};
+use cerith_tile::ir::{BinaryOp, Choice, Combine};
 use cerith_tile::numeric::lanes::{self, Operand};
-use cerith_tile::numeric::numpy;
+use cerith_tile::numeric::{self, numpy};
 use smallvec::SmallVec;
 
+pub(crate) use self::random::{Draws, brackets};
 use crate::config::{Combining, Numerics};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::movement::{Movement, row_major};
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
-use crate::value::{Buf, Layout, Poison, Repr, Value, materialise};
+use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read, write};
 
 /// The operation of a well-known region.
 const fn operation(combine: Combine) -> BinaryOp {
@@ -49,6 +51,49 @@ struct Rows {
 }
 
 type Elements = SmallVec<[Value; 2]>;
+
+/// Puts the elements whose key is NaN behind all others of their row, or with `first` before them, in reverse. A row without NaN
+/// stays as it is.
+fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
+    let Some(keys) = operands.get(choice.key) else {
+        return;
+    };
+    let (dtype, width) = (arithmetic(keys.layout.elem), along.width());
+    if !dtype.is_float() {
+        return;
+    }
+    let mut rows: Vec<(usize, Vec<usize>)> = Vec::new();
+    for lane in 0..width {
+        let is_nan = |&nth: &usize| {
+            let bits = read(&keys.data, nth * width + lane, keys.layout.size);
+            numeric::is_nan(dtype, bits)
+        };
+        let (nan, mut order): (Vec<usize>, Vec<usize>) = (0..along.count).partition(is_nan);
+        if nan.is_empty() {
+            continue;
+        }
+        order.extend(nan);
+        if first {
+            order.reverse();
+        }
+        rows.push((lane, order));
+    }
+    for operand in operands {
+        let size = operand.layout.size;
+        let (data, marks) = (operand.data.to_vec(), operand.marks.as_ref().map(|marks| marks.to_vec()));
+        for (lane, order) in &rows {
+            for (to, from) in order.iter().enumerate() {
+                let (to, from) = (to * width + lane, from * width + lane);
+                write(&mut operand.data, to, size, read(&data, from, size));
+                if let (Some(marks), Some(old)) = (&mut operand.marks, &marks)
+                    && let (Some(mark), Some(&old)) = (marks.get_mut(to), old.get(from))
+                {
+                    *mark = old;
+                }
+            }
+        }
+    }
+}
 
 /// How an operand's lanes lie around the axis.
 #[derive(Clone, Copy, Debug)]
@@ -114,14 +159,20 @@ impl<'a> Machine<'a> {
         if let (Some(combine), [a], [out]) = (combine, step.ins.as_slice(), step.outs.as_slice()) {
             return self.reduce_known(operation(combine), along, *a, *out);
         }
-        let operands = self.by_rows(along, &step.ins)?;
+        let mut operands = self.by_rows(along, &step.ins)?;
         let tree = match self.config.combining {
             Combining::Own => (region.exact && region.wide).then_some(Combining::Neighbours),
-            Combining::Forwards | Combining::Backwards => None,
+            Combining::Forwards | Combining::Backwards | Combining::NanFirst | Combining::NanLast => None,
             other => Some(other),
         };
+        if let (Some(choice), Combining::NanFirst | Combining::NanLast) = (region.choice, self.config.combining) {
+            part_nan(along, &mut operands, choice, self.config.combining == Combining::NanFirst);
+        }
         let results = if let Some(pairs) = tree {
-            self.reduce_tree(along, operands, region, pairs, code)?
+            match pairs {
+                Combining::Random(seed) => self.reduce_random(along, operands, region, seed, code)?,
+                pairs => self.reduce_tree(along, operands, region, pairs, code)?,
+            }
         } else {
             let backwards = self.config.combining == Combining::Backwards;
             let row = |nth: usize| if backwards { along.count - 1 - nth } else { nth };
@@ -259,7 +310,7 @@ impl<'a> Machine<'a> {
             self.block(code)?;
             let yielded = self.yields(code)?;
             for (((data, marks), layout), value) in results.iter_mut().zip(&layouts).zip(yielded) {
-                crate::value::write(data, lane, layout.size, value.bits(0, layout));
+                write(data, lane, layout.size, value.bits(0, layout));
                 if let Some(mark) = marks.get_mut(lane) {
                     *mark = value.poison.mark(0);
                 }
@@ -313,15 +364,25 @@ impl<'a> Machine<'a> {
         let mut rows = self.elements(along, &operands, 0, count)?;
         let layouts: SmallVec<[Layout; 2]> = operands.iter().map(|operand| operand.layout).collect();
         self.release(operands);
+        let mut draws = Draws::new(if let Combining::RandomLevels(seed) = which { seed } else { 0 });
         while count > 1 {
             let pairs = count / 2;
+            let which = match which {
+                Combining::RandomLevels(_) if draws.below(2) == 0 => Combining::Halves,
+                which => which,
+            };
             // The distance between the rows of a side, and where each side begins; a row that is left over waits.
             let (apart, sides, waits) = match which {
                 Combining::Halves => (1, [0, count - pairs], pairs),
                 Combining::Turned => (1, [count - pairs, 0], pairs),
-                Combining::Own | Combining::Neighbours | Combining::Forwards | Combining::Backwards => {
-                    (2, [0, 1], count - 1)
-                }
+                Combining::Own
+                | Combining::Neighbours
+                | Combining::Forwards
+                | Combining::Backwards
+                | Combining::Random(_)
+                | Combining::RandomLevels(_)
+                | Combining::NanFirst
+                | Combining::NanLast => (2, [0, 1], count - 1),
             };
             let take = |first: usize| Movement {
                 shape: smallvec::smallvec![pairs, width],

@@ -451,6 +451,9 @@ impl Human {
                 self.paint(Tone::Bad, "DIFFER"),
                 self.blame(verdict)
             ),
+            VerdictKind::Inconclusive if !verdict.unexpected.is_empty() && verdict.bytes.undecided > 0 => {
+                self.undecided(verdict, &place)
+            }
             VerdictKind::Agree | VerdictKind::Inconclusive if !verdict.unexpected.is_empty() => {
                 self.says_nothing(&verdict.unexpected, verdict, &place)
             }
@@ -459,6 +462,18 @@ impl Human {
             }
             _ => format!("{} {name}{place}\n", self.paint(Tone::Warn, "STALE")),
         }
+    }
+
+    /// A case with a result of which every byte is undecided.
+    fn undecided(&self, verdict: &Verdict, place: &str) -> String {
+        let engines = verdict.unexpected.join(", ");
+        let reason = verdict.reason.as_deref().unwrap_or("nothing bounds it");
+        format!(
+            "{} {}  nothing of a result of {engines} can be decided{place}\n  {reason}\n  If that is the point of the case, write it \
+             down: expect: [{{engine: {engines}, verdict: inconclusive, why: …}}]\n",
+            self.paint(Tone::Bad, "UNDECIDED"),
+            self.paint(Tone::Name, &verdict.case),
+        )
     }
 
     fn says_nothing(&self, engines: &[String], verdict: &Verdict, place: &str) -> String {

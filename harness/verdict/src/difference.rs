@@ -6,7 +6,7 @@
 //!
 //! Left out: outcomes without memory (see [`crate::trial`]).
 
-use cerith_interp::Accepted;
+use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::{DType, numeric};
@@ -23,6 +23,9 @@ pub const SPANS: usize = 4096;
 /// was stored.
 const LARGEST: usize = 8;
 
+/// Runs of bytes of storages.
+pub type Spans = Vec<(StorageId, std::ops::Range<usize>)>;
+
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
 pub trait Tolerance {
@@ -38,6 +41,11 @@ pub trait Tolerance {
     /// Whether bounds are asked first, as an execution would seldom show anything.
     fn begins_with_bounds(&self) -> bool {
         false
+    }
+
+    /// The elements that hold one value of the program, value by value, as far as they are known. Asked after [`Self::accepted`].
+    fn one_value(&self) -> Vec<Vec<StoredElement>> {
+        Vec::new()
     }
 
     /// Why it is [`Accepted::Unknown`], if more is known.
@@ -133,6 +141,10 @@ pub struct Comparison {
     pub guards: u64,
     /// If the two memories have different layouts: how.
     pub mismatched: Option<String>,
+    /// If elements that hold one value of the program differ from each other: which ones.
+    pub split: Option<String>,
+    /// Which bytes of storages are undecided, in order.
+    pub undecided: Spans,
 }
 
 impl Comparison {
@@ -176,6 +188,50 @@ impl Comparison {
         } else {
             self.more_spans = true;
         }
+    }
+
+    /// Notes that an element differs, which was accepted or undecided so far.
+    fn differ_in(&mut self, left: &Memory, right: &Memory, element: &StoredElement) {
+        let StoredElement {
+            storage: id,
+            byte,
+            dtype,
+            ..
+        } = *element;
+        let bytes = byte..byte + dtype.size();
+        if self.spans.iter().any(|(known, span)| *known == id && span.contains(&byte)) {
+            return;
+        }
+        let size = bytes.len() as u64;
+        let accepted = size.min(self.bytes.accepted);
+        let undecided = (size - accepted).min(self.bytes.undecided);
+        self.bytes.accepted -= accepted;
+        self.bytes.undecided -= undecided;
+        self.bytes.compared += accepted + undecided;
+        self.differing += 1;
+        self.differ_at(id, bytes.clone());
+        if self.first.len() >= KEPT {
+            return;
+        }
+        let bits = [left, right].map(|memory| memory.bytes(id).get(bytes.clone()).map_or(0, word));
+        let covers = Covers::new(left.tensors(), id);
+        let tensor = covers.first(byte).and_then(|nth| {
+            let name = left.tensors().get(nth)?.name.clone();
+            Some((name, covers.coordinates(nth, byte)?))
+        });
+        self.first.push(Element {
+            storage: left.name(id).to_owned(),
+            id,
+            zone: Zone::Inside,
+            byte,
+            size: dtype.size(),
+            dtype: Some(dtype),
+            tensor,
+            bits,
+            shown: bits.map(|bits| numeric::format(dtype, bits)),
+            unwritten: false,
+            accepted: None,
+        });
     }
 
     /// Whether storages are the same and guard zones are not.
@@ -241,7 +297,82 @@ pub fn compare(
             guards(&mut result, left, right, id);
         }
     }
+    if result.bytes.accepted + result.bytes.undecided > 0 {
+        one_value(&mut result, left, right, tracked, tolerance);
+    }
     result
+}
+
+/// Compares the elements of `right` that hold one value of the program with each other.
+fn one_value(
+    result: &mut Comparison,
+    left: &Memory,
+    right: &Memory,
+    tracked: Option<&Memory>,
+    tolerance: &dyn Tolerance,
+) {
+    let bits = |memory: &Memory, element: &StoredElement| {
+        let range = element.byte..element.byte + element.dtype.size();
+        memory.bytes(element.storage).get(range).map(word)
+    };
+    let defined = |element: &StoredElement| {
+        let range = element.byte..element.byte + element.dtype.size();
+        tracked.is_none_or(|memory| {
+            let states = memory.states(element.storage).get(range).unwrap_or_default();
+            states.iter().all(|&state| state == ByteState::Init)
+        })
+    };
+    for value in tolerance.one_value() {
+        let mut defined = value.iter().filter(|element| defined(element));
+        let Some(first) = defined.next() else {
+            continue;
+        };
+        let Some(wanted) = bits(right, first) else {
+            continue;
+        };
+        for other in defined {
+            let Some(found) = bits(right, other) else {
+                continue;
+            };
+            if are_one(first, wanted, other, found) {
+                continue;
+            }
+            // The one that is not the reference's is shown.
+            let shown = if bits(left, other) == Some(found) { first } else { other };
+            let place = |element: &StoredElement| name(left, element.storage, element.byte);
+            result.split.get_or_insert_with(|| {
+                format!(
+                    "{} and {} hold one value of the program, and are {} and {}",
+                    place(first),
+                    place(other),
+                    numeric::format(first.dtype, wanted),
+                    numeric::format(other.dtype, found),
+                )
+            });
+            result.differ_in(left, right, shown);
+        }
+    }
+}
+
+/// Whether the bits of two elements are those of one value.
+fn are_one(one: &StoredElement, bits: u64, other: &StoredElement, other_bits: u64) -> bool {
+    let numbers = [(one.dtype, bits), (other.dtype, other_bits)];
+    let is = |test: fn(f64) -> bool| {
+        numbers
+            .iter()
+            .all(|&(dtype, bits)| dtype.is_float() && test(numeric::decode(dtype, bits)))
+    };
+    bits == other_bits || is(f64::is_nan) || (one.any_zero || other.any_zero) && is(|number| number == 0.0)
+}
+
+/// An element as a reader finds it: `once[3]`, or byte 12 of its storage.
+fn name(memory: &Memory, id: StorageId, byte: usize) -> String {
+    let covers = Covers::new(memory.tensors(), id);
+    let seen = covers.first(byte).and_then(|nth| {
+        let name = &memory.tensors().get(nth)?.name;
+        Some(format!("`{name}`{:?}", covers.coordinates(nth, byte)?))
+    });
+    seen.unwrap_or_else(|| format!("byte {byte} of `{}`", memory.name(id)))
 }
 
 struct Sides<'a> {
@@ -332,6 +463,10 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             None => {
                 result.bytes.compared -= unjudged;
                 result.bytes.undecided += unjudged;
+                match result.undecided.last_mut() {
+                    Some((last, span)) if *last == id && span.end >= at => span.end = span.end.max(done),
+                    _ => result.undecided.push((id, at.min(start)..done)),
+                }
             }
             Some(false) => {
                 result.differing += 1;

@@ -1,12 +1,14 @@
 //! What a run demands of a case besides agreement: an engine that was asked for by name gives an answer, a record is one of the
-//! case as it is now, and launches finish.
+//! case as it is now, launches finish, and no result is undecided as a whole.
 //!
 //! Agreement alone would pass a case that no engine answered, and one that every engine rejects. Left out: who is right (see
 //! [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
-use cerith_case::{Case, Ending, Expectation, OutcomeKind};
+use cerith_case::{Case, Ending, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
+use cerith_memory::{ByteState, Memory, StorageId};
 
+use crate::difference::Spans;
 use crate::expectation::{Assessment, Testimony, happened};
 use crate::verdict::{Standing, Verdict};
 
@@ -57,7 +59,61 @@ pub(crate) fn hold(
             assessment.unexpected.push(stopped.clone());
         }
     }
+    for open in undecided(case, verdict, witnesses) {
+        assessment.expected = false;
+        if !assessment.unexpected.contains(open) {
+            assessment.unexpected.push(open.clone());
+        }
+    }
     assessment.expected &= assessment.silent.is_empty() && assessment.stopped.is_empty();
+}
+
+/// Engines of which the results in some storage are undecided as a whole, though the case does not foresee that. Nothing was
+/// compared there.
+fn undecided<'a>(
+    case: &'a Case,
+    verdict: &'a Verdict,
+    witnesses: &'a [Testimony<'a>],
+) -> impl Iterator<Item = &'a EngineId> {
+    let before = case.memory();
+    let references = witnesses
+        .iter()
+        .filter(|testimony| testimony.witness.id == &EngineId::Reference);
+    let left: Vec<&Memory> = references
+        .filter_map(|testimony| Some(&testimony.witness.outcome.finished()?.memory))
+        .collect();
+    let whole = move |spans: &Spans| {
+        let storages = spans.iter().map(|(id, _)| *id);
+        storages.into_iter().any(|id| {
+            left.iter().all(|after| {
+                let results = result_bytes(&before, after, id);
+                let open = |byte: &usize| spans.iter().any(|(known, span)| *known == id && span.contains(byte));
+                !results.is_empty() && results.iter().all(open)
+            })
+        })
+    };
+    let foreseen = |engine: &EngineId| {
+        let mut testimonies = witnesses.iter().filter(|testimony| testimony.witness.id == engine);
+        testimonies.any(|testimony| {
+            case.expectations.iter().any(|one| {
+                one.verdict == Some(VerdictKind::Inconclusive)
+                    && testimony.is_meant(one, &case.expectations)
+                    && happened(one, Standing::Silent, testimony, None)
+            })
+        })
+    };
+    verdict
+        .undecided
+        .iter()
+        .filter(move |(engine, spans)| whole(spans) && !foreseen(engine))
+        .map(|(engine, _)| engine)
+}
+
+/// The bytes of a storage that the reference changed, and that have a value.
+fn result_bytes(before: &Memory, after: &Memory, id: StorageId) -> Vec<usize> {
+    let (old, new, states) = (before.bytes(id), after.bytes(id), after.states(id));
+    let changed = |&byte: &usize| states.get(byte) == Some(&ByteState::Init) && old.get(byte) != new.get(byte);
+    (0..new.len()).filter(changed).collect()
 }
 
 /// Engines whose launches did not finish, though nobody is to blame for that and nobody foresaw it. Where the reference

@@ -113,7 +113,7 @@ mod verdict;
 mod witness;
 
 pub use canary::canaries;
-pub use difference::{BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Tolerance, Zone, compare};
+pub use difference::{BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Spans, Tolerance, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use language::Stoppage;

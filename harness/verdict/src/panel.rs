@@ -15,7 +15,7 @@ use cerith_engine::{
     Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families,
     guarded, language, through,
 };
-use cerith_interp::Accepted;
+use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::ADDRESSES;
@@ -638,6 +638,19 @@ impl Tolerance for ByReference<'_> {
         let range = first..first + bytes.len();
         let states = memory.states(storage).get(range.clone()).unwrap_or_default();
         memory.bytes(storage).get(range) == Some(bytes) && !states.contains(&ByteState::Poison)
+    }
+
+    fn one_value(&self) -> Vec<Vec<StoredElement>> {
+        // Where nobody needed the bounds, all bytes come from one way to compute.
+        let known = self.answers.iter().map(|(_, answer)| answer.get());
+        let mut maps = known.map(|answer| match answer {
+            Some(Ok(Conforming::Known(map))) => Some(map),
+            _ => None,
+        });
+        match maps.next() {
+            Some(Some(map)) if maps.all(|map| map.is_some()) => map.one_value(),
+            _ => Vec::new(),
+        }
     }
 
     fn begins_with_bounds(&self) -> bool {

@@ -192,7 +192,7 @@ pub fn judge_sweep(
     for sample in &samples.tried {
         match judge.steady(sample) {
             Pair::Same => {}
-            Pair::Unknown(why) => {
+            Pair::Unknown(why, _) => {
                 unknown.push((sample.variant, why));
                 continue;
             }
@@ -211,7 +211,7 @@ pub fn judge_sweep(
         let home = camps.iter().position(|camp| {
             camp.first().is_some_and(|first| match judge.pair(first, sample) {
                 Pair::Same => true,
-                Pair::Unknown(why) => {
+                Pair::Unknown(why, _) => {
                     unclear.get_or_insert(why);
                     false
                 }
@@ -391,7 +391,7 @@ impl Judge<'_> {
         };
         match judge.outcomes(reference, &sample.outcome) {
             Pair::Same => Some(sample.touched == 0),
-            Pair::Unknown(_) => None,
+            Pair::Unknown(..) => None,
             // A compiler refuses, and raises, in its own words.
             Pair::Different(Kind::Trap | Kind::Acceptance, _)
                 if reference.finished().is_none() && sample.outcome.finished().is_none() =>

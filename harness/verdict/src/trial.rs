@@ -20,7 +20,7 @@ use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
-use crate::difference::{Bytes, Comparison, Tolerance, compare};
+use crate::difference::{Bytes, Comparison, Spans, Tolerance, compare};
 use crate::failure;
 use crate::verdict::{Difference, Kind, Standing, Verdict};
 use crate::witness::{Known, Witness, independent};
@@ -57,6 +57,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         reason: None,
         vacuous: false,
         bytes: Bytes::default(),
+        undecided: Vec::new(),
     };
     let mut words = Vec::with_capacity(benches.len());
     let mut by_word = Vec::new();
@@ -95,6 +96,10 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     .into_iter()
     .find(|word| words.contains(word))
     .unwrap_or(VerdictKind::Inconclusive);
+    // Whoever else agrees, an engine that may be wrong does not.
+    if verdict.kind == VerdictKind::Agree && !verdict.undecided.is_empty() {
+        verdict.kind = VerdictKind::Inconclusive;
+    }
     if verdict.kind == VerdictKind::Inconclusive && verdict.reason.is_none() {
         verdict.reason = Some("no engine said anything".to_owned());
     }
@@ -119,8 +124,8 @@ pub(crate) type Rest<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 /// What comparing two outcomes gave.
 pub(crate) enum Pair {
     Same,
-    /// No byte certainly differs, but some may; why.
-    Unknown(String),
+    /// No byte certainly differs, but some may: why, and which.
+    Unknown(String, Spans),
     Different(Kind, Option<Comparison>),
 }
 
@@ -136,7 +141,7 @@ impl Pair {
             return Self::Different(kind, Some(comparison));
         }
         if comparison.bytes.undecided > 0 {
-            return Self::Unknown(undecided(tolerance));
+            return Self::Unknown(undecided(tolerance), comparison.undecided);
         }
         Self::Same
     }
@@ -157,7 +162,7 @@ impl Pair {
         } else if !comparison.same() {
             Self::Different(Kind::Nondeterminism, Some(comparison))
         } else if comparison.bytes.undecided > 0 {
-            Self::Unknown(undecided(tolerance))
+            Self::Unknown(undecided(tolerance), comparison.undecided)
         } else {
             Self::Same
         }
@@ -227,8 +232,18 @@ impl Hearing<'_, '_> {
             }
             match self.pair(reference, other) {
                 Pair::Same => camp.push(other),
-                Pair::Unknown(why) => unknown.push(why),
-                Pair::Different(kind, comparison) => rest.push((other, kind, comparison)),
+                Pair::Unknown(why, bytes) => {
+                    if !bytes.is_empty() {
+                        self.verdict.undecided.push((other.id.clone(), bytes));
+                    }
+                    unknown.push(why);
+                }
+                Pair::Different(kind, comparison) => {
+                    if let Some(split) = comparison.as_ref().and_then(|comparison| comparison.split.as_ref()) {
+                        self.verdict.notes.push(format!("{}: {split}", other.id));
+                    }
+                    rest.push((other, kind, comparison));
+                }
             }
         }
         let empty = std::mem::replace(&mut self.verdict.vacuous, vacuous);
@@ -248,11 +263,11 @@ impl Hearing<'_, '_> {
                     Standing::Silent
                 }
             });
-            if camp.is_empty() {
-                let reason = unknown
-                    .first()
-                    .map_or_else(|| self.nobody_else(), |why| (*why).clone());
+            if camp.is_empty() || !self.verdict.undecided.is_empty() {
+                let reason = unknown.into_iter().next().unwrap_or_else(|| self.nobody_else());
                 self.verdict.reason.get_or_insert(reason);
+            }
+            if camp.is_empty() {
                 return VerdictKind::Inconclusive;
             }
             return VerdictKind::Agree;
@@ -546,7 +561,7 @@ impl Hearing<'_, '_> {
                 if self.is_same(left, right) {
                     Pair::Same
                 } else {
-                    Pair::Unknown(two_refusals(left, right))
+                    Pair::Unknown(two_refusals(left, right), Spans::new())
                 }
             }
             (Crashed(_), _) | (_, Crashed(_)) => Pair::Different(Kind::Crash, None),
@@ -577,7 +592,7 @@ impl Hearing<'_, '_> {
         for side in [left, right] {
             match Pair::of_launches(side, known.map(|(_, memory)| memory), self.bench.tolerance) {
                 Pair::Same => {}
-                Pair::Unknown(why) => doubt = Some(why),
+                Pair::Unknown(why, bytes) => doubt = Some((why, bytes)),
                 unsteady @ Pair::Different(..) => return unsteady,
             }
         }
@@ -602,7 +617,7 @@ impl Hearing<'_, '_> {
             comparison.both_ways(&left.memory, &right.memory, known_memory, self.bench.tolerance)
         };
         match (Pair::of(comparison, self.bench.tolerance), doubt) {
-            (Pair::Same, Some(why)) => Pair::Unknown(why),
+            (Pair::Same, Some((why, bytes))) => Pair::Unknown(why, bytes),
             (pair, _) => pair,
         }
     }

@@ -9,7 +9,7 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::Told;
 use serde::{Deserialize, Serialize};
 
-use crate::difference::{Bytes, Comparison};
+use crate::difference::{Bytes, Comparison, Spans};
 
 /// How one engine stands after the trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +115,8 @@ pub struct Verdict {
     pub vacuous: bool,
     /// The bytes of all pairs, counted by result.
     pub bytes: Bytes,
+    /// Engines that nothing convicts and of which some bytes are undecided, with those bytes.
+    pub undecided: Vec<(EngineId, Spans)>,
 }
 
 impl Verdict {

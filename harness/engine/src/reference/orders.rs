@@ -17,6 +17,7 @@ use super::said::{complaint, failure, in_an_order, place};
 use super::watch::watched;
 use crate::engine::{Failure, Prepared, imported};
 use crate::executed::Executed;
+use crate::combine_orders::Choices;
 use crate::lane_orders::{self, Dependent};
 use crate::{Complaint, Finished, Outcome, Trap, combine_orders, schedules};
 
@@ -127,7 +128,7 @@ impl Ready {
         };
         let function = &self.kernels[nth].traced.function;
         let diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
-        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+        Ok(self.without(case, finished, &dependent, diagnostic, nth, false))
     }
 
     /// Makes the launches again with elements combined in other orders, where a function combines them that is not well
@@ -140,13 +141,16 @@ impl Ready {
             combining,
             ..self.config(case)
         };
+        let functions = self.kernels.iter().filter(|kernel| !kernel.combines.is_empty());
+        let functions = functions.map(|kernel| &kernel.traced.function);
+        let [few, more] = combine_orders::orders_of_all(functions.clone());
         // Intervals that do not make room for other orders themselves.
         let rounding = with(Combining::Halves);
         let tried = self.others(
             case,
             &finished,
             &rounding,
-            combine_orders::orders(&self.kernels[nth].traced.function),
+            [few.as_slice(), more.as_slice()],
             combine_orders::in_an_order,
             |combining| self.launches(case, &with(combining), None),
         )?;
@@ -162,7 +166,9 @@ impl Ready {
             &dependent,
             &finished.memory,
         );
-        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+        // One of several elements is an answer, though it is not known which. An engine that has none differs.
+        let answers = functions.clone().all(|function| combine_orders::choices(function) != Choices::Others);
+        Ok(self.without(case, finished, &dependent, diagnostic, nth, answers))
     }
 
     /// What other orders leave otherwise, that rounding does not explain. The second ones are tried where the first tell.
@@ -214,7 +220,8 @@ impl Ready {
         })
     }
 
-    /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left.
+    /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left, unless the program
+    /// `answers` all the same.
     fn without(
         &self,
         case: &Case,
@@ -222,13 +229,16 @@ impl Ready {
         dependent: &Dependent,
         mut diagnostic: Diagnostic,
         nth: usize,
+        answers: bool,
     ) -> Outcome {
         let poisoned = dependent.poison(&mut finished.memory);
         let tracked = finished.tracked.get_or_insert_default();
         tracked.poisoned += poisoned;
         // A program of which nothing has one value has no answer.
-        let nothing =
+        let empty =
             tracked.poisoned >= tracked.stored && !lane_orders::changed(&case.memory(), &finished.memory);
+        tracked.vacuous |= empty;
+        let nothing = empty && !answers;
         if nothing {
             diagnostic.severity = Severity::Error;
         }

@@ -186,10 +186,12 @@ impl<'a> Machine<'a> {
                     .ins
                     .iter()
                     .any(|&slot| float(self, slot) && self.any_nan(slot)),
-                // A clamp is two extrema, of which one may be between zeros.
+                // A clamp is two extrema, of which one may be between zeros. Which number it makes of a NaN is open.
                 OpKind::Ternary(op) => {
                     !float(self, step.outs[0])
-                        || *op != TernaryOp::Fma && !step.ins.iter().any(|&slot| self.minus_zero(slot))
+                        || *op != TernaryOp::Fma
+                            && !step.ins.iter().any(|&slot| self.minus_zero(slot))
+                            && !(*op == TernaryOp::Clamp && self.any_nan(step.ins[0]))
                 }
                 OpKind::Library(symbol) => {
                     !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes())

@@ -479,16 +479,37 @@ pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) ->
             let exact = sum(product(x.interval(dtype), y.interval(dtype)), z.interval(dtype));
             exact.rounded(dtype, Rounding::NearestEven).lane(dtype)
         }
-        TernaryOp::Clamp => binary(
-            BinaryOp::Min,
-            dtype,
-            binary(BinaryOp::Max, dtype, x.plain(), y.plain()),
-            z.plain(),
-        ),
-        TernaryOp::ClampPropagateNan => {
-            let low = binary(BinaryOp::MaxPropagateNan, dtype, x.plain(), y.plain());
-            binary(BinaryOp::MinPropagateNan, dtype, low, z.plain())
-        }
+        TernaryOp::Clamp | TernaryOp::ClampPropagateNan => clamp(op, dtype, x.plain(), y.plain(), z.plain()),
+    }
+}
+
+/// A clamped number. Without `propagate_nan`, a NaN becomes a number between the limits, and which one is not specified: the
+/// general lowering leaves the lower limit, `min.xorsign.abs` (sm_90, limits `-a` and `a`) the limit with the NaN's sign
+/// (`ClampFOpConversion` of Triton's common lowering and of its NVIDIA backend). Undefined limits: [`numeric::ternary`].
+fn clamp(op: TernaryOp, dtype: DType, x: Lane, low: Lane, high: Lane) -> Lane {
+    if let (Some(low), Some(high)) = (low.bits(), high.bits())
+        && numeric::ternary(op, dtype, low, low, high).bits().is_none()
+    {
+        return Lane::Poison;
+    }
+    if op == TernaryOp::ClampPropagateNan {
+        let raised = binary(BinaryOp::MaxPropagateNan, dtype, x, low);
+        return binary(BinaryOp::MinPropagateNan, dtype, raised, high);
+    }
+    let (value, least, most) = (x.interval(dtype), low.interval(dtype), high.interval(dtype));
+    let of_nan = Interval {
+        low: least.low,
+        high: most.high,
+        nan: least.nan || most.nan,
+    };
+    if value.only_nan() {
+        return of_nan.lane(dtype);
+    }
+    let clamped = binary(BinaryOp::Min, dtype, binary(BinaryOp::Max, dtype, x, low), high);
+    if value.nan {
+        clamped.hull(of_nan.lane(dtype), Some(dtype))
+    } else {
+        clamped
     }
 }
 

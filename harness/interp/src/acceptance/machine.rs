@@ -10,6 +10,7 @@ use super::accepted::Acceptance;
 use super::doubt;
 use super::exact::Carried;
 use super::float;
+use super::identity::Tracking;
 use super::lane::Lane;
 use super::lanes::Lanes;
 use super::map::AcceptanceMap;
@@ -181,7 +182,12 @@ impl Launch<'_> {
             touched: known,
             followed: false,
             written: self.ordered.then(Written::default),
+            tracking: None,
         };
+        if self.ordered {
+            // Other orders of programs may write other values.
+            machine.map.identities.clear_all();
+        }
         for param in &program.function.params {
             machine.hold(param.value.0);
         }
@@ -211,6 +217,9 @@ impl<'a> Machine<'a> {
             .map(|&n| u64::from(n))
             .fold(1u64, u64::saturating_mul);
         self.block(&program.prologue)?;
+        if self.written.is_none() {
+            self.tracking = Tracking::of(program);
+        }
         let survey = self.survey(programs);
         for nth in self.plain.config.places(programs) {
             let number = order.at(nth, programs);
@@ -251,6 +260,9 @@ impl<'a> Machine<'a> {
         self.spend(cost).and_then(|()| self.step(step)).map_err(here)?;
         if self.explains() {
             self.attribute(step)?;
+        }
+        if self.tracking.is_some() {
+            self.identify(step);
         }
         for &slot in frees {
             self.set(slot, Lanes::Uniform(Lane::Poison));

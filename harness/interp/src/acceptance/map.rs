@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use super::accepted::Accepted;
 use super::cause::{Book, Cause, Widening};
+use super::identity::Identities;
 use super::lane::Lane;
 use super::wide::{WITHIN, Wide, encoded};
 use crate::value::{read, write};
@@ -87,6 +88,8 @@ pub struct AcceptanceMap {
     pub(super) doubtful: BTreeSet<StorageId>,
     /// What is needed to say which operation widened an element, where that is kept.
     pub(super) book: Option<Book>,
+    /// Elements that hold one value of the program.
+    pub(super) identities: Identities,
 }
 
 /// Elements, and where they begin.

@@ -12,7 +12,7 @@
 //! | the same of an interval | what lies between its extremes (`image`) |
 //! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes (`sum`) |
 //! | other reductions that do not round | the same in several orders; unknown where they differ |
-//! | other regions over floats | any order: unknown, unless the region does not round |
+//! | other regions over floats | the hull of several orders, widened by `n` roundings; unknown where orders exclude each other (`trees`) |
 //!
 //! # What a compiler may do to floats
 //!
@@ -63,6 +63,8 @@ mod doubt;
 mod ends;
 mod exact;
 mod float;
+mod formula;
+mod identity;
 mod image;
 mod interval;
 mod lane;
@@ -83,12 +85,14 @@ mod state;
 mod sum;
 mod touched;
 mod transfer;
+mod trees;
 mod wide;
 
 use cerith_memory::Memory;
 
 pub use self::accepted::{Acceptance, Accepted};
 pub use self::cause::Widening;
+pub use self::identity::StoredElement;
 pub use self::map::AcceptanceMap;
 use crate::config::{Config, ParamValue};
 use crate::outcome::InternalError;

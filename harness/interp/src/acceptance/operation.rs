@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use cerith_tile::DType;
-use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, OpKind, Rounding};
+use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, OpKind, Rounding, Type};
 use cerith_tile::numeric;
 
 use super::lane::Lane;
@@ -131,16 +131,8 @@ impl Machine<'_> {
 
     fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
         let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
-        let bits = kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
-        self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
-            _ if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, x[0]),
-            Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
-            // Which NaN it is, is not specified.
-            Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
-                Lane::Unknown
-            }
-            lane => lane,
-        });
+        let bits = takes_bits(kind, from, to);
+        self.each(step.outs[0], &step.ins, |x| cast_lane(kind, rounding, from, to, x[0]));
         if !bits {
             self.widened(step);
             if rounding == Rounding::NearestEven {
@@ -192,27 +184,7 @@ impl Machine<'_> {
                 }
             }
             _ => {
-                let source = &self.ty(step.ins[0]).shape;
-                let target = &self.ty(step.outs[0]).shape;
-                let mut strides = row_major(source);
-                let movement = if let OpKind::Trans { order } = kind {
-                    let pick =
-                        |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
-                    Movement {
-                        shape: pick(source),
-                        strides: pick(&strides),
-                        offset: 0,
-                    }
-                } else {
-                    for (stride, &extent) in strides.iter_mut().zip(source) {
-                        *stride *= usize::from(extent != 1);
-                    }
-                    Movement {
-                        shape: target.as_slice().into(),
-                        strides,
-                        offset: 0,
-                    }
-                };
+                let movement = movement_of(kind, self.ty(step.ins[0]), self.ty(step.outs[0]));
                 let lanes = self.layout(step.outs[0]).lanes;
                 let moved = if let Lanes::Wide(wide) = self.value(step.ins[0]) {
                     Lanes::Wide(Rc::new(wide.moved(&movement, lanes)))
@@ -258,5 +230,45 @@ impl Machine<'_> {
         }
         self.set(out, Lanes::Each(lanes));
         Ok(())
+    }
+}
+
+/// Whether a cast keeps the bits.
+fn takes_bits(kind: CastKind, from: Elem, to: Elem) -> bool {
+    kind == CastKind::Bits || from.is_ptr() || to.is_ptr()
+}
+
+/// A lane, cast.
+pub(super) fn cast_lane(kind: CastKind, rounding: Rounding, from: Elem, to: Elem, x: Lane) -> Lane {
+    match x.plain() {
+        _ if !takes_bits(kind, from, to) => float::cast(arithmetic(from), arithmetic(to), rounding, x),
+        Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
+        // Which NaN it is, is not specified.
+        Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
+            Lane::Unknown
+        }
+        lane => lane,
+    }
+}
+
+/// Where the lanes of a transposed or broadcast block come from.
+pub(super) fn movement_of(kind: &OpKind, source: &Type, target: &Type) -> Movement {
+    let source = &source.shape;
+    let mut strides = row_major(source);
+    if let OpKind::Trans { order } = kind {
+        let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
+        return Movement {
+            shape: pick(source),
+            strides: pick(&strides),
+            offset: 0,
+        };
+    }
+    for (stride, &extent) in strides.iter_mut().zip(source) {
+        *stride *= usize::from(extent != 1);
+    }
+    Movement {
+        shape: target.shape.as_slice().into(),
+        strides,
+        offset: 0,
     }
 }

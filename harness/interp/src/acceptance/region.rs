@@ -8,6 +8,7 @@ use cerith_tile::numeric;
 
 use super::dots::{Products, Steps};
 use super::float;
+use super::formula::{Element, Formula};
 use super::lane::Lane;
 use super::lanes::Lanes;
 use super::mergeable::Open;
@@ -15,11 +16,15 @@ use super::precision;
 use super::product::Product;
 use super::state::{Halt, Machine};
 use super::sum::{Factor, Input, Sum};
+use super::trees;
 use crate::config::Combining;
 use crate::elementwise::arithmetic;
 use crate::movement::row_major;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
+
+/// Orders that a function that rounds is tried in.
+const ORDERS: u64 = 6;
 
 /// How an operand's lanes lie around an axis.
 #[derive(Clone, Copy)]
@@ -117,8 +122,13 @@ impl<'a> Machine<'a> {
     ) -> Result<(), Halt> {
         let along = self.axis(step.ins[0], axis)?;
         let mut results = vec![Vec::with_capacity(along.rows()); step.ins.len()];
+        let formula = self.formula(combine, region, code, step);
         for row in 0..along.rows() {
-            let mut lanes = match self.known(along, row, combine, step, None, |_, _| {}) {
+            let bounded = match &formula {
+                Some(formula) => Some(self.bounded_row(along, row, formula, step)?),
+                None => self.known(along, row, combine, step, None, |_, _| {}),
+            };
+            let mut lanes = match bounded {
                 Some(lanes) => lanes,
                 None => self.fold(along, row, region, code, step, |_, _| {}, |nth| nth)?,
             };
@@ -151,7 +161,18 @@ impl<'a> Machine<'a> {
         let lanes = self.layout(step.ins[0]).lanes;
         let mut results = vec![vec![Lane::Unknown; lanes]; step.ins.len()];
         let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
+        let formula = self.formula(combine, region, code, step);
         for row in 0..along.rows() {
+            if let Some(formula) = &formula {
+                for (nth, lanes) in self.bounded_scan(along, row, formula, reverse, step)?.iter().enumerate() {
+                    for (result, &lane) in results.iter_mut().zip(lanes) {
+                        if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
+                            *to = lane;
+                        }
+                    }
+                }
+                continue;
+            }
             let mut keep = |nth: usize, so_far: &[Lane]| {
                 for (result, &lane) in results.iter_mut().zip(so_far) {
                     if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
@@ -168,6 +189,83 @@ impl<'a> Machine<'a> {
         }
         self.set_all(&step.outs, results.into_iter().map(Lanes::Each).collect());
         Ok(())
+    }
+
+    /// The combine function as a formula, if it rounds and no well-known operation bounds it.
+    fn formula(
+        &self,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &Step,
+    ) -> Option<Formula<'a>> {
+        let known = combine.is_some() && step.ins.len() == 1;
+        if known || region.exact || !region.wide {
+            return None;
+        }
+        Formula::new(self, code)
+    }
+
+    /// The elements of a row, and what combining them costs.
+    fn elements(
+        &mut self,
+        along: Axis,
+        row: usize,
+        reverse: bool,
+        step: &Step,
+    ) -> Result<Vec<Element>, Halt> {
+        self.spend(along.count as u64 * ORDERS)?;
+        let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
+        let element = |nth: usize| {
+            let lanes = self.element(step, along.lane(row, order(nth)));
+            lanes.into_iter().collect()
+        };
+        Ok((0..along.count).map(element).collect())
+    }
+
+    /// What a reduction of a row by a function that rounds may give.
+    fn bounded_row(
+        &mut self,
+        along: Axis,
+        row: usize,
+        formula: &Formula<'a>,
+        step: &Step,
+    ) -> Result<Vec<Lane>, Halt> {
+        let elements = self.elements(along, row, false, step)?;
+        let mut lanes = trees::reduced(formula, &elements, self.config.combining == Combining::Own);
+        for (nth, combine) in formula.known.iter().enumerate() {
+            if let (Some(combine), Some(lane)) = (*combine, lanes.get_mut(nth)) {
+                let dtype = self.dtype(step.ins[nth]);
+                let mut known = Known::new(combine, dtype, false);
+                for element in &elements {
+                    *lane = known.take(element[nth], dtype);
+                }
+            }
+        }
+        Ok(lanes.into_vec())
+    }
+
+    /// The same of a scan, prefix by prefix.
+    fn bounded_scan(
+        &mut self,
+        along: Axis,
+        row: usize,
+        formula: &Formula<'a>,
+        reverse: bool,
+        step: &Step,
+    ) -> Result<Vec<Element>, Halt> {
+        let elements = self.elements(along, row, reverse, step)?;
+        let mut prefixes = trees::scanned(formula, &elements, self.config.combining == Combining::Own);
+        for (nth, combine) in formula.known.iter().enumerate() {
+            if let Some(combine) = *combine {
+                let dtype = self.dtype(step.ins[nth]);
+                let mut known = Known::new(combine, dtype, true);
+                for (prefix, element) in prefixes.iter_mut().zip(&elements) {
+                    prefix[nth] = known.take(element[nth], dtype);
+                }
+            }
+        }
+        Ok(prefixes)
     }
 
     /// What other orders than that of the elements make of a row: neighbours in pairs and halves in pairs, again and

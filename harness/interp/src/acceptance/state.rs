@@ -9,6 +9,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{LocId, Type};
 use smallvec::SmallVec;
 
+use super::identity::Tracking;
 use super::lane::{Lane, guessed};
 use super::lanes::Lanes;
 use super::map::{AcceptanceMap, Entry};
@@ -115,6 +116,8 @@ pub(super) struct Machine<'a> {
     pub followed: bool,
     /// The elements that were written, where other orders may be tried.
     pub written: Option<Written>,
+    /// The identities of values, if one may be stored more than once.
+    pub tracking: Option<Tracking>,
 }
 
 impl<'a> Machine<'a> {

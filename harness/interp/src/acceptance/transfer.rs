@@ -24,7 +24,7 @@ pub(super) enum Reach {
 impl Machine<'_> {
     /// The lane's place, if it may be active.
     pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
-        let active = mask.map_or(Lane::Bits(1), |mask| self.value(mask).at(lane).plain());
+        let active = mask.map_or(Lane::Bits(1), |mask| self.lane(mask, lane).plain());
         // Where a guess decides, the place is touched as in the order that is followed, and may be or not.
         let (bits, sure) = match active {
             Lane::Guess(bits) => (bits, false),
@@ -34,7 +34,7 @@ impl Machine<'_> {
                 None => (1, false),
             },
         };
-        match self.value(pointer).at(lane).plain() {
+        match self.lane(pointer, lane).plain() {
             Lane::Bits(address) => match self.plain.memory.access(address, size) {
                 Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
                 Ok(place) => Reach::Maybe(place, bits & 1 == 1),

@@ -41,6 +41,8 @@ impl<'a> Machine<'a> {
         };
         if let (Some(combine), [rows]) = (combine, operands.as_mut_slice()) {
             scan_known(operation(combine), rows, width, along.count, order);
+        } else if let Combining::Random(seed) | Combining::RandomLevels(seed) = self.config.combining {
+            self.scan_random(along, &mut operands, region, reverse, seed, code)?;
         } else if self.config.combining != Combining::Own {
             self.scan_tree(along, &mut operands, region, reverse, code)?;
         } else {
@@ -113,7 +115,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Writes a value over so many lanes from one on.
-    fn put_lanes(&mut self, rows: &mut Rows, first: usize, count: usize, value: &Value) -> Result<(), Stop> {
+    pub(super) fn put_lanes(&mut self, rows: &mut Rows, first: usize, count: usize, value: &Value) -> Result<(), Stop> {
         let size = rows.layout.size;
         if let Some(to) = rows.data.get_mut(first * size..(first + count) * size) {
             match value.lanes() {

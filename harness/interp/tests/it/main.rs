@@ -6,6 +6,7 @@ mod kernels;
 mod acceptance;
 mod blocks;
 mod bounded;
+mod combine;
 mod doubt;
 mod laws;
 mod orders;

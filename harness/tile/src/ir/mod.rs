@@ -6,6 +6,7 @@
 //!
 //! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
 
+mod choice;
 mod executed;
 mod foreign;
 mod function;
@@ -17,6 +18,7 @@ mod signature;
 mod types;
 mod verifier;
 
+pub use choice::Choice;
 pub use foreign::Foreign;
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use lane_order::LaneOrder;

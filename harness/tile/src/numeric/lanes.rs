@@ -394,6 +394,10 @@ impl Visit3 for Loop3<'_, '_> {
     type Out = Flaws;
 
     fn total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Flaws {
+        self.partial(|x: A, y: A, z: A| Ok(f(x, y, z)))
+    }
+
+    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Flaws {
         // Rarely uniform, except the limits of a clamp: a uniform operand is spread out.
         let lanes = self.out.len() / size_of::<A::Raw>();
         let spread = |operand| match Source::<A::Raw>::of(operand) {
@@ -401,12 +405,17 @@ impl Visit3 for Loop3<'_, '_> {
             Source::Many(values) => values,
         };
         let (x, y, z) = (spread(self.x), spread(self.y), spread(self.z));
+        let mut flawed = false;
         write_all(self.out, |out: &mut [A::Raw]| {
             for (((out, &x), &y), &z) in out.iter_mut().zip(x.iter()).zip(y.iter()).zip(z.iter()) {
-                *out = f(A::of(x), A::of(y), A::of(z)).raw();
+                *out = settle(f(A::of(x), A::of(y), A::of(z)), &mut flawed);
             }
         });
-        Flaws::default()
+        if !flawed {
+            return Flaws::default();
+        }
+        let all = x.iter().zip(y.iter()).zip(z.iter());
+        Flaws::of(all.map(|((&x, &y), &z)| f(A::of(x), A::of(y), A::of(z))))
     }
 
     fn undefined(self) -> Flaws {

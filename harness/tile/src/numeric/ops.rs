@@ -49,6 +49,7 @@ pub(super) trait Visit2 {
 pub(super) trait Visit3 {
     type Out;
     fn total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Self::Out;
+    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Self::Out;
     fn undefined(self) -> Self::Out;
 }
 
@@ -183,9 +184,9 @@ fn ternary_int<T: Int, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
     match op {
         // `semantic.fma` has no rule for integers; `clamp` is max, then min.
         TernaryOp::Fma => visitor.undefined(),
-        TernaryOp::Clamp | TernaryOp::ClampPropagateNan => visitor.total(|x: T, low: T, high: T| {
+        TernaryOp::Clamp | TernaryOp::ClampPropagateNan => visitor.partial(|x: T, low: T, high: T| {
             let raised = if low > x { low } else { x };
-            if high < raised { high } else { raised }
+            limited(low <= high, if high < raised { high } else { raised })
         }),
     }
 }
@@ -193,15 +194,24 @@ fn ternary_int<T: Int, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
 fn ternary_float<T: Float, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
     match op {
         TernaryOp::Fma => visitor.total(|x: T, y: T, z: T| T::narrow_fma(x.widen(), y.widen(), z.widen())),
-        TernaryOp::Clamp => visitor.total(|x: T, low: T, high: T| {
+        TernaryOp::Clamp => visitor.partial(|x: T, low: T, high: T| {
             if is_planted(Fault::ClampGivesNan) && x.widen().is_nan() {
-                return x;
+                return Ok(x);
             }
-            T::narrow(x.widen().max_number(low.widen()).min_number(high.widen()))
+            let value = T::narrow(x.widen().max_number(low.widen()).min_number(high.widen()));
+            limited(low <= high, value)
         }),
-        TernaryOp::ClampPropagateNan => visitor
-            .total(|x: T, low: T, high: T| T::narrow(x.widen().maximum(low.widen()).minimum(high.widen()))),
+        TernaryOp::ClampPropagateNan => visitor.partial(|x: T, low: T, high: T| {
+            let value = T::narrow(x.widen().maximum(low.widen()).minimum(high.widen()));
+            limited(low <= high, value)
+        }),
     }
+}
+
+/// A clamped value. It is undefined if a limit is NaN or the lower limit is above the upper one (docstring of
+/// `triton.language.clamp`, 3.0.0 to 3.9.0).
+fn limited<T>(ordered: bool, value: T) -> Result<T, Flaw> {
+    if ordered { Ok(value) } else { Err(Flaw::Poison) }
 }
 
 fn compare_of<T: Element, V: Visit2>(predicate: CmpPredicate, visitor: V) -> V::Out {
@@ -256,6 +266,10 @@ impl Visit3 for Lane<3> {
         let [x, y, z] = self.0;
         Computed::Bits(f(of_bits(x), of_bits(y), of_bits(z)).raw().to_u64())
     }
+    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Computed {
+        let [x, y, z] = self.0;
+        f(of_bits(x), of_bits(y), of_bits(z)).map_or_else(Into::into, |x| Computed::Bits(x.raw().to_u64()))
+    }
     fn undefined(self) -> Computed {
         Computed::Poison
     }
@@ -293,6 +307,9 @@ impl Visit2 for Ask {
 impl Visit3 for Ask {
     type Out = bool;
     fn total<A: Element>(self, _: impl Fn(A, A, A) -> A) -> bool {
+        true
+    }
+    fn partial<A: Element>(self, _: impl Fn(A, A, A) -> Result<A, Flaw>) -> bool {
         true
     }
     fn undefined(self) -> bool {
