@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
-    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Storage, Summary, Sweep, Tally, Text,
+    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep, Tally, Text,
     Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
@@ -107,6 +107,7 @@ fn verdict() -> Verdict {
         unexpected: vec![some()],
         silent: vec![some()],
         stopped: vec![some()],
+        stoppage: Some(stoppage()),
         expectations: vec![expectation()],
         without_answer: vec![some()],
         rules: vec![rule()],
@@ -233,6 +234,13 @@ fn expectation() -> Expectation {
         link: Some(some()),
         state: State::Met,
         position: Some(position()),
+    }
+}
+
+fn stoppage() -> Stoppage {
+    Stoppage {
+        outcome: OutcomeKind::Rejected,
+        versions: some(),
     }
 }
 
@@ -537,6 +545,16 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
             ),
         ),
         ("Rule", written(Some(&Rule::default()), &rule())),
+        (
+            "Stoppage",
+            written(
+                Some(&Stoppage {
+                    versions: String::new(),
+                    ..stoppage()
+                }),
+                &stoppage(),
+            ),
+        ),
         ("Summary", written(Some(&Summary::default()), &summary())),
         ("Variants", written(Some(&Variants::default()), &variants())),
         ("Judging", written(Some(&Judging::default()), &judging())),
