@@ -58,6 +58,8 @@ pub struct Survey {
     pub guessed: Vec<String>,
     /// What is passed otherwise than the text suggests, in words: something else did not get through.
     pub changed: Vec<String>,
+    /// The parts of the kernel's autotuner that the launches omit.
+    pub omitted: Vec<&'static str>,
 }
 
 /// Why a kernel is not launched.
@@ -179,6 +181,7 @@ impl Draft {
             certain: self.certain(&usage),
             guessed,
             changed: reading.words(),
+            omitted: self.found.hooks.clone(),
         }
     }
 

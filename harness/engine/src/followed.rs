@@ -19,6 +19,7 @@ use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
+use crate::clears::clear_before;
 use crate::engine::Failure;
 use crate::reference::{Kernel, Reference, arguments, failure};
 
@@ -297,7 +298,8 @@ impl<'a> Following<'a> {
         };
         // Copies are made with the guard zones that there were at first.
         let mut strays = Vec::new();
-        for (launch, kernel) in self.case.launches.iter().zip(&self.kernels) {
+        for (nth, (launch, kernel)) in self.case.launches.iter().zip(&self.kernels).enumerate() {
+            clear_before(self.case, nth, &kernel.traced.clears, &mut device);
             let host = self.host(&device, launch);
             let args = arguments(launch, kernel, &device)?;
             let placed = host
@@ -332,6 +334,10 @@ impl<'a> Following<'a> {
 
     /// The same with intervals, and the host's memory that they are of.
     fn accepts(&self, only: Option<u64>) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
+        let clears = self.kernels.iter().any(|kernel| !kernel.traced.clears.is_empty());
+        if clears {
+            return Ok(None);
+        }
         let device = self.case.memory();
         let host = match self.case.launches.as_slice() {
             [launch] => self.host(&device, launch),

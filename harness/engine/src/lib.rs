@@ -48,6 +48,7 @@
 //! from workers with torch, only this crate uses a GPU.
 #![warn(missing_docs)]
 
+mod clears;
 mod code;
 mod combine_orders;
 pub mod cuda;

@@ -24,6 +24,7 @@ use cerith_tile::source::SourceFile;
 use cerith_toolchain::compiled::{Compiled, Invocation, Param, Stage, TensorMap};
 use cerith_ttir::{Origin, lower, parse, verifies};
 
+use crate::clears::clear;
 use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, imported};
@@ -158,7 +159,7 @@ impl Engine for Ttir {
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
         let compiled = match &self.made {
             Some(made) => made.clone(),
-            None => match self.compiler.job(case)? {
+            None => match self.compiler.clearing_job(case)? {
                 Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
                 Compiling::Ready(job) => job.compiled,
             },
@@ -223,6 +224,7 @@ impl Prepared for Ready {
                 return Err(Failure::internal("launch", "a kernel that was not compiled"));
             };
             let name = &program.function().name;
+            clear(invocation, &mut memory);
             let args = self
                 .arguments(program, invocation, &memory)
                 .map_err(|reason| Failure::internal(format!("bind the arguments of `{name}`"), reason))?;

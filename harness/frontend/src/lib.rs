@@ -70,7 +70,7 @@ mod tracer;
 mod value;
 
 pub use self::request::{Descriptor, Request, RequestArg};
-pub use self::traced::{Binding, Part, Refusal, Refused, Traced, Use};
+pub use self::traced::{Binding, Clears, Part, Refusal, Refused, Traced, Use};
 
 /// Traces a kernel for one specialisation. The IR is verified: IR that does not verify is our own bug and comes back
 /// as an `Unsupported` refusal that says so.

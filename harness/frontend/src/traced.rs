@@ -43,8 +43,28 @@ pub struct Traced {
     pub arguments: Vec<(String, RequestArg)>,
     /// What the kernel's own lines use of Triton's language, in order.
     pub uses: Vec<Use>,
+    /// The tensors that the kernel's tuner sets to zero.
+    pub clears: Clears,
     /// The quirks that the trace depends on: following any other gives the same.
     pub asked: Quirks,
+}
+
+/// The tensors that a tuner sets to zero before launches, by parameter (`Autotuner.run` in `runtime/autotuner.py`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clears {
+    /// Before every launch: by the `pre_hook` of the configuration.
+    pub always: Vec<String>,
+    /// Before the launch that tunes: `reset_to_zero`. Measuring changes nothing else: its launches are not part of a case.
+    pub when_tuning: Vec<String>,
+    /// The parameters in the key: the first launch with other values of them tunes.
+    pub key: Vec<String>,
+}
+
+impl Clears {
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.always.is_empty() && self.when_tuning.is_empty()
+    }
 }
 
 /// A use of a name of Triton's language.

@@ -14,6 +14,7 @@ mod dependencies;
 mod expression;
 mod frame;
 mod function;
+mod hook;
 pub(crate) mod launch;
 mod loops;
 mod operator;

@@ -199,6 +199,7 @@ fn job() -> Job {
                     },
                     Param::Bytes(vec![1, 0, 0, 0]),
                 ],
+                clears: Vec::new(),
             }],
         },
     }

@@ -132,6 +132,20 @@ pub struct Invocation {
     pub grid: [u32; 3],
     /// The kernel's parameters in order, scratch pointers not among them.
     pub params: Vec<Param>,
+    /// What the host sets to zero before the launch: a tuner's hooks do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clears: Vec<Cleared>,
+}
+
+/// Bytes of a storage that the host sets to zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cleared {
+    /// Index of the storage.
+    pub storage: usize,
+    /// The first byte.
+    pub start: usize,
+    /// How many bytes.
+    pub len: usize,
 }
 
 /// One parameter of a compiled kernel.

@@ -509,6 +509,7 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
             Param::TensorMap(map) => Some(map.storage),
             Param::Bytes(_) => None,
         });
+        let storages = storages.chain(invocation.clears.iter().map(|cleared| cleared.storage));
         if invocation.kernel >= compiled.kernels.len()
             || invocation.launch >= request.launches.len()
             || storages

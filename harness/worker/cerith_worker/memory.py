@@ -10,7 +10,7 @@ that no stray write goes unseen.
 from __future__ import annotations
 
 import mmap
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -152,6 +152,7 @@ class UntypedStorage:
         if self.nbytes() != source.nbytes():
             raise RuntimeError("size does not match")
         if self is not source:
+            self.session.note_copy(self)
             self.body()[:] = source.body()
         return self
 
@@ -163,6 +164,16 @@ class _Copy(NamedTuple):
     copy: UntypedStorage
     shift: int
     guards: tuple[bytes, bytes]
+
+
+class HostWrites(Protocol):
+    """What is told of writes to the request's storages that host code makes."""
+
+    def cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
+        """Elements of `size` bytes, at these bytes, are set to zero."""
+
+    def copied(self, storage: int) -> None:
+        """Something is copied into a storage."""
 
 
 class Session:
@@ -177,6 +188,8 @@ class Session:
         # The ints that were passed as addresses, with what they are addresses of. Another int of the same
         # value is a number.
         self._passed: list[tuple[int, tuple[int, int]]] = []
+        # Told of writes to the request's storages that host code makes.
+        self.host_writes: HostWrites | None = None
 
     def close(self) -> None:
         """Lets go of the memory now, and not when Python next looks for cycles."""
@@ -188,6 +201,16 @@ class Session:
     def add(self, device: str, data: np.ndarray[Any, Any], front: int, back: int) -> None:
         """Makes the next storage of the request."""
         self.storages.append(UntypedStorage(self, CUDA if device == "cuda" else CPU, data, front, back))
+
+    def index_of(self, storage: UntypedStorage) -> int | None:
+        """The place of a storage of the request; none of others."""
+        return next((at for at, one in enumerate(self.storages) if one is storage), None)
+
+    def note_copy(self, storage: UntypedStorage) -> None:
+        """Notes that host code copies into a storage."""
+        index = self.index_of(storage) if self.host_writes is not None else None
+        if self.host_writes is not None and index is not None:
+            self.host_writes.copied(index)
 
     def begin(self) -> None:
         """The storages hold what the launches are to find."""

@@ -11,10 +11,11 @@ import ctypes
 import operator
 import re
 import struct
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+import numpy as np
 import triton
 
 from .driver import FakeDriver
@@ -66,6 +67,35 @@ class Recorder:
         self._known: dict[int, int] = {}
         self._compiled: list[Any] = []
         self._muted = False
+        # Whether a tuner's own hook puts back what measuring left, which is not recorded.
+        self.restores = False
+        # What the host has set to zero since the last launch.
+        self._clears: list[dict[str, int]] = []
+        session.host_writes = self
+
+    def cleared(self, storage: int, starts: np.ndarray[Any, Any], size: int) -> None:
+        """Notes that host code sets elements of a storage to zero."""
+        ordered = np.unique(starts)
+        if not len(ordered):
+            return
+        # Elements that follow each other are one run of bytes.
+        firsts = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - size - 1) != size)
+        ends = np.append(firsts[1:], len(ordered)) - 1
+        for first, last in zip(ordered[firsts], ordered[ends]):
+            run = {"storage": storage, "start": int(first), "len": int(last - first) + size}
+            # A tuner clears the same tensors before each measurement.
+            if run not in self._clears:
+                self._clears.append(run)
+
+    def copied(self, storage: int) -> None:
+        """Notes that host code copies into a storage."""
+        if not self.restores:
+            raise Unsupported("memory that host code copies to between launches")
+
+    def end(self) -> None:
+        """Ends the recording."""
+        if self._clears:
+            raise Unsupported("memory that host code sets to zero after the last launch")
 
     @contextmanager
     def muted(self) -> Iterator[None]:
@@ -119,8 +149,15 @@ class Recorder:
                 raise RuntimeError("Triton Error [CUDA]: invalid argument")
             kernel = self.kernel(compiled, packed)
             self.invocations.append(
-                {"launch": self.launch, "kernel": kernel, "grid": list(grid), "params": params}
+                {
+                    "launch": self.launch,
+                    "kernel": kernel,
+                    "grid": list(grid),
+                    "params": params,
+                    "clears": self._clears,
+                }
             )
+            self._clears = []
 
 
 def _scratch(metadata: Any, kind: str) -> tuple[int, int] | None:
@@ -153,9 +190,17 @@ class RecordingDriver(FakeDriver):
     def launcher_cls(self, src: Any, metadata: Any) -> _Launcher:
         return _Launcher(self._recorder, src, metadata)
 
-    def measuring(self) -> AbstractContextManager[None]:
-        """Launches that are made meanwhile measure a configuration, and are forgotten."""
-        return self._recorder.muted()
+    @contextmanager
+    def measuring(self, restores: bool) -> Iterator[None]:
+        """Launches that are made meanwhile measure a configuration, and are forgotten. The tuner may put back what
+        they leave."""
+        before = self._recorder.restores
+        self._recorder.restores = restores
+        try:
+            with self._recorder.muted():
+                yield
+        finally:
+            self._recorder.restores = before
 
 
 @contextmanager
@@ -217,7 +262,9 @@ def prepare() -> None:
     def measured(self: Any, *args: Any, **kwargs: Any) -> Any:
         # With the driver's benchmark, or the kernel's own. A configuration that does not compile is out, as
         # it is on a GPU.
-        with driver.active.measuring():
+        hook = self.post_hook
+        restores = getattr(hook, "__module__", None) == autotuner.__name__
+        with driver.active.measuring(restores):
             return measure(self, *args, **kwargs)
 
     autotuner.Autotuner._bench = measured

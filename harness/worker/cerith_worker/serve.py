@@ -310,6 +310,8 @@ class Worker:
                         )
                     phase = "launch"
                     getattr(hosts[host["path"]], host["function"])(kernel, grid, kwargs)
+                if recorder is not None:
+                    recorder.end()
         except BaseException as error:  # noqa: BLE001 (SystemExit is an outcome too)
             return phase, launch, error
         return None

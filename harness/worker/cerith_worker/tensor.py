@@ -238,6 +238,15 @@ class Tensor:
         storage = UntypedStorage(self._storage.session, where, data, 0, 0)
         return Tensor(storage, kind, sizes, layout.contiguous_strides(sizes), 0)
 
+    def _starts(self) -> np.ndarray[Any, Any]:
+        """The first byte of each element in the storage."""
+        starts = np.full(tuple(self.shape), self._offset, dtype=np.int64)
+        for axis, (extent, stride) in enumerate(zip(self.shape, self._strides)):
+            shape = [1] * len(self.shape)
+            shape[axis] = extent
+            starts += (np.arange(extent, dtype=np.int64) * stride).reshape(shape)
+        return starts.reshape(-1) * self.dtype.itemsize
+
     def _copy(self, device: Device, strides: Sequence[int]) -> Tensor:
         """A copy in a storage of its own, between guard zones like those around this one."""
         mine = self._storage
@@ -291,11 +300,16 @@ class Tensor:
             # torch sees that it is the same data before it looks whether it may be written to.
             return self
         self._check_writable()
+        self._storage.session.note_copy(self._storage)
         self._elements()[...] = source._elements()
         return self
 
     def zero_(self) -> Tensor:
         self._check_writable()
+        session = self._storage.session
+        index = session.index_of(self._storage) if session.host_writes is not None else None
+        if session.host_writes is not None and index is not None:
+            session.host_writes.cleared(index, self._starts(), self.dtype.itemsize)
         self._elements()[...] = 0
         return self
 

@@ -26,6 +26,8 @@ pub type Config = BTreeMap<String, Option<String>>;
 pub struct Found {
     /// The configurations of its autotuner.
     pub configs: Vec<Config>,
+    /// The parts of its autotuner that change memory around a launch, by their names.
+    pub hooks: Vec<&'static str>,
     /// Whether other kernels call it or it returns something, and nothing in the file launches it.
     pub is_function: bool,
     /// Whether it is written in Gluon.
@@ -50,7 +52,9 @@ pub fn found(text: &str) -> HashMap<String, Found> {
                 let call = decorator.expression.as_call_expr()?;
                 is_autotune(called(&decorator.expression)).then_some(call)
             });
+            let mut hooks = Vec::new();
             for call in autotuners {
+                hooks.extend(hooks_of(call));
                 if let Some(configs) = call.arguments.find_argument_value("configs", 0) {
                     reader.configs(configs, &Names::new(), 0);
                 }
@@ -58,6 +62,7 @@ pub fn found(text: &str) -> HashMap<String, Found> {
             let mut decorators = def.decorator_list.iter();
             let found = Found {
                 configs: reader.found,
+                hooks,
                 is_function: !calls.launched.contains(def.name.as_str())
                     && (calls.by_kernels.contains(def.name.as_str()) || returns(&def.body)),
                 is_gluon: decorators.any(|decorator| is_gluon(called(&decorator.expression))),
@@ -66,6 +71,35 @@ pub fn found(text: &str) -> HashMap<String, Found> {
         });
         all
     })
+}
+
+/// The parts of an autotuner that change memory around a launch: its own, and the hooks of configurations that stand in the call.
+fn hooks_of(call: &ast::ExprCall) -> Vec<&'static str> {
+    let given = |call: &ast::ExprCall, name: &str| {
+        let argument = call.arguments.find_keyword(name);
+        argument.is_some_and(|argument| !argument.value.is_none_literal_expr())
+    };
+    let mut found = HookFinder::default();
+    found.visit_expr(&Expr::Call(call.clone()));
+    let own = ["reset_to_zero", "restore_value", "post_hook"];
+    let own = own.into_iter().filter(|name| given(call, name));
+    own.chain(found.has_pre_hook.then_some("pre_hook")).collect()
+}
+
+/// Finds a `pre_hook` among the arguments of calls.
+#[derive(Default)]
+struct HookFinder {
+    has_pre_hook: bool,
+}
+
+impl<'a> Visitor<'a> for HookFinder {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(call) = expr {
+            let hook = call.arguments.find_keyword("pre_hook");
+            self.has_pre_hook |= hook.is_some_and(|hook| !hook.value.is_none_literal_expr());
+        }
+        walk_expr(self, expr);
+    }
 }
 
 /// Whether a function returns a value, which no kernel does.

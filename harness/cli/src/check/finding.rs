@@ -152,7 +152,11 @@ impl Findings {
         if let Some(warning) = &verdict.warning {
             let key = key("reference", warning);
             let summary = Summary::new("reference", warning);
-            note(&mut self.warned, case, key, None, told(warning), summary);
+            // A compiler's code shows that the barrier which the kernel relies on is missing.
+            let shown = verdict.verdict == VerdictKind::Undefined && warning.error == "unordered-write";
+            let all = if shown { &mut self.found } else { &mut self.warned };
+            let outcome = shown.then_some(OutcomeKind::Trapped);
+            note(all, case, key, outcome, told(warning), summary);
         }
         if let Some(outcome) = verdict.outcomes.get("reference") {
             self.note(
@@ -240,6 +244,8 @@ pub struct Told<'a> {
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
     pub changed: &'a [String],
+    /// The parts of the kernel's autotuner that the launches omit.
+    pub omitted: &'a [&'static str],
     /// How many launches showed nothing.
     passed: usize,
 }
@@ -300,6 +306,7 @@ impl<'a> Told<'a> {
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
+            omitted: &survey.omitted,
             passed,
         }
     }
@@ -348,6 +355,13 @@ impl<'a> Told<'a> {
                 text,
                 "  = note: {}: with other arguments no launch got through",
                 self.changed.join(", ")
+            );
+        }
+        if !self.omitted.is_empty() {
+            let _ = writeln!(
+                text,
+                "  = note: the launches omit `{}` of the autotuner: write a case to test it",
+                self.omitted.join("`, `")
             );
         }
         let doubtful: Vec<&Shown<'_>> = self.shown.iter().filter(|one| !one.wrong).collect();

@@ -22,6 +22,9 @@ pub struct Line<'a> {
     /// What is passed otherwise than the text suggests: with other arguments no launch got through.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     changed: &'a [String],
+    /// The parts of the kernel's autotuner that the launches omit.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    omitted: &'a [&'static str],
     /// What kept launches from being judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_judged: Vec<Thing<'a>>,
@@ -72,6 +75,7 @@ impl<'a> Line<'a> {
             findings: things(true),
             warnings: told.warned.iter().map(thing).collect(),
             changed: told.changed,
+            omitted: told.omitted,
             not_judged: things(false),
         }
     }

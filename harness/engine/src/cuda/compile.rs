@@ -10,7 +10,7 @@ use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuni
 use super::job::Job;
 use super::made::Made;
 use crate::engine::Failure;
-use crate::{Outcome, translation};
+use crate::{Complaint, Outcome, translation};
 
 /// A toolchain's compiler for one target. Shared between threads.
 #[derive(Debug)]
@@ -106,12 +106,36 @@ impl Compiler {
             .map(|(compiling, _)| compiling)
     }
 
+    /// Compiles what a case launches for an executor that sets memory to zero between launches ([`Cleared`]).
+    ///
+    /// # Errors
+    /// Cerith failed, not the compiler.
+    pub(crate) fn clearing_job(&self, case: &Case) -> Result<Compiling, Failure> {
+        self.any_job(case, Tuning::default())
+            .map(|(compiling, _)| compiling)
+    }
+
     /// Compiles what a case launches, its kernels as a sweep wants them; with it, the most configurations that a
     /// launched kernel's autotuner has.
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
+        let (compiling, configs) = self.any_job(case, tuning)?;
+        let compiling = match compiling {
+            Compiling::Ready(job) if job.compiled.invocations.iter().any(|one| !one.clears.is_empty()) => {
+                let complaint = Complaint::new(
+                    "unsupported",
+                    "the tuner's hooks set memory to zero between launches, which is not done on a GPU here",
+                );
+                Compiling::Ended(Outcome::Unsupported(Box::new(complaint)))
+            }
+            compiling => compiling,
+        };
+        Ok((compiling, configs))
+    }
+
+    fn any_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
         let compilation = match self.compilation(case, tuning, Wanted::Code) {
             Ok(compilation) => compilation,

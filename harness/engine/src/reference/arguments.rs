@@ -97,6 +97,7 @@ pub(crate) fn arguments(
         bindings,
         arguments: reached,
         uses: _,
+        clears: _,
         asked: _,
     } = &*kernel.traced;
     function

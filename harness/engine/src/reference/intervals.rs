@@ -9,6 +9,7 @@ use super::arguments::arguments;
 use super::kernel::Kernel;
 use super::said::failure;
 use crate::Position;
+use crate::clears::clear_before;
 use crate::engine::Failure;
 
 /// What a launch may do when it is executed with intervals, which is slower by far.
@@ -57,7 +58,12 @@ pub(super) fn intervals(
         ..*config
     };
     let mut memory = case.memory();
-    for (launch, kernel) in case.launches.iter().zip(kernels) {
+    for (nth, (launch, kernel)) in case.launches.iter().zip(kernels).enumerate() {
+        if clear_before(case, nth, &kernel.traced.clears, &mut memory) && nth > 0 {
+            return Ok(Conforming::Anything(
+                "the tuner's hooks set memory to zero between launches".to_owned(),
+            ));
+        }
         let args = arguments(launch, kernel, &memory)?;
         let accepted = kernel
             .program

@@ -15,6 +15,7 @@ use super::intervals::{Conforming, intervals};
 use super::kernel::{Kernel, prepare};
 use super::said::{complaint, failure, in_an_order, place};
 use super::watch::watched;
+use crate::clears::clear_before;
 use crate::engine::{Failure, Prepared, imported};
 use crate::executed::Executed;
 use crate::combine_orders::Choices;
@@ -264,6 +265,7 @@ impl Ready {
             if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
                 break;
             }
+            clear_before(case, nth, &kernel.traced.clears, &mut memory);
             let args = arguments(launch, kernel, &memory)?;
             let other = match lane_order {
                 Some(order) if kernel.lanes_open => {

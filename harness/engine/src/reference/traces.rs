@@ -39,6 +39,7 @@ impl Rewritten {
             bindings,
             arguments,
             uses,
+            clears,
             asked,
         } = &*self.traced;
         Arc::new(Traced {
@@ -46,6 +47,7 @@ impl Rewritten {
             bindings: bindings.clone(),
             arguments: arguments.clone(),
             uses: uses.clone(),
+            clears: clears.clone(),
             asked: *asked,
         })
     }
@@ -54,7 +56,10 @@ impl Rewritten {
     pub fn is(&self, kernel: &Kernel) -> bool {
         let (one, other) = (&self.traced, &kernel.traced);
         let same_arguments = one.bindings == other.bindings && one.arguments == other.arguments;
-        same_arguments && one.uses == other.uses && *self.function() == other.function
+        same_arguments
+            && one.uses == other.uses
+            && one.clears == other.clears
+            && *self.function() == other.function
     }
 }
 

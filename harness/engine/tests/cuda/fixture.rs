@@ -49,6 +49,7 @@ pub fn job(storages: &[Vec<u8>], launches: &[(&Arc<Kernel>, [u32; 3], Vec<Param>
             kernel: index,
             grid: *grid,
             params: params.clone(),
+            clears: Vec::new(),
         });
     }
     Job {

@@ -261,6 +261,9 @@ impl Runner<'_, '_> {
                     .get(2, "prune_configs_by")
                     .cloned()
                     .unwrap_or(Plain::NONE),
+                reset: arguments.get(3, "reset_to_zero").cloned().unwrap_or(Plain::NONE),
+                hooks: [(5, "pre_hook"), (6, "post_hook")]
+                    .map(|(place, name)| (name, arguments.get(place, name).cloned().unwrap_or(Plain::NONE))),
                 span,
             })))),
             Native::Heuristics => match arguments.get(0, "values") {

@@ -8,7 +8,7 @@ use cerith_tile::ir::Elem;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
 
-use super::Tracer;
+use super::{Tracer, hook};
 use crate::constant::{Constant, TypeValue};
 use crate::gap::Gap;
 use crate::plain::exchange::default_value;
@@ -179,6 +179,8 @@ impl Tracer<'_> {
                 configs,
                 prune,
                 key,
+                reset,
+                hooks,
                 span,
             } => {
                 if self.lo.refuses(Gap::StrayKeys) || self.lo.refuses(Gap::MissingKeys) {
@@ -195,7 +197,11 @@ impl Tracer<'_> {
                         ));
                     }
                 }
-                let Some(config) = self.config(configs, prune, names, given, *span)? else {
+                let (config, measures) = self.config(configs, prune, names, given, *span)?;
+                if measures {
+                    self.reset_when_tuning(reset, hooks, key, given, *span)?;
+                }
+                let Some(config) = config else {
                     return Ok(());
                 };
                 for (name, value) in &config.kwargs {
@@ -211,6 +217,7 @@ impl Tracer<'_> {
                 for (name, value) in &config.options {
                     match value {
                         Plain::Constant(Constant::None) => {}
+                        _ if &**name == "pre_hook" => self.clear_before_launch(value, given, *span)?,
                         Plain::Constant(_) => {
                             let arg = self.arg_of(name, value)?;
                             self.lo.options.push((Rc::clone(name), arg));
@@ -251,8 +258,73 @@ impl Tracer<'_> {
         Ok(())
     }
 
+    /// Notes what a tuner that measures sets to zero: `Autotuner.run` calls the tuner's `pre_hook` with `reset_only` once it has
+    /// measured, which sets the tensors of `reset_to_zero` to zero unless the user gives another hook. `restore_value` leaves its
+    /// tensors as they were.
+    fn reset_when_tuning(
+        &mut self,
+        reset: &Plain,
+        hooks: &[(&'static str, Plain)],
+        key: &Plain,
+        given: &HashMap<Rc<str>, RequestArg>,
+        span: Span,
+    ) -> Traced<()> {
+        let is_none = |value: &Plain| matches!(value, Plain::Constant(Constant::None));
+        if let Some((name, _)) = hooks.iter().find(|(_, hook)| !is_none(hook)) {
+            self.lo.span = span;
+            return Err(self.lo.unsupported(format!("the `{name}` of an autotuner")));
+        }
+        if is_none(reset) {
+            return Ok(());
+        }
+        let names = strings(reset).zip(strings(key));
+        let Some((reset, key)) = names else {
+            self.lo.span = span;
+            return Err(self.lo.unsupported("this `reset_to_zero` of an autotuner"));
+        };
+        for name in &reset {
+            self.clearable(name, given, span)?;
+        }
+        self.lo.clears.when_tuning = reset;
+        self.lo.clears.key = key;
+        Ok(())
+    }
+
+    /// Notes what the `pre_hook` of a configuration sets to zero before every launch.
+    fn clear_before_launch(
+        &mut self,
+        hook: &Plain,
+        given: &HashMap<Rc<str>, RequestArg>,
+        span: Span,
+    ) -> Traced<()> {
+        let names = match hook {
+            Plain::Function(function) => hook::cleared(function),
+            _ => None,
+        };
+        let Some(names) = names else {
+            self.lo.span = span;
+            return Err(self.lo.unsupported("this `pre_hook` of a configuration"));
+        };
+        for name in &names {
+            self.clearable(name, given, span)?;
+        }
+        self.lo.clears.always = names;
+        Ok(())
+    }
+
+    /// Refuses to clear what the launch does not pass as a tensor.
+    fn clearable(&mut self, name: &str, given: &HashMap<Rc<str>, RequestArg>, span: Span) -> Traced<()> {
+        if matches!(given.get(name), Some(RequestArg::Pointer(_))) {
+            return Ok(());
+        }
+        self.lo.span = span;
+        Err(self.lo.unsupported(format!(
+            "an autotuner that sets `{name}` to zero, which is not a tensor of the launch,"
+        )))
+    }
+
     /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
-    /// same result with any of them.
+    /// same result with any of them. Also whether the tuner measures any.
     fn config(
         &mut self,
         configs: &Plain,
@@ -260,8 +332,10 @@ impl Tracer<'_> {
         names: &[Rc<str>],
         given: &HashMap<Rc<str>, RequestArg>,
         span: Span,
-    ) -> Traced<Option<Rc<Config>>> {
+    ) -> Traced<(Option<Rc<Config>>, bool)> {
         let mut configs = configs.clone();
+        let several = |configs: &Plain| configs.items().is_some_and(|items| items.len() > 1);
+        let all_are_several = several(&configs);
         if let (Plain::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Plain]>::len))
             && let Some((_, early)) = prune
                 .iter()
@@ -285,9 +359,11 @@ impl Tracer<'_> {
             };
             configs = self.plain().call(early, arguments, span)?;
         }
+        let measures = all_are_several
+            && (several(&configs) || !self.lo.rules.holds(Rule::OneConfigurationIsNotMeasured));
         match configs.items().map(<[Plain]>::first) {
-            Some(Some(Plain::Config(config))) => Ok(Some(Rc::clone(config))),
-            Some(None) => Ok(None),
+            Some(Some(Plain::Config(config))) => Ok((Some(Rc::clone(config)), measures)),
+            Some(None) => Ok((None, false)),
             _ => {
                 if let Plain::Unknown(unknown) = &configs {
                     self.lo.span = unknown.span;
@@ -367,4 +443,10 @@ fn named_arguments(given: &HashMap<Rc<str>, RequestArg>) -> Plain {
         .collect();
     items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
     Plain::Dict(Rc::new(items))
+}
+
+/// The strings of a list or a tuple.
+fn strings(list: &Plain) -> Option<Vec<String>> {
+    let items = list.items()?.iter();
+    items.map(|item| item.as_str().map(ToString::to_string)).collect()
 }

@@ -42,6 +42,7 @@ pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
 /// The IR that was made, if it verifies and the compiler's passes take it.
 fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Traced, Refused> {
     let asked = lo.asked();
+    let clears = lo.clears;
     let function = lo.builder.finish();
     let refusal = match function.verify() {
         Ok(()) => passes::refused(&function, lo.rules)
@@ -65,6 +66,7 @@ fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Tra
             bindings,
             arguments,
             uses: uses::told(&lo.uses),
+            clears,
             asked,
         }),
     }

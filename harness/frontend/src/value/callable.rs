@@ -137,6 +137,10 @@ pub(crate) enum Wrapper {
         key: Plain,
         /// `prune_configs_by`.
         prune: Plain,
+        /// `reset_to_zero`.
+        reset: Plain,
+        /// `pre_hook` and `post_hook`.
+        hooks: [(&'static str, Plain); 2],
         /// Where it is.
         span: Span,
     },

@@ -63,6 +63,7 @@ fn case(index: usize) -> CaseEntry {
                         },
                         Param::Bytes(vec![1, 0, 0, 0]),
                     ],
+                    clears: Vec::new(),
                 }],
             },
         },
