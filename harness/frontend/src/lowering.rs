@@ -20,6 +20,7 @@ use crate::constant::Failure;
 use crate::gap::Gap;
 use crate::request::{Request, RequestArg};
 use crate::stop::{Stop, Traced};
+use crate::traced::Clears;
 
 /// What evaluating may cost in steps before the trace is given up.
 const FUEL: u64 = 2_000_000;
@@ -58,6 +59,8 @@ pub(crate) struct Lowering {
     pub python_ints: HashSet<ValueId>,
     /// Values that are floats of Python's, chosen at run time and held in `f64`; none but where a quirk is followed.
     pub python_floats: HashSet<ValueId>,
+    /// The tensors that the kernel's tuner sets to zero.
+    pub clears: Clears,
     locs: FxHashMap<(Span, Option<LocId>), LocId>,
     /// What is wrong with the first block that got too many elements for Triton to hold.
     oversized: Option<Box<Diagnostic>>,
@@ -87,6 +90,7 @@ impl Lowering {
             read_only: HashSet::new(),
             python_ints: HashSet::new(),
             python_floats: HashSet::new(),
+            clears: Clears::default(),
             locs: FxHashMap::default(),
             oversized: None,
             depth: 0,
@@ -102,6 +106,21 @@ impl Lowering {
             .rev()
             .find(|(key, _)| &**key == name)
             .map(|(_, value)| value)
+    }
+
+    /// Whether device asserts are compiled in: the launch option `debug`.
+    pub fn asserts(&self) -> bool {
+        matches!(self.option("debug"), Some(RequestArg::Bool(true)))
+    }
+
+    /// Whether an assertion is behind each integer operation that may overflow: the launch options `debug` and
+    /// `sanitize_overflow`, which is on by default.
+    pub fn checks_overflow(&self) -> bool {
+        let off = matches!(
+            self.option("sanitize_overflow"),
+            Some(RequestArg::Bool(false) | RequestArg::Int(0) | RequestArg::None)
+        );
+        self.asserts() && !off && self.rules.holds(Rule::OverflowIsChecked)
     }
 
     /// Notes that the kernel does something by which a known bug is recognised.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cerith_tile::ir::{Demand, Elem, Promise, Shape};
+use cerith_tile::ir::{AssertedBy, Demand, Elem, Promise, Shape};
 use cerith_tile::numeric;
 
 use crate::checks::{program_id, promise};
@@ -55,9 +55,18 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn assertion(&mut self, message: &str, mask: bool, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn assertion(
+        &mut self,
+        message: &str,
+        mask: bool,
+        check: AssertedBy,
+        step: &Step,
+    ) -> Result<(), Stop> {
         if !self.config.device_asserts {
             return Ok(());
+        }
+        if check != AssertedBy::Kernel {
+            return self.overflow_check(message, check, step);
         }
         self.hold(
             step,
@@ -65,6 +74,34 @@ impl Machine<'_> {
             "the condition of `tl.device_assert`",
             |machine, lane| promise::assertion(machine.site(step.loc), lane, message),
         )
+    }
+
+    /// Traps on the first lane that overflows. A lane without a value may overflow or not, and so may a combine function, whose
+    /// operands are up to the compiler: these are remarked.
+    fn overflow_check(&mut self, message: &str, check: AssertedBy, step: &Step) -> Result<(), Stop> {
+        let condition = step.ins[0];
+        let layout = self.layout(condition);
+        let value = self.value(condition);
+        if value.poison.is_none() && matches!(value.repr, Repr::Uniform(bits) if bits & 1 == 1) {
+            return Ok(());
+        }
+        let mut open = None;
+        for lane in 0..layout.lanes {
+            let place = (!layout.scalar).then_some(lane);
+            if value.poison.at(lane) {
+                open = open.or(Some((place, promise::Open::NoValue)));
+            } else if value.bits(lane, &layout) & 1 == 0 {
+                if check == AssertedBy::OverflowCheck {
+                    return Err(promise::assertion(self.site(step.loc), place, message));
+                }
+                open = open.or(Some((place, promise::Open::Combined)));
+            }
+        }
+        if let Some((place, why)) = open {
+            let warning = promise::open_overflow_check(self.site(step.loc), place, message, why);
+            self.remark(step.loc, warning);
+        }
+        Ok(())
     }
 
     pub(crate) fn assume(&mut self, step: &Step) -> Result<(), Stop> {

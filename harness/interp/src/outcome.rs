@@ -1,5 +1,6 @@
 //! How a launch ends. Left out: how it gets there; each kind of trap is found and worded in [`crate::checks`].
 
+use cerith_memory::StorageId;
 use std::fmt;
 
 use cerith_tile::diagnostic::Diagnostic;
@@ -46,6 +47,39 @@ pub struct Stats {
     /// Whether programs met in an atomic whose result was used, or that does not commute: another order of programs,
     /// which an engine may well have, may give another result.
     pub order_dependent: bool,
+    /// The storages that a hazard can reach: a load that the language does not order before a store of another lane. Every known
+    /// compiler does, so their bytes are known.
+    pub endangered: StorageSet,
+}
+
+/// A set of storages. Storages with a number from 63 on are in a set together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StorageSet(u64);
+
+impl StorageSet {
+    /// Every storage.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// Adds a storage.
+    pub fn insert(&mut self, storage: StorageId) {
+        self.0 |= 1 << storage.0.min(63);
+    }
+
+    /// Whether a storage is in it.
+    pub fn contains(self, storage: StorageId) -> bool {
+        self.0 >> storage.0.min(63) & 1 == 1
+    }
+
+    /// Whether no storage is.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl std::ops::BitOrAssign for StorageSet {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
 }
 
 /// A program that stopped.
@@ -94,13 +128,15 @@ pub enum TrapKind {
     LoopStep,
     /// A loop that only another program's writes could end, while programs may run one after the other.
     EndlessWait,
+    /// An overflow check (`sanitize_overflow`) that may fail or not.
+    OverflowCheck,
     /// `tl.device_assert` of something false. Defined: the program says so itself.
     AssertionFailed,
 }
 
 impl TrapKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::OutOfBounds,
         Self::Misaligned,
         Self::Uninitialised,
@@ -116,6 +152,7 @@ impl TrapKind {
         Self::IndexOutOfRange,
         Self::LoopStep,
         Self::EndlessWait,
+        Self::OverflowCheck,
         Self::AssertionFailed,
     ];
 
@@ -137,6 +174,7 @@ impl TrapKind {
             Self::IndexOutOfRange => "index-out-of-range",
             Self::LoopStep => "loop-step",
             Self::EndlessWait => "endless-wait",
+            Self::OverflowCheck => "overflow-check",
             Self::AssertionFailed => "assertion-failed",
         }
     }

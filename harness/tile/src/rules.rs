@@ -194,6 +194,10 @@ rules! {
     UnpackingIsExact: since (3, 9, 0), "triton#11053, commit 7cda925d77; wheels 3.8.0 and 3.9.0";
     /// `a, b = …` of fewer values than names is an error; before, the names left over stayed as they were.
     UnpackingFillsNames: since (3, 3, 0), "code_generator.visit_Assign; wheels 3.2.0 and 3.3.1";
+    /// A tuner measures nothing if pruning leaves one configuration; before, it measured that one.
+    OneConfigurationIsNotMeasured: since (3, 8, 0), "Autotuner.run; wheels 3.7.1 and 3.8.0";
+    /// With `debug`, an assertion is behind each integer `+`, `-` and `*` below 64 bits, unless `sanitize_overflow` is off.
+    OverflowIsChecked: since (3, 2, 0), "semantic.binary_op_sanitize_overflow_impl; wheels 3.1.0 and 3.2.0";
     /// The launch option `debug` compiles asserts in; before, it was overwritten by that of `@triton.jit`.
     DebugIsAnOption: since (3, 2, 0), "JITFunction.run; wheels 3.1.0 and 3.2.0";
     /// `@triton.jit(debug=True)` holds for launches that do not say otherwise; in 3.2, it had no effect.

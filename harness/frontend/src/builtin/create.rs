@@ -51,6 +51,13 @@ pub(super) const ROWS: &[Row] = &[
     row("tl._to_tensor(x)", |lo, args| {
         to_tensor(lo, at(args, 0)).map(Value::Tensor)
     }),
+    // The prelude's random numbers overflow on purpose.
+    row("tl._wrapping_add(x, y)", |lo, args| {
+        wrapping(lo, PyBinary::Add, args)
+    }),
+    row("tl._wrapping_mul(x, y)", |lo, args| {
+        wrapping(lo, PyBinary::Mul, args)
+    }),
     row("tl.where(condition, x, y)", |lo, args| {
         let condition = to_tensor(lo, at(args, 0))?;
         let (x, y) = (operand(lo, at(args, 1))?, operand(lo, at(args, 2))?);
@@ -156,7 +163,7 @@ fn full(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
 /// A value that is expected to be zero where the mask is true. Where asserts are on, that is asserted.
 fn expect_zero(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let mask = to_tensor(lo, at(args, 1))?;
-    if super::debug::asserts(lo) {
+    if lo.asserts() {
         let x = operand(lo, at(args, 0))?;
         let zero = Operand::Number(crate::semantic::promotion::Number::Int(0));
         let is_zero = arithmetic::compare(lo, cerith_tile::ir::CmpPredicate::Eq, x, zero)?;
@@ -171,7 +178,15 @@ fn expect_zero(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
 }
 
 fn operator(lo: &mut Lowering, op: PyBinary, args: &[Value]) -> Traced<Value> {
-    flag(lo, at(args, 2), "sanitize_overflow")?;
+    let checked = flag(lo, at(args, 2), "sanitize_overflow")?;
+    if !checked {
+        return wrapping(lo, op, args);
+    }
     let (lhs, rhs) = (operand(lo, at(args, 0))?, operand(lo, at(args, 1))?);
     arithmetic::binary(lo, op, lhs, rhs).map(Value::Tensor)
+}
+
+fn wrapping(lo: &mut Lowering, op: PyBinary, args: &[Value]) -> Traced<Value> {
+    let (lhs, rhs) = (operand(lo, at(args, 0))?, operand(lo, at(args, 1))?);
+    arithmetic::wrapping(lo, op, lhs, rhs).map(Value::Tensor)
 }

@@ -1,14 +1,13 @@
 //! Asserts, prints, barriers and promises to the compiler.
 
 use cerith_tile::DType;
-use cerith_tile::ir::{BinaryOp, Elem, OpKind, Promise, Shape, UnaryOp, ValueId};
+use cerith_tile::ir::{AssertedBy, BinaryOp, Elem, OpKind, Promise, Shape, UnaryOp, ValueId};
 use cerith_tile::rules::Rule;
 
 use super::argument::{at, flag, int, optional_tensor, text, to_tensor};
 use super::row::{Row, row};
 use crate::constant::Constant;
 use crate::lowering::Lowering;
-use crate::request::RequestArg;
 use crate::semantic::cast::cast;
 use crate::semantic::shape::broadcast;
 use crate::semantic::types::{items, tensor};
@@ -49,13 +48,8 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 5, 1),
 ];
 
-/// Whether device asserts are compiled in: the launch option `debug`.
-pub(super) fn asserts(lo: &Lowering) -> bool {
-    matches!(lo.option("debug"), Some(RequestArg::Bool(true)))
-}
-
 fn assert(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
-    if asserts(lo) {
+    if lo.asserts() {
         let message = text(lo, at(args, 1), "the message of an assert")?
             .unwrap_or("")
             .to_owned();
@@ -92,6 +86,7 @@ pub(super) fn assert_where(
         OpKind::Assert {
             message: message.to_owned(),
             mask: false,
+            check: AssertedBy::Kernel,
         },
         &[condition],
     );

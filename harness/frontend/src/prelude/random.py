@@ -23,10 +23,10 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr):
         old2 = c2
         c0 = tl.umulhi(multiplier_b, old2) ^ c1 ^ k0
         c2 = tl.umulhi(multiplier_a, old0) ^ c3 ^ k1
-        c1 = old2 * multiplier_b
-        c3 = old0 * multiplier_a
-        k0 = k0 + weyl_a
-        k1 = k1 + weyl_b
+        c1 = tl._wrapping_mul(old2, multiplier_b)
+        c3 = tl._wrapping_mul(old0, multiplier_a)
+        k0 = tl._wrapping_add(k0, weyl_a)
+        k1 = tl._wrapping_add(k1, weyl_b)
     return c0, c1, c2, c3
 
 

@@ -2,7 +2,7 @@
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
+use cerith_tile::ir::{AssertedBy, BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
@@ -210,12 +210,31 @@ fn is_float(lo: &Lowering, value: ValueId) -> bool {
 
 /// A binary operator as it is written.
 pub(crate) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+    let checks_overflow = lo.checks_overflow();
+    operator(lo, op, lhs, rhs, checks_overflow)
+}
+
+/// A binary operator without an overflow check: `sanitize_overflow=False`.
+pub(crate) fn wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+    operator(lo, op, lhs, rhs, false)
+}
+
+fn operator(
+    lo: &mut Lowering,
+    op: PyBinary,
+    lhs: Operand,
+    rhs: Operand,
+    checks_overflow: bool,
+) -> Traced<ValueId> {
     match op {
-        PyBinary::Add => add(lo, lhs, rhs),
-        PyBinary::Sub => sub(lo, lhs, rhs),
+        PyBinary::Add => add(lo, lhs, rhs, checks_overflow),
+        PyBinary::Sub => sub(lo, lhs, rhs, checks_overflow),
         PyBinary::Mul => {
             let (lhs, rhs) = matched(lo, lhs, rhs, Check::default())?;
             computable(lo, lhs, "*")?;
+            if checks_overflow {
+                check_overflow(lo, BinaryOp::Mul, lhs, rhs)?;
+            }
             Ok(emit(lo, BinaryOp::Mul, lhs, rhs))
         }
         PyBinary::Div => divide(lo, lhs, rhs),
@@ -256,7 +275,44 @@ pub(crate) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand
     }
 }
 
-fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+/// `binary_op_sanitize_overflow_impl`: asserts that the result of an integer operation below 64 bits fits its dtype. The result
+/// is computed in `i64`, which wraps, as Triton does it.
+fn check_overflow(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> Traced<()> {
+    let Some(dtype) = lo.dtype(lhs).filter(|dtype| dtype.is_int() && dtype.bits() < 64) else {
+        return Ok(());
+    };
+    let bits = dtype.bits();
+    // Triton counts `i1` among the unsigned dtypes.
+    let (low, high) = if is_signed(dtype) && dtype != DType::I1 {
+        (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1)
+    } else {
+        (0, (1i64 << bits) - 1)
+    };
+    let name = match op {
+        BinaryOp::Mul => "mul",
+        BinaryOp::Sub => "sub",
+        _ => "add",
+    };
+    let (lhs, rhs) = (cast(lo, lhs, DType::I64)?, cast(lo, rhs, DType::I64)?);
+    let result = emit(lo, op, lhs, rhs);
+    let ty = lo.ty(result).clone();
+    let flags = bool_like(&ty);
+    let (low, high) = (lo.constant(low as u64, ty.clone()), lo.constant(high as u64, ty));
+    let below = lo.op(OpKind::Compare(CmpPredicate::Le), &[result, high], flags.clone());
+    let above = lo.op(OpKind::Compare(CmpPredicate::Ge), &[result, low], flags.clone());
+    let fits = lo.op(OpKind::Binary(BinaryOp::And), &[below, above], flags);
+    lo.builder.effect(
+        OpKind::Assert {
+            message: format!("int{bits} overflow detected for operation {name}"),
+            mask: false,
+            check: AssertedBy::OverflowCheck,
+        },
+        &[fits],
+    );
+    Ok(())
+}
+
+fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> Traced<ValueId> {
     let (lhs, rhs) = matched(
         lo,
         lhs,
@@ -273,6 +329,9 @@ fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
         (false, true) => offset(lo, rhs, lhs),
         (false, false) => {
             computable(lo, lhs, "+")?;
+            if checks_overflow {
+                check_overflow(lo, BinaryOp::Add, lhs, rhs)?;
+            }
             Ok(emit(lo, BinaryOp::Add, lhs, rhs))
         }
     }
@@ -307,7 +366,7 @@ fn sign_extended(lo: &mut Lowering, offset: ValueId, dtype: DType) -> Traced<Val
     bitcast(lo, offset, Elem::Num(signed))
 }
 
-fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> Traced<ValueId> {
     let (lhs, rhs) = matched(
         lo,
         lhs,
@@ -326,6 +385,9 @@ fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
         return offset(lo, lhs, back);
     }
     computable(lo, lhs, "-")?;
+    if checks_overflow {
+        check_overflow(lo, BinaryOp::Sub, lhs, rhs)?;
+    }
     Ok(emit(lo, BinaryOp::Sub, lhs, rhs))
 }
 
@@ -439,7 +501,8 @@ fn minus(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
         }
         Some(_) => {
             let zero = lo.constant(0, ty);
-            sub(lo, Operand::Tensor(zero), Operand::Tensor(value))
+            let checks_overflow = lo.checks_overflow();
+            sub(lo, Operand::Tensor(zero), Operand::Tensor(value), checks_overflow)
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::ir::{
+    AssertedBy, BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId,
+};
 use cerith_tile::quirk::{Quirk, told};
 use smallvec::SmallVec;
 
@@ -47,7 +49,8 @@ fn region(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced
             "the combine function must return ({wanted}) but returns ({got})"
         )));
     }
-    let region = lo.builder.close_block(&yields);
+    let mut region = lo.builder.close_block(&yields);
+    mark_overflow_checks(&mut region);
     // The compiler takes them, but how often and in which order a combine function runs is up to it.
     if let Some(what) = impure(&region) {
         return Err(lo.unsupported(format!("a combine function with {what}")));
@@ -77,11 +80,28 @@ pub(super) fn takes_scalars(lo: &Lowering, elements: &[Type], what: &str) -> Tra
     }
 }
 
+/// Marks the overflow checks of a combine function.
+fn mark_overflow_checks(region: &mut Block) {
+    for operation in &mut region.ops {
+        if let OpKind::Assert { check, .. } = &mut operation.kind
+            && *check == AssertedBy::OverflowCheck
+        {
+            *check = AssertedBy::CombineOverflowCheck;
+        }
+        for inner in operation.kind.regions_mut() {
+            mark_overflow_checks(inner);
+        }
+    }
+}
+
 /// What a region does besides computing, if it does anything.
 fn impure(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
-        OpKind::Assert { .. } => Some("an assert"),
+        OpKind::Assert {
+            check: AssertedBy::Kernel,
+            ..
+        } => Some("an assert"),
         kind if kind.accesses_memory() => Some("an access to memory"),
         kind => kind.regions().find_map(impure),
     })

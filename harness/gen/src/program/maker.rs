@@ -6,8 +6,8 @@ mod regions;
 mod shapes;
 
 use cerith_tile::ir::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Elem, Function, MemoryOrder, OpKind, Promise, Rounding,
-    TernaryOp, Type, UnaryOp, ValueId,
+    AssertedBy, AtomicOp, BinaryOp, CastKind, CmpPredicate, Elem, Function, MemoryOrder, OpKind, Promise,
+    Rounding, TernaryOp, Type, UnaryOp, ValueId,
 };
 use cerith_tile::{DType, numeric};
 
@@ -374,9 +374,14 @@ impl Maker {
             }
             2 => {
                 let message = "no".to_owned();
-                self.k
-                    .b
-                    .effect(OpKind::Assert { message, mask: false }, &[condition?]);
+                self.k.b.effect(
+                    OpKind::Assert {
+                        message,
+                        mask: false,
+                        check: AssertedBy::Kernel,
+                    },
+                    &[condition?],
+                );
                 Some(())
             }
             3 => {

@@ -82,6 +82,35 @@ pub(crate) fn assertion(site: Site<'_>, lane: Option<usize>, message: &str) -> S
     site.trap(kind, lane, diagnostic)
 }
 
+/// Why nobody can tell whether an overflow check fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// An operand has no value.
+    NoValue,
+    /// It is in a combine function.
+    Combined,
+}
+
+/// The warning about an overflow check that may fail or not.
+#[cold]
+pub(crate) fn open_overflow_check(
+    site: Site<'_>,
+    lane: Option<usize>,
+    message: &str,
+    why: Open,
+) -> Diagnostic {
+    let what = match why {
+        Open::NoValue => {
+            format!("whether the check \"{message}\" fails is not defined: an operand has no value")
+        }
+        Open::Combined => format!(
+            "whether the check \"{message}\" fails depends on how the compiler combines elements: it is in a combine function"
+        ),
+    };
+    site.warning(TrapKind::OverflowCheck, lane, what)
+        .note("an engine that stops with an overflow is not convicted")
+}
+
 /// The trap for an index that a gather's source does not have.
 #[cold]
 pub(crate) fn index(site: Site<'_>, lane: usize, index: i64, extent: usize) -> Stop {

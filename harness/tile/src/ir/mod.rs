@@ -24,8 +24,8 @@ pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, Value
 pub use lane_order::LaneOrder;
 pub use op::OpKind;
 pub use operator::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder, Promise,
-    Rounding, TernaryOp, UnaryOp,
+    AssertedBy, AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder,
+    Promise, Rounding, TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};
 pub use verifier::{MAX_NUMEL, VerifyError};

@@ -4,8 +4,8 @@
 use super::foreign::Foreign;
 use super::function::Block;
 use super::operator::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder, Promise,
-    Rounding, TernaryOp, UnaryOp,
+    AssertedBy, AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder,
+    Promise, Rounding, TernaryOp, UnaryOp,
 };
 use super::types::Shape;
 use crate::numeric::library::Symbol;
@@ -172,6 +172,8 @@ pub enum OpKind {
         message: String,
         /// Whether operand 1 is a mask.
         mask: bool,
+        /// What is asserted.
+        check: AssertedBy,
     },
     /// `tl.device_print(prefix, …)`.
     Print {

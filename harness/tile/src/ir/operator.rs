@@ -220,6 +220,19 @@ op_table! {
     }
 }
 
+/// What put an assertion into a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AssertedBy {
+    /// The kernel: `tl.device_assert`.
+    #[default]
+    Kernel,
+    /// The compiler, behind an integer operation: `sanitize_overflow`.
+    OverflowCheck,
+    /// The same, in a combine function. Which elements are combined with which is up to the compiler, and so is whether it
+    /// executes the function at all.
+    CombineOverflowCheck,
+}
+
 op_table! {
     /// A combine region that is one well-known operation, so that the interpreter need not walk the region.
     Combine {

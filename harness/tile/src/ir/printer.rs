@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{Block, Function, LocId, MemoryOrder, OpKind, Operation, Rounding, ValueId};
+use super::{AssertedBy, Block, Function, LocId, MemoryOrder, OpKind, Operation, Rounding, ValueId};
 use crate::source::{SourceId, Span};
 
 impl Function {
@@ -360,8 +360,13 @@ impl<W: fmt::Write> Writer<'_, W> {
                     write!(out, " max_imprecise {max_imprecise}")
                 }
             }
-            OpKind::Assert { message, mask } => {
-                write!(out, " {message:?}{}", if *mask { " masked" } else { "" })
+            OpKind::Assert { message, mask, check } => {
+                let check = match check {
+                    AssertedBy::Kernel => "",
+                    AssertedBy::OverflowCheck => " overflow",
+                    AssertedBy::CombineOverflowCheck => " combine_overflow",
+                };
+                write!(out, " {message:?}{}{check}", if *mask { " masked" } else { "" })
             }
             OpKind::Print { prefix, hex } => write!(out, " {prefix:?}{}", if *hex { " hex" } else { "" }),
             OpKind::Hint { values, .. } => write!(out, " {:?}", values.as_slice()),

@@ -259,6 +259,8 @@ told! {
         "a small fraction of few configurations is rounded down to none";
     "splat-takes-a-type": Language, v(3, 4, 0), NEVER, Raises("TypeError", "create_splat takes"), [],
         "the builder's create_splat takes the type of the result and a value";
+    "no-overflow-checks": Interpreter, v(3, 2, 0), NEVER, Runs("overflow detected for operation"), [],
+        "with debug, no assertion is behind the integer operations";
     "asserts-always": Interpreter, FIRST, V32, Raises("AssertionError", "in unknown:unknown:0"), ["device_assert"],
         "a device assert asserts always";
     "key-behind-constexpr": Language, FIRST, V32, Raises("IndexError", "list index out of range"), [],

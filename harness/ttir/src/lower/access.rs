@@ -2,7 +2,7 @@
 //! Left out: cache hints, which change no result, and block pointers and descriptors (`tiles`).
 
 use cerith_tile::DType;
-use cerith_tile::ir::{AtomicOp, Elem, MemoryOrder, OpKind, ValueId};
+use cerith_tile::ir::{AssertedBy, AtomicOp, Elem, MemoryOrder, OpKind, ValueId};
 use smallvec::SmallVec;
 
 use super::{Bundle, Lowered, Lowering, stop};
@@ -178,8 +178,14 @@ impl<'m> Lowering<'m> {
                     .find_map(Attr::text)
                     .unwrap_or_default()
                     .to_owned();
-                self.builder
-                    .effect(OpKind::Assert { message, mask: false }, &[condition]);
+                self.builder.effect(
+                    OpKind::Assert {
+                        message,
+                        mask: false,
+                        check: AssertedBy::Kernel,
+                    },
+                    &[condition],
+                );
             }
             "tt.print" => {
                 let prefix = op

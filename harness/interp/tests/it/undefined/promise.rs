@@ -1,6 +1,6 @@
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_tile::DType;
-use cerith_tile::ir::{Demand, OpKind, Promise, Type, ValueId};
+use cerith_tile::ir::{AssertedBy, Demand, OpKind, Promise, Type, ValueId};
 
 use super::trap;
 use crate::kernels::{self, I32, Kernel, World};
@@ -158,6 +158,7 @@ fn a_device_assert_is_active_only_where_asked() {
     let kind = OpKind::Assert {
         message: "too many".into(),
         mask: false,
+        check: AssertedBy::Kernel,
     };
     k.at("tl.device_assert(offsets < n, 'too many')")
         .b
