@@ -1,7 +1,8 @@
 //! What one engine did with one case. Left out: whether it is right (see `cerith-verdict`).
 
 use cerith_case::OutcomeKind;
-use cerith_memory::Memory;
+use cerith_interp::StorageSet;
+use cerith_memory::{ByteState, Memory};
 pub use cerith_toolchain::response::Frame;
 
 /// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
@@ -65,7 +66,10 @@ impl Complaint {
 
     /// Whether a program of which this is remarked should be looked at, though it has its answer.
     pub fn warns(&self) -> bool {
-        matches!(self.kind.as_str(), "false-promise" | "outside-tensor")
+        matches!(
+            self.kind.as_str(),
+            "false-promise" | "outside-tensor" | "unordered-write"
+        )
     }
 
     /// A complaint with no place.
@@ -96,7 +100,8 @@ pub struct Finished {
     /// What `device_print` printed, in order. Not compared.
     pub printed: Vec<String>,
     /// What the reference says of a program with an answer: why some of its bytes have none, or what is wrong with it all
-    /// the same.
+    /// the same. For an engine that does not track definedness: why bytes that it marks as poison are uninitialised
+    /// ([`Outcome::settle`]).
     pub remark: Option<Box<Complaint>>,
 }
 
@@ -111,6 +116,8 @@ pub struct Tracked {
     pub vacuous: bool,
     /// Whether another order of programs may give another result.
     pub order_dependent: bool,
+    /// The storages that a hazard can reach. Their bytes are known, and an engine that has others is not to blame.
+    pub endangered: StorageSet,
 }
 
 /// Why a trap ends the program.
@@ -176,6 +183,29 @@ impl Outcome {
             Some(finished)
         } else {
             None
+        }
+    }
+
+    /// Decides whether the uninitialised bytes that an engine left need a value. `known` is the reference's memory. The engine
+    /// has finished if the reference gives none of these bytes a value; otherwise its program depends on an uninitialised
+    /// register, which is a trap. Without a reference every such byte needs a value.
+    pub fn settle(&mut self, known: Option<&Memory>) {
+        let Self::Finished(finished) = self else {
+            return;
+        };
+        if finished.tracked.is_some() {
+            return;
+        }
+        let Some(complaint) = finished.remark.take() else {
+            return;
+        };
+        let known = known.map_or(&[][..], |memory| memory.arena().1);
+        let (_, left) = finished.memory.arena();
+        let needs_value = left.iter().enumerate().any(|(at, state)| {
+            *state == ByteState::Poison && known.get(at).is_none_or(|known| *known != ByteState::Poison)
+        });
+        if needs_value {
+            *self = Self::Trapped(Trap::Raised, complaint);
         }
     }
 

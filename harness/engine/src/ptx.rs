@@ -2,8 +2,9 @@
 //!
 //! The compiler is that of `cuda@V:sm_80`, and so is the kept compilation. What executes the PTX is `cerith-ptx`. It is no GPU:
 //! what NVIDIA's assembler does below the PTX is not seen, and what a GPU does not show is: races in shared memory, copies
-//! that are not waited for, registers that nothing was written to. These count as traps of the program, and name the kernel's
-//! lines ([`lines`]).
+//! that are not waited for, uninitialised registers. These count as traps of the program, and name the kernel's lines
+//! ([`lines`]). An uninitialised register that changes nothing but bytes of memory does not stop the launches:
+//! [`Outcome::settle`] decides whether these bytes need a value.
 //!
 //! Left out: `sm_90`, whose code has instructions of Hopper's (`cuda@V` and its records say what those do).
 
@@ -15,12 +16,13 @@ use std::time::{Duration, Instant};
 
 use cerith_case::{ArgValue, Case, Variant};
 use cerith_memory::element::beyond;
-use cerith_memory::{Memory, StorageId};
-use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_ptx::{Config, FindingKind, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
 use cerith_tile::rules::Rules;
 use cerith_toolchain::Tuning;
 use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
 
+use crate::clears::clear;
 use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
 use crate::cuda::made::Made;
@@ -63,13 +65,23 @@ impl Ptx {
 }
 
 impl Ptx {
-    /// Executes what a compiler made of a case, the kernels' PTX as it stands there.
+    /// Executes what a compiler made of a case, the kernels' PTX as it stands there. Every uninitialised byte that is left is a
+    /// trap.
     ///
     /// # Errors
     /// Cerith failed, not the program.
     pub fn execute(case: &Case, compiled: Compiled) -> Result<Outcome, Failure> {
-        match Ready::new(case, compiled, None, Arc::default())? {
-            Ok(ready) => ready.launch(case),
+        Self::finish(Ready::new(case, compiled, None, Arc::default())?, case)
+    }
+
+    /// Launches a case on its own, without a reference.
+    fn finish(ready: Result<Ready, Box<Complaint>>, case: &Case) -> Result<Outcome, Failure> {
+        match ready {
+            Ok(ready) => {
+                let mut outcome = ready.launch(case)?;
+                outcome.settle(None);
+                Ok(outcome)
+            }
             Err(complaint) => Ok(Outcome::Unsupported(complaint)),
         }
     }
@@ -79,7 +91,7 @@ impl Ptx {
         &self.compiler
     }
 
-    /// Executes what its compiler made of a variant of a case.
+    /// Executes what its compiler made of a variant of a case. Every uninitialised byte that is left is a trap.
     ///
     /// # Errors
     /// Cerith failed, not the program.
@@ -89,10 +101,7 @@ impl Ptx {
         variant: Variant,
         compiled: Compiled,
     ) -> Result<Outcome, Failure> {
-        match self.ready(case, compiled, tuning(variant))? {
-            Ok(ready) => ready.launch(case),
-            Err(complaint) => Ok(Outcome::Unsupported(complaint)),
-        }
+        Self::finish(self.ready(case, compiled, tuning(variant))?, case)
     }
 
     fn ready(
@@ -119,7 +128,7 @@ impl Engine for Ptx {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let job = match self.compiler.job(case)? {
+        let job = match self.compiler.clearing_job(case)? {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,
         };
@@ -209,6 +218,7 @@ impl Prepared for Ready {
         let mut memory = case.memory();
         let until = Instant::now() + TIME;
         let mut printed = Vec::new();
+        let mut uninitialised = None;
         for invocation in &self.compiled.invocations {
             let (Some(kernel), Some(compiled)) = (
                 self.kernels.get(invocation.kernel),
@@ -236,6 +246,7 @@ impl Prepared for Ready {
                 until: Some((until, TIME)),
                 ..Config::default()
             };
+            clear(invocation, &mut memory);
             let mut ended = kernel.launch(&launch, &mut memory, &config);
             let position = self.locate(case, kernel, invocation.kernel, &mut ended)?;
             match ended {
@@ -249,18 +260,21 @@ impl Prepared for Ready {
                         }
                         complaint.launch = Some(invocation.launch);
                         complaint.position = position;
-                        return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
+                        if finding.kind != FindingKind::Uninitialised {
+                            return Ok(Outcome::Trapped(Trap::Raised, Box::new(complaint)));
+                        }
+                        uninitialised.get_or_insert(complaint);
                     }
                 }
                 other => return stopped(&other, position, (case, invocation.launch), &memory),
             }
         }
         Ok(Outcome::Finished(Box::new(Finished {
-            memory: all_defined(case, &memory)?,
+            memory: memory_of_case(case, &memory)?,
             tracked: None,
             unsteady: None,
             printed,
-            remark: None,
+            remark: uninitialised.map(Box::new),
         })))
     }
 }
@@ -291,14 +305,20 @@ impl Ready {
     }
 }
 
-/// The memory that is left, with what the case knows of its bytes.
-fn all_defined(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
+/// The memory that is left, with what the case knows about its bytes, and with the uninitialised bytes of the launches.
+fn memory_of_case(case: &Case, memory: &Memory) -> Result<Memory, Failure> {
     let mut all = case.memory();
-    let (to, _) = all.arena_mut();
-    if to.len() != memory.arena().0.len() {
+    let (bytes, states) = all.arena_mut();
+    let (left, left_states) = memory.arena();
+    if bytes.len() != left.len() {
         return Err(Failure::internal("keep what a launch left", "another layout"));
     }
-    to.copy_from_slice(memory.arena().0);
+    bytes.copy_from_slice(left);
+    for (state, left) in states.iter_mut().zip(left_states) {
+        if *left == ByteState::Poison {
+            *state = ByteState::Poison;
+        }
+    }
     Ok(all)
 }
 

@@ -36,8 +36,16 @@ impl Machine<'_> {
 
     /// Reads the bytes of a lane; whether all of them were written.
     fn read(&mut self, warp: &Warp, lane: usize, target: Target, to: &mut [u8], atomic: bool) -> bool {
+        let mut known = true;
         let from = match target {
-            Target::Arena(at) => self.memory.arena().0.get(at..at + to.len()),
+            Target::Arena(at) => {
+                let (bytes, states) = self.memory.arena();
+                // Only an earlier launch marks bytes as poison.
+                known = states
+                    .get(at..at + to.len())
+                    .is_some_and(|states| !states.contains(&ByteState::Poison));
+                bytes.get(at..at + to.len())
+            }
             Target::Private(at) => {
                 let at = lane * self.kernel.private as usize + at;
                 warp.private.get(at..at + to.len())
@@ -56,7 +64,7 @@ impl Machine<'_> {
         if let Some(from) = from {
             to.copy_from_slice(from);
         }
-        true
+        known
     }
 
     /// Writes the bytes of a lane.
@@ -212,7 +220,9 @@ impl Machine<'_> {
                 let from = Self::address(warp, &copy.from, lane, bytes)
                     .and_then(|_| self.locate(warp, &copy.from, lane, read))
                     .map_err(|kind| self.trap(warp, lane, kind))?;
-                self.read(warp, lane, from, &mut content[..read], false);
+                if !self.read(warp, lane, from, &mut content[..read], false) {
+                    self.suspected(warp, lane);
+                }
             }
             let at = match target {
                 Ok(Target::Shared(at)) => at,

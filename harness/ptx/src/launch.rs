@@ -1,10 +1,12 @@
 //! Launches of a kernel. Left out: what the kernel is compiled from, and who is right.
 //!
-//! What nothing was written to (registers, shared memory) holds some value. Where such a value may have reached the device's
-//! memory, the launch is made twice more from the memory that it had, once with all such bits clear and once with all set. If
-//! the two leave different memory, the program depends on it, and a finding says so.
+//! A register, a byte of shared memory or a byte that an earlier launch left uninitialised holds an arbitrary value. If such a
+//! value may have reached the device's memory, the launch is repeated twice from the same memory, once with all such bits clear
+//! and once with all set. Bytes that differ between the three runs are uninitialised: their state becomes
+//! [`ByteState::Poison`], and a finding names the instruction that handed the value on. Whether those bytes should have a value
+//! is for the caller to decide.
 
-use cerith_memory::Memory;
+use cerith_memory::{ByteState, Memory};
 
 use crate::block::Block;
 use crate::config::{Config, Launch};
@@ -33,24 +35,26 @@ impl Kernel {
         let Some((step, thread)) = ran.suspect else {
             return LaunchOutcome::Finished(ran.finished);
         };
-        // Another fill is another run; whether both end the same way is what is asked.
-        let mut other = [0x00, 0xff].map(|fill| {
+        let others = [0x00, 0xff].map(|fill| {
             let mut memory = before.clone();
+            fill_uninitialised(&mut memory, fill);
             let ended = self.once(launch, &mut memory, config, fill, true).is_ok();
-            (ended, memory)
+            ended.then_some(memory)
         });
-        let [(first_ended, first), (second_ended, second)] = &mut other;
-        if (*first_ended, first.arena().0) != (*second_ended, second.arena().0) {
-            let at = self.at_step(step);
-            if let Some(at) = at {
-                ran.finished.findings.push(Finding {
-                    kind: FindingKind::Uninitialised,
-                    at,
-                    other: None,
-                    thread,
-                    byte: None,
-                });
+        let kind = match &others {
+            [Some(clear), Some(set)] => {
+                mark_differing(memory, [clear, set]).then_some(FindingKind::Uninitialised)
             }
+            _ => Some(FindingKind::UninitialisedEnd),
+        };
+        if let Some((kind, at)) = kind.zip(self.at_step(step)) {
+            ran.finished.findings.push(Finding {
+                kind,
+                at,
+                other: None,
+                thread,
+                byte: None,
+            });
         }
         LaunchOutcome::Finished(ran.finished)
     }
@@ -134,6 +138,30 @@ impl Kernel {
             suspect: machine.suspect,
         })
     }
+}
+
+/// Sets all bytes that an earlier launch left uninitialised.
+fn fill_uninitialised(memory: &mut Memory, fill: u8) {
+    let (bytes, states) = memory.arena_mut();
+    for (byte, state) in bytes.iter_mut().zip(states) {
+        if *state == ByteState::Poison {
+            *byte = fill;
+        }
+    }
+}
+
+/// Marks the bytes that are not the same in all runs as uninitialised. Whether there are any.
+fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
+    let [clear, set] = others.map(|other| other.arena().0);
+    let (bytes, states) = memory.arena_mut();
+    let mut any = false;
+    for (((byte, state), clear), set) in bytes.iter().zip(states).zip(clear).zip(set) {
+        if byte != clear || byte != set {
+            *state = ByteState::Poison;
+            any = true;
+        }
+    }
+    any
 }
 
 /// What a run was.

@@ -102,8 +102,11 @@ pub enum FindingKind {
     WriteAfterRead,
     /// A byte was accessed while a `cp.async` to it was on its way.
     InFlight,
-    /// What a register or a byte held that nothing was written to has reached memory.
+    /// The device's memory depends on a register or a byte that nothing was written to. The memory's states say which bytes
+    /// do ([`cerith_memory::ByteState::Poison`]).
     Uninitialised,
+    /// Whether the launch finishes depends on a register or a byte that nothing was written to.
+    UninitialisedEnd,
 }
 
 impl FindingKind {
@@ -112,7 +115,7 @@ impl FindingKind {
         match self {
             Self::WriteWrite | Self::ReadAfterWrite | Self::WriteAfterRead => "shared-race",
             Self::InFlight => "copy-in-flight",
-            Self::Uninitialised => "uninitialised-register",
+            Self::Uninitialised | Self::UninitialisedEnd => "uninitialised-register",
         }
     }
 }
@@ -143,6 +146,10 @@ impl fmt::Display for Finding {
             FindingKind::Uninitialised => write!(
                 f,
                 "{thread} handed on with {at} what nothing was written to, and the result depends on it"
+            ),
+            FindingKind::UninitialisedEnd => write!(
+                f,
+                "{thread} handed on with {at} what nothing was written to, and whether the launch finishes depends on it"
             ),
         }
     }

@@ -195,8 +195,9 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             .map_or_else(Rules::default, Rules::of);
         others.push(record(engine.as_ref(), case, rules, &mut failed)?);
     }
-    let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
+    settle(&mut others, &references, &benches);
+    let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let acceptances = tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
     let explained = explained_failures(case, panel.reference.as_deref(), (&references, &others, &benches));
     let mut seated: Vec<Bench<'_>> = benches
@@ -348,6 +349,18 @@ fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
         uses.push(ADDRESSES.to_owned());
     }
     uses
+}
+
+/// Decides for each engine whether the uninitialised bytes that it left need a value by the reference of its bench.
+fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
+    for (at, record) in others.iter_mut().enumerate() {
+        let judge = benches
+            .iter()
+            .find(|seats| seats.others.contains(&at))
+            .and_then(|seats| references.get(seats.reference?));
+        let known = judge.and_then(|judge| judge.outcome.finished());
+        record.outcome.settle(known.map(|finished| &finished.memory));
+    }
 }
 
 /// What each bench's reference leaves open.
