@@ -1,6 +1,8 @@
-//! Compilations kept on disk, keyed by everything that decides them. Left out: asking for one ([`crate::Compilers`]).
+//! Compilations kept on disk, keyed by the request, the folder of the kernels and the toolchain's files. See [`crate::Compilers`] for
+//! asking for one.
 //!
-//! An answer is a file named by its key. It names its kernels' machine code and texts by their hashes; each of those is a file
+//! An answer has the state of every file that its worker read ([`crate::dependencies`]), and counts as missing once one of them is not
+//! as it was. An answer is a file named by its key. It names its kernels' machine code and texts by their hashes; each of those is a file
 //! too, so that cases with equal kernels share them. Files are written beside their place and renamed into it, so that an
 //! interrupted run leaves no half-written file and parallel runs do not collide. A file whose hash is wrong counts as missing:
 //! its kernel is compiled and written again.
@@ -17,14 +19,23 @@ use tempfile::NamedTempFile;
 
 use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata};
+use crate::dependencies::{Dependencies, Mark, States};
 use crate::response::Raised;
 use crate::wire::{self, BadRequest};
-use crate::{Home, Toolchain};
+use crate::{Home, Toolchain, mode};
 
 /// Compilations on disk. Shared between threads and processes.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    states: States,
+}
+
+/// The name of a kept compilation: its toolchain's folder, and the hash of what decides it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    toolchain: String,
+    hash: Hash,
 }
 
 /// What a cache holds.
@@ -48,6 +59,7 @@ struct Answer {
     stdout: String,
     stderr: String,
     seconds: f64,
+    files: Vec<Mark>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,8 +92,12 @@ impl Cache {
     /// # Errors
     /// The folder cannot be made.
     pub fn at(root: impl Into<PathBuf>, most: u64) -> io::Result<Self> {
-        let cache = Self { root: root.into() };
+        let cache = Self {
+            root: root.into(),
+            states: States::default(),
+        };
         fs::create_dir_all(&cache.root)?;
+        cache.remove_old_layout();
         cache.shrink(most);
         Ok(cache)
     }
@@ -113,14 +129,30 @@ impl Cache {
         }
     }
 
+    /// Removes what versions before 0.2 kept, in folders of two digits and not by toolchain. Nothing asks for it.
+    fn remove_old_layout(&self) {
+        for folder in list_entries(&self.root) {
+            let name = name_of(&folder);
+            if name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                // Another process may have been faster.
+                let _ = fs::remove_dir_all(folder);
+            }
+        }
+    }
+
+    /// Removes what a toolchain compiled.
+    pub(crate) fn remove(root: &Path, toolchain: &str) -> io::Result<()> {
+        match fs::remove_dir_all(root.join(toolchain)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// When each file was last used, its bytes, its path.
     fn files(&self) -> Vec<(SystemTime, u64, PathBuf)> {
-        let Ok(folders) = fs::read_dir(&self.root) else {
-            return Vec::new();
-        };
-        folders
-            .flatten()
-            .filter_map(|folder| fs::read_dir(folder.path()).ok())
+        list_entries(&self.root)
+            .flat_map(|toolchain| list_entries(&toolchain))
+            .filter_map(|folder| fs::read_dir(folder).ok())
             .flat_map(Iterator::flatten)
             .filter_map(|entry| {
                 let data = entry.metadata().ok()?;
@@ -129,24 +161,28 @@ impl Cache {
             .collect()
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name.get(..2).unwrap_or_default()).join(name)
+    fn path(&self, toolchain: &str, name: &str) -> PathBuf {
+        let folder = name.get(..2).unwrap_or_default();
+        self.root.join(toolchain).join(folder).join(name)
     }
 
-    /// The compilation of a key, if all of it is there and whole.
-    pub(crate) fn get(&self, key: &Hash, request: &CompileRequest) -> Option<Compilation> {
-        let text = self.read(&key.to_hex())?;
+    /// The compilation of a key, if all of it is there and whole, and what it depends on is as it was.
+    pub(crate) fn get(&self, key: &Key, request: &CompileRequest) -> Option<Compilation> {
+        let text = self.read(&key.toolchain, &key.hash.to_hex())?;
         let (hash, text) = text.split_first_chunk::<32>()?;
         if blake3::hash(text) != *hash {
             return None;
         }
         let answer: Answer = serde_json::from_slice(text).ok()?;
+        if !answer.files.iter().all(|mark| self.states.hold(mark)) {
+            return None;
+        }
         let result = match answer.result {
             Err(raised) => Err(raised),
             Ok(Kernels { kernels, invocations }) => {
                 let kernels = kernels
                     .into_iter()
-                    .map(|kernel| self.kernel(kernel))
+                    .map(|kernel| self.kernel(&key.toolchain, kernel))
                     .collect::<Option<_>>()?;
                 let compiled = Compiled { kernels, invocations };
                 wire::check_invocations(&compiled, request).ok()?;
@@ -162,9 +198,9 @@ impl Cache {
         })
     }
 
-    fn kernel(&self, kernel: KernelFiles) -> Option<Arc<Kernel>> {
+    fn kernel(&self, toolchain: &str, kernel: KernelFiles) -> Option<Arc<Kernel>> {
         let [cubin, ptx, ttir] = kernel.files.each_ref().map(|name| {
-            let bytes = self.read(name)?;
+            let bytes = self.read(toolchain, name)?;
             (blake3::hash(&bytes).to_hex().as_str() == name).then_some(bytes)
         });
         Some(Arc::new(Kernel {
@@ -176,8 +212,8 @@ impl Cache {
     }
 
     /// A file's bytes; it counts as used now.
-    fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let path = self.path(name);
+    fn read(&self, toolchain: &str, name: &str) -> Option<Vec<u8>> {
+        let path = self.path(toolchain, name);
         let bytes = fs::read(&path).ok()?;
         // A cache that cannot be written is still good for reading.
         let _ = File::options()
@@ -187,11 +223,26 @@ impl Cache {
         Some(bytes)
     }
 
-    /// Keeps a compilation.
+    /// Drops the answer of a key.
+    pub(crate) fn forget(&self, key: &Key) {
+        // One that is not there is dropped.
+        let _ = fs::remove_file(self.path(&key.toolchain, &key.hash.to_hex()));
+    }
+
+    /// Keeps a compilation, unless it depends on something that can't be compared later.
     ///
     /// # Errors
     /// A full disk and the like. Nothing half-written is left.
-    pub(crate) fn put(&self, key: &Hash, compilation: &Compilation) -> io::Result<()> {
+    pub(crate) fn put(
+        &self,
+        key: &Key,
+        compilation: &Compilation,
+        dependencies: &Dependencies,
+    ) -> io::Result<()> {
+        let Some(files) = dependencies.read_marks(&self.states) else {
+            return Ok(());
+        };
+        let toolchain = &key.toolchain;
         let result = match &compilation.result {
             Err(raised) => Err(raised.clone()),
             Ok(compiled) => Ok(Kernels {
@@ -201,9 +252,9 @@ impl Cache {
                     .map(|kernel| {
                         Ok(KernelFiles {
                             files: [
-                                self.keep(&kernel.cubin)?,
-                                self.keep(kernel.ptx.as_bytes())?,
-                                self.keep(kernel.ttir.as_bytes())?,
+                                self.keep(toolchain, &kernel.cubin)?,
+                                self.keep(toolchain, kernel.ptx.as_bytes())?,
+                                self.keep(toolchain, kernel.ttir.as_bytes())?,
                             ],
                             metadata: kernel.metadata.clone(),
                         })
@@ -218,23 +269,28 @@ impl Cache {
             stdout: compilation.stdout.clone(),
             stderr: compilation.stderr.clone(),
             seconds: compilation.seconds.as_secs_f64(),
+            files,
         };
         let text = serde_json::to_vec(&answer)?;
-        self.write(&key.to_hex(), &[blake3::hash(&text).as_bytes(), &text])
+        self.write(
+            toolchain,
+            &key.hash.to_hex(),
+            &[blake3::hash(&text).as_bytes(), &text],
+        )
     }
 
     /// Keeps bytes by their hash, which it returns.
-    fn keep(&self, bytes: &[u8]) -> io::Result<String> {
+    fn keep(&self, toolchain: &str, bytes: &[u8]) -> io::Result<String> {
         let name = blake3::hash(bytes).to_hex().to_string();
         // One that is there may be damaged.
-        if self.read(&name).as_deref() != Some(bytes) {
-            self.write(&name, &[bytes])?;
+        if self.read(toolchain, &name).as_deref() != Some(bytes) {
+            self.write(toolchain, &name, &[bytes])?;
         }
         Ok(name)
     }
 
-    fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
-        let path = self.path(name);
+    fn write(&self, toolchain: &str, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        let path = self.path(toolchain, name);
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder)?;
         let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder)?;
@@ -254,12 +310,23 @@ fn name_of(path: &Path) -> String {
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The key of what a toolchain makes of a request: everything that decides it. The stamp is that of a Triton that may change.
+/// Lists the entries of a folder, or nothing if it can't be read.
+fn list_entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+}
+
+/// The key of a compilation: the request, the folders that its worker reads, the toolchain by its files (`stamp`), our own Python
+/// files and the environment. Other files that decide it are noted beside the answer.
 pub(crate) fn key(
     toolchain: &Toolchain,
-    stamp: Option<&Hash>,
+    stamp: &Hash,
+    folders: &[PathBuf],
     request: &CompileRequest,
-) -> Result<Hash, BadRequest> {
+) -> Result<Key, BadRequest> {
     let contents = &toolchain.contents;
     let mut hasher = Hasher::new();
     let mut add = |part: &[u8]| {
@@ -269,16 +336,28 @@ pub(crate) fn key(
     for version in [&contents.id, &contents.triton, &contents.numpy, &contents.python] {
         add(version.as_bytes());
     }
-    if let Some(stamp) = stamp {
-        add(stamp.as_bytes());
-    }
+    add(stamp.as_bytes());
     for (name, text) in cerith_worker::FILES {
         add(name.as_bytes());
         add(text.as_bytes());
     }
-    add(&wire::compile_words(request)?);
+    for (name, value) in mode::passed(false) {
+        add(name.as_bytes());
+        add(value.as_encoded_bytes());
+    }
+    for folder in folders {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+        add(folder.as_os_str().as_encoded_bytes());
+    }
+    // A message names a file as the request does, and its traceback with the whole path.
+    for path in [wire::Paths::Given, wire::Paths::Absolute] {
+        add(&wire::compile_words(request, path)?);
+    }
     for sibling in &request.siblings {
         add(sibling.as_bytes());
     }
-    Ok(hasher.finalize())
+    Ok(Key {
+        toolchain: contents.id.clone(),
+        hash: hasher.finalize(),
+    })
 }

@@ -1,7 +1,7 @@
 //! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: the result
 //! ([`crate::compiled`]), keeping it on disk, executing it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use blake3::Hash;
 
-use crate::cache::{self, Cache};
+use crate::cache::{self, Cache, Key};
 pub use crate::compilation::{Compilation, CompileRequest, Tuning};
+use crate::dependencies::Dependencies;
 use crate::installed::Toolchain;
 use crate::limits::Limits;
 use crate::mode::Mode;
@@ -20,9 +21,9 @@ use crate::stamp::stamp;
 use crate::worker::Answer;
 use crate::{WorkerFailure, wire};
 
-impl Answer for Compilation {
+impl Answer for (Compilation, Dependencies) {
     fn raised(&self) -> Option<&Raised> {
-        self.result.as_ref().err().map(AsRef::as_ref)
+        self.0.result.as_ref().err().map(AsRef::as_ref)
     }
 }
 
@@ -31,31 +32,32 @@ impl Answer for Compilation {
 #[derive(Debug)]
 pub struct Compilers {
     pool: Pool,
-    cache: Option<Cache>,
-    /// Of a Triton that somebody else may build again.
-    stamp: Option<Hash>,
+    /// The compilations that are kept, and the stamp of the toolchain's files.
+    cache: Option<(Cache, Hash)>,
     turns: Turns,
+    /// The requests that were answered, and whether the first answer came out of the cache: from an earlier run.
+    answered: Mutex<HashMap<Key, bool>>,
 }
 
 /// Requests that are being compiled, so that nobody else compiles the same meanwhile.
 #[derive(Debug, Default)]
 struct Turns {
-    taken: Mutex<HashSet<Hash>>,
+    taken: Mutex<HashSet<Key>>,
     free: Condvar,
 }
 
 /// A request's turn, which ends when this is dropped.
-struct Turn<'a>(&'a Turns, Hash);
+struct Turn<'a>(&'a Turns, Key);
 
 impl Turns {
     /// Waits for who has the turn of a request, and takes it.
-    fn take(&self, key: Hash) -> Turn<'_> {
+    fn take(&self, key: Key) -> Turn<'_> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self
             .free
             .wait_while(taken, |taken| taken.contains(&key))
             .unwrap_or_else(PoisonError::into_inner);
-        taken.insert(key);
+        taken.insert(key.clone());
         Turn(self, key)
     }
 }
@@ -99,19 +101,21 @@ impl Compilers {
         memory: 8 << 30,
     };
 
-    /// At most `size` processes (at least 1). What they compiled is looked for and kept in `cache`, if there is one; of an
-    /// adopted environment only what its Triton compiled as it is now.
+    /// At most `size` processes (at least 1). Their compilations are kept in `cache`, if there is one, for as long as the toolchain's
+    /// files stay the same.
     ///
     /// # Errors
     /// The folder for their private files cannot be made, or an adopted environment has no Triton any more.
     pub fn new(toolchain: Toolchain, size: usize, cache: Option<Cache>) -> io::Result<Self> {
-        let changes = cache.is_some() && toolchain.is_adopted();
-        let stamp = changes.then(|| stamp(&toolchain)).transpose()?;
+        let cache = match cache {
+            Some(cache) => stamp(&toolchain)?.map(|stamp| (cache, stamp)),
+            None => None,
+        };
         Pool::of(toolchain, size, Mode::Compile).map(|pool| Self {
             pool,
             cache,
-            stamp,
             turns: Turns::default(),
+            answered: Mutex::default(),
         })
     }
 
@@ -138,25 +142,62 @@ impl Compilers {
     /// # Errors
     /// The process died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn compile(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
-        let Some(cache) = &self.cache else {
-            return self.compile_now(request, limits);
+        self.pool.check()?;
+        let Some((cache, stamp)) = &self.cache else {
+            return self
+                .compile_now(request, limits)
+                .map(|(compilation, _)| compilation);
         };
-        let key = cache::key(self.toolchain(), self.stamp.as_ref(), request)?;
-        if let Some(compilation) = cache.get(&key, request) {
+        let key = cache::key(self.toolchain(), stamp, self.pool.folders(), request)?;
+        if let Some(compilation) = self.get(cache, &key, request) {
             return Ok(compilation);
         }
         // Cases of one kernel come together, and differ in bytes that no compiler sees.
-        let _turn = self.turns.take(key);
-        if let Some(compilation) = cache.get(&key, request) {
+        let _turn = self.turns.take(key.clone());
+        if let Some(compilation) = self.get(cache, &key, request) {
             return Ok(compilation);
         }
-        let compilation = self.compile_now(request, limits)?;
+        let (compilation, dependencies) = self.compile_now(request, limits)?;
+        self.note(&key, false);
         // What cannot be kept, on a full disk say, is compiled again.
-        let _ = cache.put(&key, &compilation);
+        let _ = cache.put(&key, &compilation, &dependencies);
         Ok(compilation)
     }
 
-    fn compile_now(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
+    fn get(&self, cache: &Cache, key: &Key, request: &CompileRequest) -> Option<Compilation> {
+        let compilation = cache.get(key, request)?;
+        self.note(key, true);
+        Some(compilation)
+    }
+
+    fn note(&self, key: &Key, is_cached: bool) {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.entry(key.clone()).or_insert(is_cached);
+    }
+
+    /// Drops what the cache has for a request, so that it is compiled again; whether an answer of an earlier run was taken from there.
+    ///
+    /// # Errors
+    /// The request is none.
+    pub fn forget(&self, request: &CompileRequest) -> Result<bool, WorkerFailure> {
+        let Some((cache, stamp)) = &self.cache else {
+            return Ok(false);
+        };
+        let key = cache::key(self.toolchain(), stamp, self.pool.folders(), request)?;
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_cached = answered.remove(&key).unwrap_or_default();
+        drop(answered);
+        if is_cached {
+            cache.forget(&key);
+        }
+        Ok(is_cached)
+    }
+
+    fn compile_now(
+        &self,
+        request: &CompileRequest,
+        limits: Limits,
+    ) -> Result<(Compilation, Dependencies), WorkerFailure> {
         let frame = wire::compile_frame(request, limits)?;
         self.pool.exchange(
             &frame,

@@ -143,6 +143,14 @@ pub enum AddError {
         /// The toolchain.
         id: ToolchainId,
     },
+    /// An adopted environment isn't Cerith's to repair.
+    #[error("repair {id}: it was adopted and is not Cerith's: {} is its Python", python.display())]
+    Adopted {
+        /// The toolchain.
+        id: ToolchainId,
+        /// Its Python.
+        python: PathBuf,
+    },
     /// The home folder.
     #[error(transparent)]
     Home(#[from] HomeError),

@@ -8,6 +8,8 @@ use std::time::Duration;
 use cerith_tile::rules::Version;
 use etcetera::{AppStrategy, AppStrategyArgs};
 
+use crate::cache::Cache;
+use crate::checkout::{self, Tracking};
 use crate::id::ToolchainId;
 use crate::installed::{Contents, MARKER, SCHEMA, Toolchain};
 
@@ -26,6 +28,32 @@ pub enum HomeError {
     /// No home directory and no `CERITH_HOME`.
     #[error("find the user's data directory: set CERITH_HOME to a folder for toolchains")]
     Nowhere,
+    /// It has files that a checkout brought: a toolchain in it would be executed.
+    #[error(
+        "use {}: the git repository {} has files in it ({}), and a committed toolchain would be executed; set \
+         CERITH_HOME to a folder outside of the checkout", home.display(), tree.display(), tracked.display()
+    )]
+    Tracked {
+        /// The folder.
+        home: PathBuf,
+        /// The work tree that it lies in.
+        tree: PathBuf,
+        /// The first file in it that the repository has, from the work tree.
+        tracked: PathBuf,
+    },
+    /// It lies in a work tree of a repository that can't be read.
+    #[error(
+        "use {}: it lies in the git work tree {}, whose index cannot be read ({reason}); set CERITH_HOME to a folder outside of the \
+         checkout", home.display(), tree.display()
+    )]
+    UnknownTree {
+        /// The folder.
+        home: PathBuf,
+        /// The work tree that it lies in.
+        tree: PathBuf,
+        /// Why its index can't be read.
+        reason: String,
+    },
     /// A file system error.
     #[error("{doing} {}: {source}", path.display())]
     Io {
@@ -57,7 +85,7 @@ impl Home {
                 path,
                 source,
             })?;
-            return Ok(Self { root });
+            return Self { root }.outside_of_checkouts();
         }
         let strategy = etcetera::choose_app_strategy(AppStrategyArgs {
             top_level_domain: "org".to_owned(),
@@ -65,9 +93,25 @@ impl Home {
             app_name: "cerith".to_owned(),
         })
         .map_err(|_| HomeError::Nowhere)?;
-        Ok(Self {
-            root: strategy.data_dir(),
-        })
+        let root = strategy.data_dir();
+        Self { root }.outside_of_checkouts()
+    }
+
+    /// Itself, if no file in it came with a checkout.
+    fn outside_of_checkouts(self) -> Result<Self, HomeError> {
+        match checkout::find_tracked(&self.root) {
+            Tracking::None => Ok(self),
+            Tracking::File { tree, path } => Err(HomeError::Tracked {
+                home: self.root,
+                tree,
+                tracked: path,
+            }),
+            Tracking::Unknown { tree, reason } => Err(HomeError::UnknownTree {
+                home: self.root,
+                tree,
+                reason,
+            }),
+        }
     }
 
     /// A given folder.
@@ -149,9 +193,7 @@ impl Home {
             }
             Ok(Ok(contents)) => format!("{MARKER} says that it is {}", contents.id),
         };
-        Some(format!(
-            "{why}; `cerith toolchain remove {id}` and `cerith toolchain add {id}` make it anew"
-        ))
+        Some(format!("{why}; run `cerith toolchain repair {id}`"))
     }
 
     /// An installed toolchain, if it is there.
@@ -219,7 +261,7 @@ impl Home {
         self.list().ok()?.into_iter().find(wanted)
     }
 
-    /// Removes a toolchain. It is gone at once (renamed away), and then deleted.
+    /// Removes a toolchain, with the kernels that it compiled. It is gone at once (renamed away), and then deleted.
     pub fn remove(&self, id: &ToolchainId) -> Result<(), HomeError> {
         let folder = self.toolchains_folder();
         let root = folder.join(id.to_string());
@@ -237,6 +279,8 @@ impl Home {
         }
         fs::rename(&root, &doomed).map_err(io("remove", &root))?;
         fs::remove_dir_all(&doomed).map_err(io("remove", &doomed))?;
+        let compiled = self.compiled_folder();
+        Cache::remove(&compiled, &id.to_string()).map_err(io("remove what it compiled in", &compiled))?;
         drop(lock);
         Ok(())
     }
@@ -342,9 +386,7 @@ mod tests {
             .map(|(_, why)| why);
         assert!(
             text.is_some_and(|why| why.starts_with("cerith-toolchain.json is damaged: ")
-                && why.ends_with(
-                    "`cerith toolchain remove 3.10.0` and `cerith toolchain add 3.10.0` make it anew"
-                )),
+                && why.ends_with("; run `cerith toolchain repair 3.10.0`")),
             "{text:?}"
         );
 

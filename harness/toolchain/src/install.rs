@@ -15,6 +15,7 @@ use crate::explain::{self, AddError, about_size};
 use crate::home::Home;
 use crate::id::ToolchainId;
 use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
+use crate::manifest;
 use crate::pool::Pool;
 use crate::probe::probe;
 use crate::python;
@@ -60,8 +61,25 @@ impl Home {
     /// # Errors
     /// No Python that fits, no network, no such version, a full disk and the like; nothing half-made is left.
     pub fn add(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
-        add(self, id, observer, std::env::var_os("PATH").as_deref())
+        let path = std::env::var_os("PATH");
+        add(self, id, observer, path.as_deref(), Present::Kept)
     }
+
+    /// Installs a toolchain in place of one that is there and damaged.
+    ///
+    /// # Errors
+    /// As with [`Self::add`]; the one that is there is left alone then.
+    pub(crate) fn replace(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
+        let path = std::env::var_os("PATH");
+        add(self, id, observer, path.as_deref(), Present::Replaced)
+    }
+}
+
+/// What happens to a toolchain that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Present {
+    Kept,
+    Replaced,
 }
 
 /// Makes a toolchain with the programs found along `path`, the value of PATH.
@@ -70,8 +88,10 @@ fn add(
     id: &ToolchainId,
     observer: &dyn Observer,
     path: Option<&OsStr>,
+    present: Present,
 ) -> Result<Toolchain, AddError> {
-    if let Some(there) = home.find(id) {
+    let find = || home.find(id).filter(|_| present == Present::Kept);
+    if let Some(there) = find() {
         return Ok(there);
     }
     if let Some(build) = id.build() {
@@ -98,7 +118,7 @@ fn add(
     let Some(lock) = home.lock(id, || observer.cancelled())? else {
         return Err(AddError::Cancelled { id: id.clone() });
     };
-    if let Some(there) = home.find(id) {
+    if let Some(there) = find() {
         return Ok(there);
     }
     // Only the holder of the lock makes these, so whatever is there is of an installation that was interrupted.
@@ -124,6 +144,9 @@ fn add(
     // Something without a valid marker: not an installation of ours.
     remove(&root)?;
     fs::rename(&partial, &root).map_err(|source| unwritable(&root, source))?;
+    for folder in [&partial, &root] {
+        manifest::forget(folder);
+    }
     Ok(Toolchain::at(id.clone(), contents, root))
 }
 
@@ -428,6 +451,8 @@ impl Attempt<'_> {
             adopted: None,
         };
         let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
+        // Against the wheels' records; this writes the manifest.
+        toolchain.check().map_err(|damage| broken(damage.what))?;
         let pool = Pool::new(toolchain, 1).map_err(|error| broken(error.to_string()))?;
         probe(&pool).map_err(|error| broken(error.to_string()))?;
         let marker = self.partial.join(MARKER);
@@ -501,7 +526,8 @@ mod tests {
         let check = |id: &str, script: &str, expected: &str| {
             let (_folder, home, programs) = with_python(script);
             let id = id.parse().expect("a toolchain");
-            let error = add(&home, &id, &(), Some(programs.as_os_str())).expect_err("it fails");
+            let error =
+                add(&home, &id, &(), Some(programs.as_os_str()), Present::Kept).expect_err("it fails");
             assert_eq!(error.to_string(), expected);
             assert_eq!(left(&home), [""; 0]);
         };
@@ -523,7 +549,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let id = "3.1.0".parse().expect("a toolchain");
-        let error = add(&home, &id, &(), None).expect_err("it fails");
+        let error = add(&home, &id, &(), None, Present::Kept).expect_err("it fails");
         let text = "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12, or \
                         adopt one that has Triton: `cerith toolchain adopt PYTHON`";
         assert_eq!(error.to_string(), text);
@@ -556,7 +582,8 @@ mod tests {
         let observer = Impatient::default();
         let id = "3.1.0".parse().expect("a toolchain");
         let began = std::time::Instant::now();
-        let error = add(&home, &id, &observer, Some(programs.as_os_str())).expect_err("cancelled");
+        let error =
+            add(&home, &id, &observer, Some(programs.as_os_str()), Present::Kept).expect_err("cancelled");
         assert!(matches!(error, AddError::Cancelled { .. }), "{error}");
         assert!(began.elapsed() < Duration::from_secs(50));
         assert_eq!(left(&home), [""; 0]);
@@ -572,7 +599,7 @@ mod tests {
         let partial = home.toolchains_folder().join(".partial-3.1.0");
         fs::create_dir_all(partial.join("lib")).expect("made");
         let id = "3.1.0".parse().expect("a toolchain");
-        add(&home, &id, &(), Some(programs.as_os_str())).expect_err("it fails");
+        add(&home, &id, &(), Some(programs.as_os_str()), Present::Kept).expect_err("it fails");
         assert_eq!(left(&home), [""; 0]);
     }
 }

@@ -7,6 +7,7 @@ use cerith_tile::rules::Version;
 use serde::{Deserialize, Serialize};
 
 use crate::id::ToolchainId;
+use crate::manifest::{self, Damage, Depth};
 use crate::python::fits;
 
 /// What an installed toolchain holds, as its marker file says. The marker is the last thing an installation writes.
@@ -107,20 +108,49 @@ impl Toolchain {
         )
     }
 
-    /// Why it cannot be used, where its Python is gone, with the mend.
+    /// Why it cannot be used, if its Python is gone, and how to fix it.
     pub fn gone(&self) -> Option<String> {
         let python = self.python();
-        let again = match &self.contents.adopted {
-            None => format!("`cerith toolchain add {}` makes it anew", self.id),
-            Some(_) => "`cerith toolchain adopt PYTHON` registers another".to_owned(),
+        let id = &self.contents.id;
+        let fix = match &self.contents.adopted {
+            None => format!("run `cerith toolchain repair {id}`"),
+            Some(_) => format!(
+                "`cerith toolchain remove {id}` and `cerith toolchain adopt PYTHON` registers another"
+            ),
         };
-        (!python.exists()).then(|| {
-            format!(
-                "its Python is gone: {}; `cerith toolchain remove {}` and {again}",
-                python.display(),
-                self.contents.id
-            )
-        })
+        (!python.exists()).then(|| format!("its Python is gone: {}; {fix}", python.display()))
+    }
+
+    /// Checks that its files are those that were installed: by their sizes and times, and by their contents if these changed. Once in
+    /// this process. An adopted environment isn't Cerith's, and is not checked.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn check(&self) -> Result<(), Damage> {
+        self.compare(Depth::Once)
+    }
+
+    /// Checks it as [`Self::check`] does, whatever was found before.
+    ///
+    /// # Errors
+    /// Its files are not those that were installed.
+    pub fn check_again(&self) -> Result<(), Damage> {
+        self.compare(Depth::Numbers)
+    }
+
+    /// Checks the contents of all files, which takes a second or more.
+    ///
+    /// # Errors
+    /// They are not those that were installed.
+    pub fn check_contents(&self) -> Result<(), Damage> {
+        self.compare(Depth::Contents)
+    }
+
+    fn compare(&self, depth: Depth) -> Result<(), Damage> {
+        if self.is_adopted() {
+            return Ok(());
+        }
+        manifest::check(self, depth).map(drop)
     }
 
     /// Whether its NumPy is one that its Triton's interpreter works with, or the one that its name asks for.

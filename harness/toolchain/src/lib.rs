@@ -44,11 +44,13 @@
 
 mod adopt;
 mod cache;
+mod checkout;
 mod compilation;
 pub mod compiled;
 pub mod compiler;
 pub mod containment;
 pub mod conversation;
+mod dependencies;
 mod explain;
 pub mod failure;
 pub mod home;
@@ -59,6 +61,7 @@ mod installed;
 #[cfg(feature = "planted-faults")]
 pub mod kept;
 mod limits;
+mod manifest;
 mod mode;
 pub mod names;
 pub mod pool;
@@ -66,6 +69,7 @@ mod probe;
 pub mod published;
 mod python;
 mod reach;
+mod repair;
 pub mod request;
 pub mod response;
 mod scratch;
@@ -88,6 +92,8 @@ pub use inductor::{InductorRequest, Inductors};
 pub use install::{Event, Observer};
 pub use installed::{Adopted, Contents, Toolchain};
 pub use limits::Limits;
+pub use manifest::Damage;
 pub use pool::Pool;
+pub use repair::Repaired;
 pub use request::Request;
 pub use response::Response;

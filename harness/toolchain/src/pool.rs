@@ -47,6 +47,8 @@ struct State {
     stopped: bool,
     /// Workers started so far, which names their folders.
     started: u64,
+    /// How often in a row no worker started, and the last failure.
+    failed: (u32, Option<WorkerFailure>),
 }
 
 impl Pool {
@@ -79,6 +81,9 @@ impl Pool {
     pub fn jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
         Self::of(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
     }
+
+    /// A pool starts no more workers after this many failed starts in a row.
+    const MAX_FAILED_STARTS: u32 = 3;
 
     /// A process that has a GPU through torch takes some seconds and a core to start, a gigabyte of memory, and half
     /// of one of the GPU's, which serves one of them at a time.
@@ -118,6 +123,11 @@ impl Pool {
     pub fn reading(mut self, folder: &Path) -> Self {
         self.folders.push(folder.to_owned());
         self
+    }
+
+    /// The folders that workers may read because they were told to.
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     /// The toolchain.
@@ -169,6 +179,7 @@ impl Pool {
         source: Option<Hash>,
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
+        self.check()?;
         let mut worker = self.take()?;
         // Whatever it does between requests, it is no answer.
         while !worker.is_quiet() {
@@ -230,6 +241,9 @@ impl Pool {
             if let Some(worker) = state.idle.pop() {
                 return Ok(worker);
             }
+            if let (Self::MAX_FAILED_STARTS.., Some(failure)) = &state.failed {
+                return Err(failure.clone());
+            }
             if state.places < self.size {
                 state.places += 1;
                 break;
@@ -244,6 +258,7 @@ impl Pool {
             Ok(worker) => {
                 let mut state = self.state();
                 state.groups.extend(worker.group());
+                state.failed = (0, None);
                 let stopped = state.stopped;
                 drop(state);
                 if stopped {
@@ -253,11 +268,39 @@ impl Pool {
                 Ok(worker)
             }
             Err(failure) => {
-                self.state().places -= 1;
-                self.freed.notify_one();
+                let failure = self.explain(failure);
+                let mut state = self.state();
+                state.places -= 1;
+                if matches!(failure, WorkerFailure::Start { .. }) {
+                    state.failed = (state.failed.0 + 1, Some(failure.clone()));
+                }
+                drop(state);
+                // All who wait, because none of them may try once there were too many failures.
+                self.freed.notify_all();
                 Err(failure)
             }
         }
+    }
+
+    /// Why no worker started: because the toolchain is damaged, if it is.
+    fn explain(&self, failure: WorkerFailure) -> WorkerFailure {
+        let WorkerFailure::Start { toolchain, reason } = failure else {
+            return failure;
+        };
+        let checked = self
+            .toolchain
+            .check()
+            .and_then(|()| self.toolchain.check_contents());
+        let reason = checked.map_or_else(|damage| damage.to_string(), |()| reason);
+        WorkerFailure::Start { toolchain, reason }
+    }
+
+    /// Fails if the toolchain is known to be damaged. A check that found it may be later than the start of a worker.
+    pub(crate) fn check(&self) -> Result<(), WorkerFailure> {
+        self.toolchain.check().map_err(|damage| WorkerFailure::Start {
+            toolchain: self.toolchain.id.to_string(),
+            reason: damage.to_string(),
+        })
     }
 
     /// Where the next worker is started.
@@ -266,6 +309,7 @@ impl Pool {
             toolchain: self.toolchain.id.to_string(),
             reason,
         };
+        self.check()?;
         let containment = Containment::of_this_system();
         if let Some(why) = self.folders.iter().find_map(|folder| containment.refuses(folder)) {
             return Err(failed(why));

@@ -1,5 +1,5 @@
-//! Detects whether the Triton of an adopted environment has changed: its owner may build it again under the same name. Left out:
-//! environments of our own, which nobody changes.
+//! Stamps that tell whether a toolchain's files are those of before. The Triton and the NumPy of an adopted environment are known by
+//! the sizes and times of their files: its owner may build them again under the same name. See [`crate::manifest`] for installed ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,21 +10,45 @@ use std::time::UNIX_EPOCH;
 
 use blake3::{Hash, Hasher};
 
+use crate::dependencies::stamp_of;
+use crate::manifest::{self, Depth};
 use crate::{Toolchain, mode};
 
 const ASK: &str = "
 import importlib.util, os
-print(os.path.dirname(importlib.util.find_spec('triton').origin))
+print(*(os.path.dirname(importlib.util.find_spec(name).origin) for name in ('triton', 'numpy')), sep='\\0')
 ";
 
 /// Folders in folders that are looked into; Triton has six. What is deeper is a link into itself.
 const DEEPEST: usize = 16;
 
-/// The digest of the names, sizes and times of change of every file of a toolchain's Triton.
+/// A hash of a toolchain's files and of the Python that they run in; `None` if the toolchain is damaged.
 ///
 /// # Errors
-/// Its Python does not say where its Triton is, or that cannot be read.
-pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Hash> {
+/// An adopted environment's Python does not say where its Triton is, or that cannot be read.
+pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Option<Hash>> {
+    let files = if toolchain.is_adopted() {
+        stamp_adopted(toolchain)?
+    } else {
+        match manifest::check(toolchain, Depth::Once) {
+            Ok(hash) => hash,
+            Err(_) => return Ok(None),
+        }
+    };
+    let mut hasher = Hasher::new();
+    hasher.update(files.as_bytes());
+    if let Ok(python) = toolchain.python().canonicalize() {
+        hasher.update(python.as_os_str().as_encoded_bytes());
+        if let Ok(metadata) = python.metadata() {
+            let (size, _, changed, _) = stamp_of(&metadata);
+            hasher.update(&size.to_le_bytes()).update(&changed.to_le_bytes());
+        }
+    }
+    Ok(Some(hasher.finalize()))
+}
+
+/// The digest of the names, sizes and times of change of every file of an adopted environment's Triton and NumPy.
+fn stamp_adopted(toolchain: &Toolchain) -> io::Result<Hash> {
     let output = Command::new(toolchain.python())
         .args(["-s", "-c", ASK])
         .env_clear()
@@ -33,15 +57,29 @@ pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Hash> {
         .output()?;
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.
-    let folder = PathBuf::from(told.lines().last().unwrap_or_default());
-    if !output.status.success() || !folder.is_dir() {
-        let python = toolchain.python();
-        return Err(io::Error::other(format!(
-            "{} has no Triton any more",
-            python.display()
-        )));
+    let folders: Vec<&Path> = told
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .split('\0')
+        .map(Path::new)
+        .collect();
+    let [triton, numpy] = folders[..] else {
+        return Err(describe_loss(toolchain));
+    };
+    if !output.status.success() || !triton.is_dir() || !numpy.is_dir() {
+        return Err(describe_loss(toolchain));
     }
-    of(&folder)
+    let mut hasher = Hasher::new();
+    for folder in [triton, numpy] {
+        hasher.update(of(folder)?.as_bytes());
+    }
+    Ok(hasher.finalize())
+}
+
+fn describe_loss(toolchain: &Toolchain) -> io::Error {
+    let python = toolchain.python();
+    io::Error::other(format!("{} has no Triton any more", python.display()))
 }
 
 /// The stamp of a folder.

@@ -16,6 +16,7 @@ use self::value::{Wired, check_value};
 use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Stage, Target};
 use crate::conversation::frame::{self, NoFrame};
+use crate::dependencies::Dependencies;
 use crate::pool::Limits;
 use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
 use crate::response::{Frame, Location, Memory, Phase, PythonError, Raised, Response};
@@ -142,14 +143,26 @@ pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<
     Ok(frame::frame(&compile_header(request, limits, absolute)?, [])?)
 }
 
-/// What decides the answer to a compilation, but for the toolchain and sibling modules: the same bytes for the same
-/// request.
-pub(crate) fn compile_words(request: &CompileRequest) -> Result<Vec<u8>, BadRequest> {
+/// How paths are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Paths {
+    /// As the request has them.
+    Given,
+    /// From the root.
+    Absolute,
+}
+
+/// What decides the answer to a compilation, except for the toolchain and other files: the same bytes for the same request.
+pub(crate) fn compile_words(request: &CompileRequest, paths: Paths) -> Result<Vec<u8>, BadRequest> {
     let limits = Limits {
         time: Duration::ZERO,
         memory: 0,
     };
-    let header = compile_header(request, limits, |path| Ok(path.to_string_lossy().into_owned()))?;
+    let named = |path: &Path| match paths {
+        Paths::Given => Ok(path.to_string_lossy().into_owned()),
+        Paths::Absolute => absolute(path),
+    };
+    let header = compile_header(request, limits, named)?;
     serde_json::to_vec(&header).map_err(|error| NoFrame::Json(error).into())
 }
 
@@ -440,13 +453,14 @@ struct KernelHeader {
     sizes: [usize; 3],
 }
 
-/// Reads the answer to a compilation; with it, whether the worker asks to be replaced.
+/// Reads the answer to a compilation, with the files that it depends on; with it, whether the worker asks to be replaced.
 pub(crate) fn compilation(
     header: &[u8],
     blobs: &[u8],
     stderr: &str,
     request: &CompileRequest,
-) -> Result<(Compilation, bool), BadAnswer> {
+) -> Result<((Compilation, Dependencies), bool), BadAnswer> {
+    let (blobs, dependencies) = Dependencies::split(blobs)?;
     let answer: CompileAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let result = match answer.raised {
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
@@ -465,7 +479,7 @@ pub(crate) fn compilation(
         stderr: stderr.to_owned(),
         seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
     };
-    Ok((compilation, answer.worn))
+    Ok(((compilation, dependencies), answer.worn))
 }
 
 fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {

@@ -17,13 +17,13 @@ from collections import namedtuple
 from contextlib import ExitStack
 from shutil import rmtree
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, BinaryIO, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 import triton
 import triton.language as tl
 
-from . import STDOUT, TORCH, driver, errors, inductor, warm, wire
+from . import STDOUT, TORCH, driver, errors, inductor, tracked, warm, wire
 from .apart import Apart
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
@@ -119,7 +119,7 @@ class Worker:
         self.stdout.take()
         rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
 
-    def serve(self, header: dict[str, Any], blobs: memoryview, answers: BinaryIO) -> None:
+    def serve(self, header: dict[str, Any], blobs: memoryview, answers: wire.Pipe) -> None:
         """Does what is asked and answers."""
         # Says where it hangs, and ends it even if nobody is there any more to do so.
         faulthandler.dump_traceback_later(header["time"], exit=True)
@@ -490,6 +490,11 @@ def main() -> None:
         # A folder of this process's own.
         os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ["TRITON_CACHE_DIR"], str(os.getpid()))
     _die_with_parent(requests.fileno())
+    packages = tuple(os.path.dirname(os.path.abspath(str(one.__file__))) for one in (triton, np))
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    python = (sys.prefix, sys.base_prefix, os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix))
+    libraries = (*python, *packages, own)
+    tracked.ignore_bytecode(*libraries)
     worker = Worker(torch, stdout)
     hello = {
         "protocol": wire.PROTOCOL,
@@ -500,7 +505,9 @@ def main() -> None:
     other = None
     if worker.is_apart:
         worker.warm_up()
-        other = Apart((requests, answers), worker.serve)
+        # The other side knows the packages and ours, and empties this process's folder.
+        known = (*packages, own, os.environ["HOME"])
+        other = Apart((requests, answers), worker.serve, known, libraries)
     wire.write(answers, hello, [])
     while True:
         frame = wire.read(requests)

@@ -22,6 +22,8 @@ _END = "// -----// IR Dump Before end () ('builtin.module' operation) //----- //
 # How this module begins what a pass said that failed: the last one that was printed.
 _FAILED = "// -----// The pass failed //----- //\n"
 _PR_SET_PDEATHSIG = 1
+# Looked up now: where files are tracked, `ctypes` is taken for user code's.
+_PRCTL = ctypes.CDLL(None).prctl
 _Make = Callable[[Any, "dict[str, Any]"], Any]
 
 
@@ -130,7 +132,7 @@ def _death(make: _Make, module: Any, metadata: dict[str, Any]) -> str:
     process = os.fork()
     if not process:
         try:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+            _PRCTL(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
             faulthandler.disable()
             make(module, metadata)
         finally:

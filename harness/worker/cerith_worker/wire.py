@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 # What the two sides speak. Raised with every change of what a header may say.
-PROTOCOL = 6
+PROTOCOL = 7
 
 _LENGTHS = struct.Struct("<IQ")
 
@@ -25,7 +25,15 @@ def read(pipe: BinaryIO) -> tuple[dict[str, Any], memoryview] | None:
     return json.loads(data[:header_size]), memoryview(data)[header_size:]
 
 
-def write(pipe: BinaryIO, header: dict[str, Any], blobs: list[bytes]) -> None:
+class Pipe(Protocol):
+    """What frames are written to."""
+
+    def write(self, data: bytes, /) -> int: ...
+
+    def flush(self) -> None: ...
+
+
+def write(pipe: BinaryIO | Pipe, header: dict[str, Any], blobs: list[bytes]) -> None:
     """Sends a frame."""
     text = json.dumps(header, separators=(",", ":")).encode("utf-8", "replace")
     pipe.write(b"".join((_LENGTHS.pack(len(text), sum(len(blob) for blob in blobs)), text, *blobs)))

@@ -28,6 +28,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("serve.py", include_str!("../cerith_worker/serve.py")),
     ("stages.py", include_str!("../cerith_worker/stages.py")),
     ("tensor.py", include_str!("../cerith_worker/tensor.py")),
+    ("tracked.py", include_str!("../cerith_worker/tracked.py")),
     ("tuning.py", include_str!("../cerith_worker/tuning.py")),
     ("warm.py", include_str!("../cerith_worker/warm.py")),
     ("wire.py", include_str!("../cerith_worker/wire.py")),
@@ -44,7 +45,7 @@ pub const ENTRY: &str = "import os, sys; folder = sys.argv.pop(); sys.path.inser
 pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 #[cfg(test)]
 mod tests {

@@ -512,6 +512,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     };
     inside(folder)
         .flat_map(|one| inside(&one).collect::<Vec<_>>())
+        .flat_map(|one| inside(&one).collect::<Vec<_>>())
         .collect()
 }
 
@@ -581,8 +582,11 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
 
 fn the_least_recently_used_is_dropped() {
     let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join("ab").join(name);
+    let at = |name: &str| folder.path().join("3.9.0/ab").join(name);
+    fs::create_dir_all(at("")).expect("made");
+    // As versions before kept it, without the toolchain.
     fs::create_dir(folder.path().join("ab")).expect("made");
+    fs::write(folder.path().join("ab/abother"), [0; 100]).expect("written");
     let now = std::time::SystemTime::now();
     for (name, age) in [
         ("abold", 3000),
@@ -605,6 +609,7 @@ fn the_least_recently_used_is_dropped() {
         .map(|name| at(name).exists())
         .to_vec();
     assert_eq!(left, [false, true, true, false, true]);
+    assert!(!folder.path().join("ab").exists());
     cache.shrink(0);
     assert_eq!(cache.held().files, 1);
 }

@@ -1,9 +1,11 @@
 //! The tests of this crate that need something of the machine, as one binary: a module for each topic.
 
 mod adopted;
+mod cached;
 mod common;
 mod compiles;
 mod contained;
+mod damaged;
 mod failures;
 mod inductor;
 mod launches;
@@ -17,7 +19,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     Tests::join(modules![
-        adopted, compiles, contained, failures, inductor, launches
+        adopted, cached, compiles, contained, damaged, failures, inductor, launches
     ])
     .run()
 }
