@@ -154,6 +154,15 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
+    /// Whether its outcome of a case may be held against it. It may not if the outcome rests on something kept from an earlier run,
+    /// which is dropped now, or if its toolchain is damaged: then the case has to run again.
+    ///
+    /// # Errors
+    /// Cerith failed.
+    fn confirm(&self, _case: &Case) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
     /// Whether two sets of rules may give two outcomes.
     fn rules_matter(&self) -> bool {
         false

@@ -23,6 +23,9 @@ pub const INVALID_IR: &str = "invalid-ir";
 /// The kind of complaint of a file that cannot be loaded, because a module that it imports is not there.
 pub const MODULE_NOT_FOUND: &str = "module-not-found";
 
+/// The kind of complaint of an engine of whose toolchain no worker starts.
+pub const NO_WORKER: &str = "no-worker";
+
 /// A position in a file that a user can open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {

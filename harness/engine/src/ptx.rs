@@ -142,6 +142,10 @@ impl Engine for Ptx {
         self.compiler.made(case)
     }
 
+    fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+        self.compiler.confirm(case)
+    }
+
     fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.compiler.stop();

@@ -64,6 +64,10 @@ impl Engine for Standby {
         self.engine.made(case)
     }
 
+    fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+        self.engine.confirm(case)
+    }
+
     fn rules_matter(&self) -> bool {
         self.engine.rules_matter()
     }

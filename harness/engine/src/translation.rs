@@ -15,7 +15,7 @@ use cerith_toolchain::request::{self, Grid, Value};
 use cerith_toolchain::response::{Location, Phase, PythonError, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, Outcome, Position, Trap, loading, target};
+use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
 
 /// What CUDA calls a `device_assert` that did not hold.
 pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
@@ -293,12 +293,10 @@ pub(crate) fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome,
         WorkerFailure::Garbled { stderr, .. } => {
             Outcome::Crashed(complaint("garbled", message, stderr, None))
         }
-        WorkerFailure::Start { toolchain, reason } => {
-            return Err(Failure::internal(
-                format!("start a worker of {toolchain}"),
-                reason,
-            ));
-        }
+        WorkerFailure::Start { toolchain, reason } => Outcome::Unavailable(Box::new(Complaint::new(
+            NO_WORKER,
+            format!("no worker of {toolchain} starts: {reason}"),
+        ))),
         WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
         WorkerFailure::Stopped => return Err(Failure::Stopped),
     })

@@ -188,6 +188,10 @@ impl Engine for Ttir {
         })))
     }
 
+    fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+        self.compiler.confirm(case)
+    }
+
     fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         self.compiler.stop();

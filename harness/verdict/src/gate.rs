@@ -5,7 +5,9 @@
 //! [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
 use cerith_case::{Case, Ending, Expectation, OutcomeKind, VerdictKind};
-use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
+use cerith_engine::{
+    DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, NO_WORKER, Outcome, STALE_RECORDING, Trap,
+};
 use cerith_memory::{ByteState, Memory, StorageId};
 
 use crate::difference::Spans;
@@ -29,8 +31,8 @@ impl Demands {
         };
         match complaint.kind.as_str() {
             "internal-error" => false,
-            // Somebody has to mend these, whoever asked.
-            STALE_RECORDING | DAMAGED_RECORDING | MODULE_NOT_FOUND => !self.silence_allowed,
+            // These need a fix, whether the engine was named or runs by default.
+            STALE_RECORDING | DAMAGED_RECORDING | MODULE_NOT_FOUND | NO_WORKER => !self.silence_allowed,
             _ => !self.silence_allowed && self.named.contains(id),
         }
     }

@@ -184,8 +184,30 @@ pub struct Spent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// Runs a case through every engine and judges it.
+/// Runs a case through every engine and judges it. An engine that would be blamed for what was kept from an earlier run, or whose
+/// toolchain turns out to be damaged, runs it again first.
 pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
+    let trial = try_once(case, panel)?;
+    if trial.assessment.expected || trial.verdict.blame.is_empty() {
+        return Ok(trial);
+    }
+    let mut is_confirmed = true;
+    for engine in panel.others.iter().filter(|engine| engine.is_asked(case)) {
+        // All of them, so that each drops what it kept.
+        is_confirmed &= match engine.confirm(case) {
+            Ok(confirmed) => confirmed,
+            Err(Failure::Stopped) => return Err(Stopped),
+            Err(Failure::Internal { .. }) => true,
+        };
+    }
+    if is_confirmed {
+        Ok(trial)
+    } else {
+        try_once(case, panel)
+    }
+}
+
+fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let mut failed = Vec::new();
     let mut others = Vec::with_capacity(panel.others.len());
     for engine in panel.others.iter().filter(|engine| engine.is_asked(case)) {

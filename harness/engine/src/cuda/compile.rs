@@ -211,9 +211,29 @@ impl Compiler {
         }
     }
 
+    /// Whether the compilation of a case is of this run and its toolchain is whole. One from an earlier run is dropped.
+    ///
+    /// # Errors
+    /// Cerith failed, not the compiler.
+    pub(crate) fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+        if self.compilers.toolchain().check_again().is_err() {
+            return Ok(false);
+        }
+        let request = self.request(case, Tuning::default(), Wanted::Code);
+        let is_dropped = self.compilers.forget(&request);
+        is_dropped
+            .map(|is_dropped| !is_dropped)
+            .map_err(|failure| Failure::internal("look for a kept compilation", failure))
+    }
+
     fn compilation(&self, case: &Case, tuning: Tuning, wanted: Wanted) -> Result<Compilation, WorkerFailure> {
+        self.compilers
+            .compile(&self.request(case, tuning, wanted), self.limits)
+    }
+
+    fn request(&self, case: &Case, tuning: Tuning, wanted: Wanted) -> CompileRequest {
         let memory = case.memory();
-        let request = CompileRequest {
+        CompileRequest {
             module: translation::module(case, &case.module),
             siblings: translation::imports(case),
             storages: memory.ids().map(|id| memory.size(id)).collect(),
@@ -224,8 +244,7 @@ impl Compiler {
             stage: self.stage,
             lines: wanted == Wanted::Lines,
             passes: wanted == Wanted::Passes,
-        };
-        self.compilers.compile(&request, self.limits)
+        }
     }
 
     /// Ends what runs, for Ctrl-C.

@@ -178,6 +178,16 @@ impl Engine for Cuda {
         }
     }
 
+    fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+        match &self.source {
+            Source::Live { compiler, .. } => compiler.confirm(case),
+            Source::Recorded(on) => match &on.compiler {
+                Some(compiler) => compiler.confirm(case),
+                None => Ok(true),
+            },
+        }
+    }
+
     fn stop(&self) {
         match &self.source {
             Source::Live { compiler, executor } => {
