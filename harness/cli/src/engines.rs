@@ -19,7 +19,8 @@ use cerith_toolchain::compiled::{Stage, Target};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::Device;
 use cerith_toolchain::{
-    AddError, AdoptError, Cache, Compilers, Containment, Event, Home, Observer, Pool, Toolchain, ToolchainId,
+    AddError, AdoptError, Cache, Compilers, Containment, Event, Home, Observer, Pool, Repaired, Toolchain,
+    ToolchainId,
 };
 use cerith_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -403,12 +404,13 @@ fn started(pool: io::Result<Pool>, corpus: &Path) -> Result<Pool, String> {
 
 fn find_with_torch(id: &ToolchainId, any_numpy: bool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
-    home.resolve_torch(id, any_numpy).ok_or_else(|| {
+    let found = home.resolve_torch(id, any_numpy).ok_or_else(|| {
         format!(
             "no toolchain holds torch beside Triton {id}; `cerith toolchain adopt PYTHON` registers an environment that \
              does, and `cerith toolchain list` shows what there is"
         )
-    })
+    })?;
+    whole(found)
 }
 
 /// The newest Triton that has torch beside it, for commands that name none.
@@ -452,12 +454,24 @@ pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) 
     there.map_or_else(|| find_or_add(id, offline, stop), whole)
 }
 
-/// A toolchain whose Python is there.
-fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
-    match toolchain.gone() {
-        Some(why) => Err(why),
-        None => Ok(toolchain),
+/// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
+pub fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
+    let Some(why) = toolchain.gone() else {
+        toolchain.check().map_err(|damage| damage.to_string())?;
+        return Ok(toolchain);
+    };
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    let renewed = home.renew_python(&toolchain);
+    let renewed = renewed.map_err(|error| format!("{why} (failed to {error})"))?;
+    if renewed.gone().is_some() {
+        return Err(why);
     }
+    Terminal::new().note(&format!(
+        "toolchain {}: its Python was gone, and its environment was made again with Python {}",
+        renewed.id, renewed.contents.python
+    ));
+    renewed.check().map_err(|damage| damage.to_string())?;
+    Ok(renewed)
 }
 
 /// An installed toolchain; if there is none, one is installed now. One with torch is installed only by `cerith toolchain add`.
@@ -490,6 +504,20 @@ pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain
         id: id.to_string(),
     };
     let result = home.add(id, &installation);
+    if let Some(bar) = installation.bar.into_inner() {
+        bar.finish_and_clear();
+    }
+    result
+}
+
+/// Repairs a toolchain, showing how it goes.
+pub fn repair(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<(Toolchain, Repaired), AddError> {
+    let installation = Installation {
+        bar: RefCell::new(None),
+        stop,
+        id: id.to_string(),
+    };
+    let result = home.repair(id, &installation);
     if let Some(bar) = installation.bar.into_inner() {
         bar.finish_and_clear();
     }

@@ -1,11 +1,13 @@
-//! `cerith toolchain add`, `adopt`, `list`, `newest`, `remove`, `cache`.
+//! `cerith toolchain add`, `adopt`, `list`, `newest`, `repair`, `remove`, `cache`.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_report::Tone;
 use cerith_tile::rules::Version;
-use cerith_toolchain::{AddError, Cache, Containment, Contents, Home, Toolchain, ToolchainId, published};
+use cerith_toolchain::{
+    AddError, Cache, Containment, Contents, Home, Repaired, Toolchain, ToolchainId, published,
+};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -44,6 +46,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
                 newest(terminal, &releases);
             })
         }
+        ToolchainCommand::Repair { ids } => repair(&mut terminal, &home, ids, stop),
         ToolchainCommand::Remove { ids } => {
             let mut exit = Exit::AsExpected;
             for id in ids {
@@ -98,6 +101,31 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicB
         }
         if stop.load(Ordering::Relaxed) {
             return Exit::Interrupted;
+        }
+    }
+    exit
+}
+
+fn repair(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
+    let mut exit = Exit::AsExpected;
+    for id in ids {
+        let repaired = done(
+            terminal,
+            engines::repair(home, id, stop),
+            |terminal, (toolchain, how)| {
+                let what = match how {
+                    Repaired::Whole => "not damaged:",
+                    Repaired::Python => "made its environment again:",
+                    Repaired::Installed => "installed again:",
+                };
+                terminal.print(&format!("{what} {}\n", words(&toolchain.contents)));
+            },
+        );
+        if stop.load(Ordering::Relaxed) {
+            return Exit::Interrupted;
+        }
+        if repaired != Exit::AsExpected {
+            exit = repaired;
         }
     }
     exit

@@ -63,7 +63,18 @@ known, and a rule that changed then looks like a bug.")]
         #[arg(long)]
         known: bool,
     },
-    /// Remove toolchains.
+    /// Compare toolchains with what was installed, and install damaged ones again.
+    #[command(after_help = "Examples:
+  cerith toolchain repair 3.9.0
+
+If only its Python is gone, as after an update, its environment is made again, and nothing is downloaded. Adopted toolchains belong to \
+somebody else: they are neither checked nor repaired.")]
+    Repair {
+        /// A toolchain's name, as `list` shows it.
+        #[arg(required = true, value_name = "VERSION")]
+        ids: Vec<ToolchainId>,
+    },
+    /// Remove toolchains, with the kernels that they compiled.
     Remove {
         /// A toolchain's name, as `list` shows it.
         #[arg(required = true, value_name = "VERSION")]

@@ -16,6 +16,7 @@ mod reduce;
 mod scenarios;
 mod stages;
 mod sweep;
+mod toolchains;
 
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ use cerith_needs::{Tests, modules};
 fn main() -> ExitCode {
     Tests::join(modules![
         compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce, scenarios,
-        stages, sweep
+        stages, sweep, toolchains
     ])
     .run()
 }
