@@ -483,12 +483,12 @@ impl Reference {
     }
 
     /// The alternatives of a form's model for a case's kernels.
-    pub fn alternatives(&self, case: &Case, rules: Rules, form: Form) -> Result<Vec<Alternative>, Failure> {
+    pub fn list_alternatives(&self, case: &Case, rules: Rules, form: Form) -> Result<Vec<Alternative>, Failure> {
         let mut alternatives = Vec::new();
         for launch in &case.launches {
             if let Ok(kernel) = self.kernel(launch, rules)? {
                 let function = &kernel.traced.function;
-                for one in cerith_quirk::alternatives(function, form, lanes(launch), rules.version) {
+                for one in cerith_quirk::list_alternatives(function, form, count_lanes(launch), rules.version) {
                     if !alternatives.contains(&one) {
                         alternatives.push(one);
                     }
@@ -498,9 +498,9 @@ impl Reference {
         Ok(alternatives)
     }
 
-    /// The memory that a case leaves if the operations of a form have no values: the bytes that depend on them are poison. None if there are
+    /// The memory that a case leaves if the operations of a form have no values: the bytes that depend on them are poison. `None` if there are
     /// no such operations, or if the launches don't finish without their values.
-    pub fn dependents(&self, case: &Case, rules: Rules, form: Form) -> Result<Option<Memory>, Failure> {
+    pub fn find_dependents(&self, case: &Case, rules: Rules, form: Form) -> Result<Option<Memory>, Failure> {
         let Some(plain) = self.following(case, rules)? else {
             return Ok(None);
         };
@@ -508,7 +508,7 @@ impl Reference {
         let mut changed = false;
         for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
             let function = &kernel.traced.function;
-            kernels.push(match cerith_quirk::without_values(function, form, lanes(launch)) {
+            kernels.push(match cerith_quirk::without_values(function, form, count_lanes(launch)) {
                 Some(function) => {
                     changed = true;
                     Arc::new(kernel.with_function(function)?)
@@ -539,7 +539,7 @@ impl Reference {
         for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
             let function = &kernel.traced.function;
             let mut copies = Vec::new();
-            for function in cerith_quirk::follow_alternative(function, form, lanes(launch), alternative) {
+            for function in cerith_quirk::follow_alternative(function, form, count_lanes(launch), alternative) {
                 copies.push(Arc::new(kernel.with_function(function)?));
             }
             by_launch.push(copies);
@@ -577,7 +577,7 @@ impl Reference {
 }
 
 /// How many lanes execute a launch's program.
-fn lanes(launch: &Launch) -> usize {
+fn count_lanes(launch: &Launch) -> usize {
     let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
     usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP)
 }

@@ -1,4 +1,4 @@
-//! Models of scans and reductions whose compiled code exchanges elements with other lanes than those that hold them ([`Form`]).
+//! Models of scans and reductions whose compiled code exchanges elements with the wrong lanes ([`Form`]).
 //! Which lanes hold an element depends on the layout, which a compiler chooses. So a model has an alternative for each kind of layout, and
 //! a difference is explained only if one alternative leaves exactly these bytes.
 //!
@@ -44,12 +44,12 @@ enum Placement {
     Wrapped,
     /// A scan's axis is this many times in the registers of one thread. The code accumulates all of them (up to 3.2).
     InRegisters(usize),
-    /// A reduction's index has bits in lanes. The code combines lanes by other bits: instead of the bits `left`, by `taken` (`None` is a bit
+    /// A reduction's index has bits in lanes. The code combines lanes by other bits: instead of the bits `left`, by `combined` (`None` is a bit
     /// of lanes that repeat). `getThreadOffsetOnReductionAxis` of 3.3 to 3.6 has only the lowest lane bit of the axis, and the code
     /// takes the following bits for those of the axis.
     Swapped {
         left: Vec<u32>,
-        taken: Vec<Option<u32>>,
+        combined: Vec<Option<u32>>,
     },
 }
 
@@ -58,7 +58,7 @@ enum Placement {
 pub struct Alternative {
     placement: Placement,
     /// The only operation that it applies to, by its number among those of the form.
-    only: Option<usize>,
+    operation: Option<usize>,
     /// The copy of the results that is used everywhere. If there is none, each use of an element may be of another copy.
     copy: Option<usize>,
 }
@@ -103,7 +103,7 @@ impl Extents {
     }
 
     /// The row-major number of an element: its row is a pair of outer and inner index.
-    const fn element(self, row: usize, along: usize) -> usize {
+    const fn number_element(self, row: usize, along: usize) -> usize {
         (row / self.inner * self.count + along) * self.inner + row % self.inner
     }
 
@@ -119,18 +119,18 @@ impl Extents {
 }
 
 impl Placement {
-    fn scan(&self, extents: Extents, reverse: bool) -> Option<Exchange> {
+    fn place_scan(&self, extents: Extents, reverse: bool) -> Option<Exchange> {
         let n = extents.count;
         let (lanes_per_row, steps) = match *self {
             Self::Repeated(copies) if n > 1 && n * copies <= WARP => {
-                let steps = doublings(n / 2).map(|distance| {
+                let steps = list_doublings(n / 2).map(|distance| {
                     // A shuffle by `distance` lanes, where `distance` elements are meant.
                     (distance, distance * copies..n * copies)
                 });
                 (n * copies, steps.collect::<Vec<_>>())
             }
             Self::Wrapped if n > 1 && n < WARP => {
-                let steps = doublings(n / 2).map(|distance| (distance, distance..2 * n));
+                let steps = list_doublings(n / 2).map(|distance| (distance, distance..2 * n));
                 (2 * n, steps.collect())
             }
             Self::InRegisters(copies) if n * copies <= MAX_REGISTERS => {
@@ -158,7 +158,7 @@ impl Placement {
             let lanes = (0..rows).flat_map(|row| (0..lanes_per_row).map(move |lane| (row, lane)));
             lanes.map(|(row, lane)| value(row, lane) as u32).collect()
         };
-        let elements = each(&|row, lane| extents.element(row, place(along_of(lane))));
+        let elements = each(&|row, lane| extents.number_element(row, place(along_of(lane))));
         let steps = steps.into_iter().map(|(distance, active)| Step {
             from: each(&|row, lane| row * lanes_per_row + lane.saturating_sub(distance)),
             on: (0..rows)
@@ -171,7 +171,7 @@ impl Placement {
             for row in 0..rows {
                 for along in 0..n {
                     let lane = row * lanes_per_row + lane_of(place(along), copy);
-                    lanes[extents.element(row, along)] = lane as u32;
+                    lanes[extents.number_element(row, along)] = lane as u32;
                 }
             }
             lanes
@@ -183,18 +183,18 @@ impl Placement {
         })
     }
 
-    fn reduction(&self, extents: Extents) -> Option<Exchange> {
-        let Self::Swapped { left, taken } = self else {
+    fn place_reduction(&self, extents: Extents) -> Option<Exchange> {
+        let Self::Swapped { left, combined } = self else {
             return None;
         };
         let bits = extents.axis_bits();
         let lanes = extents.rows() * extents.count;
         let within = |bit: &u32| !bits.contains(bit) && 1usize << bit < lanes;
-        if !left.iter().all(|bit| bits.contains(bit)) || !taken.iter().flatten().all(within) {
+        if !left.iter().all(|bit| bits.contains(bit)) || !combined.iter().flatten().all(within) {
             return None;
         }
         let own = bits.clone().rev().filter(|bit| !left.contains(bit)).map(Some);
-        let steps = own.chain(taken.iter().copied()).map(|bit| Step {
+        let steps = own.chain(combined.iter().copied()).map(|bit| Step {
             from: (0..lanes as u32)
                 .map(|lane| lane ^ bit.map_or(0, |bit| 1 << bit))
                 .collect(),
@@ -204,7 +204,7 @@ impl Placement {
         let copies = (0..1u32 << left.len()).map(|copy| {
             let set = left.iter().enumerate().filter(|(nth, _)| copy >> nth & 1 == 1);
             let offset: u32 = set.map(|(_, bit)| 1 << bit).sum();
-            let first = (0..extents.rows()).map(|row| extents.element(row, 0) as u32);
+            let first = (0..extents.rows()).map(|row| extents.number_element(row, 0) as u32);
             first.map(|lane| lane + offset).collect()
         });
         Some(Exchange {
@@ -225,20 +225,20 @@ impl Placement {
 
     fn exchange(&self, kind: &OpKind, ty: &Type) -> Option<Exchange> {
         match kind {
-            OpKind::Scan { axis, reverse, .. } => self.scan(Extents::new(&ty.shape, *axis)?, *reverse),
-            OpKind::Reduce { axis, .. } => self.reduction(Extents::new(&ty.shape, *axis)?),
+            OpKind::Scan { axis, reverse, .. } => self.place_scan(Extents::new(&ty.shape, *axis)?, *reverse),
+            OpKind::Reduce { axis, .. } => self.place_reduction(Extents::new(&ty.shape, *axis)?),
             _ => None,
         }
     }
 }
 
 /// 1, 2, 4 and so on, up to the last.
-fn doublings(last: usize) -> impl Iterator<Item = usize> {
+fn list_doublings(last: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(1), |&distance| Some(distance * 2)).take_while(move |&distance| distance <= last)
 }
 
 /// The type of the operand with the largest elements.
-fn widest<'a>(function: &'a Function, op: &Operation) -> &'a Type {
+fn find_widest<'a>(function: &'a Function, op: &Operation) -> &'a Type {
     let types = op.operands.iter().map(|&operand| function.ty(operand));
     types
         .max_by_key(|ty| ty.elem.size())
@@ -246,18 +246,18 @@ fn widest<'a>(function: &'a Function, op: &Operation) -> &'a Type {
 }
 
 /// The placements that a version's compiler may choose for an operation on blocks of this type.
-fn placements(kind: &OpKind, ty: &Type, version: Version) -> Vec<Placement> {
+fn list_placements(kind: &OpKind, ty: &Type, version: Version) -> Vec<Placement> {
     let linear = version >= LINEAR_LAYOUTS;
     match kind {
-        OpKind::Scan { .. } if linear => doublings(WARP).skip(1).map(Placement::Repeated).collect(),
+        OpKind::Scan { .. } if linear => list_doublings(WARP).skip(1).map(Placement::Repeated).collect(),
         OpKind::Scan { .. } => std::iter::once(Placement::Wrapped)
-            .chain(doublings(MAX_REGISTERS).skip(1).map(Placement::InRegisters))
+            .chain(list_doublings(MAX_REGISTERS).skip(1).map(Placement::InRegisters))
             .collect(),
         OpKind::Reduce { axis, .. } if linear => {
             let extents = Extents::new(&ty.shape, *axis);
             let bytes = ty.numel() * ty.elem.size();
             extents
-                .map(|extents| swaps(extents, WARP * VECTOR / bytes.max(1)))
+                .map(|extents| list_swaps(extents, WARP * VECTOR / bytes.max(1)))
                 .unwrap_or_default()
         }
         _ => Vec::new(),
@@ -265,20 +265,20 @@ fn placements(kind: &OpKind, ty: &Type, version: Version) -> Vec<Placement> {
 }
 
 /// Every exchange of some bits of the axis for as many others, the fewest bits first. At most `repeated` lanes hold the same element.
-fn swaps(extents: Extents, repeated: usize) -> Vec<Placement> {
+fn list_swaps(extents: Extents, repeated: usize) -> Vec<Placement> {
     let repeating = repeated.checked_ilog2().unwrap_or(0) as usize;
     let axis: Vec<u32> = extents.axis_bits().collect();
     let all = 0..(extents.rows() * extents.count).trailing_zeros();
     let others: Vec<u32> = all.filter(|bit| !axis.contains(bit)).collect();
     let mut swaps = Vec::new();
     for count in 1..=axis.len().min(WARP.trailing_zeros() as usize) {
-        for left in subsets(&axis, count) {
+        for left in list_subsets(&axis, count) {
             for real in (count.saturating_sub(repeating)..=count.min(others.len())).rev() {
-                for taken in subsets(&others, real) {
+                for taken in list_subsets(&others, real) {
                     let repeating = std::iter::repeat_n(None, count - real);
                     swaps.push(Placement::Swapped {
                         left: left.clone(),
-                        taken: taken.iter().copied().map(Some).chain(repeating).collect(),
+                        combined: taken.iter().copied().map(Some).chain(repeating).collect(),
                     });
                     if swaps.len() >= MAX_ALTERNATIVES {
                         return swaps;
@@ -291,13 +291,13 @@ fn swaps(extents: Extents, repeated: usize) -> Vec<Placement> {
 }
 
 /// The subsets of so many elements, in order.
-fn subsets(of: &[u32], count: usize) -> Vec<Vec<u32>> {
+fn list_subsets(of: &[u32], count: usize) -> Vec<Vec<u32>> {
     if count == 0 {
         return vec![Vec::new()];
     }
     let firsts = of.iter().enumerate();
     let sets = firsts.flat_map(|(at, &first)| {
-        let rest = subsets(of.get(at + 1..).unwrap_or(&[]), count - 1);
+        let rest = list_subsets(of.get(at + 1..).unwrap_or(&[]), count - 1);
         rest.into_iter()
             .map(move |rest| std::iter::once(first).chain(rest).collect())
     });
@@ -305,14 +305,14 @@ fn subsets(of: &[u32], count: usize) -> Vec<Vec<u32>> {
 }
 
 /// The alternatives of a form's model for a kernel that so many lanes execute. `version` is the compiler's.
-pub fn alternatives(function: &Function, form: Form, lanes: usize, version: Version) -> Vec<Alternative> {
+pub fn list_alternatives(function: &Function, form: Form, lanes: usize, version: Version) -> Vec<Alternative> {
     let forms = OperationForms::new(function, form, lanes);
     let mut operations = Vec::new();
     let mut spread = false;
     let mut results = HashSet::new();
     function.body.each(&mut |op| {
         if forms.has(op) {
-            operations.push(placements(&op.kind, widest(function, op), version));
+            operations.push(list_placements(&op.kind, find_widest(function, op), version));
             results.extend(op.results.iter().copied());
         } else if op.operands.iter().any(|operand| results.contains(operand)) {
             // Lanes that repeat an element of a result become elements of their own.
@@ -324,12 +324,12 @@ pub fn alternatives(function: &Function, form: Form, lanes: usize, version: Vers
     let numbered = operations.iter().enumerate().filter(|_| operations.len() > 1);
     let each = numbered.flat_map(|(nth, placements)| placements.iter().map(move |one| (one, Some(nth))));
     let mut alternatives: Vec<Alternative> = Vec::new();
-    for (placement, only) in all.chain(each) {
+    for (placement, operation) in all.chain(each) {
         let copies = if spread { 1 } else { placement.copies() };
         for copy in 0..copies {
             let alternative = Alternative {
                 placement: placement.clone(),
-                only,
+                operation,
                 copy: (!spread).then_some(copy),
             };
             if !alternatives.contains(&alternative) {
@@ -343,7 +343,7 @@ pub fn alternatives(function: &Function, form: Form, lanes: usize, version: Vers
     alternatives
 }
 
-/// The kernel with results of a form's operations that have no value. None if it has no such operation.
+/// The kernel with results of a form's operations that have no value, or `None` if it has no such operation.
 pub fn without_values(function: &Function, form: Form, lanes: usize) -> Option<Function> {
     let forms = OperationForms::new(function, form, lanes);
     let mut function = function.clone();
@@ -399,7 +399,7 @@ struct Rewriter<'a> {
     alternative: &'a Alternative,
     copy: usize,
     /// Operations of the form so far.
-    seen: usize,
+    count: usize,
     /// The most copies of a rewritten operation's result; 0 if nothing was rewritten.
     copies: usize,
 }
@@ -417,7 +417,7 @@ impl<'a> Rewriter<'a> {
             function: function.clone(),
             alternative,
             copy,
-            seen: 0,
+            count: 0,
             copies: 0,
         };
         let body = std::mem::take(&mut rewriter.function.body);
@@ -433,7 +433,7 @@ impl<'a> Rewriter<'a> {
                 *region = self.block(inner);
             }
             match self.exchange(&op) {
-                Some(exchange) => self.operation(&op, &exchange, &mut ops),
+                Some(exchange) => self.rewrite_operation(&op, &exchange, &mut ops),
                 None => ops.push(op),
             }
         }
@@ -444,16 +444,16 @@ impl<'a> Rewriter<'a> {
         if !self.forms.has(op) {
             return None;
         }
-        let nth = self.seen;
-        self.seen += 1;
-        if self.alternative.only.is_some_and(|only| only != nth) {
+        let nth = self.count;
+        self.count += 1;
+        if self.alternative.operation.is_some_and(|only| only != nth) {
             return None;
         }
         let ty = self.function.ty(*op.operands.first()?);
         self.alternative.placement.exchange(&op.kind, ty)
     }
 
-    fn operation(&mut self, op: &Operation, exchange: &Exchange, ops: &mut Vec<Operation>) {
+    fn rewrite_operation(&mut self, op: &Operation, exchange: &Exchange, ops: &mut Vec<Operation>) {
         let (OpKind::Scan { region, combine, .. } | OpKind::Reduce { region, combine, .. }) = &op.kind else {
             return;
         };
@@ -461,16 +461,16 @@ impl<'a> Rewriter<'a> {
         let mut build = Builder {
             function: &mut self.function,
             ops,
-            at: op.loc,
+            loc: op.loc,
         };
-        let elements = build.table(&exchange.elements);
+        let elements = build.make_table(&exchange.elements);
         let mut lanes: Vec<ValueId> = Vec::new();
         for &operand in &op.operands {
             let flat = build.reshape(operand, &[build.function.ty(operand).numel()]);
             lanes.push(build.gather(flat, elements));
         }
         for step in &exchange.steps {
-            let from = build.table(&step.from);
+            let from = build.make_table(&step.from);
             let pairs: Vec<ValueId> = lanes
                 .iter()
                 .map(|&own| {
@@ -492,14 +492,14 @@ impl<'a> Rewriter<'a> {
             lanes = if step.on.is_empty() {
                 combined
             } else {
-                let on = build.mask(&step.on);
+                let on = build.make_mask(&step.on);
                 let both = combined.into_iter().zip(lanes);
                 both.map(|(combined, own)| build.select(on, combined, own))
                     .collect()
             };
         }
         let copy = self.copy % exchange.copies.len();
-        let places = build.table(&exchange.copies[copy]);
+        let places = build.make_table(&exchange.copies[copy]);
         for (&value, &result) in lanes.iter().zip(&op.results) {
             let found = build.gather(value, places);
             build.push(OpKind::Reshape { reorder: false }, &[found], &[result]);
@@ -511,7 +511,7 @@ impl<'a> Rewriter<'a> {
 struct Builder<'a> {
     function: &'a mut Function,
     ops: &'a mut Vec<Operation>,
-    at: LocId,
+    loc: LocId,
 }
 
 impl Builder<'_> {
@@ -520,7 +520,7 @@ impl Builder<'_> {
             kind,
             operands: operands.into(),
             results: results.into(),
-            loc: self.at,
+            loc: self.loc,
         });
     }
 
@@ -531,7 +531,7 @@ impl Builder<'_> {
     }
 
     /// A block of these numbers.
-    fn numbers(&mut self, dtype: DType, numbers: Vec<u64>) -> ValueId {
+    fn make_numbers(&mut self, dtype: DType, numbers: Vec<u64>) -> ValueId {
         let block = |dtype| Type::block(Elem::Num(dtype), [numbers.len()].as_slice());
         let (lanes, numbered) = (block(DType::I32), block(dtype));
         let range = OpKind::Range {
@@ -545,12 +545,12 @@ impl Builder<'_> {
         self.make(OpKind::Foreign(lookup), &[range], numbered)
     }
 
-    fn table(&mut self, numbers: &[u32]) -> ValueId {
-        self.numbers(DType::I32, numbers.iter().map(|&number| u64::from(number)).collect())
+    fn make_table(&mut self, numbers: &[u32]) -> ValueId {
+        self.make_numbers(DType::I32, numbers.iter().map(|&number| u64::from(number)).collect())
     }
 
-    fn mask(&mut self, on: &[bool]) -> ValueId {
-        self.numbers(DType::I1, on.iter().map(|&on| u64::from(on)).collect())
+    fn make_mask(&mut self, on: &[bool]) -> ValueId {
+        self.make_numbers(DType::I1, on.iter().map(|&on| u64::from(on)).collect())
     }
 
     fn reshape(&mut self, value: ValueId, shape: &[usize]) -> ValueId {

@@ -26,7 +26,7 @@ mod passed;
 mod reduction;
 mod wide;
 
-pub use self::lanes::{Alternative, alternatives, follow_alternative, without_values};
+pub use self::lanes::{Alternative, follow_alternative, list_alternatives, without_values};
 use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;

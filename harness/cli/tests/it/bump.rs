@@ -209,7 +209,7 @@ fn a_matrix_says_since_when_and_until_when() {
         0,
         &[
             "4     4     .     .  up to 3.2.0",
-            "reduction-shuffles-elsewhere                         .     .     4     .  3.6.0 alone",
+            "reduction/place_of_reshaped (memory)                 .     .     4     4  since 3.6.0",
             "XX..  pointer/unsigned_offset:dtype=u8",
         ],
         &[],

@@ -211,7 +211,7 @@ impl Tracer<'_> {
         self.assign(target, value)
     }
 
-    /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter makes tensors only of what is assigned itself
+    /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter converts only an assigned value
     /// (`visit_Assign`, `to_tensor`). Models of bf16 need them so too, as a number becomes a bf16 in another way than an `i32` tensor.
     fn items_stay_python(&self) -> bool {
         self.lo.follows(Quirk::NumbersStayPython) || self.lo.follows(Quirk::Bf16IsBits)

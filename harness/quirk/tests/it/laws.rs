@@ -1,7 +1,8 @@
 //! Laws of every kernel: what models make of it verifies and can be prepared, and following nothing changes nothing.
 
 use cerith_gen::program::Program;
-use cerith_quirk::{asked, follow};
+use cerith_quirk::{asked, follow, follow_alternative, list_alternatives, without_values};
+use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
 use proptest::prelude::*;
@@ -31,6 +32,27 @@ proptest! {
         if let Some(followed) = follow(&function, quirks, Version::new(3, minor, 0)) {
             if let Err(error) = followed.verify() {
                 return Err(TestCaseError::fail(format!("{quirks:?}: {error}\n{followed}")));
+            }
+            prop_assert!(cerith_interp::Program::prepare(followed).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_models_of_lanes_make_verifies(
+        bytes in proptest::collection::vec(any::<u8>(), 0..7 * 30),
+        old in any::<bool>(),
+        form in prop_oneof![Just(Form::ScanOfFewLanes), Just(Form::ReductionOfReshaped)],
+    ) {
+        let function = Program::of(&bytes).function();
+        let version = Version::new(3, if old { 2 } else { 6 }, 0);
+        let alternatives = list_alternatives(&function, form, 128, version);
+        let of_alternatives = alternatives
+            .iter()
+            .step_by(7)
+            .flat_map(|alternative| follow_alternative(&function, form, 128, alternative));
+        for followed in of_alternatives.chain(without_values(&function, form, 128)) {
+            if let Err(error) = followed.verify() {
+                return Err(TestCaseError::fail(format!("{form:?}: {error}\n{followed}")));
             }
             prop_assert!(cerith_interp::Program::prepare(followed).is_ok());
         }

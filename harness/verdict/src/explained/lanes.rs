@@ -24,7 +24,7 @@ pub(crate) fn explain_by_lanes(
     let rules = Rules::of(version);
     told::leaves(family, version, |form| {
         let explains = guarded(|| {
-            reaches(case, reference, rules, form, differing)
+            is_reached(case, reference, rules, form, differing)
                 && is_left_by_alternative(case, reference, rules, form, (left, known))
         });
         explains.unwrap_or_default()
@@ -38,7 +38,7 @@ fn is_left_by_alternative(
     form: Form,
     (left, known): (&Finished, &Memory),
 ) -> bool {
-    let alternatives = reference.alternatives(case, rules, form).unwrap_or_default();
+    let alternatives = reference.list_alternatives(case, rules, form).unwrap_or_default();
     alternatives.iter().any(|alternative| {
         let copies = reference.following_alternative(case, rules, form, alternative);
         copies.is_ok_and(|copies| leave(copies, left, known))
@@ -46,8 +46,8 @@ fn is_left_by_alternative(
 }
 
 /// Whether data may flow from the form's operations to every element that differs.
-fn reaches(case: &Case, reference: &Reference, rules: Rules, form: Form, differing: &Comparison) -> bool {
-    let Ok(Some(dependents)) = reference.dependents(case, rules, form) else {
+fn is_reached(case: &Case, reference: &Reference, rules: Rules, form: Form, differing: &Comparison) -> bool {
+    let Ok(Some(dependents)) = reference.find_dependents(case, rules, form) else {
         // An address, a mask or a condition depends on them.
         return true;
     };
@@ -74,7 +74,7 @@ fn leave(copies: Vec<Following<'_>>, left: &Finished, known: &Memory) -> bool {
             return true;
         }
         differing = Some(match differing {
-            Some(before) => intersect(&before, comparison),
+            Some(before) => intersect_spans(&before, comparison),
             None => comparison,
         });
         if differing.as_ref().is_some_and(|differing| differing.spans.is_empty()) {
@@ -85,7 +85,7 @@ fn leave(copies: Vec<Following<'_>>, left: &Finished, known: &Memory) -> bool {
 }
 
 /// The second comparison, with the spans that differ in both.
-fn intersect(before: &Comparison, mut now: Comparison) -> Comparison {
+fn intersect_spans(before: &Comparison, mut now: Comparison) -> Comparison {
     let spans = now.spans.iter().flat_map(|(id, span)| {
         let same = before.spans.iter().filter(move |(other, _)| other == id);
         same.filter_map(move |(_, other)| {

@@ -156,7 +156,7 @@ impl<'a> Scope<'a> {
             let Some((active, followed)) = self.active(enough) else {
                 return Found::None;
             };
-            match self.reproduced(&followed) {
+            match self.judge_followed(&followed) {
                 Reproduced::Yes => {}
                 // Those that change no byte may still leave rounding more room.
                 Reproduced::No if active != enough && self.reproduces(enough) == Reproduced::Yes => {
@@ -196,7 +196,7 @@ impl<'a> Scope<'a> {
         // Where what was left out makes more of a difference than rounding may, it is needed, and no bounds need to be known.
         self.followed(quirks).is_some_and(|without| {
             self.compared(followed, &without.memory) != Reproduced::No
-                && self.reproduced(&without) == Reproduced::Yes
+                && self.judge_followed(&without) == Reproduced::Yes
         })
     }
 
@@ -243,20 +243,20 @@ impl<'a> Scope<'a> {
 
     fn reproduces(&self, quirks: Quirks) -> Reproduced {
         self.followed(quirks)
-            .map_or(Reproduced::No, |followed| self.reproduced(&followed))
+            .map_or(Reproduced::No, |followed| self.judge_followed(&followed))
     }
 
     /// Whether quirks that leave this explain what the engine left.
-    fn reproduced(&self, followed: &Followed<'_>) -> Reproduced {
+    fn judge_followed(&self, followed: &Followed<'_>) -> Reproduced {
         match self.compared(followed, self.left()) {
-            Reproduced::Yes if !self.moves(followed) => Reproduced::No,
+            Reproduced::Yes if !self.is_moved(followed) => Reproduced::No,
             reproduced => reproduced,
         }
     }
 
     /// Whether the engine left more of the bytes that quirks change as they change them than as they would be without quirks. Bounds may
     /// be so wide that they hold both, and then the bytes that an engine leaves unchanged are evidence against the quirks.
-    fn moves(&self, followed: &Followed<'_>) -> bool {
+    fn is_moved(&self, followed: &Followed<'_>) -> bool {
         let Some(plain) = self.followed(Quirks::NONE) else {
             return true;
         };

@@ -254,7 +254,7 @@ def kernel(px, py, out):
     b = tl.load(py + ij)
 ";
 
-/// The engines that are said to have left what is spoiled, two for each kernel: their known bugs are different ones.
+/// The engines whose outputs are spoiled, two for each kernel. They have different known bugs.
 const SPOILED_ENGINES: [&str; 6] = [
     "cuda@3.6.0",
     "interpret@3.9.0",
@@ -283,7 +283,7 @@ const SPOILED_BY: [Spoiled; 5] = [
     Spoiled::Neighbour,
 ];
 
-fn word(bytes: &[u8]) -> u64 {
+fn read_word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
@@ -342,7 +342,7 @@ impl Engine for Left {
     }
 }
 
-/// The faults in what is said of a kernel's spoiled outputs, and how many there are.
+/// Counts a kernel's spoiled outputs, and lists those that are not a new difference.
 fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) {
     let (name, dtype, to, extent, body) = ONE_OPERATION[nth];
     let fill = |seed: usize| match dtype {
@@ -380,8 +380,8 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
         for element in [extent / 3, extent - 1] {
             for by in SPOILED_BY {
                 let bytes = right.memory.bytes(out);
-                let own = word(&bytes[at(element)]);
-                let neighbour = word(&bytes[at((element + 1) % extent)]);
+                let own = read_word(&bytes[at(element)]);
+                let neighbour = read_word(&bytes[at((element + 1) % extent)]);
                 let (_, accepted) = map.at(out, element * size);
                 let Some(bits) = spoiled_bits(by, dtype, own, neighbour, accepted) else {
                     continue;
