@@ -5,14 +5,14 @@
 //! Sources: `lib/Conversion/TritonGPUToLLVM/{ScanOpToLLVM,ReduceOpToLLVM}.cpp` and `lib/Analysis/Utility.cpp` of Triton 3.0 to 3.6, and
 //! records of an H200.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use cerith_tile::DType;
-use cerith_tile::ir::{Block, Elem, Foreign, Function, LocId, OpKind, Operation, Type, ValueId};
+use cerith_tile::ir::{Block, Function, OpKind, Operation, Type, ValueId};
 use cerith_tile::quirk::told::Form;
 use cerith_tile::rules::Version;
 use smallvec::smallvec;
 
+use crate::build::Builder;
 use crate::form::OperationForms;
 
 /// Lanes of a warp.
@@ -23,6 +23,9 @@ const VECTOR: usize = 16;
 
 /// The most registers of one thread that hold copies of one element.
 const MAX_REGISTERS: usize = 16;
+
+/// The most warps along an axis.
+const MAX_WARPS: usize = 8;
 
 /// The most lanes of one operation that are modelled.
 const MAX_LANES: usize = 1 << 13;
@@ -36,9 +39,14 @@ const LINEAR_LAYOUTS: Version = Version::new(3, 3, 0);
 /// How an operation's elements lie in lanes, and how the code exchanges them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Placement {
-    /// Each element of a scan is in this many neighbouring lanes. The code shuffles as if it were in one (`getAxisThreadStride` up to
-    /// 3.6 doesn't count lanes that repeat before the axis).
-    Repeated(usize),
+    /// Each element of a scan is in `copies` neighbouring lanes. The code shuffles as if it were in one (`getAxisThreadStride` up to
+    /// 3.6 doesn't count lanes that repeat before the axis). Of `warps` along the axis, each adds the totals of those before it; all
+    /// copies of a total are stored to one place, and the copy `total` stays there.
+    Repeated {
+        copies: usize,
+        warps: usize,
+        total: usize,
+    },
     /// A scan's axis is repeated in the lanes after it. The code lets these lanes go on accumulating (up to 3.2, `laneIdAxis` isn't
     /// reduced modulo the axis).
     Wrapped,
@@ -121,21 +129,37 @@ impl Extents {
 impl Placement {
     fn place_scan(&self, extents: Extents, reverse: bool) -> Option<Exchange> {
         let n = extents.count;
+        // For each step, the lane that each lane of a row takes its other operand from, if it takes part.
+        let steps_of = |lanes: usize, distances: &[usize], takes: &dyn Fn(usize, usize) -> bool| {
+            let step = |&distance: &usize| {
+                let lanes = 0..lanes;
+                let from = lanes.map(|lane| takes(lane, distance).then(|| lane.saturating_sub(distance)));
+                from.collect::<Vec<_>>()
+            };
+            distances.iter().map(step).collect::<Vec<_>>()
+        };
         let (lanes_per_row, steps) = match *self {
-            Self::Repeated(copies) if n > 1 && n * copies <= WARP => {
-                let steps = list_doublings(n / 2).map(|distance| {
-                    // A shuffle by `distance` lanes, where `distance` elements are meant.
-                    (distance, distance * copies..n * copies)
-                });
-                (n * copies, steps.collect::<Vec<_>>())
+            Self::Repeated { copies, warps, total } if n > 1 && n % warps == 0 && n / warps * copies <= WARP => {
+                let (lanes, along) = (n * copies, n / warps);
+                let distances: Vec<usize> = list_doublings(along / 2).collect();
+                // A shuffle by `distance` lanes, where `distance` elements are meant.
+                let mut steps = steps_of(lanes, &distances, &|lane, distance| lane / copies % along >= distance);
+                for warp in 1..warps {
+                    let before = (warp * along - 1) * copies + total;
+                    let in_warp = |lane: usize| lane / (copies * along) == warp;
+                    steps.push((0..lanes).map(|lane| in_warp(lane).then_some(before)).collect());
+                }
+                (lanes, steps)
             }
             Self::Wrapped if n > 1 && n < WARP => {
-                let steps = list_doublings(n / 2).map(|distance| (distance, distance..2 * n));
-                (2 * n, steps.collect())
+                let distances: Vec<usize> = list_doublings(n / 2).collect();
+                let takes = |lane, distance| lane >= distance;
+                (2 * n, steps_of(2 * n, &distances, &takes))
             }
             Self::InRegisters(copies) if n * copies <= MAX_REGISTERS => {
                 let all = n * copies;
-                (all, (1..all).map(|at| (1, at..at + 1)).collect())
+                let step = |to: usize| (0..all).map(|at| (at == to).then(|| at - 1)).collect();
+                (all, (1..all).map(step).collect())
             }
             _ => return None,
         };
@@ -147,11 +171,11 @@ impl Placement {
         // Scans from the end are turned around, executed, and turned back.
         let place = |along: usize| if reverse { n - 1 - along } else { along };
         let along_of = |lane: usize| match self {
-            Self::Repeated(_) => lane / copies,
+            Self::Repeated { .. } => lane / copies,
             _ => lane % n,
         };
         let lane_of = |along: usize, copy: usize| match self {
-            Self::Repeated(_) => along * copies + copy,
+            Self::Repeated { .. } => along * copies + copy,
             _ => copy * n + along,
         };
         let each = |value: &dyn Fn(usize, usize) -> usize| -> Vec<u32> {
@@ -159,10 +183,10 @@ impl Placement {
             lanes.map(|(row, lane)| value(row, lane) as u32).collect()
         };
         let elements = each(&|row, lane| extents.number_element(row, place(along_of(lane))));
-        let steps = steps.into_iter().map(|(distance, active)| Step {
-            from: each(&|row, lane| row * lanes_per_row + lane.saturating_sub(distance)),
+        let steps = steps.into_iter().map(|from| Step {
+            from: each(&|row, lane| row * lanes_per_row + from[lane].unwrap_or(lane)),
             on: (0..rows)
-                .flat_map(|_| (0..lanes_per_row).map(|lane| active.contains(&lane)))
+                .flat_map(|_| from.iter().map(Option::is_some))
                 .collect(),
             own_first: false,
         });
@@ -217,7 +241,7 @@ impl Placement {
     /// How many lanes hold a copy of each element of a result.
     fn copies(&self) -> usize {
         match self {
-            Self::Repeated(copies) | Self::InRegisters(copies) => *copies,
+            Self::Repeated { copies, .. } | Self::InRegisters(copies) => *copies,
             Self::Wrapped => 2,
             Self::Swapped { left, .. } => 1 << left.len(),
         }
@@ -249,7 +273,17 @@ fn find_widest<'a>(function: &'a Function, op: &Operation) -> &'a Type {
 fn list_placements(kind: &OpKind, ty: &Type, version: Version) -> Vec<Placement> {
     let linear = version >= LINEAR_LAYOUTS;
     match kind {
-        OpKind::Scan { .. } if linear => list_doublings(WARP).skip(1).map(Placement::Repeated).collect(),
+        OpKind::Scan { .. } if linear => {
+            let pairs = list_doublings(WARP)
+                .skip(1)
+                .flat_map(|copies| list_doublings(MAX_WARPS).map(move |warps| (copies, warps)));
+            let repeated = pairs.flat_map(|(copies, warps)| {
+                let totals: &[usize] = if warps > 1 { &[0, copies - 1] } else { &[0] };
+                let totals = totals.to_vec();
+                totals.into_iter().map(move |total| Placement::Repeated { copies, warps, total })
+            });
+            repeated.collect()
+        }
         OpKind::Scan { .. } => std::iter::once(Placement::Wrapped)
             .chain(list_doublings(MAX_REGISTERS).skip(1).map(Placement::InRegisters))
             .collect(),
@@ -504,109 +538,5 @@ impl<'a> Rewriter<'a> {
             let found = build.gather(value, places);
             build.push(OpKind::Reshape { reorder: false }, &[found], &[result]);
         }
-    }
-}
-
-/// Appends operations to a block.
-struct Builder<'a> {
-    function: &'a mut Function,
-    ops: &'a mut Vec<Operation>,
-    loc: LocId,
-}
-
-impl Builder<'_> {
-    fn push(&mut self, kind: OpKind, operands: &[ValueId], results: &[ValueId]) {
-        self.ops.push(Operation {
-            kind,
-            operands: operands.into(),
-            results: results.into(),
-            loc: self.loc,
-        });
-    }
-
-    fn make(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
-        let result = self.function.value(ty);
-        self.push(kind, operands, &[result]);
-        result
-    }
-
-    /// A block of these numbers.
-    fn make_numbers(&mut self, dtype: DType, numbers: Vec<u64>) -> ValueId {
-        let block = |dtype| Type::block(Elem::Num(dtype), [numbers.len()].as_slice());
-        let (lanes, numbered) = (block(DType::I32), block(dtype));
-        let range = OpKind::Range {
-            start: 0,
-            end: numbers.len() as i32,
-        };
-        let range = self.make(range, &[], lanes);
-        // Functions of one name are taken for the same.
-        let name = format!("table of {dtype} {numbers:?}");
-        let lookup = Foreign::new(&name, move |x| numbers.get(x[0] as usize).copied().unwrap_or(0));
-        self.make(OpKind::Foreign(lookup), &[range], numbered)
-    }
-
-    fn make_table(&mut self, numbers: &[u32]) -> ValueId {
-        self.make_numbers(DType::I32, numbers.iter().map(|&number| u64::from(number)).collect())
-    }
-
-    fn make_mask(&mut self, on: &[bool]) -> ValueId {
-        self.make_numbers(DType::I1, on.iter().map(|&on| u64::from(on)).collect())
-    }
-
-    fn reshape(&mut self, value: ValueId, shape: &[usize]) -> ValueId {
-        let ty = Type::block(self.function.ty(value).elem, shape);
-        self.make(OpKind::Reshape { reorder: false }, &[value], ty)
-    }
-
-    fn gather(&mut self, value: ValueId, places: ValueId) -> ValueId {
-        let ty = self
-            .function
-            .ty(places)
-            .with_elem(self.function.ty(value).elem);
-        self.make(OpKind::Gather { axis: 0 }, &[value, places], ty)
-    }
-
-    fn join(&mut self, pair: [ValueId; 2]) -> ValueId {
-        let ty = self.function.ty(pair[0]);
-        let ty = Type::block(ty.elem, [ty.numel(), 2].as_slice());
-        self.make(OpKind::Join, &pair, ty)
-    }
-
-    fn select(&mut self, on: ValueId, value: ValueId, otherwise: ValueId) -> ValueId {
-        let ty = self.function.ty(value).clone();
-        self.make(OpKind::Select, &[on, value, otherwise], ty)
-    }
-
-    /// The region with values of its own.
-    fn clone_region(&mut self, region: &Block) -> Block {
-        self.clone_block(region, &mut HashMap::new())
-    }
-
-    fn clone_block(&mut self, block: &Block, names: &mut HashMap<ValueId, ValueId>) -> Block {
-        let fresh = |function: &mut Function, value: ValueId, names: &mut HashMap<ValueId, ValueId>| {
-            let copy = function.value(function.ty(value).clone());
-            names.insert(value, copy);
-            copy
-        };
-        let args = block
-            .args
-            .iter()
-            .map(|&arg| fresh(self.function, arg, names))
-            .collect();
-        let mut ops = Vec::with_capacity(block.ops.len());
-        for op in &block.ops {
-            let mut op = op.clone();
-            for operand in &mut op.operands {
-                *operand = names.get(operand).copied().unwrap_or(*operand);
-            }
-            for inner in op.kind.regions_mut() {
-                *inner = self.clone_block(inner, names);
-            }
-            for result in &mut op.results {
-                *result = fresh(self.function, *result, names);
-            }
-            ops.push(op);
-        }
-        Block { args, ops }
     }
 }

@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 
 mod arithmetic;
+mod build;
 mod cast;
 mod form;
 mod lanes;
