@@ -1,7 +1,7 @@
 //! Launches that our interpreter executed, one after the other, as an outcome. Left out: launching, and trying other orders.
 
 use cerith_case::Case;
-use cerith_interp::{LaunchOutcome, TrapKind};
+use cerith_interp::{LaunchOutcome, StorageSet, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::source::Sources;
 
@@ -23,6 +23,11 @@ impl Executed {
     pub fn add(&mut self, outcome: LaunchOutcome, sources: &Sources, nth: usize) -> Option<Outcome> {
         match outcome {
             LaunchOutcome::Finished(finished) => {
+                // Later launches may load what a hazard reached.
+                if !self.tracked.endangered.is_empty() {
+                    self.tracked.endangered = StorageSet::ALL;
+                }
+                self.tracked.endangered |= finished.stats.endangered;
                 self.tracked.stored += finished.stats.bytes_stored;
                 self.tracked.poisoned += finished.stats.bytes_poisoned;
                 self.updated += finished.stats.bytes_updated;

@@ -299,3 +299,113 @@ impl Flow<'_> {
         }
     }
 }
+
+/// What a value is computed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sources {
+    /// The result of the load in question.
+    pub load: bool,
+    /// The product of matrices.
+    pub product: bool,
+}
+
+impl std::ops::BitOrAssign for Sources {
+    fn bitor_assign(&mut self, other: Self) {
+        self.load |= other.load;
+        self.product |= other.product;
+    }
+}
+
+/// What the result of one load reaches: values, branches and further accesses. Everything that may be computed from it counts.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    sources: Vec<Sources>,
+    /// For each access, by its place in the text, what its operands and the branches around it are computed from.
+    pub accesses: Vec<Accessed>,
+    load: usize,
+    at: usize,
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accessed {
+    /// Its address.
+    pub pointer: ValueId,
+    /// What the value that it stores is computed from.
+    pub value: Sources,
+    /// What its operands and the branches around it are computed from.
+    pub any: Sources,
+    /// Whether it changes memory.
+    pub changes: bool,
+}
+
+impl Reach {
+    /// Follows the load with this place in the text.
+    pub(crate) fn of(function: &Function, load: usize) -> Self {
+        let mut reach = Self {
+            sources: vec![Sources::default(); function.values.len()],
+            accesses: Vec::new(),
+            load,
+            at: 0,
+        };
+        loop {
+            let before = reach.sources.clone();
+            reach.accesses.clear();
+            reach.at = 0;
+            reach.block(&function.body, Sources::default());
+            if reach.sources == before {
+                return reach;
+            }
+        }
+    }
+
+    fn get(&self, value: ValueId) -> Sources {
+        self.sources.get(value.0 as usize).copied().unwrap_or_default()
+    }
+
+    fn all(&self, values: &[ValueId]) -> Sources {
+        let mut all = Sources::default();
+        for &value in values {
+            all |= self.get(value);
+        }
+        all
+    }
+
+    fn raise(&mut self, values: &[ValueId], sources: Sources) {
+        for value in values {
+            if let Some(to) = self.sources.get_mut(value.0 as usize) {
+                *to |= sources;
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block, around: Sources) {
+        for op in &block.ops {
+            let mut sources = self.all(&op.operands);
+            sources |= around;
+            sources.product |= matches!(op.kind, OpKind::Dot { .. });
+            if op.kind.accesses_memory() {
+                self.accesses.push(Accessed {
+                    pointer: op.operands.first().copied().unwrap_or(ValueId(u32::MAX)),
+                    value: op
+                        .operands
+                        .get(1)
+                        .map_or_else(Sources::default, |&value| self.get(value)),
+                    any: sources,
+                    changes: !matches!(op.kind, OpKind::Load { .. }),
+                });
+                sources.load |= self.at == self.load;
+                self.at += 1;
+            }
+            for region in op.kind.regions() {
+                // What a loop carries, and what decides a branch.
+                self.raise(&region.args, sources);
+                self.block(region, sources);
+                if let Some(last) = region.ops.last() {
+                    sources |= self.all(&last.operands);
+                }
+            }
+            self.raise(&op.results, sources);
+        }
+    }
+}

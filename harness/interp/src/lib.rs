@@ -101,7 +101,8 @@ pub use acceptance::{Acceptance, AcceptanceMap, Accepted, StoredElement, Widenin
 pub use config::{Checks, Combining, Config, Leaving, Numerics, ParamValue};
 pub use order::Order;
 pub use outcome::{
-    Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Trap, TrapKind, Unsupported,
+    Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, StorageSet, Trap, TrapKind,
+    Unsupported,
 };
 pub use program::Program;
 pub use watch::Watch;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_memory::{Memory, ORIGIN};
 use cerith_tile::diagnostic::Diagnostic;
-use cerith_tile::ir::{LocId, OpKind};
+use cerith_tile::ir::{LocId, OpKind, ValueId};
 
 use crate::checks::divisions::Divisions;
 use crate::checks::footprint::{Crossed, Footprint};
@@ -24,8 +24,11 @@ use crate::checks::race::Conflict;
 use crate::checks::view::Views;
 use crate::checks::{Home, Site, footprint};
 use crate::config::{Checks, Config, Leaving, ParamValue};
+use crate::dataflow::Reach;
 use crate::origin::Origin;
-use crate::outcome::{Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Stop, Unsupported};
+use crate::outcome::{
+    Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Stop, StorageSet, Unsupported,
+};
 use crate::program::{Program, Slot, Step};
 use crate::state::State;
 use crate::survey::Survey;
@@ -487,7 +490,7 @@ impl<'a> Machine<'a> {
             OpKind::AtomicPoll { timeout } => self.atomic_poll(*timeout, step)?,
             OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step)?,
-            OpKind::Assert { message, mask } => self.assertion(message, *mask, step)?,
+            OpKind::Assert { message, mask, check } => self.assertion(message, *mask, *check, step)?,
             OpKind::Print { prefix, hex } => self.print(prefix, *hex, step)?,
             OpKind::Assume => self.assume(step)?,
             OpKind::Demand(demand) => self.demand(*demand, step)?,
@@ -538,6 +541,44 @@ impl<'a> Machine<'a> {
     pub(crate) fn unordered(&self, step: &Step, crossed: Crossed) -> Stop {
         let site = self.site_of(step.ins[0], step.loc);
         footprint::trap(site, self.memory, self.text(), crossed)
+    }
+
+    /// Remarks on a store that relies on a barrier which the language does not promise, and notes which storages what was loaded
+    /// reaches.
+    #[cold]
+    pub(crate) fn endangered(&mut self, step: &Step, crossed: Crossed) {
+        let reach = Reach::of(&self.program.function, crossed.before());
+        let origin = |pointer: ValueId| self.program.origins.get(pointer.0 as usize);
+        let storage = |pointer: ValueId| match origin(pointer) {
+            Some(Origin::Param(param)) => self.homes.get(*param as usize)?.as_ref().map(|home| home.storage),
+            _ => None,
+        };
+        // What was loaded also reaches the loads of the storages that it reaches, and what they reach in turn: as soon as a
+        // reached storage is loaded, all count.
+        let mut reached = StorageSet::default();
+        for access in reach
+            .accesses
+            .iter()
+            .filter(|access| access.changes && access.any.load)
+        {
+            match storage(access.pointer) {
+                Some(storage) => reached.insert(storage),
+                None => reached = StorageSet::ALL,
+            }
+        }
+        let source = reach.accesses.get(crossed.before()).map(|access| access.pointer);
+        let loads_again = reach.accesses.iter().any(|access| {
+            !access.changes
+                && Some(access.pointer) != source
+                && storage(access.pointer).is_none_or(|storage| reached.contains(storage))
+        });
+        if loads_again {
+            reached = StorageSet::ALL;
+        }
+        self.stats.endangered |= reached;
+        let site = self.site_of(step.ins[0], step.loc);
+        let warning = footprint::warning(site, self.memory, self.text(), crossed);
+        self.remark(step.loc, warning);
     }
 
     /// The next accesses are those of a pointer's lanes.

@@ -48,6 +48,9 @@ impl Machine<'_> {
         if let Some(crossed) = self.meets(&runs, step, size) {
             return Err(self.unordered(step, crossed));
         }
+        if let Some(crossed) = self.footprint.take_hazard() {
+            self.endangered(step, crossed);
+        }
         let home = self.home(pointer).cloned();
         let reach = Reach {
             site: self.site_of(pointer, step.loc),

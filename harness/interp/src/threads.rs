@@ -120,6 +120,7 @@ impl Machine<'_> {
             self.stats.bytes_poisoned += part.stats.bytes_poisoned;
             self.stats.bytes_updated += part.stats.bytes_updated;
             self.stats.order_dependent |= part.stats.order_dependent;
+            self.stats.endangered |= part.stats.endangered;
             self.divisions.join(&part.divisions);
             for (loc, said) in &part.remarks {
                 self.remark(*loc, said.clone());

@@ -20,13 +20,14 @@ mod cells;
 use std::collections::HashMap;
 
 use cerith_memory::{ByteState, Memory, ORIGIN};
+use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::ir::LocId;
 
 pub(crate) use cells::Cells;
 use cells::Who;
 
 use super::{Access, Site, place_at};
-use crate::dataflow::{Need, Text, need};
+use crate::dataflow::{Need, Reach, Text, need};
 use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
 use crate::value::{Mark, read};
@@ -58,6 +59,10 @@ pub(crate) struct Watch {
 pub(crate) struct Footprint {
     watch: Watch,
     needs: HashMap<(u16, u16), Need>,
+    /// Whether a load and a later store are the epilogue of a product.
+    epilogues: HashMap<(u16, u16), bool>,
+    /// The first store of an epilogue that changes what another lane loaded.
+    hazard: Option<Crossed>,
     /// An address, and how it is accessed, whose operation is looked for.
     sought: Option<(u64, Access)>,
     found: Option<LocId>,
@@ -228,6 +233,25 @@ impl Footprint {
         None
     }
 
+    /// Whether a store is the epilogue of a product: what it stores is computed from a product and from what the load read. In
+    /// all compilers known, the way from the layout of products to that of the store leads through shared memory, with a barrier
+    /// between the load and the store. Triton does not promise it.
+    fn is_epilogue(&mut self, text: &Function<'_>, load: Who, store: Who) -> bool {
+        *self
+            .epilogues
+            .entry((load.access, store.access))
+            .or_insert_with(|| {
+                let reach = Reach::of(text.function, load.access.into());
+                let stored = reach.accesses.get(usize::from(store.access));
+                stored.is_some_and(|stored| stored.value.load && stored.value.product)
+            })
+    }
+
+    /// The hazard that the last store met.
+    pub(crate) fn take_hazard(&mut self) -> Option<Crossed> {
+        self.hazard.take()
+    }
+
     /// What was done before to a place that is about to change.
     fn meets(
         &mut self,
@@ -263,7 +287,12 @@ impl Footprint {
                 .entry((before.access, who.access))
                 .or_insert_with(|| need(text.function, before.access as usize, who.access as usize));
             if needed < enough {
-                return Some(crossed(before, Access::Load));
+                let met = crossed(before, Access::Load);
+                if access == Access::Store && self.is_epilogue(text, before, who) {
+                    self.hazard.get_or_insert(met);
+                    continue;
+                }
+                return Some(met);
             }
         }
         None
@@ -301,9 +330,39 @@ fn elements(runs: &[Run], access: u16) -> impl Iterator<Item = (Who, u64)> + '_ 
     })
 }
 
+impl Crossed {
+    /// The earlier access, by its place in the text.
+    pub(crate) fn before(&self) -> usize {
+        self.before.access.into()
+    }
+
+    const fn kind(&self) -> TrapKind {
+        if matches!(self.access, Access::Load) {
+            TrapKind::UnorderedRead
+        } else {
+            TrapKind::UnorderedWrite
+        }
+    }
+}
+
 /// The trap for two accesses with no order between them.
 #[cold]
 pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Stop {
+    let diagnostic = diagnostic(site, memory, text, crossed);
+    site.trap(crossed.kind(), Some(crossed.lane), diagnostic)
+}
+
+/// The warning about a store that relies on a barrier which every known compiler puts before it.
+#[cold]
+pub(crate) fn warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        ..diagnostic(site, memory, text, crossed)
+    }
+    .note("the kernel relies on a barrier that Triton does not promise; every known compiler puts one before this store")
+}
+
+fn diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
     let Crossed {
         lane,
         address,
@@ -311,11 +370,7 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crosse
         before,
         did,
     } = crossed;
-    let kind = if access == Access::Load {
-        TrapKind::UnorderedRead
-    } else {
-        TrapKind::UnorderedWrite
-    };
+    let kind = crossed.kind();
     let index = address.wrapping_sub(ORIGIN) as usize;
     let (wrote, here) = match did {
         Access::Load => ("read", "read here"),
@@ -352,6 +407,5 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crosse
         (Access::Load, _) => "the load and the store",
         _ => "the two",
     };
-    let diagnostic = diagnostic.help(format!("put `tl.debug_barrier()` between {between}"));
-    site.trap(kind, Some(lane), diagnostic)
+    diagnostic.help(format!("put `tl.debug_barrier()` between {between}"))
 }
