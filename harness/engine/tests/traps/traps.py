@@ -98,3 +98,10 @@ def bad_call(x, empty, out, zero):
 def descriptor_demand(x, empty, out, zero):
     source = tl.make_tensor_descriptor(x, [8], [1], [4])
     tl.store(out + tl.arange(0, 4), source.load([zero + 1]))
+
+
+@triton.jit
+def overflow_check(x, empty, out, zero):
+    lanes = tl.arange(0, 8)
+    first = (lanes < 4) & (tl.program_id(0) == 0)
+    tl.store(out + lanes, tl.load(x + lanes, mask=first) + 1, mask=first)
