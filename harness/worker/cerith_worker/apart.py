@@ -25,6 +25,8 @@ from . import tracked, wire
 _PR_SET_PDEATHSIG = 1
 _LENGTHS = struct.Struct("<IQ")
 _AT_ONCE = 1 << 16
+# Bytes of a header and of blobs that no answer has.
+_MAX_HEADER, _MAX_BLOBS = 64 << 20, 1 << 32
 
 _Serve = Callable[["dict[str, Any]", memoryview, "wire.Pipe"], None]
 
@@ -68,12 +70,15 @@ class Apart:
         while end is None or len(answer) < end:
             answer += self._read()
             if end is None and len(answer) >= _LENGTHS.size:
-                end = _LENGTHS.size + sum(_LENGTHS.unpack_from(answer))
+                header_size, blobs_size = _LENGTHS.unpack_from(answer)
+                if header_size > _MAX_HEADER or blobs_size > _MAX_BLOBS:
+                    # Not an answer: the other side refuses it by its lengths.
+                    _write(self._pipes[1].fileno(), answer)
+                end = _LENGTHS.size + header_size + blobs_size
         self._collect()
         if len(answer) > end:
             self._names.lose("more than one answer")
         trailer = self._names.trailer()
-        header_size, blobs_size = _LENGTHS.unpack_from(answer)
         _LENGTHS.pack_into(answer, 0, header_size, blobs_size + len(trailer))
         # What comes after the first answer comes after its trailer too, for the other side to refuse.
         for part in (answer[:end], trailer, answer[end:]):
