@@ -70,7 +70,15 @@ fn orders(function: &Function) -> [&'static [Combining]; 2] {
             &[Halves, Turned, Neighbours],
         ],
         (Choices::Open, false) => [
-            &[Forwards, Halves, Neighbours, NanFirst, NanLast, RandomLevels(1), RandomLevels(2)],
+            &[
+                Forwards,
+                Halves,
+                Neighbours,
+                NanFirst,
+                NanLast,
+                RandomLevels(1),
+                RandomLevels(2),
+            ],
             &[],
         ],
         (Choices::Others, true) => [

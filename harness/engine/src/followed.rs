@@ -483,12 +483,18 @@ impl Reference {
     }
 
     /// The alternatives of a form's model for a case's kernels.
-    pub fn list_alternatives(&self, case: &Case, rules: Rules, form: Form) -> Result<Vec<Alternative>, Failure> {
+    pub fn list_alternatives(
+        &self,
+        case: &Case,
+        rules: Rules,
+        form: Form,
+    ) -> Result<Vec<Alternative>, Failure> {
         let mut alternatives = Vec::new();
         for launch in &case.launches {
             if let Ok(kernel) = self.kernel(launch, rules)? {
                 let function = &kernel.traced.function;
-                for one in cerith_quirk::list_alternatives(function, form, count_lanes(launch), rules.version) {
+                for one in cerith_quirk::list_alternatives(function, form, count_lanes(launch), rules.version)
+                {
                     if !alternatives.contains(&one) {
                         alternatives.push(one);
                     }
@@ -508,13 +514,15 @@ impl Reference {
         let mut changed = false;
         for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
             let function = &kernel.traced.function;
-            kernels.push(match cerith_quirk::without_values(function, form, count_lanes(launch)) {
-                Some(function) => {
-                    changed = true;
-                    Arc::new(kernel.with_function(function)?)
-                }
-                None => Arc::clone(kernel),
-            });
+            kernels.push(
+                match cerith_quirk::without_values(function, form, count_lanes(launch)) {
+                    Some(function) => {
+                        changed = true;
+                        Arc::new(kernel.with_function(function)?)
+                    }
+                    None => Arc::clone(kernel),
+                },
+            );
         }
         if !changed {
             return Ok(None);
@@ -539,7 +547,8 @@ impl Reference {
         for (launch, kernel) in case.launches.iter().zip(&plain.kernels) {
             let function = &kernel.traced.function;
             let mut copies = Vec::new();
-            for function in cerith_quirk::follow_alternative(function, form, count_lanes(launch), alternative) {
+            for function in cerith_quirk::follow_alternative(function, form, count_lanes(launch), alternative)
+            {
                 copies.push(Arc::new(kernel.with_function(function)?));
             }
             by_launch.push(copies);

@@ -84,8 +84,8 @@ pub use interpret::Interpret;
 pub use jit::Jit;
 pub use lines::Line;
 pub use outcome::{
-    Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, NO_WORKER, OTHER_CODE,
-    Outcome, Position, STALE_RECORDING, Tracked, Trap,
+    Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, NO_WORKER,
+    OTHER_CODE, Outcome, Position, STALE_RECORDING, Tracked, Trap,
 };
 pub use ptx::Ptx;
 pub use recorded::{Recorded, language};

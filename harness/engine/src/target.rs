@@ -10,7 +10,10 @@ const SAYINGS: [(&[&str], &str); 10] = [
     // `fail to convert fp8e4b8 to ir type`: the end of `dtype.to_ir`, there and in `interpreter.py` up to 3.7. No CUDA GPU has the
     // two dtypes.
     (&["fail to convert fp8e4b8 to ir type"], "triton/language/core.py"),
-    (&["fail to convert fp8e5b16 to ir type"], "triton/language/core.py"),
+    (
+        &["fail to convert fp8e5b16 to ir type"],
+        "triton/language/core.py",
+    ),
     // `out of resource: shared memory, Required: 262144, Hardware limit: 166912.`: `OutOfResources` of
     // `triton/runtime/errors.py`, raised by `CompiledKernel._init_handles`.
     (&["out of resource", "Hardware limit"], "triton/runtime/errors.py"),
@@ -84,7 +87,10 @@ mod tests {
         let shared = "out of resource: shared memory, Required: 262144, Hardware limit: 166912. Reducing block sizes or \
                       `num_stages` may help.";
         check(shared, Some(shared));
-        check("fail to convert fp8e4b8 to ir type", Some("fail to convert fp8e4b8 to ir type"));
+        check(
+            "fail to convert fp8e4b8 to ir type",
+            Some("fail to convert fp8e4b8 to ir type"),
+        );
         check("fail to convert fp8e4nv to ir type", None);
         check("PassManager::run failed", None);
         check("unsupported AST node type: Break", None);

@@ -165,9 +165,10 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .is_some_and(|file| file.starts_with("triton/backends/"));
     // A dtype becomes one of the IR in a function of the language, which the interpreter has a copy of.
     let by_language = root.kind == "ValueError"
-        && raised.origin.as_deref().is_some_and(|file| {
-            ["triton/language/core.py", "triton/runtime/interpreter.py"].contains(&file)
-        });
+        && raised
+            .origin
+            .as_deref()
+            .is_some_and(|file| ["triton/language/core.py", "triton/runtime/interpreter.py"].contains(&file));
     let complaint = Box::new(Complaint {
         kind: if unsupported {
             "launch".to_owned()

@@ -57,6 +57,8 @@ pub struct Stats {
 pub struct StorageSet(u64);
 
 impl StorageSet {
+    /// No storage.
+    pub const NONE: Self = Self(0);
     /// Every storage.
     pub const ALL: Self = Self(u64::MAX);
 

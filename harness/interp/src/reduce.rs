@@ -80,7 +80,10 @@ fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
     }
     for operand in operands {
         let size = operand.layout.size;
-        let (data, marks) = (operand.data.to_vec(), operand.marks.as_ref().map(|marks| marks.to_vec()));
+        let (data, marks) = (
+            operand.data.to_vec(),
+            operand.marks.as_ref().map(|marks| marks.to_vec()),
+        );
         for (lane, order) in &rows {
             for (to, from) in order.iter().enumerate() {
                 let (to, from) = (to * width + lane, from * width + lane);
@@ -165,8 +168,15 @@ impl<'a> Machine<'a> {
             Combining::Forwards | Combining::Backwards | Combining::NanFirst | Combining::NanLast => None,
             other => Some(other),
         };
-        if let (Some(choice), Combining::NanFirst | Combining::NanLast) = (region.choice, self.config.combining) {
-            part_nan(along, &mut operands, choice, self.config.combining == Combining::NanFirst);
+        if let (Some(choice), Combining::NanFirst | Combining::NanLast) =
+            (region.choice, self.config.combining)
+        {
+            part_nan(
+                along,
+                &mut operands,
+                choice,
+                self.config.combining == Combining::NanFirst,
+            );
         }
         let results = if let Some(pairs) = tree {
             match pairs {
@@ -364,7 +374,11 @@ impl<'a> Machine<'a> {
         let mut rows = self.elements(along, &operands, 0, count)?;
         let layouts: SmallVec<[Layout; 2]> = operands.iter().map(|operand| operand.layout).collect();
         self.release(operands);
-        let mut draws = Draws::new(if let Combining::RandomLevels(seed) = which { seed } else { 0 });
+        let mut draws = Draws::new(if let Combining::RandomLevels(seed) = which {
+            seed
+        } else {
+            0
+        });
         while count > 1 {
             let pairs = count / 2;
             let which = match which {

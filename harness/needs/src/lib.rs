@@ -85,7 +85,7 @@ pub struct Tests {
     home: Home,
     required: Vec<String>,
     one_at_a_time: bool,
-    tests: Vec<Test>,
+    all: Vec<Test>,
 }
 
 /// A test with its name, and the reason to ignore it, if there is one.
@@ -117,7 +117,7 @@ impl Tests {
                 .map(str::to_owned)
                 .collect(),
             one_at_a_time: false,
-            tests: Vec::new(),
+            all: Vec::new(),
         }
     }
 
@@ -129,7 +129,7 @@ impl Tests {
         let alone = Arc::new(RwLock::new(()));
         let mut all = Self::new();
         for (module, tests) in modules {
-            for test in tests.tests {
+            for test in tests.all {
                 let alone = Arc::clone(&alone);
                 let run = move || {
                     if tests.one_at_a_time {
@@ -140,7 +140,7 @@ impl Tests {
                         (test.run)()
                     }
                 };
-                all.tests.push(Test {
+                all.all.push(Test {
                     name: format!("{module}::{}", test.name),
                     ignored: test.ignored,
                     run: Box::new(run),
@@ -213,7 +213,7 @@ impl Tests {
 
     /// Runs what the arguments select.
     pub fn run(self) -> ExitCode {
-        let trials = self.tests.into_iter().map(|test| {
+        let trials = self.all.into_iter().map(|test| {
             let trial = Trial::test(test.name, test.run);
             match test.ignored {
                 Some(why) => trial.with_kind(why).with_ignored_flag(true),
@@ -287,7 +287,7 @@ impl Tests {
             }
             Found::Required(why) => Box::new(|| Err(Failed::from(why))),
         };
-        self.tests.push(Test { name, ignored, run });
+        self.all.push(Test { name, ignored, run });
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
         let mut tests = Tests::new();
         tests.required = required.iter().map(|&name| name.to_owned()).collect();
         let tests = tests.with("9.9.9", &named![nothing]);
-        let [test] = &tests.tests[..] else {
+        let [test] = &tests.all[..] else {
             panic!("one test")
         };
         assert_eq!(test.ignored.as_deref(), ignored);
@@ -317,7 +317,7 @@ mod tests {
         let second = Tests::new().with("9.9.9", &named![nothing]);
         let joined = Tests::join([("first", first), ("second", second)]);
         let shown: Vec<_> = joined
-            .tests
+            .all
             .iter()
             .map(|test| (&*test.name, test.ignored.is_some()))
             .collect();
@@ -344,7 +344,7 @@ mod tests {
         let second = Tests::new().anywhere(&[("c", together), ("d", together)]);
         let joined = Tests::join([("first", first), ("second", second)]);
         std::thread::scope(|scope| {
-            for test in joined.tests {
+            for test in joined.all {
                 scope.spawn(move || assert!((test.run)().is_ok()));
             }
         });

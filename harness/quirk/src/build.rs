@@ -44,7 +44,10 @@ impl Builder<'_> {
     }
 
     pub(crate) fn make_table(&mut self, numbers: &[u32]) -> ValueId {
-        self.make_numbers(DType::I32, numbers.iter().map(|&number| u64::from(number)).collect())
+        self.make_numbers(
+            DType::I32,
+            numbers.iter().map(|&number| u64::from(number)).collect(),
+        )
     }
 
     pub(crate) fn make_mask(&mut self, on: &[bool]) -> ValueId {
@@ -57,10 +60,7 @@ impl Builder<'_> {
     }
 
     pub(crate) fn gather(&mut self, value: ValueId, places: ValueId) -> ValueId {
-        let ty = self
-            .function
-            .ty(places)
-            .with_elem(self.function.ty(value).elem);
+        let ty = self.function.ty(places).with_elem(self.function.ty(value).elem);
         self.make(OpKind::Gather { axis: 0 }, &[value, places], ty)
     }
 

@@ -103,11 +103,7 @@ impl Extents {
         let outer = shape.iter().take(axis).product();
         let inner = shape.iter().skip(axis + 1).product();
         let is_modelled = shape.iter().all(|extent| extent.is_power_of_two());
-        (is_modelled && outer * count * inner <= MAX_LANES).then_some(Self {
-            outer,
-            count,
-            inner,
-        })
+        (is_modelled && outer * count * inner <= MAX_LANES).then_some(Self { outer, count, inner })
     }
 
     /// The row-major number of an element: its row is a pair of outer and inner index.
@@ -139,11 +135,15 @@ impl Placement {
             distances.iter().map(step).collect::<Vec<_>>()
         };
         let (lanes_per_row, steps) = match *self {
-            Self::Repeated { copies, warps, total } if n > 1 && n % warps == 0 && n / warps * copies <= WARP => {
+            Self::Repeated { copies, warps, total }
+                if n > 1 && n.is_multiple_of(warps) && n / warps * copies <= WARP =>
+            {
                 let (lanes, along) = (n * copies, n / warps);
                 let distances: Vec<usize> = list_doublings(along / 2).collect();
                 // A shuffle by `distance` lanes, where `distance` elements are meant.
-                let mut steps = steps_of(lanes, &distances, &|lane, distance| lane / copies % along >= distance);
+                let mut steps = steps_of(lanes, &distances, &|lane, distance| {
+                    lane / copies % along >= distance
+                });
                 for warp in 1..warps {
                     let before = (warp * along - 1) * copies + total;
                     let in_warp = |lane: usize| lane / (copies * along) == warp;
@@ -185,9 +185,7 @@ impl Placement {
         let elements = each(&|row, lane| extents.number_element(row, place(along_of(lane))));
         let steps = steps.into_iter().map(|from| Step {
             from: each(&|row, lane| row * lanes_per_row + from[lane].unwrap_or(lane)),
-            on: (0..rows)
-                .flat_map(|_| from.iter().map(Option::is_some))
-                .collect(),
+            on: (0..rows).flat_map(|_| from.iter().map(Option::is_some)).collect(),
             own_first: false,
         });
         let results = (0..copies).map(|copy| {
@@ -258,7 +256,8 @@ impl Placement {
 
 /// 1, 2, 4 and so on, up to the last.
 fn list_doublings(last: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(1), |&distance| Some(distance * 2)).take_while(move |&distance| distance <= last)
+    std::iter::successors(Some(1), |&distance| Some(distance * 2))
+        .take_while(move |&distance| distance <= last)
 }
 
 /// The type of the operand with the largest elements.
@@ -280,7 +279,9 @@ fn list_placements(kind: &OpKind, ty: &Type, version: Version) -> Vec<Placement>
             let repeated = pairs.flat_map(|(copies, warps)| {
                 let totals: &[usize] = if warps > 1 { &[0, copies - 1] } else { &[0] };
                 let totals = totals.to_vec();
-                totals.into_iter().map(move |total| Placement::Repeated { copies, warps, total })
+                totals
+                    .into_iter()
+                    .map(move |total| Placement::Repeated { copies, warps, total })
             });
             repeated.collect()
         }
@@ -339,7 +340,12 @@ fn list_subsets(of: &[u32], count: usize) -> Vec<Vec<u32>> {
 }
 
 /// The alternatives of a form's model for a kernel that so many lanes execute. `version` is the compiler's.
-pub fn list_alternatives(function: &Function, form: Form, lanes: usize, version: Version) -> Vec<Alternative> {
+pub fn list_alternatives(
+    function: &Function,
+    form: Form,
+    lanes: usize,
+    version: Version,
+) -> Vec<Alternative> {
     let forms = OperationForms::new(function, form, lanes);
     let mut operations = Vec::new();
     let mut spread = false;
@@ -509,7 +515,11 @@ impl<'a> Rewriter<'a> {
                 .iter()
                 .map(|&own| {
                     let other = build.gather(own, from);
-                    let pair = if step.own_first { [own, other] } else { [other, own] };
+                    let pair = if step.own_first {
+                        [own, other]
+                    } else {
+                        [other, own]
+                    };
                     build.join(pair)
                 })
                 .collect();

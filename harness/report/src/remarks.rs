@@ -174,15 +174,14 @@ impl Remarks {
         self.kept.sort_by_key(|remark| remark.weight);
         for remark in self.kept {
             let place = remark.at.as_ref().map(|at| (at.file.clone(), at.line));
-            match place.as_ref().and_then(|place| known.get(place)) {
-                Some(&line) => lines[line].1.push(remark.title),
-                None => {
-                    if let Some(place) = place {
-                        known.insert(place, lines.len());
-                    }
-                    lines.push((remark, Vec::new()));
-                }
+            if let Some((_, others)) = place.as_ref().and_then(|place| lines.get_mut(*known.get(place)?)) {
+                others.push(remark.title);
+                continue;
             }
+            if let Some(place) = place {
+                known.insert(place, lines.len());
+            }
+            lines.push((remark, Vec::new()));
         }
         lines.sort_by_key(|(remark, others)| (remark.weight, usize::MAX - others.len()));
         let mut text = String::new();

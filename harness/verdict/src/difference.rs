@@ -199,7 +199,11 @@ impl Comparison {
             ..
         } = *element;
         let bytes = byte..byte + dtype.size();
-        if self.spans.iter().any(|(known, span)| *known == id && span.contains(&byte)) {
+        if self
+            .spans
+            .iter()
+            .any(|(known, span)| *known == id && span.contains(&byte))
+        {
             return;
         }
         let size = bytes.len() as u64;
@@ -338,7 +342,11 @@ fn one_value(
                 continue;
             }
             // The one that is not the reference's is shown.
-            let shown = if bits(left, other) == Some(found) { first } else { other };
+            let shown = if bits(left, other) == Some(found) {
+                first
+            } else {
+                other
+            };
             let place = |element: &StoredElement| name(left, element.storage, element.byte);
             result.split.get_or_insert_with(|| {
                 format!(

@@ -96,15 +96,58 @@ pub(crate) fn is_same_refusal(left: &Complaint, right: &Complaint, explained: bo
 }
 
 fn is_refused_by_passes(complaint: &Complaint) -> bool {
-    is_of_passes(complaint) || REFUSED_BY_PASSES.iter().any(|part| complaint.message.contains(part))
+    is_of_passes(complaint)
+        || REFUSED_BY_PASSES
+            .iter()
+            .any(|part| complaint.message.contains(part))
 }
 
 /// Words that say nothing about the subject of a message.
 const COMMON: [&str; 44] = [
-    "and", "are", "argument", "arguments", "attribute", "but", "can", "cannot", "class", "does", "error", "expected", "failed", "for",
-    "from", "function", "get", "given", "got", "has", "have", "its", "must", "name", "need", "needs", "none", "nonetype", "not",
-    "object", "only", "passmanager", "run", "runtimeerror", "should", "support", "supported", "tensor", "the", "triton", "type", "typeerror",
-    "valueerror", "with",
+    "and",
+    "are",
+    "argument",
+    "arguments",
+    "attribute",
+    "but",
+    "can",
+    "cannot",
+    "class",
+    "does",
+    "error",
+    "expected",
+    "failed",
+    "for",
+    "from",
+    "function",
+    "get",
+    "given",
+    "got",
+    "has",
+    "have",
+    "its",
+    "must",
+    "name",
+    "need",
+    "needs",
+    "none",
+    "nonetype",
+    "not",
+    "object",
+    "only",
+    "passmanager",
+    "run",
+    "runtimeerror",
+    "should",
+    "support",
+    "supported",
+    "tensor",
+    "the",
+    "triton",
+    "type",
+    "typeerror",
+    "valueerror",
+    "with",
 ];
 
 /// The words of a message that say what it is about, in lower case.
@@ -147,17 +190,23 @@ mod tests {
 
     #[test]
     fn refusals_are_the_same_by_words_or_place() {
-        let check = |(left, at): (&str, Option<u32>), (right, other): (&str, Option<u32>), explained, same| {
-            let (one, two) = (complaint(left, at), complaint(right, other));
-            assert_eq!(is_same_refusal(&one, &two, explained), same, "{left} / {right}");
-            assert_eq!(is_same_refusal(&two, &one, explained), same, "{right} / {left}");
-        };
+        let check =
+            |(left, at): (&str, Option<u32>), (right, other): (&str, Option<u32>), explained, same| {
+                let (one, two) = (complaint(left, at), complaint(right, other));
+                assert_eq!(is_same_refusal(&one, &two, explained), same, "{left} / {right}");
+                assert_eq!(is_same_refusal(&two, &one, explained), same, "{right} / {left}");
+            };
         let bitcast = "cannot bitcast data-type of size 32 to data-type of size 16";
         let library = "cannot convert None of type <class 'NoneType'> to tensor";
         check((bitcast, Some(9)), (library, Some(9)), true, false);
         check((bitcast, Some(9)), (library, Some(7)), false, false);
         check((bitcast, None), (library, None), false, false);
-        check((bitcast, Some(9)), ("Cannot bitcast data-type of size 8 to data-type of size 16", None), true, true);
+        check(
+            (bitcast, Some(9)),
+            ("Cannot bitcast data-type of size 8 to data-type of size 16", None),
+            true,
+            true,
+        );
         check(
             ("`tl` has no attribute `gather`", None),
             ("module 'triton.language' has no attribute 'gather'", None),
@@ -171,14 +220,23 @@ mod tests {
             false,
         );
         check(
-            ("a comparison of fp8e4nv: it can only be moved and converted", Some(3)),
-            ("PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type", None),
+            (
+                "a comparison of fp8e4nv: it can only be moved and converted",
+                Some(3),
+            ),
+            (
+                "PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type",
+                None,
+            ),
             false,
             true,
         );
         check(
             (bitcast, Some(3)),
-            ("PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type", None),
+            (
+                "PassManager::run failed: 'llvm.fcmp' op operand #0 must be floating point LLVM type",
+                None,
+            ),
             false,
             false,
         );
@@ -188,7 +246,12 @@ mod tests {
             false,
             true,
         );
-        check(("dot needs shapes with M >= 16", Some(4)), ("operands do not fit", Some(4)), false, true);
+        check(
+            ("dot needs shapes with M >= 16", Some(4)),
+            ("operands do not fit", Some(4)),
+            false,
+            true,
+        );
     }
 
     #[test]
@@ -206,10 +269,17 @@ mod tests {
         check("TypeError", "no", Some("triton/compiler/code_generator.py"), true);
         check("TypeError", "no", Some(""), true);
         check("RuntimeError", "PassManager::run failed", None, false);
-        check("RuntimeError", "no", Some("triton/backends/nvidia/compiler.py"), false);
+        check(
+            "RuntimeError",
+            "no",
+            Some("triton/backends/nvidia/compiler.py"),
+            false,
+        );
         check("subprocess.CalledProcessError", "ptxas a.ptx", None, false);
         check("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal address", None, false);
         check("numpy.exceptions.AxisError", "axis 3", None, false);
-        assert!(!speaks_against(&Outcome::Crashed(Box::new(Complaint::new("crash", "signal 6")))));
+        assert!(!speaks_against(&Outcome::Crashed(Box::new(Complaint::new(
+            "crash", "signal 6"
+        )))));
     }
 }

@@ -89,13 +89,19 @@ fn undecided<'a>(
         storages.into_iter().any(|id| {
             left.iter().all(|after| {
                 let results = result_bytes(&before, after, id);
-                let open = |byte: &usize| spans.iter().any(|(known, span)| *known == id && span.contains(byte));
+                let open = |byte: &usize| {
+                    spans
+                        .iter()
+                        .any(|(known, span)| *known == id && span.contains(byte))
+                };
                 !results.is_empty() && results.iter().all(open)
             })
         })
     };
     let foreseen = |engine: &EngineId| {
-        let mut testimonies = witnesses.iter().filter(|testimony| testimony.witness.id == engine);
+        let mut testimonies = witnesses
+            .iter()
+            .filter(|testimony| testimony.witness.id == engine);
         testimonies.any(|testimony| {
             case.expectations.iter().any(|one| {
                 one.verdict == Some(VerdictKind::Inconclusive)
@@ -114,7 +120,8 @@ fn undecided<'a>(
 /// The bytes of a storage that the reference changed, and that have a value.
 fn result_bytes(before: &Memory, after: &Memory, id: StorageId) -> Vec<usize> {
     let (old, new, states) = (before.bytes(id), after.bytes(id), after.states(id));
-    let changed = |&byte: &usize| states.get(byte) == Some(&ByteState::Init) && old.get(byte) != new.get(byte);
+    let changed =
+        |&byte: &usize| states.get(byte) == Some(&ByteState::Init) && old.get(byte) != new.get(byte);
     (0..new.len()).filter(changed).collect()
 }
 

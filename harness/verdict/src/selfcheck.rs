@@ -499,7 +499,12 @@ impl Prepared for Telling {
                 change(&mut other, 0, |old| old ^ 1);
                 finished.unsteady = Some(Box::new(other));
             }
-            Told::Same | Told::Rejects | Told::Raises(_) | Told::RaisesOwn(_) | Told::Breaks | Told::Silent => {}
+            Told::Same
+            | Told::Rejects
+            | Told::Raises(_)
+            | Told::RaisesOwn(_)
+            | Told::Breaks
+            | Told::Silent => {}
         }
         Ok(Outcome::Finished(finished))
     }

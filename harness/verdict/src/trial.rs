@@ -269,7 +269,10 @@ impl Hearing<'_, '_> {
                     unknown.push("it is not defined whether an overflow check stops the program".to_owned());
                 }
                 Pair::Different(kind, comparison) => {
-                    if let Some(split) = comparison.as_ref().and_then(|comparison| comparison.split.as_ref()) {
+                    if let Some(split) = comparison
+                        .as_ref()
+                        .and_then(|comparison| comparison.split.as_ref())
+                    {
                         self.verdict.notes.push(format!("{}: {split}", other.id));
                     }
                     rest.push((other, kind, comparison));
@@ -496,8 +499,7 @@ impl Hearing<'_, '_> {
                             self.verdict.blame.push(witness.id.clone());
                         }
                         if let Some(baseline) = baseline
-                            && let Pair::Different(kind, comparison) =
-                                self.pair(baseline, *witness)
+                            && let Pair::Different(kind, comparison) = self.pair(baseline, *witness)
                         {
                             self.verdict.differences.push(Difference {
                                 baseline: baseline.id.clone(),
@@ -590,14 +592,17 @@ impl Hearing<'_, '_> {
                 }
             }
             (Trapped(Trap::Raised, one), Trapped(Trap::Raised, other)) => {
-                if is_planted(Fault::ExceptionsAreAlike) || one.kind == other.kind && self.is_same(left, right) {
+                if is_planted(Fault::ExceptionsAreAlike)
+                    || one.kind == other.kind && self.is_same(left, right)
+                {
                     Pair::Same
                 } else {
                     Pair::Different(Kind::Trap, None)
                 }
             }
             // An engine that compiles refuses a program before it runs, one that interprets raises when it gets there.
-            (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _)) | (Trapped(Trap::Raised, _), Rejected(_)) => {
+            (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _))
+            | (Trapped(Trap::Raised, _), Rejected(_)) => {
                 if self.is_same(left, right) {
                     Pair::Same
                 } else {

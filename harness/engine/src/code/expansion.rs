@@ -28,11 +28,26 @@ const EXPANDED: [(&str, Operands, Version, Option<Version>); 14] = [
     ("tensor.__not__", Operands::All, FIRST, NEVER),
     ("tensor.logical_and", Operands::All, FIRST, NEVER),
     ("tensor.logical_or", Operands::All, FIRST, NEVER),
-    ("tensor.__neg__", Operands::All, FIRST, Some(Version::new(3, 8, 0))),
+    (
+        "tensor.__neg__",
+        Operands::All,
+        FIRST,
+        Some(Version::new(3, 8, 0)),
+    ),
     // A float has a negation of its own since then.
     ("tensor.__neg__", Operands::Integers, Version::new(3, 8, 0), NEVER),
-    ("tensor.__mod__", Operands::Floats, FIRST, Some(Version::new(3, 3, 0))),
-    ("tensor.__rmod__", Operands::Floats, FIRST, Some(Version::new(3, 3, 0))),
+    (
+        "tensor.__mod__",
+        Operands::Floats,
+        FIRST,
+        Some(Version::new(3, 3, 0)),
+    ),
+    (
+        "tensor.__rmod__",
+        Operands::Floats,
+        FIRST,
+        Some(Version::new(3, 3, 0)),
+    ),
 ];
 
 /// Whether `semantic.py` of a version makes this operation, on operands of this dtype, of others.
@@ -56,7 +71,11 @@ mod tests {
     #[test]
     fn float_atomics_are_expanded_and_integer_ones_are_not() {
         let check = |name: &str, dtype: DType, version: Version, expected: bool| {
-            assert_eq!(is_expanded(name, Some(dtype), version), expected, "{name} {dtype} {version}");
+            assert_eq!(
+                is_expanded(name, Some(dtype), version),
+                expected,
+                "{name} {dtype} {version}"
+            );
         };
         let newest = Version::new(3, 9, 0);
         check("tl.atomic_max", DType::F32, newest, true);

@@ -16,9 +16,9 @@ use super::kernel::{Kernel, prepare};
 use super::said::{complaint, failure, in_an_order, place};
 use super::watch::watched;
 use crate::clears::clear_before;
+use crate::combine_orders::Choices;
 use crate::engine::{Failure, Prepared, imported};
 use crate::executed::Executed;
-use crate::combine_orders::Choices;
 use crate::lane_orders::{self, Dependent};
 use crate::{Complaint, Finished, Outcome, Trap, combine_orders, schedules};
 
@@ -168,7 +168,9 @@ impl Ready {
             &finished.memory,
         );
         // One of several elements is an answer, though it is not known which. An engine that has none differs.
-        let answers = functions.clone().all(|function| combine_orders::choices(function) != Choices::Others);
+        let answers = functions
+            .clone()
+            .all(|function| combine_orders::choices(function) != Choices::Others);
         Ok(self.without(case, finished, &dependent, diagnostic, nth, answers))
     }
 

@@ -20,7 +20,7 @@ use crate::builtin::signature;
 use crate::constant;
 use crate::stop::Traced;
 use crate::value::Value;
-use crate::value::callable::{Builtin, Lower, UserFunction, Wrapper};
+use crate::value::callable::{Autotuner, Builtin, Lower, UserFunction, Wrapper};
 use crate::value::plain::{Arguments, Decorator, Native, Plain, PlainBody, PlainFunction, ScopeId};
 
 /// Calls of plain functions inside of each other.
@@ -254,18 +254,21 @@ impl Runner<'_, '_> {
                 Some(symbol @ Plain::Symbol(module, _)) if &**module == "tl" => symbol.clone(),
                 _ => Plain::unknown(span, "what `triton.constexpr_function` makes of this"),
             },
-            Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {
-                configs: arguments.get(0, "configs").cloned().unwrap_or(Plain::NONE),
-                key: arguments.get(1, "key").cloned().unwrap_or(Plain::NONE),
-                prune: arguments
-                    .get(2, "prune_configs_by")
-                    .cloned()
-                    .unwrap_or(Plain::NONE),
-                reset: arguments.get(3, "reset_to_zero").cloned().unwrap_or(Plain::NONE),
-                hooks: [(5, "pre_hook"), (6, "post_hook")]
-                    .map(|(place, name)| (name, arguments.get(place, name).cloned().unwrap_or(Plain::NONE))),
-                span,
-            })))),
+            Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune(
+                Box::new(Autotuner {
+                    configs: arguments.get(0, "configs").cloned().unwrap_or(Plain::NONE),
+                    key: arguments.get(1, "key").cloned().unwrap_or(Plain::NONE),
+                    prune: arguments
+                        .get(2, "prune_configs_by")
+                        .cloned()
+                        .unwrap_or(Plain::NONE),
+                    reset: arguments.get(3, "reset_to_zero").cloned().unwrap_or(Plain::NONE),
+                    hooks: [(5, "pre_hook"), (6, "post_hook")].map(|(place, name)| {
+                        (name, arguments.get(place, name).cloned().unwrap_or(Plain::NONE))
+                    }),
+                    span,
+                }),
+            ))))),
             Native::Heuristics => match arguments.get(0, "values") {
                 Some(Plain::Dict(values)) => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(
                     Wrapper::Heuristics(Rc::clone(values)),

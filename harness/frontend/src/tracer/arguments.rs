@@ -15,7 +15,7 @@ use crate::plain::exchange::default_value;
 use crate::request::RequestArg;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
-use crate::value::callable::{UserFunction, Wrapper};
+use crate::value::callable::{Autotuner, UserFunction, Wrapper};
 use crate::value::plain::{Arguments, Config, Plain};
 
 /// Keywords of a launch that are options, not parameters.
@@ -175,14 +175,15 @@ impl Tracer<'_> {
         given: &mut HashMap<Rc<str>, RequestArg>,
     ) -> Traced<()> {
         match wrapper {
-            Wrapper::Autotune {
-                configs,
-                prune,
-                key,
-                reset,
-                hooks,
-                span,
-            } => {
+            Wrapper::Autotune(tuner) => {
+                let Autotuner {
+                    configs,
+                    prune,
+                    key,
+                    reset,
+                    hooks,
+                    span,
+                } = &**tuner;
                 if self.lo.refuses(Gap::StrayKeys) || self.lo.refuses(Gap::MissingKeys) {
                     let stray = key
                         .items()

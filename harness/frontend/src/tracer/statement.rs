@@ -255,7 +255,8 @@ impl Tracer<'_> {
                         (Expr::Name(name), Value::Constant(constant))
                             if is_number(constant) && self.items_stay_python() =>
                         {
-                            self.frame.set(&name.id.as_str().into(), item.clone(), Kind::Plain);
+                            self.frame
+                                .set(&name.id.as_str().into(), item.clone(), Kind::Plain);
                         }
                         _ => self.assign(target, item.clone())?,
                     }
@@ -362,5 +363,8 @@ impl Tracer<'_> {
 }
 
 const fn is_number(constant: &Constant) -> bool {
-    matches!(constant, Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))
+    matches!(
+        constant,
+        Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)
+    )
 }

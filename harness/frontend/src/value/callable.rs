@@ -126,24 +126,28 @@ pub(crate) fn lists(list: &[Constant], place: usize, name: &str) -> bool {
     })
 }
 
+/// The arguments of `@triton.autotune`.
+#[derive(Debug)]
+pub(crate) struct Autotuner {
+    /// Its configurations.
+    pub configs: Plain,
+    /// The parameters that tell its runs apart.
+    pub key: Plain,
+    /// `prune_configs_by`.
+    pub prune: Plain,
+    /// `reset_to_zero`.
+    pub reset: Plain,
+    /// `pre_hook` and `post_hook`.
+    pub hooks: [(&'static str, Plain); 2],
+    /// Where it is.
+    pub span: Span,
+}
+
 /// What stands around a kernel and adds arguments at launch.
 #[derive(Debug)]
 pub(crate) enum Wrapper {
     /// `@triton.autotune`.
-    Autotune {
-        /// Its configurations.
-        configs: Plain,
-        /// The parameters that tell its runs apart.
-        key: Plain,
-        /// `prune_configs_by`.
-        prune: Plain,
-        /// `reset_to_zero`.
-        reset: Plain,
-        /// `pre_hook` and `post_hook`.
-        hooks: [(&'static str, Plain); 2],
-        /// Where it is.
-        span: Span,
-    },
+    Autotune(Box<Autotuner>),
     /// `@triton.heuristics`: functions of the arguments, by parameter.
     Heuristics(Rc<Vec<(Plain, Plain)>>),
 }

@@ -484,7 +484,7 @@ pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) ->
 }
 
 /// A clamped number. Without `propagate_nan`, a NaN becomes a number between the limits, and which one is not specified: the
-/// general lowering leaves the lower limit, `min.xorsign.abs` (sm_90, limits `-a` and `a`) the limit with the NaN's sign
+/// general lowering leaves the lower limit, `min.xorsign.abs` (`sm_90`, limits `-a` and `a`) the limit with the NaN's sign
 /// (`ClampFOpConversion` of Triton's common lowering and of its NVIDIA backend). Undefined limits: [`numeric::ternary`].
 fn clamp(op: TernaryOp, dtype: DType, x: Lane, low: Lane, high: Lane) -> Lane {
     if let (Some(low), Some(high)) = (low.bits(), high.bits())

@@ -54,7 +54,10 @@ impl<'a> Formula<'a> {
         let mut places: Vec<(Slot, usize)> = code.args.iter().copied().zip(0..).collect();
         let input = |places: &[(Slot, usize)], slot: Slot| {
             let inner = places.iter().rev().find(|(known, _)| *known == slot);
-            inner.map_or_else(|| Input::Outer(machine.lane(slot, 0)), |&(_, at)| Input::Inner(at))
+            inner.map_or_else(
+                || Input::Outer(machine.lane(slot, 0)),
+                |&(_, at)| Input::Inner(at),
+            )
         };
         let mut instructions = Vec::with_capacity(code.steps.len());
         for (nth, step) in code.steps.iter().enumerate() {
@@ -69,7 +72,11 @@ impl<'a> Formula<'a> {
             });
             places.push((out, 2 * count + nth));
         }
-        let yields = code.yields.iter().map(|yielded| input(&places, yielded.slot)).collect();
+        let yields = code
+            .yields
+            .iter()
+            .map(|yielded| input(&places, yielded.slot))
+            .collect();
         let known = (0..count).map(|nth| known(code, nth)).collect();
         let float = |&slot: &Slot| {
             let dtype = arithmetic(machine.layout(slot).elem);
@@ -210,7 +217,7 @@ impl Instruction<'_> {
         };
         match self.op {
             Op::Binary(op) => match op {
-                BinaryOp::Add => exact(|x, y, r| is_sum(x, y, r)),
+                BinaryOp::Add => exact(is_sum),
                 BinaryOp::Sub => exact(|x, y, r| is_sum(x, -y, r)),
                 BinaryOp::Mul => exact(is_product),
                 BinaryOp::Div | BinaryOp::DivRn => exact(|x, y, r| y != 0.0 && is_product(r, y, x)),

@@ -75,15 +75,21 @@ impl AcceptanceMap {
         let mut values: BTreeMap<Identity, Vec<StoredElement>> = BTreeMap::new();
         for (&(storage, byte), &(identity, dtype)) in &self.identities.elements {
             if !self.doubtful.contains(&storage) {
-                values.entry(identity & !ZERO_SIGN).or_default().push(StoredElement {
-                    storage,
-                    byte,
-                    dtype,
-                    any_zero: identity & ZERO_SIGN != 0,
-                });
+                values
+                    .entry(identity & !ZERO_SIGN)
+                    .or_default()
+                    .push(StoredElement {
+                        storage,
+                        byte,
+                        dtype,
+                        any_zero: identity & ZERO_SIGN != 0,
+                    });
             }
         }
-        values.into_values().filter(|elements| elements.len() > 1).collect()
+        values
+            .into_values()
+            .filter(|elements| elements.len() > 1)
+            .collect()
     }
 }
 
@@ -130,7 +136,9 @@ impl<'p> Text<'p> {
                 self.definitions.insert(out, Definition { step, depth });
             }
             match &step.op {
-                Op::Plain(OpKind::Store { .. }) => self.stores.extend(step.ins.get(1).map(|&slot| (slot, depth))),
+                Op::Plain(OpKind::Store { .. }) => {
+                    self.stores.extend(step.ins.get(1).map(|&slot| (slot, depth)));
+                }
                 Op::For(body) => self.read(program, body, depth + 1),
                 Op::If(one, other) => {
                     self.read(program, one, depth);
@@ -147,11 +155,14 @@ impl<'p> Text<'p> {
                     let number = match kind {
                         OpKind::Constant(bits) => {
                             let dtype = program.layouts[out as usize].elem.num();
-                            dtype.filter(|dtype| dtype.is_float()).map(|dtype| decode(dtype, *bits))
+                            dtype
+                                .filter(|dtype| dtype.is_float())
+                                .map(|dtype| decode(dtype, *bits))
                         }
-                        OpKind::Splat | OpKind::Broadcast | OpKind::Reshape { .. } => {
-                            step.ins.first().and_then(|slot| self.constants.get(slot).copied())
-                        }
+                        OpKind::Splat | OpKind::Broadcast | OpKind::Reshape { .. } => step
+                            .ins
+                            .first()
+                            .and_then(|slot| self.constants.get(slot).copied()),
                         _ => None,
                     };
                     if let Some(number) = number {
@@ -165,7 +176,11 @@ impl<'p> Text<'p> {
 }
 
 /// The operands whose lanes an operation moves, and whether it may give one lane several times. `None` for any other operation.
-fn moved<'p>(step: &'p Step, constants: &BTreeMap<Slot, f64>, program: &Program) -> Option<(&'p [Slot], bool)> {
+fn moved<'p>(
+    step: &'p Step,
+    constants: &BTreeMap<Slot, f64>,
+    program: &Program,
+) -> Option<(&'p [Slot], bool)> {
     let size = |slot: Slot| program.layouts[slot as usize].size;
     let first = step.ins.get(..1)?;
     match &step.op {
@@ -319,7 +334,9 @@ impl Machine<'_> {
             Op::Plain(OpKind::Join) => (0..lanes).map(|lane| at(from[lane % 2], lane / 2)).collect(),
             Op::Plain(OpKind::Cat { .. }) => {
                 let half = lanes / 2;
-                (0..lanes).map(|lane| at(from[lane / half.max(1) % 2], lane % half.max(1))).collect()
+                (0..lanes)
+                    .map(|lane| at(from[lane / half.max(1) % 2], lane % half.max(1)))
+                    .collect()
             }
             Op::Plain(OpKind::Select) => {
                 let chosen = |lane: usize| match self.lane(step.ins[0], lane).bits() {
@@ -364,7 +381,9 @@ impl Machine<'_> {
             let identity = identities.and_then(|lanes| lanes.get(lane).copied()).unwrap_or(0);
             if sure && identity != 0 && noted.elements.len() < MAX_ELEMENTS {
                 let dtype = arithmetic(layout.elem);
-                noted.elements.insert((place.storage, place.offset), (identity, dtype));
+                noted
+                    .elements
+                    .insert((place.storage, place.offset), (identity, dtype));
             }
         }
     }

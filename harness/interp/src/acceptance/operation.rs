@@ -132,7 +132,9 @@ impl Machine<'_> {
     fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
         let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
         let bits = takes_bits(kind, from, to);
-        self.each(step.outs[0], &step.ins, |x| cast_lane(kind, rounding, from, to, x[0]));
+        self.each(step.outs[0], &step.ins, |x| {
+            cast_lane(kind, rounding, from, to, x[0])
+        });
         if !bits {
             self.widened(step);
             if rounding == Rounding::NearestEven {

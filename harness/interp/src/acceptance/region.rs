@@ -164,7 +164,11 @@ impl<'a> Machine<'a> {
         let formula = self.formula(combine, region, code, step);
         for row in 0..along.rows() {
             if let Some(formula) = &formula {
-                for (nth, lanes) in self.bounded_scan(along, row, formula, reverse, step)?.iter().enumerate() {
+                for (nth, lanes) in self
+                    .bounded_scan(along, row, formula, reverse, step)?
+                    .iter()
+                    .enumerate()
+                {
                     for (result, &lane) in results.iter_mut().zip(lanes) {
                         if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
                             *to = lane;

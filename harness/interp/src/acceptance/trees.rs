@@ -60,10 +60,7 @@ impl Bound {
                 high: self.common.high.min(interval.high),
                 nan,
             },
-            _ => Interval {
-                nan,
-                ..Interval::NAN
-            },
+            _ => Interval { nan, ..Interval::NAN },
         };
         self.greatest = self.greatest.max(magnitude(lane, dtype));
     }
@@ -105,7 +102,10 @@ struct Agreed {
 impl<'f, 'a> Bounds<'f, 'a> {
     fn new(formula: &'f Formula<'a>, own: &Element) -> Self {
         let of = |(&lane, dtype): (&Lane, &Option<DType>)| match (lane, dtype) {
-            (Lane::Poison | Lane::Unknown | Lane::Guess(_), _) | (_, None) => Err(Agreed { own: lane, same: true }),
+            (Lane::Poison | Lane::Unknown | Lane::Guess(_), _) | (_, None) => Err(Agreed {
+                own: lane,
+                same: true,
+            }),
             (lane, &Some(dtype)) => Ok(Bound::new(lane, dtype)),
         };
         let bounds = own.iter().zip(&formula.floats).map(of).collect();
@@ -117,10 +117,11 @@ impl<'f, 'a> Bounds<'f, 'a> {
             let whole = |own: Lane| Err(Agreed { own, same: true });
             match (&mut *bound, lane, dtype) {
                 (_, Lane::Poison, _) => *bound = whole(Lane::Poison),
-                (Ok(_), Lane::Unknown | Lane::Guess(_), _) => *bound = whole(Lane::Unknown),
+                (Ok(_), Lane::Unknown | Lane::Guess(_), _) | (Ok(_), _, None) => {
+                    *bound = whole(Lane::Unknown);
+                }
                 (Ok(bound), lane, &Some(dtype)) => bound.add(lane, dtype),
                 (Err(agreed), lane, _) => agreed.same &= agreed.own == lane,
-                (Ok(_), _, None) => *bound = whole(Lane::Unknown),
             }
         }
     }
@@ -138,8 +139,7 @@ impl<'f, 'a> Bounds<'f, 'a> {
         let of = |(bound, dtype): (&Result<Bound, Agreed>, &Option<DType>)| match (bound, dtype) {
             (Ok(bound), Some(dtype)) => bound.settle(*dtype, count, decided),
             (Err(agreed), _) if agreed.same || !decided || agreed.own == Lane::Poison => agreed.own,
-            (Err(_), _) => Lane::Unknown,
-            (Ok(_), None) => Lane::Unknown,
+            (Err(_), _) | (Ok(_), None) => Lane::Unknown,
         };
         self.bounds.iter().zip(&self.formula.floats).map(of).collect()
     }
@@ -238,9 +238,9 @@ pub(super) fn scanned(formula: &Formula<'_>, elements: &[Element], decided: bool
     let mut run = Run::new(formula);
     let mut bounds = Vec::with_capacity(count);
     let mut so_far = elements.first().cloned().unwrap_or_default();
-    for nth in 0..count {
+    for (nth, element) in elements.iter().enumerate() {
         if nth > 0 {
-            so_far = run.combine(&so_far, &elements[nth]);
+            so_far = run.combine(&so_far, element);
         }
         let mut bound = Bounds::new(formula, &so_far);
         bound.pass(&run.greatest);

@@ -115,7 +115,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Writes a value over so many lanes from one on.
-    pub(super) fn put_lanes(&mut self, rows: &mut Rows, first: usize, count: usize, value: &Value) -> Result<(), Stop> {
+    pub(super) fn put_lanes(
+        &mut self,
+        rows: &mut Rows,
+        first: usize,
+        count: usize,
+        value: &Value,
+    ) -> Result<(), Stop> {
         let size = rows.layout.size;
         if let Some(to) = rows.data.get_mut(first * size..(first + count) * size) {
             match value.lanes() {

@@ -20,10 +20,16 @@ enum Function {
 impl Function {
     fn combine(self, k: &mut Kernel, a: &[ValueId]) -> Vec<ValueId> {
         match self {
-            Self::Sums => vec![k.binary(BinaryOp::Add, a[0], a[2]), k.binary(BinaryOp::Add, a[1], a[3])],
+            Self::Sums => vec![
+                k.binary(BinaryOp::Add, a[0], a[2]),
+                k.binary(BinaryOp::Add, a[1], a[3]),
+            ],
             Self::Recurrence => {
                 let moved = k.binary(BinaryOp::Mul, a[1], a[2]);
-                vec![k.binary(BinaryOp::Mul, a[0], a[2]), k.binary(BinaryOp::Add, moved, a[3])]
+                vec![
+                    k.binary(BinaryOp::Mul, a[0], a[2]),
+                    k.binary(BinaryOp::Add, moved, a[3]),
+                ]
             }
             Self::LogSum => {
                 let most = k.binary(BinaryOp::Max, a[0], a[2]);
@@ -69,7 +75,8 @@ impl Combined {
         let count = self.values.len();
         let bytes = |of: &dyn Fn(&(f64, f64)) -> f64| -> Vec<u8> {
             let bits = self.values.iter().map(|pair| self.bits(of(pair)));
-            bits.flat_map(|bits| bits.to_le_bytes()[..size].to_vec()).collect()
+            bits.flat_map(|bits| bits.to_le_bytes()[..size].to_vec())
+                .collect()
         };
         let mut world = World::default();
         world.tensor("x", self.dtype, count, Some(&bytes(&|pair| pair.0)));
@@ -156,7 +163,9 @@ impl Combined {
         let size = self.dtype.size();
         let bits = |at: usize| {
             let range = at * size..(at + 1) * size;
-            let defined = memory.states(StorageId(2))[range.clone()].iter().all(|&state| state == ByteState::Init);
+            let defined = memory.states(StorageId(2))[range.clone()]
+                .iter()
+                .all(|&state| state == ByteState::Init);
             let bytes = memory.bytes(StorageId(2))[range].iter().rev();
             defined.then(|| bytes.fold(0u64, |word, &byte| word << 8 | u64::from(byte)))
         };
@@ -168,7 +177,9 @@ fn orders() -> impl Iterator<Item = Combining> {
     use Combining::{Backwards, Forwards, Halves, Neighbours, Own, Random, Turned};
     // Other random orders than those that bounds are made of.
     let random = (10..40).map(Random);
-    [Own, Halves, Turned, Neighbours, Forwards, Backwards].into_iter().chain(random)
+    [Own, Halves, Turned, Neighbours, Forwards, Backwards]
+        .into_iter()
+        .chain(random)
 }
 
 /// Whether bits are accepted.
@@ -186,7 +197,14 @@ fn check(row: &Combined) -> Result<(), TestCaseError> {
     for order in orders().filter(|_| row.scan || row.function != Function::Recurrence) {
         for ((&accepted, bits), exact) in accepted.iter().zip(row.left(order)).zip(&own) {
             let (bits, exact) = (bits.expect("a value"), exact.expect("a value"));
-            prop_assert_eq!(admits(accepted, bits, exact), Some(true), "{:?} {:?}: {:?}", order, row, accepted);
+            prop_assert_eq!(
+                admits(accepted, bits, exact),
+                Some(true),
+                "{:?} {:?}: {:?}",
+                order,
+                row,
+                accepted
+            );
         }
     }
     // Each step may be wrong by some units of its greatest intermediate result, here less than 2 for each element.
@@ -215,7 +233,9 @@ prop_compose! {
         let mut values = values;
         values.truncate(1 << exponent);
         if function == Function::Mean {
-            values.iter_mut().for_each(|pair| pair.1 = 1.0);
+            for pair in &mut values {
+                pair.1 = 1.0;
+            }
         }
         Combined { function, dtype, scan: scan || function == Function::Recurrence, values }
     }
@@ -264,7 +284,11 @@ fn a_choice_among_nan_depends_on_the_order() {
         (vec![6.0, 8.0, 1.0, 0.0], 1.0, 1.0),
         (vec![nan], 0.0, 0.0),
     ] {
-        let values = keys.iter().zip(0u8..).map(|(&key, nth)| (key, f64::from(nth))).collect();
+        let values = keys
+            .iter()
+            .zip(0u8..)
+            .map(|(&key, nth)| (key, f64::from(nth)))
+            .collect();
         let row = Combined {
             function: Function::Greatest,
             dtype: DType::F32,

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
-    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep, Tally, Text,
-    Undefined, Variants, Verdict, VerdictKind, View,
+    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep,
+    Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use cerith_verdict::stage;

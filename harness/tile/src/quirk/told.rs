@@ -435,7 +435,8 @@ pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> O
         return None;
     }
     let uses = |used: &str| said.uses.iter().any(|one| one.contains(used));
-    let says = |part: &str| said.message.contains(part) || said.detail.is_some_and(|text| text.contains(part));
+    let says =
+        |part: &str| said.message.contains(part) || said.detail.is_some_and(|text| text.contains(part));
     let shows = |shows: Shows| match shows {
         Raises(kind, message) => {
             !dies && (kind.is_empty() || kind == said.kind) && said.message.contains(message)
@@ -551,7 +552,12 @@ mod tests {
 
     #[test]
     fn a_compilers_failure_is_told_by_the_pass_the_assertion_or_llvm() {
-        let uses = ["tl.associative_scan f32", "fdiv f16", "tl.make_block_ptr", "tensor.__mod__ f16"];
+        let uses = [
+            "tl.associative_scan f32",
+            "fdiv f16",
+            "tl.make_block_ptr",
+            "tensor.__mod__ f16",
+        ];
         let scan = "lib/Conversion/TritonGPUToLLVM/ScanOpToLLVM.cpp:265: AddPartialReduceOneWarp: Assertion `numScanBlocks * \
                     numParallelBlocks * parallelElementsPerThread * scanElementsPerThreads == srcValues.size()' failed.";
         check_compiled(v(3, 6, 0), scan, &uses, Some("scan-counts-blocks"));
@@ -562,11 +568,13 @@ mod tests {
         let cast = "Instructions.cpp:3150: CastInst *llvm::CastInst::CreateFPCast(Value *): Assertion `(C->getType() == Ty || \
                     SrcBits != DstBits) && \"Invalid cast\"' failed.";
         check_compiled(v(3, 9, 0), cast, &uses, Some("remainder-narrowed"));
-        let fused = "Pipeline failed while executing [`TritonGPUFuseNestedLoops` on 'builtin.module' operation]";
+        let fused =
+            "Pipeline failed while executing [`TritonGPUFuseNestedLoops` on 'builtin.module' operation]";
         check_compiled(v(3, 6, 0), fused, &uses, None);
         let result = "Assertion `resultNumber < getNumResults() && \"Result number is out of range for operation\"' failed.";
         check_compiled(v(3, 3, 1), result, &uses, None);
-        let rewritten = "UNREACHABLE executed at /project/lib/Dialect/Triton/Transforms/RewriteTensorPointer.cpp:520!";
+        let rewritten =
+            "UNREACHABLE executed at /project/lib/Dialect/Triton/Transforms/RewriteTensorPointer.cpp:520!";
         check_compiled(v(3, 6, 0), rewritten, &uses, Some("block-pointers-carried"));
     }
 

@@ -77,7 +77,10 @@ fn leave(copies: Vec<Following<'_>>, left: &Finished, known: &Memory) -> bool {
             Some(before) => intersect_spans(&before, comparison),
             None => comparison,
         });
-        if differing.as_ref().is_some_and(|differing| differing.spans.is_empty()) {
+        if differing
+            .as_ref()
+            .is_some_and(|differing| differing.spans.is_empty())
+        {
             return true;
         }
     }

@@ -161,54 +161,264 @@ const ONE_OPERATION: &[(&str, &str, &str, usize, &str)] = &[
     ("sqrt", "f32", "f32", 64, "tl.store(out + i, tl.sqrt(x))"),
     ("sigmoid", "f32", "f32", 64, "tl.store(out + i, tl.sigmoid(x))"),
     ("minimum", "f16", "f16", 64, "tl.store(out + i, tl.minimum(x, y))"),
-    ("clamp", "f32", "f32", 64, "tl.store(out + i, tl.clamp(x, 0.5, 1.25))"),
-    ("where", "i32", "i32", 64, "tl.store(out + i, tl.where(x > y, x, -y))"),
-    ("remainder", "i32", "i32", 64, "tl.store(out + i, x % (y * y + 1))"),
-    ("narrowed", "f32", "f16", 64, "tl.store(out + i, x.to(tl.float16))"),
-    ("to_bf16", "f32", "bf16", 64, "tl.store(out + i, x.to(tl.bfloat16))"),
-    ("widened", "bf16", "f32", 64, "tl.store(out + i, x.to(tl.float32))"),
-    ("to_int", "f32", "i32", 64, "tl.store(out + i, (x * 8).to(tl.int32))"),
+    (
+        "clamp",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.clamp(x, 0.5, 1.25))",
+    ),
+    (
+        "where",
+        "i32",
+        "i32",
+        64,
+        "tl.store(out + i, tl.where(x > y, x, -y))",
+    ),
+    (
+        "remainder",
+        "i32",
+        "i32",
+        64,
+        "tl.store(out + i, x % (y * y + 1))",
+    ),
+    (
+        "narrowed",
+        "f32",
+        "f16",
+        64,
+        "tl.store(out + i, x.to(tl.float16))",
+    ),
+    (
+        "to_bf16",
+        "f32",
+        "bf16",
+        64,
+        "tl.store(out + i, x.to(tl.bfloat16))",
+    ),
+    (
+        "widened",
+        "bf16",
+        "f32",
+        64,
+        "tl.store(out + i, x.to(tl.float32))",
+    ),
+    (
+        "to_int",
+        "f32",
+        "i32",
+        64,
+        "tl.store(out + i, (x * 8).to(tl.int32))",
+    ),
     ("cumsum", "f32", "f32", 64, "tl.store(out + i, tl.cumsum(x, 0))"),
-    ("cumsum_int", "i32", "i32", 64, "tl.store(out + i, tl.cumsum(x, 0))"),
-    ("cumsum_back", "f32", "f32", 64, "tl.store(out + i, tl.cumsum(x, 0, reverse=True))"),
-    ("cumsum_int_back", "i32", "i32", 64, "tl.store(out + i, tl.cumsum(x, 0, reverse=True))"),
-    ("cumsum_rows", "f32", "f32", 256, "tl.store(out + ij, tl.cumsum(a, 0))"),
+    (
+        "cumsum_int",
+        "i32",
+        "i32",
+        64,
+        "tl.store(out + i, tl.cumsum(x, 0))",
+    ),
+    (
+        "cumsum_back",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.cumsum(x, 0, reverse=True))",
+    ),
+    (
+        "cumsum_int_back",
+        "i32",
+        "i32",
+        64,
+        "tl.store(out + i, tl.cumsum(x, 0, reverse=True))",
+    ),
+    (
+        "cumsum_rows",
+        "f32",
+        "f32",
+        256,
+        "tl.store(out + ij, tl.cumsum(a, 0))",
+    ),
     ("cumprod", "f32", "f32", 64, "tl.store(out + i, tl.cumprod(x, 0))"),
-    ("scan_product", "f32", "f32", 64, "tl.store(out + i, tl.associative_scan(x, 0, mul))"),
-    ("scan_largest", "f32", "f32", 64, "tl.store(out + i, tl.associative_scan(x, 0, larger))"),
-    ("scan_column", "i32", "i32", 16, "c = tl.load(px + j)[:, None]\n    tl.store(out + j[:, None], tl.cumsum(c, 0))"),
-    ("scan_of_sums", "i32", "i32", 16, "tl.store(out + j, tl.cumsum(tl.sum(a, 1), 0))"),
-    ("scan_spread", "i32", "i32", 256, "c = tl.cumsum(tl.load(px + j)[:, None], 0)\n    tl.store(out + ij, tl.broadcast_to(c, (16, 16)))"),
-    ("scan_beside", "i32", "i32", 64, "tl.store(py + i, tl.cumsum(x, 0))\n    tl.store(out + i, x * 2)"),
+    (
+        "scan_product",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.associative_scan(x, 0, mul))",
+    ),
+    (
+        "scan_largest",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.associative_scan(x, 0, larger))",
+    ),
+    (
+        "scan_column",
+        "i32",
+        "i32",
+        16,
+        "c = tl.load(px + j)[:, None]\n    tl.store(out + j[:, None], tl.cumsum(c, 0))",
+    ),
+    (
+        "scan_of_sums",
+        "i32",
+        "i32",
+        16,
+        "tl.store(out + j, tl.cumsum(tl.sum(a, 1), 0))",
+    ),
+    (
+        "scan_spread",
+        "i32",
+        "i32",
+        256,
+        "c = tl.cumsum(tl.load(px + j)[:, None], 0)\n    tl.store(out + ij, tl.broadcast_to(c, (16, 16)))",
+    ),
+    (
+        "scan_beside",
+        "i32",
+        "i32",
+        64,
+        "tl.store(py + i, tl.cumsum(x, 0))\n    tl.store(out + i, x * 2)",
+    ),
     ("sum_rows", "f32", "f32", 16, "tl.store(out + j, tl.sum(a, 1))"),
     ("sum_columns", "i32", "i32", 16, "tl.store(out + j, tl.sum(a, 0))"),
     ("sum_of_all", "f32", "f32", 1, "tl.store(out, tl.sum(a))"),
     ("sum_of_all_ints", "i32", "i32", 1, "tl.store(out, tl.sum(a))"),
-    ("sum_beside", "i32", "i32", 256, "tl.store(py, tl.sum(a))\n    tl.store(out + ij, a * 2)"),
+    (
+        "sum_beside",
+        "i32",
+        "i32",
+        256,
+        "tl.store(py, tl.sum(a))\n    tl.store(out + ij, a * 2)",
+    ),
     ("max_rows", "f32", "f32", 16, "tl.store(out + j, tl.max(a, 1))"),
-    ("max_reshaped", "i32", "i32", 32, "tl.store(out + tl.arange(0, 32), tl.max(tl.reshape(a, (32, 8)), 1))"),
-    ("sum_reshaped", "i32", "i32", 8, "tl.store(out + tl.arange(0, 8), tl.sum(tl.reshape(a, (8, 32)), 1))"),
+    (
+        "max_reshaped",
+        "i32",
+        "i32",
+        32,
+        "tl.store(out + tl.arange(0, 32), tl.max(tl.reshape(a, (32, 8)), 1))",
+    ),
+    (
+        "sum_reshaped",
+        "i32",
+        "i32",
+        8,
+        "tl.store(out + tl.arange(0, 8), tl.sum(tl.reshape(a, (8, 32)), 1))",
+    ),
     ("argmax", "f32", "i32", 16, "tl.store(out + j, tl.argmax(a, 1))"),
-    ("argmin_of_all", "i32", "i32", 1, "tl.store(out, tl.argmin(tl.reshape(a, (256,)), 0))"),
-    ("xor_rows", "i32", "i32", 16, "tl.store(out + j, tl.xor_sum(a, 1))"),
-    ("reduce_larger", "f32", "f32", 16, "tl.store(out + j, tl.reduce(a, 1, larger))"),
-    ("reduce_pair", "i32", "i32", 16, "s, n = tl.reduce((a, b), 1, sum_of_pairs)\n    tl.store(out + j, s + n)"),
-    ("reduce_first", "i32", "i32", 16, "s, n = tl.reduce((a, b), 1, pair_of_largest)\n    tl.store(out + j, n)"),
-    ("scan_pair", "i32", "i32", 64, "s, n = tl.associative_scan((x, y), 0, sum_of_pairs)\n    tl.store(out + i, s - n)"),
+    (
+        "argmin_of_all",
+        "i32",
+        "i32",
+        1,
+        "tl.store(out, tl.argmin(tl.reshape(a, (256,)), 0))",
+    ),
+    (
+        "xor_rows",
+        "i32",
+        "i32",
+        16,
+        "tl.store(out + j, tl.xor_sum(a, 1))",
+    ),
+    (
+        "reduce_larger",
+        "f32",
+        "f32",
+        16,
+        "tl.store(out + j, tl.reduce(a, 1, larger))",
+    ),
+    (
+        "reduce_pair",
+        "i32",
+        "i32",
+        16,
+        "s, n = tl.reduce((a, b), 1, sum_of_pairs)\n    tl.store(out + j, s + n)",
+    ),
+    (
+        "reduce_first",
+        "i32",
+        "i32",
+        16,
+        "s, n = tl.reduce((a, b), 1, pair_of_largest)\n    tl.store(out + j, n)",
+    ),
+    (
+        "scan_pair",
+        "i32",
+        "i32",
+        64,
+        "s, n = tl.associative_scan((x, y), 0, sum_of_pairs)\n    tl.store(out + i, s - n)",
+    ),
     ("dot", "f16", "f32", 256, "tl.store(out + ij, tl.dot(a, b))"),
     ("dot_bf16", "bf16", "f32", 256, "tl.store(out + ij, tl.dot(a, b))"),
-    ("dot_ieee", "f32", "f32", 256, "tl.store(out + ij, tl.dot(a, b, input_precision='ieee'))"),
-    ("dot_int", "i8", "i32", 256, "tl.store(out + ij, tl.dot(tl.join(a, a).reshape(16, 32), tl.join(b, b).reshape(32, 16)))"),
-    ("product_sum", "f32", "f32", 256, "tl.store(out + ij, tl.sum(a[:, :, None] * b[None, :, :], 1))"),
-    ("tuple", "bf16", "bf16", 64, "t = (3, 1)\n    tl.store(out + i, x + t[0])"),
-    ("returned", "bf16", "bf16", 64, "m, n = numbers()\n    tl.store(out + i, x * m + n)"),
+    (
+        "dot_ieee",
+        "f32",
+        "f32",
+        256,
+        "tl.store(out + ij, tl.dot(a, b, input_precision='ieee'))",
+    ),
+    (
+        "dot_int",
+        "i8",
+        "i32",
+        256,
+        "tl.store(out + ij, tl.dot(tl.join(a, a).reshape(16, 32), tl.join(b, b).reshape(32, 16)))",
+    ),
+    (
+        "product_sum",
+        "f32",
+        "f32",
+        256,
+        "tl.store(out + ij, tl.sum(a[:, :, None] * b[None, :, :], 1))",
+    ),
+    (
+        "tuple",
+        "bf16",
+        "bf16",
+        64,
+        "t = (3, 1)\n    tl.store(out + i, x + t[0])",
+    ),
+    (
+        "returned",
+        "bf16",
+        "bf16",
+        64,
+        "m, n = numbers()\n    tl.store(out + i, x * m + n)",
+    ),
     ("sort", "i32", "i32", 64, "tl.store(out + i, tl.sort(x))"),
     ("flip", "f32", "f32", 64, "tl.store(out + i, tl.flip(x))"),
     ("transposed", "f16", "f16", 256, "tl.store(out + ij, tl.trans(a))"),
-    ("gathered", "f32", "f32", 64, "tl.store(out + i, tl.gather(x, (i * 5) % 64, 0))"),
-    ("histogram", "i32", "i32", 16, "tl.store(out + j, tl.histogram(x & 15, 16))"),
-    ("masked", "f32", "f32", 64, "tl.store(out + i, tl.load(px + i, mask=i < 40, other=2.5))"),
-    ("carried", "f32", "f32", 64, "s = x\n    for _ in range(3):\n        s = s * 0.5 + y\n    tl.store(out + i, s)"),
+    (
+        "gathered",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.gather(x, (i * 5) % 64, 0))",
+    ),
+    (
+        "histogram",
+        "i32",
+        "i32",
+        16,
+        "tl.store(out + j, tl.histogram(x & 15, 16))",
+    ),
+    (
+        "masked",
+        "f32",
+        "f32",
+        64,
+        "tl.store(out + i, tl.load(px + i, mask=i < 40, other=2.5))",
+    ),
+    (
+        "carried",
+        "f32",
+        "f32",
+        64,
+        "s = x\n    for _ in range(3):\n        s = s * 0.5 + y\n    tl.store(out + i, s)",
+    ),
     ("added", "i32", "i32", 64, "tl.atomic_add(out + i, x)"),
 ];
 
@@ -284,7 +494,10 @@ const SPOILED_BY: [Spoiled; 5] = [
 ];
 
 fn read_word(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// The bits in place of an element's; nothing if they are the same or may be right.
@@ -359,7 +572,12 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
     let kernel = format!("{FUNCTIONS}    {body}\n");
     let corpus = Corpus::load([Input::text("case.yaml", yaml), Input::text("k.py", kernel)]);
     assert!(corpus.problems().is_empty(), "{name}: {:#?}", corpus.problems());
-    let case = corpus.entries().next().expect("a case").resolve().expect("it resolves");
+    let case = corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("it resolves");
     let dtype: DType = to.parse().expect("a dtype");
     let (mut count, mut faults) = (0, Vec::new());
     for turn in 0..2 {
@@ -433,6 +651,11 @@ fn one_spoiled_element_is_a_difference_that_nothing_explains() {
     });
     let count: usize = results.iter().map(|(count, _)| count).sum();
     let faults: Vec<String> = results.into_iter().flat_map(|(_, faults)| faults).collect();
-    assert!(faults.is_empty(), "{} of {count}:\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} of {count}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
     assert!(count >= 1000, "{count} spoiled outputs");
 }

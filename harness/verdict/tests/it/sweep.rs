@@ -36,6 +36,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
             poisoned: 0,
             vacuous: false,
             order_dependent,
+            ..Tracked::default()
         });
         Outcome::Finished(Box::new(Finished {
             memory,

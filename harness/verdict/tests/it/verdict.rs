@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
 use cerith_interp::Accepted;
+use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;
@@ -46,6 +47,7 @@ const STORED: Tracked = Tracked {
     poisoned: 0,
     vacuous: false,
     order_dependent: false,
+    endangered: StorageSet::NONE,
 };
 
 /// An outcome in a word: a number for finished memory that begins with it, or a kind of failure.
@@ -84,7 +86,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
                     stored: 16,
                     poisoned: 16,
                     vacuous: true,
-                    order_dependent: false,
+                    ..Tracked::default()
                 }),
             )
         }
