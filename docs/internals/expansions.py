@@ -36,7 +36,9 @@ def computes(name: str) -> bool:
 class File:
     def __init__(self, path: Path) -> None:
         self.functions = {
-            node.name: node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)
+            node.name: node
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef)
         }
 
         self.inside: list[str] = []
@@ -98,7 +100,8 @@ def expanded(path: Path) -> dict[str, tuple[str, ...]]:
 def main() -> None:
     root = Path(sys.argv[1])
     versions = sorted(
-        (folder.name for folder in root.iterdir() if folder.name[0].isdigit()), key=lambda v: [int(n) for n in v.split(".")]
+        (folder.name for folder in root.iterdir() if folder.name[0].isdigit()),
+        key=lambda v: [int(n) for n in v.split(".")],
     )
     by_version = {}
     for version in versions:
@@ -106,7 +109,9 @@ def main() -> None:
         by_version[version] = expanded(path)
     print("# Operations that `semantic.py` makes of others\n")
     print("Made by `docs/internals/expansions.py` from the wheels " + ", ".join(versions) + ".\n")
-    print("| function | versions | operations of the longest path, in the newest version that has it |\n|---|---|---|")
+    print(
+        "| function | versions | operations of the longest path, in the newest version that has it |\n|---|---|---|"
+    )
     for name in sorted({name for found in by_version.values() for name in found}):
         having = [version for version in versions if name in by_version[version]]
         made = ", ".join(f"`{one}`" for one in by_version[having[-1]][name])

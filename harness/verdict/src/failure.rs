@@ -2,12 +2,13 @@
 //!
 //! Two failures are about the same thing if one of these holds:
 //!
-//! 1. The messages say the same: their words are the same, or all words of one message are in the other one. Numbers, quotes and
+//! 1. Both are failed `static_assert`s with the same message.
+//! 2. The messages say the same: their words are the same, or all words of one message are in the other one. Numbers, quotes and
 //!    words that every message has (`cannot`, `expected`) do not count.
-//! 2. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
-//! 3. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of
+//! 3. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
+//! 4. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of
 //!    the compiler's passes.
-//! 4. No known bug explains it, the lines are different, and the messages share two words: a call and the called function, say.
+//! 5. No known bug explains it, the lines are different, and the messages share two words: a call and the called function, say.
 //!
 //! A known bug (`cerith_tile::quirk::told`) is a lack of one engine. It stops that engine whatever else is wrong with the program, so
 //! it says nothing about another complaint at the same line.
@@ -79,6 +80,10 @@ pub(crate) fn is_kernels_assertion(complaint: &Complaint) -> bool {
 
 /// Whether two refusals of a program are about the same thing. `explained` says that a known bug explains one of them.
 pub(crate) fn is_same_refusal(left: &Complaint, right: &Complaint, explained: bool) -> bool {
+    if is_static_assertion(left) && is_static_assertion(right) {
+        // The reference puts words before the program's own message.
+        return left.message.ends_with(&right.message) || right.message.ends_with(&left.message);
+    }
     let (words, others) = (words(&left.message), words(&right.message));
     let shared = words.intersection(&others).count() + stems(&words, &others);
     let fewest = words.len().min(others.len());
@@ -93,6 +98,11 @@ pub(crate) fn is_same_refusal(left: &Complaint, right: &Complaint, explained: bo
         (Some(_), Some(_)) => shared > 1,
         _ => shared > 0 || is_refused_by_passes(left) && is_refused_by_passes(right),
     }
+}
+
+/// Whether a `tl.static_assert` of the program failed.
+fn is_static_assertion(complaint: &Complaint) -> bool {
+    complaint.kind == "static-assert" || complaint.kind.ends_with("CompileTimeAssertionFailure")
 }
 
 fn is_refused_by_passes(complaint: &Complaint) -> bool {

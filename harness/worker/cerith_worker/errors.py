@@ -54,8 +54,8 @@ def _message(error: BaseException) -> str:
 def _location(
     error: BaseException, is_users: Callable[[str], bool]
 ) -> tuple[tuple[str, int, str], str] | None:
-    """File, line and function of the innermost frame in the user's files, and whether that is a kernel's or the
-    host's: `kernel` inside of a call of the interpreter or of the compiler's walk over a syntax tree."""
+    """File, line and function of the innermost frame in the user's files, and whether that is a kernel's or
+    the host's: `kernel` inside of a call of the interpreter or of the compiler's walk over a syntax tree."""
     if isinstance(error, SyntaxError) and error.filename and is_users(error.filename):
         return (error.filename, error.lineno or 1, "<module>"), "host"
     found = None

@@ -152,7 +152,7 @@ class Inductor:
         # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
         wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
         common.register_backend_for_device("cpu", TritonScheduling, wrapper)
-        # By this name torch chooses the code that it writes, where it looks at no table. 2.5 has no such option.
+        # By this name torch chooses the code that it writes, if it uses no table. 2.5 has no such option.
         if hasattr(config, "cpu_backend"):
             config.cpu_backend = "triton"
         # Since torch 2.13 it is asked whether Triton is built for the device. 2.5 has no such class.
@@ -226,7 +226,7 @@ class Inductor:
                 error = raised
                 if (backend := other_backend(raised)) is not None:
                     error = Unsupported(
-                        f"torch writes code for another backend here, `{backend}`, and not for a GPU: {raised}"
+                        f"torch writes code for another backend, `{backend}`, and not for a GPU: {raised}"
                     )
                 answer["mode"] = index
             finally:
@@ -282,7 +282,9 @@ def other_backend(error: BaseException) -> str | None:
         return None
     while step.tb_next is not None:
         step = step.tb_next
-    _, folder, name = step.tb_frame.f_code.co_filename.replace(os.sep, "/").rpartition("torch/_inductor/codegen/")
+    _, folder, name = step.tb_frame.f_code.co_filename.replace(os.sep, "/").rpartition(
+        "torch/_inductor/codegen/"
+    )
     return name if folder and name.startswith(_OTHER_BACKENDS) else None
 
 

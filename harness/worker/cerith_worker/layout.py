@@ -112,7 +112,9 @@ def spelled_out(key: tuple[object, ...], rank: int) -> list[Part] | None:
         if part is Ellipsis:
             parts += [slice(None)] * (rank - taken)
             taken = rank
-        elif part is None or isinstance(part, slice) or (isinstance(part, int) and not isinstance(part, bool)):
+        elif (
+            part is None or isinstance(part, slice) or (isinstance(part, int) and not isinstance(part, bool))
+        ):
             parts.append(part)
         else:
             return None

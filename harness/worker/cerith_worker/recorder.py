@@ -192,8 +192,8 @@ class RecordingDriver(FakeDriver):
 
     @contextmanager
     def measuring(self, restores: bool) -> Iterator[None]:
-        """Launches that are made meanwhile measure a configuration, and are forgotten. The tuner may put back what
-        they leave."""
+        """Launches that are made meanwhile measure a configuration, and are forgotten. The tuner may restore
+        what they change."""
         before = self._recorder.restores
         self._recorder.restores = restores
         try:

@@ -11,14 +11,15 @@ from . import layout
 from .dtypes import DTYPES, dtype
 from .memory import Device, Session, UntypedStorage, device_of
 
-class Lacking(AttributeError, TypeError):
+
+class Lacking(AttributeError, TypeError):  # noqa: N818 (it is named in messages)
     """Torch's tensors have what this stand-in has not."""
 
 
 def _lacking(name: str) -> Lacking:
     return Lacking(
-        f"`{name}` of a tensor: a host function gets stand-ins for tensors, which have dtype, shape, strides, device, "
-        "copies and views, and no elements to compute with"
+        f"`{name}` of a tensor: a host function gets stand-ins for tensors, which have dtype, shape, "
+        "strides, device, copies and views, and no elements to compute with"
     )
 
 
@@ -201,7 +202,7 @@ class Tensor:
         return self.permute(*reversed(range(self.ndim)))
 
     T = property(t)
-    mT = property(lambda self: self.transpose(-2, -1))
+    mT = property(lambda self: self.transpose(-2, -1))  # noqa: N815 (torch's name)
 
     def unsqueeze(self, dim: int) -> Tensor:
         at = dim % (self.ndim + 1)
@@ -327,9 +328,22 @@ def _refuse(name: str) -> None:
     setattr(Tensor, name, refuse)
 
 
-# Python looks for them in the class alone. `==`, truth and hashes are those of any object: Triton asks for them.
+# Python looks for them in the class alone. Triton uses `==`, truth and hashes: they are those of any object.
 for _operation in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     for _side in ("", "r", "i"):
         _refuse(f"__{_side}{_operation}__")
-for _operation in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "setitem", "iter", "float", "int", "index"):
+for _operation in (
+    "neg",
+    "abs",
+    "invert",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "setitem",
+    "iter",
+    "float",
+    "int",
+    "index",
+):
     _refuse(f"__{_operation}__")
