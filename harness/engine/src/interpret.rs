@@ -173,6 +173,7 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         device,
         driver: Driver::Absent,
         inspectable: case.inspectable,
+        alone: translation::shares_nothing(case),
     }
 }
 

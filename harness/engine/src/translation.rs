@@ -324,6 +324,13 @@ fn modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
     std::iter::once(&case.module).chain(hosts.map(|host| &host.module))
 }
 
+/// Whether a case's Python may leave something behind for other cases of the same file: a host function, or a module beside the
+/// kernel's that changes what others import.
+pub(crate) fn shares_nothing(case: &Case) -> bool {
+    let has_host = case.launches.iter().any(|launch| launch.host.is_some());
+    has_host || !case.module.imports.is_empty()
+}
+
 /// The files of a case's modules and of what they import.
 pub(crate) fn files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
     modules(case).flat_map(|module| {

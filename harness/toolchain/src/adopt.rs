@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
@@ -13,9 +12,9 @@ use crate::id::ToolchainId;
 use crate::id::is_build;
 use crate::install::{Event, Observer};
 use crate::installed::{Adopted, Contents, MARKER, SCHEMA, Toolchain, release};
-use crate::mode;
 use crate::pool::Pool;
 use crate::probe::{ProbeError, probe};
+use crate::process;
 use crate::request::Device;
 
 /// A Python cannot be adopted. Fits behind "failed to ".
@@ -178,11 +177,8 @@ fn adopt(
 
 /// Asks a Python in the surroundings that workers have.
 fn ask(python: &OsStr) -> Result<Told, AdoptError> {
-    let output = Command::new(python)
-        .args(["-s", "-c", ASK])
-        .env_clear()
-        .envs(mode::passed(true))
-        .stdin(Stdio::null())
+    let output = process::python_as_worker(Path::new(python), true)
+        .args(["-c", ASK])
         .output()
         .map_err(|source| AdoptError::NoPython {
             python: python.into(),
@@ -215,6 +211,7 @@ fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), ProbeErr
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
 
     use super::*;
 

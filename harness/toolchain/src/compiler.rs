@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -123,6 +123,13 @@ impl Compilers {
     #[must_use]
     pub fn reading(mut self, folder: &Path) -> Self {
         self.pool = self.pool.reading(folder);
+        self
+    }
+
+    /// Lets them read files ([`Pool::reading_files`]).
+    #[must_use]
+    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.reading_files(root, files);
         self
     }
 

@@ -196,9 +196,45 @@ pub(crate) fn allowed() -> Vec<PathBuf> {
 
 /// Whether to let a whole folder be read would be to let everything be read, or all that is the user's.
 pub(crate) fn is_too_much(folder: &Path) -> bool {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
     let is_within = |home: PathBuf| {
         home.starts_with(folder) || home.canonicalize().is_ok_and(|home| home.starts_with(folder))
     };
-    folder.parent().is_none() || home.is_some_and(is_within)
+    folder.parent().is_none() || homes().into_iter().any(is_within)
+}
+
+/// The user's home folders: `$HOME` may name another one than the password database, in a container say.
+fn homes() -> Vec<PathBuf> {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(|uid| uid.as_raw());
+    let mut homes = homes_of(&users, &numbers);
+    // Without `HOME`, this asks every database of users that the system has.
+    homes.extend(std::env::home_dir());
+    homes.retain(|home| home.is_absolute() && home.parent().is_some());
+    homes
+}
+
+/// The home folders that a password file has for users.
+fn homes_of(users: &str, numbers: &[u32]) -> Vec<PathBuf> {
+    let fields = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    fields
+        .filter(|fields| {
+            fields
+                .get(2)
+                .and_then(|id| id.parse().ok())
+                .is_some_and(|id| numbers.contains(&id))
+        })
+        .filter_map(|fields| fields.get(5).map(PathBuf::from))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn home_folders_are_those_of_the_password_file() {
+        let users = "root:x:0:0:root:/root:/bin/sh\n# a comment\nme:x:1000:1000:Me,,,:/home/me:/bin/sh\nshort:x:1000\n";
+        assert_eq!(homes_of(users, &[1000, 7]), [PathBuf::from("/home/me")]);
+        assert_eq!(homes_of(users, &[0, 1000]).len(), 2);
+    }
 }

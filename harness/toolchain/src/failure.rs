@@ -83,6 +83,13 @@ pub enum Exit {
     Signal(i32),
 }
 
+impl Exit {
+    /// Whether another process may have ended it: by SIGKILL, as a system without memory does, or by SIGTERM.
+    pub(crate) fn may_be_from_outside(self) -> bool {
+        matches!(self, Self::Signal(9 | 15))
+    }
+}
+
 impl std::fmt::Display for Exit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {

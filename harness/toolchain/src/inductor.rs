@@ -5,7 +5,7 @@
 //! with the initial memory, and the caller gets the launches that it makes, one after the other.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,6 +136,13 @@ impl Inductors {
     #[must_use]
     pub fn reading(mut self, folder: &Path) -> Self {
         self.pool = self.pool.reading(folder);
+        self
+    }
+
+    /// Lets them read files ([`Pool::reading_files`]).
+    #[must_use]
+    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.reading_files(root, files);
         self
     }
 

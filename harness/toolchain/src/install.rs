@@ -18,7 +18,7 @@ use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
 use crate::manifest;
 use crate::pool::Pool;
 use crate::probe::probe;
-use crate::python;
+use crate::{process, python};
 
 /// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
 const OLDEST: Version = Version::new(3, 0, 0);
@@ -113,6 +113,8 @@ fn add(
         });
     }
     let folder = home.toolchains_folder();
+    // Installers start in another folder.
+    let folder = std::path::absolute(&folder).map_err(|source| unwritable(&folder, source))?;
     fs::create_dir_all(&folder).map_err(|source| unwritable(&folder, source))?;
     observer.event(Event::Step(format!("waiting for other installations of {id}")));
     let Some(lock) = home.lock(id, || observer.cancelled())? else {
@@ -195,11 +197,9 @@ enum Growth {
 
 impl Attempt<'_> {
     fn make(&self) -> Result<Contents, AddError> {
-        let uv = self.path.and_then(|path| {
-            std::env::split_paths(path)
-                .map(|folder| folder.join("uv"))
-                .find(|uv| uv.is_file())
-        });
+        let uv = self
+            .path
+            .and_then(|path| process::on_path("uv".as_ref(), Some(path)).next());
         let minors = python::suitable(self.id);
         self.step(format!("looking for Python {}", python::phrase(&minors)));
         let found = python::find(&minors, self.path);
@@ -209,7 +209,7 @@ impl Attempt<'_> {
         let (minor, installer) = match (&found.fit, uv, minors.first()) {
             (Some(python), uv, _) => {
                 self.step(format!("making an environment with Python 3.{}", python.minor));
-                let mut venv = Command::new(&python.path);
+                let mut venv = process::python(&python.path);
                 venv.args(["-m", "venv", "--without-pip"]).arg(self.partial);
                 self.run(venv, "venv", Growth::Small)?;
                 let installer = match uv {
@@ -222,7 +222,7 @@ impl Attempt<'_> {
                 self.step(format!(
                     "making an environment with Python 3.{minor}, fetched by uv"
                 ));
-                let mut venv = Command::new(&uv);
+                let mut venv = process::command(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
                 self.run(venv, "uv", Growth::Small)?;
@@ -265,20 +265,16 @@ impl Attempt<'_> {
     /// there and new enough to install for another (22.3), or else the environment's own with the pip that Python
     /// carries.
     fn pip(&self, base: &Path) -> Result<PathBuf, AddError> {
-        let mut ask = Command::new(base);
+        let mut ask = process::python(base);
         ask.args(["-m", "pip", "--python"])
             .arg(self.environment_python())
             .arg("--version");
-        let able = ask
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
+        let able = ask.stdout(Stdio::null()).stderr(Stdio::null()).status();
         if able.is_ok_and(|status| status.success()) {
             return Ok(base.to_owned());
         }
         let own = self.environment_python();
-        let mut ensure = Command::new(&own);
+        let mut ensure = process::python(&own);
         ensure.args(["-m", "ensurepip"]);
         self.run(ensure, "pip", Growth::Small)
             .map_err(|error| match error {
@@ -299,7 +295,7 @@ impl Attempt<'_> {
         let triton = self.id.triton();
         let (mut command, name) = match installer {
             Installer::Uv(uv) => {
-                let mut command = Command::new(uv);
+                let mut command = process::command(uv);
                 // Bytecode now, or every worker would compile Triton for itself.
                 command
                     .args(["pip", "install", "--compile-bytecode", "--python"])
@@ -307,7 +303,7 @@ impl Attempt<'_> {
                 (command, "uv")
             }
             Installer::Pip(python) => {
-                let mut command = Command::new(python);
+                let mut command = process::python(python);
                 command.args([
                     "-m",
                     "pip",
@@ -360,10 +356,6 @@ impl Attempt<'_> {
         let errors = output.try_clone().map_err(|source| unwritable(&log, source))?;
         command
             .env("TMPDIR", self.partial.join("tmp"))
-            // A Python environment that happens to be switched on is none of this one's business.
-            .env_remove("PYTHONPATH")
-            .env_remove("PYTHONHOME")
-            .env_remove("VIRTUAL_ENV")
             .env_remove("PIP_TARGET")
             .env_remove("PIP_USER")
             .env_remove("PIP_PREFIX")
@@ -414,11 +406,10 @@ impl Attempt<'_> {
         let ask = "import json, platform, sys, numpy, triton\nif sys.argv[1:]: import torch\nprint(json.dumps([\
              triton.__version__, numpy.__version__, platform.python_version(), \
              torch.__version__ if sys.argv[1:] else None]))";
-        let output = Command::new(self.environment_python())
-            .args(["-s", "-c", ask])
+        let output = process::python(&self.environment_python())
+            .args(["-c", ask])
             .args(self.id.torch().map(|_| "torch"))
             .env("TRITON_INTERPRET", "1")
-            .stdin(Stdio::null())
             .output()
             .map_err(|error| broken(error.to_string()))?;
         let answer: Option<(String, String, String, Option<String>)> =
@@ -490,11 +481,11 @@ mod tests {
         let programs = folder.path().join("programs");
         fs::create_dir(&programs).expect("made");
         let python = programs.join("python3.11");
-        let text = format!("#!/bin/sh\ncase \"$1\" in -c) echo 3 11 cpython 0;; *) {script};; esac\n");
+        let text = format!("#!/bin/sh\ncase \"$2\" in -c) echo 3 11 cpython 0;; *) {script};; esac\n");
         fs::write(&python, text).expect("written");
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
         // Another test that starts a program meanwhile holds the file open for writing, until that program runs.
-        let starts = || Command::new(&python).arg("-c").output().is_ok();
+        let starts = || Command::new(&python).args(["-I", "-c"]).output().is_ok();
         assert!((0..100).any(|_| {
             let started = starts();
             if !started {

@@ -66,6 +66,7 @@ mod mode;
 pub mod names;
 pub mod pool;
 mod probe;
+mod process;
 pub mod published;
 mod python;
 mod reach;
@@ -75,6 +76,7 @@ pub mod response;
 mod scratch;
 mod stamp;
 mod usage;
+mod visible;
 mod wire;
 mod worker;
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
+use crate::process;
 use crate::request::Device;
 
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
@@ -96,6 +97,7 @@ impl Mode {
             .env("MKL_NUM_THREADS", "1")
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONNOUSERSITE", "1")
+            .env(process::SAFE_PATH, "1")
             .env("HIP_VISIBLE_DEVICES", "-1")
             .env("HOME", folder)
             // Or it would be looked up among the system's users.

@@ -1,5 +1,6 @@
 //! Workers kept ready, handed out, and replaced when they die. Left out: talking to one (`worker`).
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ use crate::mode::Mode;
 use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::scratch::{self, Scratch};
-use crate::wire::{self, BadAnswer};
+use crate::visible;
+use crate::wire::{self, BadAnswer, Group};
 use crate::worker::{Answer, Between, Place, Worker};
 use crate::{Request, Response, WorkerFailure, reach};
 
@@ -31,8 +33,13 @@ pub struct Pool {
     state: Mutex<State>,
     freed: Condvar,
     private: Private,
-    /// Folders that workers may read because they were told to.
+    /// Folders and files that workers may read because they were told to.
     folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+    /// These folders, and those that the files are in.
+    roots: Vec<PathBuf>,
+    /// Which requests may share a process.
+    group: Group,
     /// What workers may read because of the toolchain, once it is known.
     needed: Mutex<Option<Vec<PathBuf>>>,
 }
@@ -113,21 +120,40 @@ impl Pool {
             freed: Condvar::new(),
             private,
             folders: Vec::new(),
+            files: Vec::new(),
+            roots: Vec::new(),
+            group: Group::File,
             needed: Mutex::new(None),
         })
     }
 
-    /// Lets workers read a folder: the corpus, whose kernels import modules that lie beside them. They read nothing else
-    /// of the user's, and change nothing.
+    /// Lets workers read a folder, except for hidden files and folders in it. They change nothing.
     #[must_use]
     pub fn reading(mut self, folder: &Path) -> Self {
         self.folders.push(folder.to_owned());
+        self.roots.push(folder.to_owned());
         self
     }
 
-    /// The folders that workers may read because they were told to.
+    /// The folders that workers may read from because they were told to.
     pub(crate) fn folders(&self) -> &[PathBuf] {
-        &self.folders
+        &self.roots
+    }
+
+    /// Lets workers read these files of the user's and nothing that lies beside them: the modules in `root` that kernels
+    /// import.
+    #[must_use]
+    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.roots.push(root.to_owned());
+        self.files.extend_from_slice(files);
+        self
+    }
+
+    /// Lets workers do all requests in the same process, because Cerith generated their files. Otherwise each file gets a process.
+    #[must_use]
+    pub const fn with_generated_files(mut self) -> Self {
+        self.group = Group::Generated;
+        self
     }
 
     /// The toolchain.
@@ -145,7 +171,7 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
-        let frame = wire::frame(request, limits)?;
+        let frame = wire::frame(request, self.group, limits)?;
         #[cfg(feature = "planted-faults")]
         let place = crate::kept::place(&self.toolchain.id.to_string(), &frame);
         #[cfg(feature = "planted-faults")]
@@ -169,7 +195,8 @@ impl Pool {
     }
 
     /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered. A worker
-    /// keeps nothing on disk that it made for other files than these, where they are told.
+    /// keeps nothing on disk that it made for other files than these, where they are told. A worker that was killed, by the user or by
+    /// a system without memory say, is replaced once: its end need not have to do with the request.
     pub(crate) fn exchange<A: Answer>(
         &self,
         frame: &[u8],
@@ -177,7 +204,33 @@ impl Pool {
         limits: Limits,
         between: Between<'_>,
         source: Option<Hash>,
-        read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
+        read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
+    ) -> Result<A, WorkerFailure> {
+        // A question in between is not answered twice: the answer may be counted.
+        let asked = Cell::new(false);
+        let mut between = |header: &[u8], blobs: &[u8]| {
+            let reply = between(header, blobs);
+            asked.set(asked.get() || !matches!(reply, Ok(None)));
+            reply
+        };
+        let answer = self.exchange_once(frame, module, limits, &mut between, source, &read);
+        match answer {
+            Err(WorkerFailure::Crashed { how, .. }) if how.may_be_from_outside() && !asked.get() => {
+                self.exchange_once(frame, module, limits, &mut between, source, &read)
+            }
+            answer => answer,
+        }
+    }
+
+    /// The same without a second attempt if the worker was killed.
+    fn exchange_once<A: Answer>(
+        &self,
+        frame: &[u8],
+        module: &Module,
+        limits: Limits,
+        between: Between<'_>,
+        source: Option<Hash>,
+        read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
         self.check()?;
         let mut worker = self.take()?;
@@ -320,7 +373,17 @@ impl Pool {
             let found = reach::of(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
             *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
         }
-        let read = needed.iter().flatten().chain(&self.folders).cloned().collect();
+        let folders = self
+            .folders
+            .iter()
+            .flat_map(|folder| visible::without_hidden(folder, visible::Depth::All));
+        let read = needed
+            .iter()
+            .flatten()
+            .chain(&self.files)
+            .cloned()
+            .chain(folders)
+            .collect();
         drop(needed);
         let number = {
             let mut state = self.state();

@@ -2,9 +2,11 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use cerith_tile::rules::Version;
+
+use crate::process;
 
 /// Nobody knows what is published.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +34,7 @@ pub fn releases() -> Result<Vec<Version>, PublishedError> {
 }
 
 fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
-    let pythons = std::env::split_paths(path).map(|folder| folder.join("python3"));
-    let python = pythons
-        .filter(|python| python.is_file())
+    let python = process::on_path("python3".as_ref(), Some(path))
         .find(|python| {
             pip(python)
                 .arg("--version")
@@ -72,12 +72,8 @@ fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
 }
 
 fn pip(python: &Path) -> Command {
-    let mut command = Command::new(python);
-    command
-        .args(["-m", "pip"])
-        .env_remove("PYTHONPATH")
-        .env_remove("PYTHONHOME")
-        .stdin(Stdio::null());
+    let mut command = process::python(python);
+    command.args(["-m", "pip"]);
     command
 }
 

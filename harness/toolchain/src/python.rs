@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use cerith_tile::rules::Version;
 
-use crate::ToolchainId;
+use crate::{ToolchainId, process};
 
 /// The second number of a Python 3 version.
 pub(crate) type Minor = u16;
@@ -128,18 +128,11 @@ impl Found {
 
 /// Looks for a Python that fits, along `path` (the value of PATH).
 pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> Found {
-    let folders: Vec<PathBuf> = path
-        .map(|path| std::env::split_paths(path).collect())
-        .unwrap_or_default();
     let named = minors.iter().map(|minor| format!("python3.{minor}"));
     let names: Vec<String> = named.chain(["python3".to_owned(), "python".to_owned()]).collect();
     let mut found = Found::default();
     for name in &names {
-        for program in folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .filter(|program| program.is_file())
-        {
+        for program in process::on_path(name.as_ref(), path) {
             let Some(minor) = version_of(&program) else {
                 continue;
             };
@@ -162,9 +155,8 @@ fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \
          print(sys.version_info[0], sys.version_info[1], sys.implementation.name, \
          sysconfig.get_config_var('Py_GIL_DISABLED') or 0)";
-    let output = Command::new(program)
+    let output = process::python(program)
         .args(["-c", ASK])
-        .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()?;

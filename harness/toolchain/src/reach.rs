@@ -4,18 +4,22 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
+
+use serde::Deserialize;
 
 use crate::containment::{self, is_too_much};
-use crate::mode::{Mode, passed};
+use crate::mode::Mode;
+use crate::process;
+use crate::visible::{self, Depth};
 
 /// Prints where Python looks for modules, its own included, and where the packages lie that matter (one that is installed
 /// for editing is in no folder of those). Makes bytecode of our package, in which contained workers cannot write.
 const ASK: &str = "
 import compileall, importlib.util, json, os, sys
 compileall.compile_dir(sys.argv[1], quiet=2)
-sys.path = [entry for entry in sys.path if entry]
-found = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix, *sys.path]
+prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
+found = [entry for entry in sys.path if entry]
 found.append(os.path.dirname(os.path.realpath(sys.executable)))
 for name in ('triton', 'numpy', 'torch'):
     try:
@@ -23,11 +27,21 @@ for name in ('triton', 'numpy', 'torch'):
     except Exception:
         spec = None
     found.extend(spec and spec.submodule_search_locations or ())
-print(json.dumps(sorted({os.path.realpath(path) for path in found if os.path.exists(path)})))
+real = lambda paths: sorted({os.path.realpath(path) for path in paths if os.path.exists(path)})
+print(json.dumps({'prefixes': real(prefixes), 'others': real(found)}))
 ";
 
 /// C compilers, by the names that Triton and torch look for.
 const COMPILERS: &[&str] = &["cc", "gcc", "clang", "c++", "g++"];
+
+/// The folders that it prints.
+#[derive(Deserialize)]
+struct Answer {
+    /// Those of its installation.
+    prefixes: Vec<PathBuf>,
+    /// Others that it imports from.
+    others: Vec<PathBuf>,
+}
 
 /// A Python that does not say what it reads.
 #[derive(Debug, thiserror::Error)]
@@ -45,12 +59,9 @@ pub(crate) enum Unanswered {
 /// # Errors
 /// The Python does not start, or does not answer; why.
 pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, Unanswered> {
-    let output = Command::new(python)
-        .args(["-s", "-c", ASK])
+    let output = process::python_as_worker(python, false)
+        .args(["-c", ASK])
         .arg(package)
-        .env_clear()
-        .envs(passed(false))
-        .stdin(Stdio::null())
         .output()
         .map_err(|error| Unanswered::NotStarted {
             python: python.to_owned(),
@@ -59,14 +70,22 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.
     let last = told.lines().last().unwrap_or_default();
-    let Ok(found) = serde_json::from_str::<Vec<PathBuf>>(last) else {
+    let Ok(answer) = serde_json::from_str::<Answer>(last) else {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Unanswered::Ended {
             status: output.status,
             said: said.trim_end().to_owned(),
         });
     };
-    let mut read: Vec<PathBuf> = found.into_iter().filter(|folder| !is_too_much(folder)).collect();
+    let usable = |folder: &PathBuf| !is_too_much(folder);
+    let prefixes = answer.prefixes.iter().filter(|folder| usable(folder));
+    let mut read: Vec<PathBuf> = prefixes
+        .flat_map(|folder| visible::without_hidden(folder, Depth::Top))
+        .collect();
+    // Folders of somebody's project, which is installed for editing.
+    let others = answer.others.iter().filter(|folder| usable(folder));
+    let others = others.filter(|folder| !answer.prefixes.iter().any(|prefix| folder.starts_with(prefix)));
+    read.extend(others.flat_map(|folder| visible::without_hidden(folder, Depth::All)));
     read.push(package.to_owned());
     let libraries = std::env::var_os("LD_LIBRARY_PATH");
     let libraries = libraries.iter().flat_map(std::env::split_paths);
@@ -74,21 +93,22 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     if mode.wants_c() {
         read.extend(compilers());
     }
-    read.extend(containment::allowed());
+    let allowed = containment::allowed();
+    read.extend(
+        allowed
+            .iter()
+            .flat_map(|path| visible::without_hidden(path, Depth::All)),
+    );
     Ok(read)
 }
 
 /// The installations of the C compilers on PATH, and of `$CC`.
 fn compilers() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH");
-    let folders: Vec<PathBuf> = path.iter().flat_map(std::env::split_paths).collect();
     let named = std::env::var_os("CC");
     let names = COMPILERS.iter().map(OsStr::new).chain(named.as_deref());
     let programs = names.filter_map(|name| {
-        let found = folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .find(|program| program.is_file())?;
+        let found = process::on_path(name, path.as_deref()).next()?;
         found.canonicalize().ok()
     });
     programs

@@ -216,6 +216,9 @@ pub struct Request {
     /// Whether an interpreter can see the text of the module. One that cannot does not rewrite the kernels' syntax trees. A
     /// compiler can in any case.
     pub inspectable: bool,
+    /// Whether the request needs a process of its own: its files may change what other requests of the same files get, because
+    /// they import modules or have host functions.
+    pub alone: bool,
 }
 
 impl Request {
@@ -228,6 +231,7 @@ impl Request {
             device: Device::default(),
             driver: Driver::default(),
             inspectable: true,
+            alone: false,
         }
     }
 }

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
 use blake3::{Hash, Hasher};
 
 use crate::dependencies::stamp_of;
 use crate::manifest::{self, Depth};
-use crate::{Toolchain, mode};
+use crate::{Toolchain, process};
 
 const ASK: &str = "
 import importlib.util, os
@@ -49,11 +48,8 @@ pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Option<Hash>> {
 
 /// The digest of the names, sizes and times of change of every file of an adopted environment's Triton and NumPy.
 fn stamp_adopted(toolchain: &Toolchain) -> io::Result<Hash> {
-    let output = Command::new(toolchain.python())
-        .args(["-s", "-c", ASK])
-        .env_clear()
-        .envs(mode::passed(true))
-        .stdin(Stdio::null())
+    let output = process::python_as_worker(&toolchain.python(), true)
+        .args(["-c", ASK])
         .output()?;
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.

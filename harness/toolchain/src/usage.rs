@@ -66,6 +66,15 @@ pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
             .any(|child| self::children(child).is_none_or(|of| !of.is_empty()))
 }
 
+/// Whether a child of a process of one thread has more than its first thread.
+pub(crate) fn has_threaded_child(pid: Pid) -> bool {
+    let children = children(pid.as_raw_nonzero().get()).unwrap_or_default();
+    children
+        .into_iter()
+        .filter_map(Process::read)
+        .any(|child| !child.gone && child.threads > 1)
+}
+
 /// The children of a process's first thread. A kernel may be built without them.
 fn children(id: i32) -> Option<Vec<i32>> {
     let text = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;

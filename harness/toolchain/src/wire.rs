@@ -54,6 +54,13 @@ struct Header<'a> {
     device: &'static str,
     driver: bool,
     inspectable: bool,
+    /// The requests that may be done in the same process, where a worker has a process for each group; None: all that the worker gets
+    /// before it is told to turn to other files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    /// Whether no other request may be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    alone: bool,
     time: f64,
     storages: Storages<'a>,
     launches: Vec<LaunchHeader<'a>>,
@@ -103,10 +110,38 @@ enum GridHeader<'a> {
     Global(&'a str),
 }
 
+/// Which requests may be done in the same process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Those of the same files, as far as they don't ask for a process of their own.
+    File,
+    /// All: Cerith generated the files.
+    Generated,
+}
+
+/// The files that a request executes.
+fn source_of(request: &Request) -> blake3::Hash {
+    let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
+    let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
+    let mut hasher = blake3::Hasher::new();
+    for module in modules {
+        for part in [module.path.as_os_str().as_encoded_bytes(), module.text.as_bytes()] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    hasher.finalize()
+}
+
 /// The frame that asks for a request, or what is wrong with the request.
-pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, BadRequest> {
+pub(crate) fn frame(request: &Request, group: Group, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check(request)?;
-    let header = header_of(request, limits)?;
+    let mut header = header_of(request, limits)?;
+    header.group = Some(match group {
+        Group::Generated => "generated".to_owned(),
+        Group::File => source_of(request).to_hex().to_string(),
+    });
+    header.alone = request.alone && group == Group::File;
     Ok(frame::frame(
         &header,
         request.storages.iter().map(|storage| &*storage.bytes),
@@ -130,6 +165,8 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         },
         driver: request.driver == Driver::Fake,
         inspectable: request.inspectable,
+        group: None,
+        alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
         launches: launch_headers(&request.launches, absolute)?,
@@ -183,6 +220,8 @@ fn compile_header(
         device: "cuda",
         driver: true,
         inspectable: true,
+        group: None,
+        alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Sizes(&request.storages),
         launches: launch_headers(&request.launches, named)?,

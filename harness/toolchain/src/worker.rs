@@ -204,7 +204,8 @@ impl Worker {
             gpu: mode.has_gpu(),
         };
         let mut command = Command::new(python);
-        // -s: without what the user installed for themselves.
+        // -s: without packages that the user installed for themselves. -I would also ignore PYTHONHASHSEED; the environment has no
+        // other variables of Python's, and the program itself removes the working folder from `sys.path`.
         command
             .args(["-s", "-c", cerith_worker::ENTRY])
             .arg(&place.package);
@@ -255,10 +256,13 @@ impl Worker {
         // torch's own threads come and go.
         let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
         let threads = || self.group().and_then(usage::threads) <= self.threads;
-        // One that compiles has users' files executed by a process that it started.
-        let own = usize::from(self.mode == Mode::Compile);
-        let alone =
-            !counted || (threads() && !self.group().is_some_and(|pid| usage::has_descendants(pid, own)));
+        // Both have users' files executed by a process that they started. While a compiler's goes on, so may its threads.
+        let left = || match (self.group(), self.mode) {
+            (None, _) => false,
+            (Some(pid), Mode::Compile) => usage::has_descendants(pid, 1),
+            (Some(pid), _) => usage::has_descendants(pid, 1) || usage::has_threaded_child(pid),
+        };
+        let alone = !counted || (threads() && !left());
         self.answered += 1;
         let grown =
             self.answered.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
@@ -287,7 +291,9 @@ impl Worker {
             return Ok(());
         }
         self.memory = most;
-        if self.mode == Mode::Compile && !self.group().is_some_and(usage::end_others) {
+        if matches!(self.mode, Mode::Compile | Mode::Interpret)
+            && !self.group().is_some_and(usage::end_others)
+        {
             // Its limit is its parent's when it was started.
             return Err(io::Error::other("what it started does not end"));
         }

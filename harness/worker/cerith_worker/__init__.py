@@ -7,7 +7,7 @@ Rust crate `cerith-toolchain`; `wire.PROTOCOL` is the version that both speak.
 
 import os
 
-from . import contained
+from . import beside, contained
 
 if os.environ.pop("CERITH_INHERITS", "") == "nothing":
     contained.close_inherited()
@@ -15,6 +15,8 @@ contained.keep_writes()
 # What is printed goes there; afterwards no such file is made any more.
 STDOUT = contained.file_in_memory("stdout")
 contained.give_up()
+
+beside.install()
 
 _torch = os.environ.get("CERITH_TORCH")
 # On which device torch's own tensors are the arguments; none: stand-ins are.

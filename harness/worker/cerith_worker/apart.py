@@ -1,12 +1,12 @@
 """Requests done in a separate process, so that those of one file leave nothing in memory for another's.
 
 This process has imported Triton and runs no user code. It forks a child that does, passes requests on to
-it, and passes its answers back. The child serves until the other side ends it, with all that it
-started, before it asks for another file; the next request then gets a fresh child. If the child ends during a
-request, this process ends in the same way, so that the other side sees how the request ended.
+it, and passes its answers back. A child serves the requests of one group, which the other side names. If the
+child ends during a request, this process ends in the same way, so that the other side sees how the request
+ended.
 
-The child reports the files that it depends on (`tracked`), over a pipe that user code can't read from or
-rewind. They follow each answer.
+A child that compiles reports the files that it depends on (`tracked`), over a pipe that user code can't read
+from or rewind. They follow each answer.
 """
 
 from __future__ import annotations
@@ -17,37 +17,49 @@ import gc
 import os
 import select
 import signal
-import struct
-from typing import Any, BinaryIO, Callable, NoReturn
+from typing import Any, BinaryIO, NoReturn, Protocol, Tuple
 
 from . import tracked, wire
 
 _PR_SET_PDEATHSIG = 1
-_LENGTHS = struct.Struct("<IQ")
 _AT_ONCE = 1 << 16
 # Bytes of a header and of blobs that no answer has.
 _MAX_HEADER, _MAX_BLOBS = 64 << 20, 1 << 32
 
-_Serve = Callable[["dict[str, Any]", memoryview, "wire.Pipe"], None]
+# Sent before each answer: whether the child can serve another request.
+_GOES_ON, _ENDS = b"\1", b"\0"
+_HEAD = len(_GOES_ON) + wire.LENGTHS.size
+
+_Folders = Tuple[str, ...]
+_Answer = Tuple["dict[str, Any]", "list[bytes]"]
+
+
+class Served(Protocol):
+    """What the child runs."""
+
+    def begin(self) -> None:
+        """Called first in the child."""
+
+    def serve(self, header: dict[str, Any], blobs: memoryview) -> _Answer:
+        """Does a request; the header and the blobs of the answer."""
+
+    def is_unchanged(self) -> bool:
+        """Whether requests left nothing behind that could change another one."""
 
 
 class Apart:
     """The child that runs user code, if there is one."""
 
     def __init__(
-        self,
-        pipes: tuple[BinaryIO, BinaryIO],
-        serve: _Serve,
-        known: tuple[str, ...],
-        libraries: tuple[str, ...],
+        self, pipes: tuple[BinaryIO, BinaryIO], served: Served, folders: tuple[_Folders, _Folders] | None
     ) -> None:
-        """`pipes` are those to the other side, which the child does not have; `serve` does a request and
-        writes the answer. `known` and `libraries` are folders that `tracked.Reporter` needs."""
+        """`pipes` are those to the other side, which the child does not have. `folders` are the known ones and
+        those of libraries, for `tracked.Reporter`; None if files are not reported."""
         self._pipes = pipes
-        self._serve = serve
-        self._known = known
-        self._libraries = libraries
+        self._served = served
+        self._folders = folders
         self._process = 0
+        self._group: str | None = None
         self._requests: BinaryIO | None = None
         self._answers = -1
         self._reports = -1
@@ -56,36 +68,58 @@ class Apart:
         gc.collect()
         gc.freeze()
 
-    def pass_on(self, header: dict[str, Any], blobs: memoryview) -> None:
+    def pass_on(self, frame: wire.Frame) -> None:
         """Has a request done, and its answer passed on."""
+        header, _ = frame.parse()
+        group, alone = header.get("group"), header.get("alone", False)
         self._reap()
+        if self._requests is not None and (alone or self._group != group or self._has_answers()):
+            self._stop()
         if self._requests is None:
             self._start()
+            self._group = group
         assert self._requests is not None
         try:
-            wire.write(self._requests, header, [bytes(blobs)])
+            self._requests.write(frame.lengths)
+            self._requests.write(frame.data)
+            self._requests.flush()
         except BrokenPipeError:
             self._end()
+        target = self._pipes[1].fileno()
         answer, end = bytearray(), None
         while end is None or len(answer) < end:
-            answer += self._read()
-            if end is None and len(answer) >= _LENGTHS.size:
-                header_size, blobs_size = _LENGTHS.unpack_from(answer)
+            data = self._read()
+            if not data:
+                _write(target, answer[len(_GOES_ON) :])
+                self._end()
+            answer += data
+            if end is None and len(answer) >= _HEAD:
+                header_size, blobs_size = wire.LENGTHS.unpack_from(answer, len(_GOES_ON))
                 if header_size > _MAX_HEADER or blobs_size > _MAX_BLOBS:
-                    # Not an answer: the other side refuses it by its lengths.
-                    _write(self._pipes[1].fileno(), answer)
-                end = _LENGTHS.size + header_size + blobs_size
-        self._collect()
-        if len(answer) > end:
-            self._names.lose("more than one answer")
-        trailer = self._names.trailer()
-        _LENGTHS.pack_into(answer, 0, header_size, blobs_size + len(trailer))
+                    # Not an answer: the other side refuses it by its lengths, and ends this process.
+                    _write(target, answer[len(_GOES_ON) :])
+                    del answer[_HEAD:]
+                end = _HEAD + header_size + blobs_size
+        goes_on = answer.startswith(_GOES_ON)
+        trailer = b""
+        if self._folders is not None:
+            self._collect()
+            if len(answer) > end:
+                self._names.lose("more than one answer")
+            trailer = self._names.trailer()
+            wire.LENGTHS.pack_into(answer, len(_GOES_ON), header_size, blobs_size + len(trailer))
         # What comes after the first answer comes after its trailer too, for the other side to refuse.
-        for part in (answer[:end], trailer, answer[end:]):
-            _write(self._pipes[1].fileno(), part)
+        whole = memoryview(answer)
+        for part in (whole[len(_GOES_ON) : end], trailer, whole[end:]):
+            _write(target, part)
+        if alone or not goes_on:
+            self._stop()
 
     def _read(self) -> bytes:
-        """The next bytes of an answer. Takes in reports meanwhile: the child waits if nobody reads them."""
+        """The next bytes of an answer; none if the child has ended. Takes in reports meanwhile: the child waits
+        if they are not read."""
+        if self._folders is None:
+            return os.read(self._answers, _AT_ONCE)
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         poll.register(self._reports, select.POLLIN)
@@ -94,10 +128,7 @@ class Apart:
             if self._reports in ready and not self._collect():
                 poll.unregister(self._reports)
             if self._answers in ready:
-                data = os.read(self._answers, _AT_ONCE)
-                if not data:
-                    self._end()
-                return data
+                return os.read(self._answers, _AT_ONCE)
 
     def _collect(self) -> bool:
         """Takes in the reports that are there; whether more may come."""
@@ -134,15 +165,46 @@ class Apart:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
             for one in self._pipes:
                 os.close(one.fileno())
-            reporter = tracked.Reporter(reporting, self._known, self._libraries)
+            self._served.begin()
             with os.fdopen(asked, "rb") as requests, os.fdopen(answering, "wb") as answers:
-                reporter.install()
-                reported = tracked.Answers(answers, reporter)
+                reporter = None
+                if self._folders is not None:
+                    reporter = tracked.Reporter(reporting, *self._folders)
+                    reporter.install()
                 while (frame := wire.read(requests)) is not None:
-                    self._serve(*frame, reported)
+                    answer = self._served.serve(*frame)
+                    if reporter is not None:
+                        reporter.end()
+                    answers.write(_GOES_ON if self._served.is_unchanged() else _ENDS)
+                    wire.write(answers, *answer)
             status = 0
         finally:
             os._exit(status)
+
+    def _has_answers(self) -> bool:
+        """Whether the child sent what nobody asked for."""
+        return bool(select.select([self._answers], [], [], 0)[0])
+
+    def _stop(self) -> None:
+        """Ends the child. If it left a process behind, this process ends too, and the other side ends the rest."""
+        os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+        self._forget()
+        # A child's own children become this process's before it can be waited for.
+        self._reap()
+        if self._has_children():
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _forget(self) -> None:
+        self._process = 0
+        if self._requests is not None:
+            try:
+                self._requests.close()
+            except BrokenPipeError:
+                pass
+            os.close(self._answers)
+            os.close(self._reports)
+            self._requests = None
 
     def _reap(self) -> None:
         """Takes note of processes that ended: ours, and those that it left behind."""
@@ -154,13 +216,15 @@ class Apart:
             if not process:
                 return
             if process == self._process:
-                self._process = 0
-                if self._requests is not None:
-                    # Nothing is in it: a request is passed on whole.
-                    self._requests.close()
-                    os.close(self._answers)
-                    os.close(self._reports)
-                    self._requests = None
+                # Nothing is in its pipes: a request is passed on whole.
+                self._forget()
+
+    def _has_children(self) -> bool:
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return True
 
     def _end(self) -> NoReturn:
         """Ends this process as the other one ended."""
@@ -174,7 +238,7 @@ class Apart:
         os._exit(os.WEXITSTATUS(status))
 
 
-def _write(target: int, data: bytes | bytearray) -> None:
+def _write(target: int, data: bytes | bytearray | memoryview) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(target, rest) :]

@@ -12,13 +12,17 @@ name `<kernel.py>` in the folder of `kernel.py`, which the other side understand
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import linecache
+import math
 import os
 import sys
 from contextlib import contextmanager
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Iterator
+from typing import Any, Iterator
+
+import numpy as np
 
 # Beyond it, the modules and code kept are dropped and made again as they are needed.
 _KEPT = 512
@@ -66,6 +70,13 @@ class _Language:
         owners = (tl, tl.core, tl.math, tl.tensor, tl.dtype, *((descriptor,) if descriptor else ()))
         self._meant = [(owner, dict(vars(owner))) for owner in owners]
 
+    def is_changed(self) -> bool:
+        """Whether a name has another meaning."""
+        return any(
+            len(vars(owner)) != len(meant) or any(vars(owner).get(name) is not value for name, value in meant.items())
+            for owner, meant in self._meant
+        )
+
     def restore(self) -> None:
         """Gives every name its first meaning, as it has in a program that has launched nothing."""
         for owner, meant in self._meant:
@@ -74,6 +85,25 @@ class _Language:
                     delattr(owner, name)
                 elif value is not meant[name]:
                     setattr(owner, name, meant[name])
+
+
+class _World:
+    """What a file may change for those that are executed after it in the same process."""
+
+    def __init__(self) -> None:
+        from triton.runtime import interpreter
+
+        watched: list[Any] = [builtins, np, interpreter, math, linecache]
+        watched += [value for value in vars(interpreter).values() if isinstance(value, type)]
+        watched += [module for name, module in sys.modules.items() if name.partition(".")[0] == __package__]
+        self._meant = [(owner, dict(vars(owner))) for owner in watched]
+
+    def is_unchanged(self) -> bool:
+        """Whether every name means what it meant."""
+        try:
+            return all(dict(vars(owner)) == meant for owner, meant in self._meant)
+        except Exception:  # noqa: BLE001 (what was put in a name's place may compare as it likes)
+            return False
 
 
 class _Loaded:
@@ -108,8 +138,14 @@ class Modules:
     def __init__(self) -> None:
         self._code: dict[tuple[str, str], CodeType] = {}
         self._kept: dict[tuple[str, str, bool], _Loaded] = {}
-        self._language = _Language() if "TRITON_INTERPRET" in os.environ else None
+        interprets = "TRITON_INTERPRET" in os.environ
+        self._language = _Language() if interprets else None
+        self._world = _World() if interprets else None
         self._roots = tuple(os.path.realpath(root) + os.sep for root in {sys.prefix, sys.base_prefix})
+
+    def is_world_unchanged(self) -> bool:
+        """Whether no file changed what others use. The language's names are restored before each."""
+        return self._world is None or self._world.is_unchanged()
 
     def is_users(self, folder: str, file: str) -> bool:
         """Whether a file is the kernel's or a sibling of it, not Python's or a package's."""
@@ -173,6 +209,8 @@ class Modules:
                 siblings = self._siblings(folder, before)
                 siblings.pop(name, None)
                 loaded = _Loaded(module, siblings, set())
+                # What the file changed in the language would be restored, and not be changed again.
+                once = once or (self._language is not None and self._language.is_changed())
             yield loaded.module
             # Only what came through a request unharmed is kept for the next.
             if not once and loaded.untouched() and (kept is not None or loaded.reusable()):

@@ -109,18 +109,24 @@ class Worker:
         self.modules = Modules()
         self.compiled_file: tuple[str, ...] = ()
         self.compiles = "TRITON_INTERPRET" not in os.environ
-        # What is compiled is kept by the other side: nothing that another file did may be in it.
-        self.is_apart = self.compiles and torch is None and not TORCH
+        # A case's Python runs in another process than those of other files. A process with torch, or with a
+        # GPU, cannot be forked.
+        self.is_apart = torch is None and not TORCH
         self.lost = False
 
     def warm_up(self) -> None:
-        """Has Triton find out and keep what it does for whatever kernel it compiles."""
-        self.answer(warm.request(), memoryview(b""))
+        """Has Triton find out and keep what it does for whatever kernel it executes."""
+        self.answer(*warm.request(self.compiles))
         self.stdout.take()
-        rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+        if self.compiles:
+            rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
 
-    def serve(self, header: dict[str, Any], blobs: memoryview, answers: wire.Pipe) -> None:
-        """Does what is asked and answers."""
+    def begin(self) -> None:
+        """Drops what a process before this one printed."""
+        self.stdout.take()
+
+    def serve(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
+        """Does what is asked; the header and the blobs of the answer."""
         # Says where it hangs, and ends it even if nobody is there any more to do so.
         faulthandler.dump_traceback_later(header["time"], exit=True)
         answer, out = self.answer(header, blobs)
@@ -130,7 +136,12 @@ class Worker:
         self.printed = None
         # Without its GPU it is of no more use.
         answer["worn"] = self.lost
-        wire.write(answers, answer, out)
+        return answer, out
+
+    def is_unchanged(self) -> bool:
+        """Whether Python, NumPy, Triton's interpreter and this package are as they were. A compiler's process
+        serves one file in any case."""
+        return self.compiles or self.modules.is_world_unchanged()
 
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
@@ -507,13 +518,13 @@ def main() -> None:
         worker.warm_up()
         # The other side knows the packages and ours, and empties this process's folder.
         known = (*packages, own, os.environ["HOME"])
-        other = Apart((requests, answers), worker.serve, known, libraries)
+        other = Apart((requests, answers), worker, (known, libraries) if worker.compiles else None)
     wire.write(answers, hello, [])
     while True:
-        frame = wire.read(requests)
+        frame = wire.receive(requests)
         if frame is None:
             return
         if other is None:
-            worker.serve(*frame, answers)
+            wire.write(answers, *worker.serve(*frame.parse()))
         else:
-            other.pass_on(*frame)
+            other.pass_on(frame)

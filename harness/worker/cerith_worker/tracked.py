@@ -21,7 +21,9 @@ import sys
 import time
 from contextlib import suppress
 from importlib import _bootstrap_external, machinery
-from typing import Any, BinaryIO, Callable
+from typing import Any, Callable
+
+from . import beside
 
 # Kinds of names: a path that is opened or looked for, a folder that is listed, a link that is read, a module
 # that is searched for in a folder, a reason why nothing is tracked any more, the end of a request.
@@ -33,7 +35,7 @@ _LOOKS = {"stat": _SEEN, "lstat": _SEEN, "access": _SEEN, "readlink": _LINK, "op
 # Names that one process may have, and bytes of them.
 _MAX_NAMES, _MAX_BYTES = 4096, 1 << 20
 _LENGTH = struct.Struct("<I")
-_FINDER = "<frozen importlib._bootstrap_external>"
+_FINDERS = ("<frozen importlib._bootstrap_external>", beside.__file__)
 _OPEN = posix.open
 
 
@@ -106,7 +108,7 @@ class Reporter:
         kind = _PATHS.get(event)
         if kind is not None:
             # The files of a module's folder are reported by the name of the module.
-            if kind != _LISTED or sys._getframe(1).f_code.co_filename != _FINDER:
+            if kind != _LISTED or sys._getframe(1).f_code.co_filename not in _FINDERS:
                 self._path(kind, args[0])
         elif event == "import":
             if args[1]:
@@ -214,18 +216,3 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-class Answers:
-    """A pipe for answers, before each of which the end of the request is reported."""
-
-    def __init__(self, pipe: BinaryIO, reporter: Reporter) -> None:
-        self._pipe = pipe
-        self._reporter = reporter
-
-    def write(self, data: bytes) -> int:
-        self._reporter.end()
-        return self._pipe.write(data)
-
-    def flush(self) -> None:
-        self._pipe.flush()

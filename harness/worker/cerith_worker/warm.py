@@ -1,5 +1,5 @@
-"""A kernel that is compiled before any other, and the request for it: every process that is forked later has
-what Triton finds out and keeps then."""
+"""A kernel that is compiled or interpreted before any other, and the request for it: every process that is forked
+later has what Triton finds out and keeps then."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def kernel(x: Any, B: tl.constexpr) -> None:  # noqa: N803 (as kernels have it)
     tl.store(x + lanes, value / (tl.max(value, axis=0) + total), mask=lanes < 100)
 
 
-def request() -> dict[str, Any]:
-    """A request to compile it."""
+def request(compiles: bool) -> tuple[dict[str, Any], memoryview]:
+    """A request to compile or to interpret it: its header and blobs."""
     with open(__file__, encoding="utf-8") as file:
         text = file.read()
     launch = {
@@ -29,15 +29,17 @@ def request() -> dict[str, Any]:
         "kwargs": [["B", 128]],
         "host": None,
     }
-    return {
+    size = 512
+    header = {
         "path": __file__,
         "text": text,
-        "target": 90,
+        "target": 90 if compiles else None,
         "tuning": [True, None],
         "device": "cuda",
-        "driver": True,
+        "driver": compiles,
         "inspectable": True,
-        "storages": [512],
+        "storages": [size] if compiles else [[size, 0, 0, [], False]],
         "launches": [launch],
         "inductor": None,
     }
+    return header, memoryview(b"" if compiles else bytes(size))

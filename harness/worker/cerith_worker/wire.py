@@ -5,36 +5,44 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 # What the two sides speak. Raised with every change of what a header may say.
-PROTOCOL = 7
+PROTOCOL = 8
 
-_LENGTHS = struct.Struct("<IQ")
+LENGTHS = struct.Struct("<IQ")
+
+
+class Frame(NamedTuple):
+    """A frame as it came."""
+
+    lengths: bytes
+    data: bytes
+
+    def parse(self) -> tuple[dict[str, Any], memoryview]:
+        """Its header and blobs."""
+        header_size, _ = LENGTHS.unpack(self.lengths)
+        return json.loads(self.data[:header_size]), memoryview(self.data)[header_size:]
+
+
+def receive(pipe: BinaryIO) -> Frame | None:
+    """The next frame, or None at the end of the pipe."""
+    lengths = pipe.read(LENGTHS.size)
+    if len(lengths) < LENGTHS.size:
+        return None
+    size = sum(LENGTHS.unpack(lengths))
+    data = pipe.read(size)
+    return Frame(lengths, data) if len(data) == size else None
 
 
 def read(pipe: BinaryIO) -> tuple[dict[str, Any], memoryview] | None:
-    """The next frame's header and blobs, or none at the end of the pipe."""
-    lengths = pipe.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size:
-        return None
-    header_size, blobs_size = _LENGTHS.unpack(lengths)
-    data = pipe.read(header_size + blobs_size)
-    if len(data) < header_size + blobs_size:
-        return None
-    return json.loads(data[:header_size]), memoryview(data)[header_size:]
+    """The next frame's header and blobs, or None at the end of the pipe."""
+    frame = receive(pipe)
+    return None if frame is None else frame.parse()
 
 
-class Pipe(Protocol):
-    """What frames are written to."""
-
-    def write(self, data: bytes, /) -> int: ...
-
-    def flush(self) -> None: ...
-
-
-def write(pipe: BinaryIO | Pipe, header: dict[str, Any], blobs: list[bytes]) -> None:
+def write(pipe: BinaryIO, header: dict[str, Any], blobs: list[bytes]) -> None:
     """Sends a frame."""
     text = json.dumps(header, separators=(",", ":")).encode("utf-8", "replace")
-    pipe.write(b"".join((_LENGTHS.pack(len(text), sum(len(blob) for blob in blobs)), text, *blobs)))
+    pipe.write(b"".join((LENGTHS.pack(len(text), sum(len(blob) for blob in blobs)), text, *blobs)))
     pipe.flush()

@@ -13,6 +13,7 @@ pub const PACKAGE: &str = "cerith_worker";
 pub const FILES: &[(&str, &str)] = &[
     ("__init__.py", include_str!("../cerith_worker/__init__.py")),
     ("apart.py", include_str!("../cerith_worker/apart.py")),
+    ("beside.py", include_str!("../cerith_worker/beside.py")),
     ("contained.py", include_str!("../cerith_worker/contained.py")),
     ("driver.py", include_str!("../cerith_worker/driver.py")),
     ("dtypes.py", include_str!("../cerith_worker/dtypes.py")),
@@ -36,8 +37,8 @@ pub const FILES: &[(&str, &str)] = &[
 
 /// A program for `python -c`: serves its stdin and stdout with the package that lies in the folder that is its only
 /// argument. Bytecode is written for the package and not for a user's modules. What the process inherited is closed by the
-/// package, which others import too and lose nothing by it.
-pub const ENTRY: &str = "import os, sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
+/// package, which others import too and lose nothing by it. The working folder is removed from `sys.path` first: `-c` puts it there.
+pub const ENTRY: &str = "import sys; sys.path[:] = [entry for entry in sys.path if entry]; import os; folder = sys.argv.pop(); sys.path.insert(0, folder); \
      os.environ['CERITH_INHERITS'] = 'nothing'; \
      from cerith_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
@@ -45,7 +46,7 @@ pub const ENTRY: &str = "import os, sys; folder = sys.argv.pop(); sys.path.inser
 pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 #[cfg(test)]
 mod tests {

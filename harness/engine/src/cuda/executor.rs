@@ -582,8 +582,11 @@ fn ending(child: &mut Conversation) -> String {
 
 /// Starts a child and hears its first words.
 fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Unavailable> {
-    let mut command = Command::new(&options.program);
+    let program = std::path::absolute(&options.program).unwrap_or_else(|_| options.program.clone());
+    let mut command = Command::new(program);
     command
+        // Relative entries of LD_LIBRARY_PATH would be folders of a checkout.
+        .current_dir("/")
         .args(&options.arguments)
         .arg(index.to_string())
         // A kernel is loaded when it is asked for, not in the middle of a batch.

@@ -317,6 +317,7 @@ impl Shared {
                 device: Device::Cuda,
                 driver: Driver::Fake,
                 inspectable: case.inspectable,
+                alone: translation::shares_nothing(case),
             },
             ways: ways(case),
             runs: self.executing.len(),

@@ -14,6 +14,7 @@ use cerith_toolchain::response::Raised;
 use cerith_toolchain::{
     CompileRequest, Compilers, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// What an attempt came to: what Python raised, what became of the worker, or what was printed.
@@ -410,21 +411,22 @@ fn the_pipe_is_no_way_out() {
         "os.kill(os.getpid(), signal.SIGKILL)",
         &Exit::Signal(9).to_string(),
     );
+    // The first byte of an answer is for the process between the case's and this one.
     let everywhere = |text: &str| {
         format!(
             "for fd in range(64):\n    try:\n        os.write(fd, {text})\n    except OSError:\n        pass\nos._exit(3)"
         )
     };
     trial.check(
-        &everywhere("b'garbage' * 100"),
+        &everywhere("b'\\x01' + b'garbage' * 100"),
         "the worker's answer is none: a frame with a header of 1651663207 bytes and 7017296932068747105 bytes more",
     );
     // A frame of 70 TB, which nobody makes room for.
     trial.check(
-        &everywhere("b'\\x02\\0\\0\\0' + (1 << 45).to_bytes(8, 'little') + b'{}'"),
+        &everywhere("b'\\x01\\x02\\0\\0\\0' + (1 << 45).to_bytes(8, 'little') + b'{}'"),
         "the worker's answer is none: an answer of 35184372088846 bytes",
     );
-    let empty = everywhere("b'\\x02\\0\\0\\0' + bytes(8) + b'{}'");
+    let empty = everywhere("b'\\x01\\x02\\0\\0\\0' + bytes(8) + b'{}'");
     for found in [trial.interpreted(&empty, 30_000), trial.compiled(&empty, 30_000)] {
         assert!(
             found.starts_with("the worker's answer is none: its answer: missing field"),
@@ -523,11 +525,135 @@ fn a_folder_is_read_if_it_is_told_of() {
             .expect("a pool")
             .reading(folder)
     };
-    let asked = request(&trial.with_paths("print(open(SECRET).read())"));
-    let answer = finished(&reading(trial.outside.path()), &asked);
-    assert_eq!(answer.stdout, "secret\n");
-    let answer = raised(&reading(&kernels_folder()), &asked);
-    assert_eq!(answer.root().kind, "PermissionError");
+    fs::create_dir(trial.outside.path().join("data")).expect("made");
+    fs::write(trial.outside.path().join("data/table"), "plain").expect("written");
+    let plain = request(&trial.with_paths("print(open(OUTSIDE + '/data/table').read())"));
+    let answer = finished(&reading(trial.outside.path()), &plain);
+    assert_eq!(answer.stdout, "plain\n");
+    // Hidden files are never among those of a folder.
+    let secret = request(&trial.with_paths("print(open(SECRET).read())"));
+    for (folder, asked) in [
+        (trial.outside.path(), &secret),
+        (&kernels_folder(), &secret),
+        (&kernels_folder(), &plain),
+    ] {
+        let answer = raised(&reading(folder), asked);
+        assert_eq!(answer.root().kind, "PermissionError");
+    }
+}
+
+/// Files are read one by one: neither the folder around them nor what else lies in it.
+fn a_module_is_imported_if_its_file_is_told_of() {
+    let trial = Trial::new();
+    let own = kernels_folder();
+    let files = ["behaviour.py", "sibling.py"].map(|name| own.join(name));
+    let pool = Pool::new(trial.toolchain.clone(), 1)
+        .expect("a pool")
+        .reading_files(&own, &files);
+    let answer = finished(&pool, &request("import sibling\nprint(sibling.__name__)"));
+    assert_eq!(answer.stdout, "sibling\n");
+    for code in [
+        "print(os.listdir(os.path.dirname(__file__)))",
+        "print(open(os.path.join(os.path.dirname(__file__), 'hosts.py')).read())",
+        "os.symlink(os.path.join(os.path.dirname(__file__), 'hosts.py'), 'link.py')\nprint(open('link.py').read())",
+    ] {
+        assert_eq!(
+            raised(&pool, &request(code)).root().kind,
+            "PermissionError",
+            "{code}"
+        );
+    }
+    let missing = raised(&pool, &request("import hosts"));
+    assert_eq!(missing.root().kind, "ModuleNotFoundError");
+}
+
+/// A file that changes the interpreter, NumPy or the worker itself does it for itself.
+fn no_file_is_interpreted_by_what_another_left_in_memory() {
+    let trial = Trial::new();
+    let poisons = [
+        "import cerith_worker.serve as serve\nserve._memory = None",
+        "import cerith_worker.wire as wire\nwire.write = None",
+        "import numpy\nnumpy.frombuffer = None",
+        "import triton.language as tl\ntl.load = tl.store = None",
+        "from triton.runtime import interpreter\ninterpreter.InterpreterBuilder.create_fadd = None",
+        "import builtins\nbuiltins.open = builtins.len = None",
+        "sys.modules['triton'] = sys.modules['numpy'] = None",
+        "sys.meta_path.clear()\nsys.path_hooks.clear()",
+        "sys.path.insert(0, os.getcwd())\nopen('struct.py', 'w').close()",
+        "import atexit\natexit.register(os._exit, 3)",
+        "sys.settrace(lambda *_: os._exit(4))",
+        "signal.signal(signal.SIGALRM, lambda *_: os._exit(5))\nsignal.setitimer(signal.ITIMER_REAL, 0.02)",
+        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Worker':\n        one.modules = None",
+        "os.close(0)\nos.chdir('/')\nos.umask(0o777)\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+        "def overwrite():\n    with open('/proc/self/mem', 'r+b') as memory:\n        memory.write(b'x')\ntry:\n    overwrite()\nexcept OSError as error:\n    print(error.strerror)",
+        "if os.fork() == 0:\n    while True:\n        time.sleep(1)",
+        "def later(*_):\n    if os.fork() == 0:\n        time.sleep(60)\nsignal.signal(signal.SIGALRM, later)\nsignal.setitimer(signal.ITIMER_REAL, 0.02)",
+        "def stay():\n    while True:\n        time.sleep(0.001)\n        sys.modules.pop('triton', None)\nthreading.Thread(target=stay, daemon=True).start()",
+    ];
+    for poison in poisons {
+        // Whatever becomes of it.
+        trial.interpreted(poison, 10_000);
+        assert_goes_on(&trial.pool);
+        std::thread::sleep(std::time::Duration::from_millis(40));
+        assert_goes_on(&trial.pool);
+    }
+    let look = "import cerith_worker.serve as serve\nprint(serve._memory.__name__, os.umask(0o22) != 0o777)";
+    assert_eq!(trial.interpreted(look, 30_000), "finished: _memory True");
+    trial.is_well();
+}
+
+/// What a request leaves in the process of its own file does not reach the next one of that file, if it is seen.
+fn what_changes_python_is_not_left_for_the_same_file() {
+    let trial = Trial::new();
+    let count = "import builtins\nbuiltins.seen = getattr(builtins, 'seen', 0) + 1\nprint(builtins.seen)";
+    for _ in 0..3 {
+        assert_eq!(trial.interpreted(count, 30_000), "finished: 1");
+    }
+    // Files that were generated share a process.
+    let pool = Pool::new(trial.toolchain.clone(), 1)
+        .expect("a pool")
+        .with_generated_files();
+    let process = |code: &str| finished(&pool, &request(code)).stdout;
+    let (one, other) = (
+        process("print(os.getpid())"),
+        process("print(os.getpid(), end='\\n')"),
+    );
+    assert_eq!(one, other);
+    let mut alone = request("print(os.getpid())");
+    let processes: Vec<String> = [false, false, true, true]
+        .map(|is_alone| {
+            alone.alone = is_alone;
+            finished(&trial.pool, &alone).stdout
+        })
+        .into();
+    assert_eq!(processes[0], processes[1]);
+    assert!(
+        processes[1] != processes[2] && processes[2] != processes[3],
+        "{processes:?}"
+    );
+}
+
+/// A worker that is killed by somebody else answers all the same, from another process.
+fn a_worker_that_is_killed_is_replaced_once() {
+    let trial = Trial::new();
+    for signal in [Signal::KILL, Signal::TERM] {
+        let parent = finished(&trial.pool, &request("print(os.getppid())")).stdout;
+        let worker = parent
+            .trim()
+            .parse()
+            .ok()
+            .and_then(Pid::from_raw)
+            .expect("a number");
+        let asked = request("time.sleep(1.5)\nprint('ended')");
+        let answer = std::thread::scope(|scope| {
+            let asked = scope.spawn(|| trial.pool.request(&asked, limits(30_000)));
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            kill_process(worker, signal).expect("it runs");
+            asked.join().expect("no panic")
+        });
+        assert_eq!(answer.expect("an answer").stdout, "ended\n");
+    }
+    trial.is_well();
 }
 
 pub fn tests() -> Tests {
@@ -549,7 +675,11 @@ pub fn tests() -> Tests {
                 the_pipe_is_no_way_out,
                 nothing_is_left_for_the_next_case,
                 no_file_is_compiled_by_what_another_left_in_memory,
-                a_folder_is_read_if_it_is_told_of
+                a_folder_is_read_if_it_is_told_of,
+                a_module_is_imported_if_its_file_is_told_of,
+                no_file_is_interpreted_by_what_another_left_in_memory,
+                what_changes_python_is_not_left_for_the_same_file,
+                a_worker_that_is_killed_is_replaced_once
             ],
         )
         .needing(
