@@ -128,7 +128,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     let mut writer = Writer::cases(BufWriter::new(&part.file))
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     for id in wanted {
-        let compiler = engines::compiler(id, args.target, args.offline, jobs, selected.root(), stop)
+        let compiler = engines::compiler(id, args.target, args.offline, jobs, selected.readable(), stop)
             .map_err(|why| format!("compile with {id}: {why}"))?;
         if let Some(warning) = engines::uncontained().filter(|_| Some(id) == wanted.first()) {
             terminal.note(&warning.rendered);

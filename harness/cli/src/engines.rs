@@ -3,7 +3,6 @@
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,6 +26,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::corpus::Selected;
 use crate::inductor::{Means, inductors};
+use crate::readable::Readable;
 use crate::terminal::Terminal;
 
 /// The result of setting engines up.
@@ -77,7 +77,7 @@ pub fn set_up(
         by_default: wanted.is_empty(),
         offline,
         jobs,
-        corpus: selected.root(),
+        corpus: selected.readable(),
         stop,
         shelf: Arc::new(Shelf::new(selected.shelf())),
         gpus: OnceCell::new(),
@@ -142,7 +142,7 @@ struct Opener<'a> {
     by_default: bool,
     offline: bool,
     jobs: usize,
-    corpus: &'a Path,
+    corpus: &'a Readable,
     stop: &'a AtomicBool,
     shelf: Arc<Shelf>,
     /// Looked up once, by the first engine that needs a GPU.
@@ -342,9 +342,11 @@ fn cannot(id: &EngineId, why: String) -> LeftOut {
     }
 }
 
-/// Checks that workers may read all of the corpus.
-pub fn readable(corpus: &Path) -> Result<(), String> {
-    Containment::of_this_system().refuses(corpus).map_or(Ok(()), Err)
+/// Checks that workers may read from the corpus.
+pub fn readable(corpus: &Readable) -> Result<(), String> {
+    Containment::of_this_system()
+        .refuses(corpus.root())
+        .map_or(Ok(()), Err)
 }
 
 fn interpret(
@@ -352,14 +354,17 @@ fn interpret(
     host: bool,
     offline: bool,
     jobs: usize,
-    corpus: &Path,
+    corpus: &Readable,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn Engine>, String> {
     readable(corpus)?;
     let toolchain = find_or_add(id, offline, stop)?;
-    let pool = Pool::new(toolchain, jobs)
+    let mut pool = Pool::new(toolchain, jobs)
         .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading(corpus);
+        .reading_files(corpus.root(), corpus.files());
+    if corpus.is_generated() {
+        pool = pool.with_generated_files();
+    }
     let limits = Limits {
         time: Duration::from_secs(20),
         ..Limits::default()
@@ -368,7 +373,12 @@ fn interpret(
 }
 
 /// Triton's interpreter with torch's own tensors.
-fn with_torch(id: &ToolchainId, host: bool, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
+fn with_torch(
+    id: &ToolchainId,
+    host: bool,
+    jobs: usize,
+    corpus: &Readable,
+) -> Result<Arc<dyn Engine>, String> {
     readable(corpus)?;
     let toolchain = find_with_torch(id, false)?;
     let device = if host { Device::Host } else { Device::Cuda };
@@ -381,7 +391,7 @@ fn with_torch(id: &ToolchainId, host: bool, jobs: usize, corpus: &Path) -> Resul
 }
 
 /// Triton's launcher on a GPU.
-fn jit(version: Version, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
+fn jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engine>, String> {
     readable(corpus)?;
     let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
     let pool = started(Pool::jit(toolchain, jobs), corpus)?;
@@ -394,10 +404,10 @@ fn jit(version: Version, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, 
 }
 
 /// A pool in which a worker is known to start. One whose worker wants a GPU may not.
-fn started(pool: io::Result<Pool>, corpus: &Path) -> Result<Pool, String> {
+fn started(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
     let pool = pool
         .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading(corpus);
+        .reading_files(corpus.root(), corpus.files());
     pool.start().map_err(|failure| format!("failed to {failure}"))?;
     Ok(pool)
 }
@@ -424,7 +434,7 @@ pub fn compiler(
     gpu: Target,
     offline: bool,
     jobs: usize,
-    corpus: &Path,
+    corpus: &Readable,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
     readable(corpus)?;
@@ -443,7 +453,7 @@ pub fn compiler(
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading(corpus);
+        .reading_files(corpus.root(), corpus.files());
     let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
     Ok(compiler.targeting(target.unwrap_or(gpu)))
 }

@@ -126,7 +126,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
                 reference: &reference,
                 offline: engines.offline,
                 jobs: 1,
-                corpus: selected.root(),
+                corpus: selected.readable(),
                 stop,
             };
             let opened = Stages::open(subject(&trial), &means);

@@ -46,6 +46,7 @@ use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline;
+use crate::readable::Readable;
 use crate::stages::Means;
 use crate::terminal::Terminal;
 
@@ -71,7 +72,8 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let findings = out.join("findings");
     let opened = opened(args, &out).and_then(|(wanted, campaign)| {
         fs::create_dir_all(&findings).map_err(|error| format!("error: {}: {error}", findings.display()))?;
-        Ok((wanted, campaign, Selected::open(Some(&findings), &[])?))
+        let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
+        Ok((wanted, campaign, selected))
     });
     let (wanted, campaign, selected) = match opened {
         Ok(opened) => opened,
@@ -384,12 +386,12 @@ impl Hunt {
         if let Some(reference) = asked.reference().filter(|_| asks && !breaks)
             && self.unwritten.is_none()
         {
-            let folder = self.findings.clone();
+            let readable = Readable::generated(&self.findings);
             let means = Means {
                 reference,
                 offline: true,
                 jobs,
-                corpus: &folder,
+                corpus: &readable,
                 stop,
             };
             self.locate(asked, means);

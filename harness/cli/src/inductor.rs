@@ -1,7 +1,6 @@
 //! The engines of one torch, which execute the launches that its Inductor generates. Left out: the other engines
 //! ([`crate::engines`]).
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
 
 use crate::engines::{find_or_add, readable};
+use crate::readable::Readable;
 
 /// What is needed to make the engines of a torch.
 pub struct Means<'a> {
@@ -24,8 +24,8 @@ pub struct Means<'a> {
     pub gpus: Option<&'a Arc<Executor>>,
     /// How many workers of each kind there may be.
     pub jobs: usize,
-    /// The folder of the kernels.
-    pub corpus: &'a Path,
+    /// What workers may read of the kernels' folder.
+    pub corpus: &'a Readable,
     /// Set when the run is interrupted.
     pub stop: &'a AtomicBool,
 }
@@ -44,7 +44,7 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
     if by == By::Interpret || (by == By::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(|error| format!("failed to start workers: {error}"))?
-            .reading(means.corpus);
+            .reading_files(means.corpus.root(), means.corpus.files());
         let limits = Limits {
             time: Duration::from_secs(20),
             ..Limits::default()
@@ -60,7 +60,7 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
     }
     let inductors = Inductors::new(toolchain, means.jobs)
         .map_err(|error| format!("failed to start workers with torch: {error}"))?
-        .reading(means.corpus);
+        .reading_files(means.corpus.root(), means.corpus.files());
     Ok(Inductor::all(inductors, executing, Inductors::LIMITS))
 }
 
@@ -75,7 +75,7 @@ fn cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading(means.corpus);
+        .reading_files(means.corpus.root(), means.corpus.files());
     let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
     Ok(Some(Cuda::live(compiler, Arc::clone(executor))))
 }

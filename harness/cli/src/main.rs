@@ -37,6 +37,7 @@ mod part;
 mod picture;
 mod pipeline;
 mod preflight;
+mod readable;
 mod record;
 mod reduce;
 mod report;

@@ -85,7 +85,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
                 reference,
                 offline: args.engines.offline,
                 jobs,
-                corpus: selected.root(),
+                corpus: selected.readable(),
                 stop,
             })
         });

@@ -2,7 +2,6 @@
 //! which pass. Left out: printing it (`explain::stages`, the printers of events).
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +15,7 @@ use cerith_verdict::stage::{Blamed, Stage, blamed};
 use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 
 use crate::engines;
+use crate::readable::Readable;
 
 /// What stages are opened with.
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ pub struct Means<'a> {
     pub offline: bool,
     /// How many cases are compiled at once.
     pub jobs: usize,
-    /// The folder of the cases.
-    pub corpus: &'a Path,
+    /// What workers may read of the cases' folder.
+    pub corpus: &'a Readable,
     /// Set once a toolchain is not to be installed any more.
     pub stop: &'a AtomicBool,
 }

@@ -202,7 +202,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         }
         let jobs = pipeline::jobs(args.jobs);
         let compiler =
-            engines::compiler(id, gpu, args.offline, jobs, selected.root(), stop).map_err(|why| End {
+            engines::compiler(id, gpu, args.offline, jobs, selected.readable(), stop).map_err(|why| End {
                 message: format!("error: failed to compile with {id}: {why}"),
                 exit: Exit::Wrong,
             })?;

@@ -21,6 +21,7 @@ use crate::bundle::{Done, compile_case};
 use crate::engines;
 use crate::part::Part;
 use crate::pipeline;
+use crate::readable::Readable;
 use crate::terminal::Terminal;
 
 use super::recipe::{Recipe, make};
@@ -62,11 +63,12 @@ pub fn bundle(
     let part = Part::create(&path)?;
     let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
     let mut compilers = Vec::new();
+    let readable = Readable::generated(findings);
     for id in order.engines {
         if !matches!(id, EngineId::Cuda { .. }) {
             continue;
         }
-        let compiler = engines::compiler(id, Target::HOPPER, order.offline, order.jobs, findings, stop)
+        let compiler = engines::compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, stop)
             .map_err(|why| format!("failed to compile with {id}: {why}"))?;
         compilers.push((id, compiler));
     }

@@ -81,7 +81,7 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
             reference,
             offline: true,
             jobs: 1,
-            corpus: selected.root(),
+            corpus: selected.readable(),
             stop,
         });
         let told = blaming

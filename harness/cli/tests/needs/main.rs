@@ -1,5 +1,6 @@
 //! The tests of this crate that need something of the machine, as one binary: a module for each topic.
 
+mod checkout;
 mod compare;
 mod compiled;
 mod coverage;
@@ -24,7 +25,7 @@ use cerith_needs::{Tests, modules};
 
 fn main() -> ExitCode {
     Tests::join(modules![
-        compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce, scenarios,
+        checkout, compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce, scenarios,
         stages, sweep, toolchains
     ])
     .run()
