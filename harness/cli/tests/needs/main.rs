@@ -25,8 +25,8 @@ use cerith_needs::{Tests, modules};
 
 fn main() -> ExitCode {
     Tests::join(modules![
-        checkout, compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce, scenarios,
-        stages, sweep, toolchains
+        checkout, compare, compiled, coverage, docs, findings, fuzz, hostile, loading, record, reduce,
+        scenarios, stages, sweep, toolchains
     ])
     .run()
 }
