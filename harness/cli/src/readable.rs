@@ -171,6 +171,10 @@ fn imports(text: &str) -> Vec<Name> {
             names.push(module);
         }
     }
+    // A host function may run a module as a program: `"program.py"`. It could import it as well.
+    let quoted = text.split(['"', '\'']).filter_map(|part| part.strip_suffix(".py"));
+    let is_name = |stem: &&str| stem.chars().all(|c| c.is_alphanumeric() || c == '_');
+    names.extend(quoted.filter(is_name).map(Name::read));
     names
 }
 
@@ -207,6 +211,7 @@ mod tests {
             named("from . import a\nfrom ..b import c"),
             [".", "..b", "..b.c", ".a"]
         );
+        assert_eq!(named("path = join(here, \"program.py\")"), ["program"]);
         assert_eq!(named("important = 1\nx = 'from here to there'\n"), [""; 0]);
     }
 
