@@ -172,7 +172,9 @@ fn imports(text: &str) -> Vec<Name> {
         }
     }
     // A host function may run a module as a program: `"program.py"`. It could import it as well.
-    let quoted = text.split(['"', '\'']).filter_map(|part| part.strip_suffix(".py"));
+    let quoted = text
+        .split(['"', '\''])
+        .filter_map(|part| part.strip_suffix(".py"));
     let is_name = |stem: &&str| stem.chars().all(|c| c.is_alphanumeric() || c == '_');
     names.extend(quoted.filter(is_name).map(Name::read));
     names

@@ -202,7 +202,7 @@ pub(crate) fn is_too_much(folder: &Path) -> bool {
     folder.parent().is_none() || homes().into_iter().any(is_within)
 }
 
-/// The user's home folders: `$HOME` may name another one than the password database, in a container say.
+/// The user's home folders: `$HOME` and the password database may differ, for example in a container.
 fn homes() -> Vec<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(|uid| uid.as_raw());

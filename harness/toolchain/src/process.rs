@@ -1,5 +1,5 @@
 //! Commands for programs that run uncontained: Python, pip, uv. None of them reads modules or settings from the folder that Cerith
-//! is called in, which may be a checkout of somebody else's. Left out: workers ([`crate::worker`]).
+//! is called in, which may be an untrusted checkout. Left out: workers ([`crate::worker`]).
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) fn python(program: &Path) -> Command {
     command
 }
 
-/// The same with the environment that a worker gets, as far as that is passed on; with `gpu`, one that may see a GPU.
+/// A Python with the part of the environment that is passed on to workers; with `gpu`, to those that have a GPU.
 pub(crate) fn python_as_worker(program: &Path, gpu: bool) -> Command {
     let mut command = python(program);
     command.env_clear().envs(passed(gpu)).env(SAFE_PATH, "1");

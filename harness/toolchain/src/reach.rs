@@ -82,7 +82,7 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     let mut read: Vec<PathBuf> = prefixes
         .flat_map(|folder| visible::without_hidden(folder, Depth::Top))
         .collect();
-    // Folders of somebody's project, which is installed for editing.
+    // Folders of projects that are installed for editing.
     let others = answer.others.iter().filter(|folder| usable(folder));
     let others = others.filter(|folder| !answer.prefixes.iter().any(|prefix| folder.starts_with(prefix)));
     read.extend(others.flat_map(|folder| visible::without_hidden(folder, Depth::All)));

@@ -1,4 +1,4 @@
-//! What the files of somebody else's checkout can do to who runs Cerith in it, and to the outcomes of other cases.
+//! Hostile checkouts: their files run nothing outside of workers, read no other files, and change no outcome of other cases.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -24,7 +24,7 @@ def add_one(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 ";
 
 /// One case of a kernel like that, in the file `NAME.py`.
-fn case(kernel: &str, host: &str) -> String {
+fn format_case(kernel: &str, host: &str) -> String {
     format!(
         "about: One is added to each number.\nkernel: {kernel}\nstorages:\n  x: {{ dtype: f32, shape: [64], fill: arange }}\n  \
          out: {{ dtype: f32, shape: [64], fill: zeros }}\nlaunches:\n  - grid: [2]\n{host}    args: {{ x_ptr: x, out_ptr: out, \
@@ -56,7 +56,7 @@ launches:
 ";
 
 /// Names that Python itself looks for besides those of its library.
-const OTHERS: &[&str] = &[
+const PACKAGES: &[&str] = &[
     "pip",
     "numpy",
     "triton",
@@ -76,7 +76,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 }
 
 /// Runs Cerith in a folder.
-fn cerith(folder: &Path, args: &[&str]) -> Command {
+fn call_cerith(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
     command
         .args(args)
@@ -86,7 +86,7 @@ fn cerith(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn done(mut command: Command) -> Done {
+fn run_to_end(mut command: Command) -> Done {
     Done::of(&command.output().expect("cerith starts"))
 }
 
@@ -99,11 +99,11 @@ const ENGINES: [&str; 5] = [
 ];
 
 fn with_engines(folder: &Path, args: &[&str]) -> Done {
-    done(cerith(folder, &[args, &ENGINES].concat()))
+    run_to_end(call_cerith(folder, &[args, &ENGINES].concat()))
 }
 
 /// A checkout with a module in the way of every module that a Python of ours imports, and the file that each of them writes to.
-fn shadowed(python: &Path) -> (TempDir, PathBuf) {
+fn make_shadowed_checkout(python: &Path) -> (TempDir, PathBuf) {
     let folder = TempDir::new().expect("a folder");
     let ran = folder.path().join("ran");
     let asked = Command::new(python)
@@ -115,26 +115,30 @@ fn shadowed(python: &Path) -> (TempDir, PathBuf) {
         "open({:?}, 'a').write(__name__ + '\\n')\n",
         ran.display().to_string()
     );
-    for name in names.split_whitespace().chain(OTHERS.iter().copied()) {
+    for name in names.split_whitespace().chain(PACKAGES.iter().copied()) {
         write(folder.path(), &format!("{name}.py"), &text);
     }
     write(folder.path(), ".git/config", "");
     write(folder.path(), "uv.toml", "index-url = \"http://127.0.0.1:9/\"\n");
     write(folder.path(), "cases/add.py", ADD);
-    write(folder.path(), "cases/add.yaml", &case("add.py:add_one", ""));
+    write(
+        folder.path(),
+        "cases/add.yaml",
+        &format_case("add.py:add_one", ""),
+    );
     (folder, ran)
 }
 
 fn no_module_of_a_checkout_is_imported() {
     let python = toolchain(NEWEST).python();
-    let (folder, ran) = shadowed(&python);
+    let (folder, ran) = make_shadowed_checkout(&python);
     let here = folder.path();
     let check = |args: &[&str], code: i32| {
-        let mut command = cerith(here, args);
+        let mut command = call_cerith(here, args);
         command.env("PYTHONPATH", ".");
         let path = std::env::var("PATH").expect("a path");
         command.env("PATH", format!(".:{path}:"));
-        let done = done(command).ends(code, &[], &[]);
+        let done = run_to_end(command).ends(code, &[], &[]);
         let seen = fs::read_to_string(&ran).unwrap_or_default();
         assert_eq!(seen, "", "{args:?}\n{}{}", done.out, done.err);
     };
@@ -171,9 +175,9 @@ fn no_module_of_a_checkout_is_imported() {
 /// An installation fails here, without an index; what it starts before that imports nothing either.
 fn no_module_of_a_checkout_is_imported_by_an_installation() {
     let python = toolchain(NEWEST).python();
-    let (folder, ran) = shadowed(&python);
+    let (folder, ran) = make_shadowed_checkout(&python);
     let home = TempDir::new().expect("a folder");
-    let mut command = cerith(folder.path(), &["toolchain", "add", "3.9.0"]);
+    let mut command = call_cerith(folder.path(), &["toolchain", "add", "3.9.0"]);
     let real = python.canonicalize().expect("a real Python");
     let path = format!("{}:/usr/bin:/bin", real.parent().expect("a folder").display());
     command
@@ -181,7 +185,7 @@ fn no_module_of_a_checkout_is_imported_by_an_installation() {
         .env("PATH", path)
         .env("PYTHONPATH", ".")
         .env("PIP_NO_INDEX", "1");
-    let done = done(command);
+    let done = run_to_end(command);
     let seen = fs::read_to_string(&ran).unwrap_or_default();
     assert_eq!(seen, "", "{}{}", done.out, done.err);
     assert_ne!(done.code, Some(0), "{}{}", done.out, done.err);
@@ -190,16 +194,16 @@ fn no_module_of_a_checkout_is_imported_by_an_installation() {
 /// A program that is recorded imports what it likes; what Cerith puts into it comes from its own folder.
 fn no_module_of_a_checkout_is_imported_by_a_recording() {
     let python = toolchain(NEWEST).python();
-    let (folder, ran) = shadowed(&python);
+    let (folder, ran) = make_shadowed_checkout(&python);
     write(folder.path(), "tool/program.py", "print('ran')\n");
     let program = python.display().to_string();
     let args = ["record", "--out", "rec", "--", &program, "tool/program.py"];
-    done(cerith(folder.path(), &args));
+    run_to_end(call_cerith(folder.path(), &args));
     assert_eq!(fs::read_to_string(&ran).unwrap_or_default(), "");
 }
 
 /// A case that imports a module that changes the worker, before a case with a bug.
-fn poisoned() -> TempDir {
+fn make_poisoned_corpus() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let here = folder.path();
     let poison = "\
@@ -230,7 +234,7 @@ np.float32 = None
         &ADD.replace("+ 1,", "+ poison.ONE,")
             .replace("\n\n\n@", "\nimport poison\n\n\n@"),
     );
-    write(here, "cases/a_first.yaml", &case("a_first.py:add_one", ""));
+    write(here, "cases/a_first.yaml", &format_case("a_first.py:add_one", ""));
     write(here, "cases/bug.py", BUG);
     write(here, "cases/bug.yaml", BUG_CASE);
     // Host functions of the same file: each has a process of its own.
@@ -255,14 +259,14 @@ def sees(kernel, grid, args):
         write(
             here,
             &format!("cases/{name}.yaml"),
-            &case("add.py:add_one", &host),
+            &format_case("add.py:add_one", &host),
         );
     }
     folder
 }
 
 /// The verdicts of a run, case by case.
-fn verdicts(folder: &Path) -> Vec<String> {
+fn read_verdicts(folder: &Path) -> Vec<String> {
     let events = fs::read_to_string(folder.join("reports/run/events.jsonl")).expect("a stream");
     let parsed = events
         .lines()
@@ -274,7 +278,7 @@ fn verdicts(folder: &Path) -> Vec<String> {
 }
 
 fn a_case_changes_no_other_case() {
-    let folder = poisoned();
+    let folder = make_poisoned_corpus();
     let here = folder.path();
     let alone = with_engines(here, &["run", "bug", "--jobs", "1"]);
     assert!(alone.out.contains("differ"), "{}{}", alone.out, alone.err);
@@ -282,7 +286,7 @@ fn a_case_changes_no_other_case() {
     for jobs in ["1", "3"] {
         let done = with_engines(here, &["run", "--jobs", jobs]);
         assert_eq!(done.code, alone.code, "{}{}", done.out, done.err);
-        all.push(verdicts(here));
+        all.push(read_verdicts(here));
     }
     assert_eq!(all[0], all[1]);
     let shown = all[0].join("\n");
@@ -291,7 +295,7 @@ fn a_case_changes_no_other_case() {
 }
 
 /// A host function that raises what it reads.
-fn reads(path: &str) -> String {
+fn format_reading_host(path: &str) -> String {
     format!(
         "import os\n\n\ndef reads(kernel, grid, args):\n    here = os.path.dirname(os.path.abspath(__file__))\n    raise \
          RuntimeError('read: ' + open(os.path.join(here, {path:?})).read())\n"
@@ -299,7 +303,7 @@ fn reads(path: &str) -> String {
 }
 
 #[track_caller]
-fn reads_nothing(done: &Done, folder: &Path) {
+fn assert_nothing_read(done: &Done, folder: &Path) {
     let events = fs::read_to_string(folder.join("out/events.jsonl")).unwrap_or_default();
     let shown = format!("{}{}{events}", done.out, done.err);
     assert!(!shown.contains("a secret"), "{shown}");
@@ -315,7 +319,8 @@ fn only_what_a_case_imports_is_read() {
         ".config/tokens",
         ".netrc",
         "settings.json",
-        "other.py",
+        // It is neither imported nor named as a program (`"other.py"`).
+        "./other.py",
         "sub/.env",
         "../beside/.env",
     ];
@@ -324,17 +329,17 @@ fn only_what_a_case_imports_is_read() {
         let corpus = folder.path().join("home");
         write(&corpus, secret, "a secret");
         write(&corpus, "add.py", ADD);
-        write(&corpus, "hosts.py", &reads(secret));
+        write(&corpus, "hosts.py", &format_reading_host(secret));
         let host = "    host: hosts.py:reads\n";
-        write(&corpus, "add.yaml", &case("add.py:add_one", host));
+        write(&corpus, "add.yaml", &format_case("add.py:add_one", host));
         let args = [&["run", "--cases", "home", "--out", "out"][..], &ENGINES].concat();
-        let mut command = cerith(folder.path(), &args);
+        let mut command = call_cerith(folder.path(), &args);
         match nth % 3 {
             0 => command.env_remove("HOME"),
             1 => command.env("HOME", folder.path().join("elsewhere")),
             _ => command.env("HOME", &corpus),
         };
-        reads_nothing(&done(command), folder.path());
+        assert_nothing_read(&run_to_end(command), folder.path());
     }
 }
 
@@ -349,7 +354,7 @@ fn a_checked_file_reads_nothing_of_its_project() {
              out_ptr, n, BLOCK: tl.constexpr):\n    tl.static_assert(len(SAID) == 0, SAID)\n    tl.store(out_ptr, 1)\n"
         );
         write(here, "k.py", &kernel);
-        let done = done(cerith(
+        let done = run_to_end(call_cerith(
             here,
             &["check", "k.py", "--engine", "interpret@3.9.0", "--offline"],
         ));
@@ -373,7 +378,7 @@ fn modules_beside_a_kernel_are_imported() {
         "import triton.language as tl\nimport beside\n\nONE = tl.constexpr(beside.VALUE)\n",
     );
     write(here, "cases/beside.py", "VALUE = 1\n");
-    write(here, "cases/add.yaml", &case("add.py:add_one", ""));
+    write(here, "cases/add.yaml", &format_case("add.py:add_one", ""));
     let done = with_engines(here, &["run", "--engine", "interpret@3.9.0+host"]);
     let events = fs::read_to_string(here.join("reports/run/events.jsonl")).expect("a stream");
     assert!(
@@ -388,20 +393,24 @@ fn the_default_corpus_is_no_link_out_of_the_checkout() {
     let here = folder.path();
     write(here, "neighbour/.env", "a secret");
     write(here, "repo/real/add.py", ADD);
-    write(here, "repo/real/hosts.py", &reads("../../neighbour/.env"));
+    write(
+        here,
+        "repo/real/hosts.py",
+        &format_reading_host("../../neighbour/.env"),
+    );
     write(
         here,
         "repo/real/add.yaml",
-        &case("add.py:add_one", "    host: hosts.py:reads\n"),
+        &format_case("add.py:add_one", "    host: hosts.py:reads\n"),
     );
     symlink("..", here.join("repo/cases")).expect("a link");
     let repo = here.join("repo");
     let help = "outside of the checkout\n  = help: name the folder if you trust it: `--cases ";
     with_engines(&repo, &["run"]).ends(2, &[], &[help]);
-    done(cerith(&repo, &["list"])).ends(2, &[], &[help]);
+    run_to_end(call_cerith(&repo, &["list"])).ends(2, &[], &[help]);
     // One that is named is followed, and shows nothing of what lies beside its cases.
     let done = with_engines(&repo, &["run", "--cases", "cases", "--out", "out"]);
-    reads_nothing(&done, &repo);
+    assert_nothing_read(&done, &repo);
     // A link to another folder of the checkout is followed.
     fs::remove_file(here.join("repo/cases")).expect("removed");
     symlink("real", here.join("repo/cases")).expect("a link");

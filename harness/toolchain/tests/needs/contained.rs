@@ -591,7 +591,7 @@ fn no_file_is_interpreted_by_what_another_left_in_memory() {
         "def stay():\n    while True:\n        time.sleep(0.001)\n        sys.modules.pop('triton', None)\nthreading.Thread(target=stay, daemon=True).start()",
     ];
     for poison in poisons {
-        // Whatever becomes of it.
+        // Any outcome is allowed for the file itself.
         trial.interpreted(poison, 10_000);
         assert_goes_on(&trial.pool);
         std::thread::sleep(std::time::Duration::from_millis(40));
@@ -602,7 +602,7 @@ fn no_file_is_interpreted_by_what_another_left_in_memory() {
     trial.is_well();
 }
 
-/// What a request leaves in the process of its own file does not reach the next one of that file, if it is seen.
+/// A file that changes Python gets a new process for its next request, as far as the change is noticed.
 fn what_changes_python_is_not_left_for_the_same_file() {
     let trial = Trial::new();
     let count = "import builtins\nbuiltins.seen = getattr(builtins, 'seen', 0) + 1\nprint(builtins.seen)";
@@ -633,7 +633,7 @@ fn what_changes_python_is_not_left_for_the_same_file() {
     );
 }
 
-/// A worker that is killed by somebody else answers all the same, from another process.
+/// A request whose worker is killed from outside is answered by a second worker.
 fn a_worker_that_is_killed_is_replaced_once() {
     let trial = Trial::new();
     for signal in [Signal::KILL, Signal::TERM] {
