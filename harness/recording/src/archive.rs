@@ -148,7 +148,7 @@ impl<'c> Archive<'c> {
                 1 => "data.zip".to_owned(),
                 nth => format!("data-{nth}.zip"),
             };
-            let file = BufWriter::new(File::create_new(self.folder.join(&name))?);
+            let file = BufWriter::new(cerith_files::create_new(self.folder.join(&name))?);
             self.open.insert(Open {
                 name,
                 entries: 0,

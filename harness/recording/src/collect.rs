@@ -4,7 +4,7 @@ pub(crate) mod launches;
 pub(crate) mod verify;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -140,7 +140,7 @@ pub fn vacant(out: &Path) -> Result<(), CollectError> {
 pub fn collect(options: &Options) -> Result<Collected, CollectError> {
     vacant(&options.out)?;
     let gathered = Gathered::read(options)?;
-    fs::create_dir_all(&options.out).map_err(CollectError::at(&options.out))?;
+    cerith_files::create_folders(&options.out).map_err(CollectError::at(&options.out))?;
     let Gathered {
         contents,
         kernels,
@@ -156,7 +156,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
     }
     for (kernel, launches) in kernels.iter().zip(by_kernel) {
         let folder = options.out.join(&kernel.folder);
-        fs::create_dir_all(&folder).map_err(CollectError::at(&folder))?;
+        cerith_files::create_folders(&folder).map_err(CollectError::at(&folder))?;
         for (name, text) in &kernel.files {
             write(&folder.join(name), text)?;
         }
@@ -182,7 +182,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
             skip(&mut skipped, &kernel.function, why, 1);
         }
         if kept == 0 {
-            fs::remove_dir_all(&folder).map_err(CollectError::at(&folder))?;
+            cerith_files::remove_folder_all(&folder).map_err(CollectError::at(&folder))?;
             continue;
         }
         collected.kernels += 1;
@@ -234,10 +234,7 @@ fn skip(skipped: &mut Reasons, kernel: &str, why: String, count: u64) {
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), CollectError> {
-    use io::Write as _;
-    File::create(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(CollectError::at(path))
+    cerith_files::write(path, text).map_err(CollectError::at(path))
 }
 
 /// A case file, not written yet.

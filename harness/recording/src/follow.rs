@@ -1,6 +1,5 @@
 //! The launches of a part file that is still being written, each as a recording of its own, before it runs. Left out: judging it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::archive::Archive;
@@ -55,10 +54,10 @@ impl Follower {
         };
         let out = &self.options.out;
         if out.exists() {
-            fs::remove_dir_all(out).map_err(CollectError::at(out))?;
+            cerith_files::remove_folder_all(out).map_err(CollectError::at(out))?;
         }
         let folder = out.join(&kernel.folder);
-        fs::create_dir_all(&folder).map_err(CollectError::at(&folder))?;
+        cerith_files::create_folders(&folder).map_err(CollectError::at(&folder))?;
         for (name, text) in &kernel.files {
             write(&folder.join(name), text)?;
         }
@@ -77,6 +76,6 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.options.out);
+        let _ = cerith_files::remove_folder_all(&self.options.out);
     }
 }

@@ -1,7 +1,6 @@
 //! The recorder, as text: the Python package `cerith_triton`, and the `sitecustomize` that starts it in a process whose
 //! `PYTHONPATH` begins with their folder. Left out: what it writes ([`crate::part`]).
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -67,9 +66,9 @@ pub struct Rules {
 /// The folder cannot be written.
 pub fn install(folder: &Path) -> io::Result<()> {
     let package = folder.join(PACKAGE);
-    fs::create_dir_all(&package)?;
+    cerith_files::create_folders(&package)?;
     for (name, text) in FILES {
-        fs::write(package.join(name), text)?;
+        cerith_files::write(package.join(name), text)?;
     }
-    fs::write(folder.join("sitecustomize.py"), SITECUSTOMIZE)
+    cerith_files::write(folder.join("sitecustomize.py"), SITECUSTOMIZE)
 }

@@ -1,7 +1,6 @@
 //! Writes case files, reads them back, and keeps only those that are cases. Left out: what a case file says.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use cerith_case::Corpus;
@@ -27,7 +26,7 @@ pub fn write(folder: &Path, cases: &mut [CaseFile<'_>]) -> Result<(u64, Vec<Stri
     for case in &*cases {
         if let Some(why) = wrong.remove(&case.name) {
             let path = folder.join(&case.name);
-            fs::remove_file(&path).map_err(CollectError::at(&path))?;
+            cerith_files::remove_file(&path).map_err(CollectError::at(&path))?;
             reasons.push(why);
         }
     }

@@ -286,7 +286,7 @@ impl Shelf {
             write_whole(&pending, &wanted, &engine)?;
         } else if replace && pending.exists() {
             // Whoever replaces has seen it; reviewed later, it would bring the old ones back.
-            fs::remove_file(&pending).map_err(|source| ShelfError::Io {
+            cerith_files::remove_file(&pending).map_err(|source| ShelfError::Io {
                 doing: "remove",
                 path: pending.display().to_string(),
                 source,
@@ -333,15 +333,12 @@ fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
     }
 }
 
-/// Writes a file beside its place and moves it there, so that nobody finds half of it.
 fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), ShelfError> {
     let written = book.text(engine).map_err(io::Error::other).and_then(|text| {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            cerith_files::create_folders(folder)?;
         }
-        let partial = path.with_extension("partial");
-        fs::write(&partial, text)?;
-        fs::rename(&partial, path)
+        cerith_files::write(path, text)
     });
     written.map_err(|source| ShelfError::Io {
         doing: "write",

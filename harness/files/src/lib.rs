@@ -1,0 +1,70 @@
+//! Writes files and folders without following links that a checkout may contain. All output of Cerith outside of its own home
+//! goes through this crate. See `walk` for the part of a path that is trusted.
+//!
+//! A file is written under a random name in its folder, opened once, and renamed into place, so that a reader never sees half of
+//! it and a failed write leaves the old file as it was. A link, a pipe, a device or a folder in its place is an [`Obstacle`].
+
+mod folder;
+mod obstacle;
+mod partial;
+mod walk;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub use folder::{Folder, FolderLock};
+pub use obstacle::Obstacle;
+pub use partial::Partial;
+pub use walk::distrust;
+
+/// Replaces or creates a file in a folder that exists.
+pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.write(name, content)
+}
+
+/// Begins a file in a folder that exists. It gets its name with [`Partial::keep`].
+pub fn begin(path: impl AsRef<Path>) -> io::Result<Partial> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.begin(name)
+}
+
+/// Creates a folder with the folders around it. It may exist.
+pub fn create_folders(path: impl AsRef<Path>) -> io::Result<()> {
+    Folder::create(path.as_ref()).map(drop)
+}
+
+/// Removes a file. A link is removed, not its target.
+pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.remove_file(name)
+}
+
+/// Removes a folder that is empty.
+pub fn remove_folder(path: impl AsRef<Path>) -> io::Result<()> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.remove_folder(name)
+}
+
+/// Removes a folder with everything in it. A link in it is removed, not its target; a link in its place is an [`Obstacle`].
+pub fn remove_folder_all(path: impl AsRef<Path>) -> io::Result<()> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.remove_folder_all(name)
+}
+
+/// Creates a file that does not exist.
+pub fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
+    let (folder, name) = around(path.as_ref())?;
+    folder.create_new(name)
+}
+
+/// The folder around a file, and the file's name.
+fn around(path: &Path) -> io::Result<(Folder, &OsStr)> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not end with a file's name"))?;
+    let parent = path.parent().unwrap_or(Path::new(""));
+    Ok((Folder::around(parent)?, name))
+}
