@@ -1,10 +1,10 @@
 //! Streams of events, as `cerith report` reads them, and every printer of what is read. Left out: what makes events.
 
-use std::io::{Cursor, Write as _};
+use std::io::Cursor;
 
 use cerith_gen::{Ended, Fault, Tried};
 use cerith_report::{
-    Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, Writer, markdown, read,
+    Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, StreamEnd, Writer, markdown, read,
 };
 
 use crate::ensure;
@@ -12,38 +12,40 @@ use crate::ensure;
 /// Checks the laws of the stream reader and the printers on these bytes.
 pub fn check(bytes: &[u8]) -> Tried {
     let mut events = Vec::new();
-    let cut = match read(bytes, |event| events.push(event)) {
-        Ok(cut) => cut,
+    let end = match read(bytes, |event| events.push(event)) {
+        Ok(end) => end,
         Err(error) => {
             crate::words(&error)?;
             ensure(error.to_string().contains("stream"), || {
                 format!("an error that does not say where: {error}")
             })?;
-            print(&events)?;
+            print(&events, &StreamEnd::default())?;
             merged(bytes)?;
             return Ok(Ended::Refused);
         }
     };
     let first = written(&events)?;
     let mut again = Vec::new();
-    let cut_again = read(first.as_slice(), |event| again.push(event))
+    let end_again = read(first.as_slice(), |event| again.push(event))
         .map_err(|error| Fault(format!("what was written cannot be read: {error}")))?;
-    ensure(!cut_again, || "what was written ends in the middle".to_owned())?;
+    ensure(!end_again.cut, || "what was written ends in the middle".to_owned())?;
     ensure(written(&again)? == first, || {
         format!(
             "what was written is read as something else:\n{}",
             String::from_utf8_lossy(&first)
         )
     })?;
+    unseal(&mut events);
+    unseal(&mut again);
     ensure(again == events, || {
         format!(
             "an event is not the same when it is read again:\n{}",
             String::from_utf8_lossy(&first)
         )
     })?;
-    print(&events)?;
+    print(&events, &end)?;
     merged(bytes)?;
-    Ok(if cut { Ended::Stopped } else { Ended::Finished })
+    Ok(if end.cut { Ended::Stopped } else { Ended::Finished })
 }
 
 /// Checks that merging the stream alone gives a stream with no faults but those of the first.
@@ -55,15 +57,18 @@ fn merged(bytes: &[u8]) -> Result<(), Fault> {
     let Ok(first) = merge(bytes) else {
         return Ok(());
     };
-    let mut out = Vec::new();
+    let mut writer = Writer::new(Vec::new());
     let ended = first.run(|event, line| match line {
-        Some(line) => out.write_all(line),
-        None => Writer::new(&mut out).event(event),
+        Some(line) => writer.copy(line),
+        None => writer.event(event),
     });
     ended.map_err(|error| Fault(format!("what was merged cannot be written: {error}")))?;
-    let cut = read(out.as_slice(), |_| {})
+    let out = writer.take();
+    let end = read(out.as_slice(), |_| {})
         .map_err(|error| Fault(format!("what was merged cannot be read: {error}")))?;
-    ensure(!cut, || "what was merged ends in the middle".to_owned())?;
+    ensure(end.fault().is_none(), || {
+        format!("what was merged {}", end.fault().unwrap_or_default())
+    })?;
     let Ok(second) = merge(&out) else {
         return Err(Fault("what was merged has no beginning".to_owned()));
     };
@@ -87,15 +92,24 @@ fn written(events: &[Event]) -> Result<Vec<u8>, Fault> {
     Ok(writer.into_parts().0)
 }
 
+/// Removes what only the writer of a stream knows.
+fn unseal(events: &mut [Event]) {
+    for event in events {
+        if let Event::Summary(summary) = event {
+            summary.seal = None;
+        }
+    }
+}
+
 /// Every printer prints.
-fn print(events: &[Event]) -> Result<(), Fault> {
+fn print(events: &[Event], end: &StreamEnd) -> Result<(), Fault> {
     let mut joined = Joined::default();
     joined.begin("stream");
     let mut all = Vec::new();
     for event in events {
         all.extend(joined.event(event.clone()));
     }
-    all.extend(joined.end(false));
+    all.extend(joined.end(end));
     let ended = joined.finish();
     all.extend(ended.events);
     all.push(Event::Summary(ended.summary));

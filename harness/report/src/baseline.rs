@@ -6,7 +6,7 @@
 //!
 //! Left out: errors in the input and failures of Cerith, which no baseline excuses.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct Baseline {
 pub enum BaselineError {
     /// The file cannot be read.
     #[error("read the baseline: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
     /// A line is wrong.
     #[error("read line {line} of the baseline: {reason}")]
     Line {
@@ -123,27 +123,20 @@ impl Baseline {
             Event::Start(start) => baseline.engines = start.engines,
             _ => return Err(neither("a stream begins with `start`".to_owned())),
         }
-        let mut ended = false;
-        let cut = stream::read(input, |event| {
+        let end = stream::read(io::Read::chain(first, input), |event| {
             if let Event::Verdict(verdict) = &event {
                 baseline.add(verdict);
             }
-            ended = matches!(event, Event::Summary(_));
         })
         .map_err(|error| match error {
-            stream::ReadError::Line { line, reason } => BaselineError::Line {
-                line: line + 1,
-                reason,
-            },
+            stream::ReadError::Line { line, reason } => BaselineError::Line { line, reason },
             stream::ReadError::Io(error) => error.into(),
             error @ stream::ReadError::Format { .. } => BaselineError::Cut(error.to_string()),
         })?;
-        if cut || !ended {
-            return Err(BaselineError::Cut(
-                "the stream ends without its summary: its run was killed or is still running".to_owned(),
-            ));
+        match end.fault() {
+            Some(fault) => Err(BaselineError::Cut(format!("the stream {fault}"))),
+            None => Ok(baseline),
         }
-        Ok(baseline)
     }
 
     /// Adds what is wrong with a case, if anything is.

@@ -28,11 +28,14 @@ pub use word::{Severity, State};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
 /// when there are other events. Since 3, and since 4 of sweeps, `bytes` stands for `compared`, `undefined` and `accepted`,
-/// the last of which counted elements.
-pub const FORMAT: u32 = 3;
+/// the last of which counted elements. Since 5, and since 6 of sweeps, the summary has a `seal`.
+pub const FORMAT: u32 = 5;
 
 /// The version of a stream with `sweep` events.
-pub const SWEEPS: u32 = 4;
+pub const SWEEPS: u32 = 6;
+
+/// The first version whose summaries have a [`Seal`].
+pub(crate) const SEALED: u32 = 5;
 
 pub use cerith_case::{OutcomeKind, VerdictKind};
 pub use cerith_engine::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
@@ -127,6 +130,9 @@ pub struct Start {
     /// Whether only cases run that were not as expected in the run before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub last_failed: bool,
+    /// Whether filters or `--last-failed` exclude cases of the corpus.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
@@ -682,6 +688,18 @@ pub struct Summary {
     /// The exit code of the run.
     #[serde(default)]
     pub exit: u8,
+    /// What shows that all lines before the summary are there. [`crate::Writer`] sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Seal>,
+}
+
+/// The lines of a run from its start to the one before its summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// How many there are. Empty lines do not count.
+    pub lines: u64,
+    /// The BLAKE3 hash of the lines, each with a line feed, in hexadecimal.
+    pub hash: String,
 }
 
 /// How many variants a sweep had, including the cases as they are.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::{Event, Problem, Severity, Start, Summary};
+use crate::whole::StreamEnd;
 
 /// The most shards that a message names.
 const NAMED: usize = 8;
@@ -124,8 +125,9 @@ impl Joined {
         out
     }
 
-    /// The stream is at its end, in the middle of a line if `cut`. Answers with what to print.
-    pub fn end(&mut self, cut: bool) -> Vec<Event> {
+    /// The stream is at its end. Answers with what to print.
+    pub fn end(&mut self, end: &StreamEnd) -> Vec<Event> {
+        let cut = end.cut;
         let mut out: Vec<Event> = self.unfinished(cut).into_iter().collect();
         let name = &self.stream.name;
         let mended = "give the whole stream that `cerith run` wrote, or run it again";
@@ -142,7 +144,8 @@ impl Joined {
         } else {
             None
         };
-        if let Some(message) = wrong {
+        let gaps = end.gaps.iter().map(|gap| format!("{name} is not whole: {gap}"));
+        for message in wrong.into_iter().chain(gaps).collect::<Vec<_>>() {
             out.push(self.cut(message, mended));
         }
         out

@@ -11,14 +11,14 @@
 //! {"event":"summary","cases":1,"agree":0,"differ":1,"undefined":0,"inconclusive":0,"unexpected":1,"seconds":0.1,"exit":1}
 //! "#;
 //! let (mut printer, mut text, mut code) = (Human::default(), String::new(), 0);
-//! let cut = read(stream.as_bytes(), |event| {
+//! let end = read(stream.as_bytes(), |event| {
 //!     text.push_str(&printer.event(&event));
 //!     if let Event::Summary(summary) = event {
 //!         code = summary.exit_code();
 //!     }
 //! })
 //! .unwrap();
-//! assert!(!cut, "its last line is whole");
+//! assert!(!end.cut, "its last line is whole");
 //! assert!(text.contains("alias/twice") && text.contains("interpret@3.1.0"));
 //! assert_eq!(code, 1);
 //! ```
@@ -52,6 +52,7 @@ pub mod standing;
 mod stream;
 mod style;
 mod tile;
+mod whole;
 
 pub use baseline::{Baseline, BaselineError};
 pub use bytes::{in_words, left_out};
@@ -68,3 +69,4 @@ pub use remarks::Remarks;
 pub use stream::{ReadError, Writer, event as read_event, read};
 pub use style::{Palette, Tone};
 pub use tile::{Cell, Tile, tiles};
+pub use whole::StreamEnd;

@@ -7,14 +7,11 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+pub use cerith_tile::printable::line;
+use cerith_tile::printable::{is_unsafe, replace};
 use serde_json::Value;
 
 use crate::event::Event;
-
-/// Text of one line: no control characters, no marks that reorder or hide text.
-pub fn line(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| is_unsafe(c) || matches!(c, '\n' | '\r' | '\t'))
-}
 
 /// Text of several lines: line breaks and tabs stay, and no line is a command of a workflow.
 pub fn lines(text: &str) -> Cow<'_, str> {
@@ -22,6 +19,11 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     if !text.contains("::") && !text.contains("##[") {
         return text;
     }
+    Cow::Owned(disarm(&text, "\\u{3a}", "\\u{23}"))
+}
+
+/// Writes the first character of each command of a workflow, `:` or `#`, as a number.
+fn disarm(text: &str, colon: &str, hash: &str) -> String {
     // GitHub takes a line for a command that begins with `::`, behind spaces too, or has `##[` anywhere.
     let safe: Vec<Cow<'_, str>> = text
         .split('\n')
@@ -29,13 +31,13 @@ pub fn lines(text: &str) -> Cow<'_, str> {
             let command = line.trim_start();
             if command.starts_with("::") {
                 let indent = &line[..line.len() - command.len()];
-                Cow::Owned(format!("{indent}\\u{{3a}}{}", &command[1..]))
+                Cow::Owned(format!("{indent}{colon}{}", &command[1..]))
             } else {
                 Cow::Borrowed(line)
             }
         })
         .collect();
-    Cow::Owned(safe.join("\n").replace("##[", "#\\u{23}["))
+    safe.join("\n").replace("##[", &format!("#{hash}["))
 }
 
 /// The event with all its words made safe for text of several lines.
@@ -45,11 +47,14 @@ pub fn event(event: &Event) -> Cow<'_, Event> {
     };
     // What JSON itself writes as a number is a control character; nearly no event has any of these.
     let suspicious = ["\\u00", "\\b", "\\f", "\\r", "::", "##["];
-    if !suspicious.iter().any(|part| told.contains(part)) && !told.contains(is_unsafe) {
+    if !has_broken_name(event)
+        && !suspicious.iter().any(|part| told.contains(part))
+        && !told.contains(is_unsafe)
+    {
         return Cow::Borrowed(event);
     }
     let safe = serde_json::from_str(&told).map(|mut value: Value| {
-        make_safe(&mut value);
+        make_safe(&mut value, false);
         value
     });
     match safe.and_then(serde_json::from_value) {
@@ -58,18 +63,45 @@ pub fn event(event: &Event) -> Cow<'_, Event> {
     }
 }
 
-fn make_safe(value: &mut Value) {
+/// Whether a name has a line break. Texts of several lines have too, so that their absence cannot be seen in JSON.
+fn has_broken_name(event: &Event) -> bool {
+    let broken = |name: &str| name.contains('\n');
+    match event {
+        Event::Start(start) => [&start.engines, &start.filters, &start.recorded]
+            .into_iter()
+            .flatten()
+            .chain([&start.corpus, &start.baseline])
+            .any(|name| broken(name)),
+        Event::Problem(problem) => problem.position.as_ref().is_some_and(|at| broken(&at.file)),
+        Event::Verdict(verdict) | Event::Sweep(verdict) => {
+            broken(&verdict.case)
+                || verdict.position.as_ref().is_some_and(|at| broken(&at.file))
+                || verdict.engines.iter().any(|name| broken(name))
+                || (verdict.differences.iter()).any(|one| one.first.iter().any(|one| broken(&one.storage)))
+        }
+        Event::Internal(internal) => internal.case.iter().chain(&internal.engine).any(|name| broken(name)),
+        Event::Summary(_) => false,
+    }
+}
+
+/// Fields of events that hold names, and not text of several lines.
+const NAMES: [&str; 19] = [
+    "baseline", "blame", "case", "code", "corpus", "engine", "engines", "explained", "file", "filters", "kernel", "left_out",
+    "name", "recorded", "silent", "stopped", "storage", "tensor", "unexpected",
+];
+
+fn make_safe(value: &mut Value, is_name: bool) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(safe) = lines(text) {
+            if let Cow::Owned(safe) = if is_name { line(text) } else { lines(text) } {
                 *text = safe;
             }
         }
-        Value::Array(all) => all.iter_mut().for_each(make_safe),
+        Value::Array(all) => all.iter_mut().for_each(|value| make_safe(value, is_name)),
         Value::Object(entries) => {
             let taken = std::mem::take(entries);
             for (name, mut value) in taken {
-                make_safe(&mut value);
+                make_safe(&mut value, NAMES.contains(&name.as_str()));
                 entries.insert(line(&name).into_owned(), value);
             }
         }
@@ -103,6 +135,22 @@ pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
     }
     safe.push_str(rest);
     Cow::Owned(safe)
+}
+
+/// Text for a terminal or the log of a workflow: [`screen`], and no line is a command of a workflow. JSON keeps its meaning.
+pub fn log(text: &str, colours: bool) -> Cow<'_, str> {
+    let text = screen(text, colours);
+    if !text.contains("::") && !text.contains("##[") {
+        return text;
+    }
+    Cow::Owned(disarm(&text, "\\u003a", "\\u0023"))
+}
+
+/// Whether [`log`] leaves a line of JSON as it is; a quick test that most lines pass.
+pub(crate) fn is_plain_json(line: &[u8]) -> bool {
+    line.is_ascii()
+        && !line.iter().any(|&byte| byte < b' ' || byte == 0x7f)
+        && std::str::from_utf8(line).is_ok_and(|text| !text.contains("##["))
 }
 
 /// Bytes of the sequence that sets colours with which a text begins, if it does.
@@ -157,32 +205,7 @@ pub fn property(text: &str) -> String {
 }
 
 fn shown(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
-}
-
-/// Control characters, and marks that reorder text or hide in it.
-const fn is_unsafe(c: char) -> bool {
-    matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(
-            c,
-            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
-fn replaced(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&unwanted) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        if unwanted(c) {
-            let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            safe.push(c);
-        }
-    }
-    Cow::Owned(safe)
+    replace(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
 }
 
 #[cfg(test)]
@@ -241,8 +264,9 @@ mod tests {
         let Event::Verdict(safe) = safe else {
             panic!("another event")
         };
+        let name = "a\\u{1b}[2J\\u{a}::error::\\u{202e}b";
         let words = "a\\u{1b}[2J\n\\u{3a}:error::\\u{202e}b";
-        assert_eq!((safe.case.as_str(), safe.notes[0].as_str()), (words, words));
+        assert_eq!((safe.case.as_str(), safe.notes[0].as_str()), (name, words));
         assert_eq!(
             safe.outcomes.keys().next().map(String::as_str),
             Some("a\\u{1b}[2J\\u{a}::error::\\u{202e}b")

@@ -4,22 +4,27 @@
 use std::io::{self, BufRead, Write};
 
 use crate::event::Event;
+use crate::safe;
+use crate::whole::{Check, Sealer, StreamEnd};
 
-/// Writes events, each as one whole line with one call, so that only whole lines remain, however the process ends.
+/// Writes events, each as one whole line with one call, so that only whole lines remain, however the process ends. The summary
+/// gets the seal of the lines since the start.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     line: Vec<u8>,
+    sealer: Sealer,
     /// Bytes of the lines that are whole.
     whole: u64,
 }
 
 impl<W: Write> Writer<W> {
     /// Writes to `out`, which should not buffer.
-    pub const fn new(out: W) -> Self {
+    pub fn new(out: W) -> Self {
         Self {
             out,
             line: Vec::new(),
+            sealer: Sealer::default(),
             whole: 0,
         }
     }
@@ -32,12 +37,52 @@ impl<W: Write> Writer<W> {
     /// Writes one event.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.line.clear();
+        match event {
+            Event::Start(_) => self.sealer = Sealer::default(),
+            Event::Summary(summary) => {
+                let mut summary = summary.clone();
+                summary.seal = Some(self.sealer.seal());
+                serde_json::to_writer(&mut self.line, &Event::Summary(summary)).map_err(io::Error::other)?;
+                return self.write();
+            }
+            _ => {}
+        }
         serde_json::to_writer(&mut self.line, event).map_err(io::Error::other)?;
+        self.write()
+    }
+
+    /// Writes a line that another stream has for an event that is neither its start nor its summary.
+    pub fn copy(&mut self, line: &[u8]) -> io::Result<()> {
+        self.line.clear();
+        self.line
+            .extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        self.write()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        // A terminal shows exactly the bytes of the seal.
+        if !safe::is_plain_json(&self.line) {
+            let text = String::from_utf8(std::mem::take(&mut self.line)).map_err(io::Error::other)?;
+            self.line = safe::log(&text, false).into_owned().into_bytes();
+        }
+        self.sealer.line(&self.line);
         self.line.push(b'\n');
         self.out.write_all(&self.line)?;
         self.out.flush()?;
         self.whole += self.line.len() as u64;
         Ok(())
+    }
+}
+
+impl Writer<Vec<u8>> {
+    /// How many bytes [`Self::take`] returns.
+    pub const fn waiting(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes the lines that were written since the last time.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
     }
 }
 
@@ -101,31 +146,31 @@ pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
 }
 
 /// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is neither an
-/// event nor an error; the answer says whether there was one.
-pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool, ReadError> {
+/// event nor an error. The caller must look at the [`StreamEnd`], which says whether the stream is whole.
+pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<StreamEnd, ReadError> {
+    let mut check = Check::default();
     // Bytes, because a line may be cut inside of a character.
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(false);
+            return Ok(check.finish(false));
         }
         number += 1;
-        if !line.ends_with(b"\n") {
-            match event(&line) {
-                Ok(event) => each(event),
-                Err(_) => return Ok(true),
-            }
-            continue;
-        }
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let event = event(&line).map_err(|error| ReadError::Line {
-            line: number,
-            reason: error.to_string(),
-        })?;
+        let event = match event(&line) {
+            Ok(event) => event,
+            Err(_) if !line.ends_with(b"\n") => return Ok(check.finish(true)),
+            Err(error) => {
+                return Err(ReadError::Line {
+                    line: number,
+                    reason: error.to_string(),
+                });
+            }
+        };
         if let Event::Start(start) = &event
             && start.format > crate::event::SWEEPS
         {
@@ -134,6 +179,7 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool
                 known: crate::event::SWEEPS,
             });
         }
+        check.event(&event, &line);
         each(event);
     }
 }

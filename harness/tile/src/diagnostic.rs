@@ -1,8 +1,11 @@
 //! What Cerith tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
 //! Left out: printing. Only `cli` prints; here a diagnostic becomes a `String`.
 
+use std::borrow::Cow;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::printable;
 use crate::source::{Sources, Span};
 
 /// How bad it is.
@@ -109,7 +112,7 @@ impl Diagnostic {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
-        let mut placed: Vec<((&str, usize), Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
+        let mut placed: Vec<((Cow<'_, str>, usize), Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
         for (nth, label) in self.labels.iter().enumerate() {
             let Some(file) = sources.get(label.span.source) else {
                 continue;
@@ -127,8 +130,9 @@ impl Diagnostic {
             let (name, first, bytes) = piece.map_or((file.name.as_str(), 1, 0..end), |piece| {
                 (piece.file, piece.first as usize, piece.bytes)
             });
+            let name = printable::line(name);
             let annotation = kind.span(start - bytes.start..stop - bytes.start);
-            let key = (name, bytes.start);
+            let key = (name.clone(), bytes.start);
             let annotation = if label.text.is_empty() {
                 annotation
             } else {

@@ -32,6 +32,7 @@ pub mod dtype;
 pub mod fault;
 pub mod ir;
 pub mod numeric;
+pub mod printable;
 pub mod quirk;
 pub mod rules;
 pub mod source;

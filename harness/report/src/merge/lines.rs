@@ -7,6 +7,7 @@ use std::thread;
 
 use crate::event::Event;
 use crate::stream::{self, Bare};
+use crate::whole::Check;
 
 /// Lines that a thread hands over at once.
 const BATCH: usize = 128;
@@ -33,29 +34,39 @@ pub struct Line {
     pub text: Vec<u8>,
     /// The texts and known bugs in it, by name.
     pub said: Vec<String>,
+    /// If it is a summary: how the lines before it differ from what they should be.
+    pub gaps: Vec<String>,
 }
 
 /// The lines of a stream, each with its number, from 1.
 #[derive(Debug)]
 pub enum Lines<R> {
     /// Read when they are asked for.
-    Here(R, usize),
+    Here(R, Box<Progress>),
     /// Read by a thread.
     Ahead(Receiver<Vec<(usize, Read)>>, VecDeque<(usize, Read)>),
 }
 
+/// How far a stream is read.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Lines.
+    number: usize,
+    check: Check,
+}
+
 impl<R: BufRead> Lines<R> {
     /// The lines of an input.
-    pub const fn of(input: R) -> Self {
-        Self::Here(input, 0)
+    pub fn of(input: R) -> Self {
+        Self::Here(input, Box::default())
     }
 
     /// The next line that is not empty, or the end.
     pub fn next(&mut self) -> (usize, Read) {
         match self {
-            Self::Here(input, number) => {
-                let read = read(input, number).unwrap_or_else(|error| Read::Failed(error.to_string()));
-                (*number, read)
+            Self::Here(input, progress) => {
+                let read = read(input, progress).unwrap_or_else(|error| Read::Failed(error.to_string()));
+                (progress.number, read)
             }
             Self::Ahead(receiver, waiting) => {
                 if waiting.is_empty() {
@@ -72,14 +83,14 @@ impl<R: BufRead> Lines<R> {
 impl<R: BufRead + Send + 'static> Lines<R> {
     /// Has a thread read from here on, if the system has one to give.
     pub fn ahead(self) -> Self {
-        let Self::Here(mut input, mut number) = self else {
+        let Self::Here(mut input, mut progress) = self else {
             return self;
         };
         let (sender, receiver) = mpsc::sync_channel(2);
         // What a thread was not made for is lost with it.
-        let (give, given) = mpsc::sync_channel(1);
+        let (give, given) = mpsc::sync_channel::<(R, Box<Progress>)>(1);
         let spawned = thread::Builder::new().spawn(move || {
-            let Ok((mut input, mut number)) = given.recv() else {
+            let Ok((mut input, mut progress)) = given.recv() else {
                 return;
             };
             loop {
@@ -87,9 +98,9 @@ impl<R: BufRead + Send + 'static> Lines<R> {
                 let mut more = true;
                 while more && batch.len() < BATCH {
                     let read =
-                        read(&mut input, &mut number).unwrap_or_else(|error| Read::Failed(error.to_string()));
+                        read(&mut input, &mut progress).unwrap_or_else(|error| Read::Failed(error.to_string()));
                     more = matches!(read, Read::Event(..) | Read::Damaged(_));
-                    batch.push((number, read));
+                    batch.push((progress.number, read));
                 }
                 if sender.send(batch).is_err() || !more {
                     return;
@@ -97,26 +108,26 @@ impl<R: BufRead + Send + 'static> Lines<R> {
             }
         });
         if spawned.is_err() {
-            return Self::Here(input, number);
+            return Self::Here(input, progress);
         }
-        match give.send((input, number)) {
+        match give.send((input, progress)) {
             Ok(()) => Self::Ahead(receiver, VecDeque::new()),
             Err(mpsc::SendError(back)) => {
-                (input, number) = back;
-                Self::Here(input, number)
+                (input, progress) = back;
+                Self::Here(input, progress)
             }
         }
     }
 }
 
-fn read(input: &mut impl BufRead, number: &mut usize) -> io::Result<Read> {
+fn read(input: &mut impl BufRead, progress: &mut Progress) -> io::Result<Read> {
     loop {
         // Bytes, because a line may be cut inside of a character.
         let mut line = Vec::new();
         if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(Read::End);
         }
-        *number += 1;
+        progress.number += 1;
         if line.trim_ascii().is_empty() {
             continue;
         }
@@ -125,7 +136,8 @@ fn read(input: &mut impl BufRead, number: &mut usize) -> io::Result<Read> {
                 if !line.ends_with(b"\n") {
                     line.push(b'\n');
                 }
-                Read::Event(Box::new(event), Line { text: line, said })
+                let gaps = progress.check.event(&event, &line).to_vec();
+                Read::Event(Box::new(event), Line { text: line, said, gaps })
             }
             Err(_) if !line.ends_with(b"\n") => Read::Cut,
             Err(error) => Read::Damaged(error.to_string()),

@@ -26,6 +26,8 @@ pub struct Source<R> {
     next: Option<(Event, Line)>,
     done: bool,
     judged: u64,
+    /// How its lines differ from its start and its summary.
+    gaps: Vec<String>,
     damaged: Vec<(usize, String)>,
     /// How the stream ends, where that is wrong: the line and the words.
     wrong_end: Option<(usize, String)>,
@@ -104,6 +106,7 @@ impl<R: BufRead> Source<R> {
             next: None,
             done: false,
             judged: 0,
+            gaps: Vec::new(),
             damaged: Vec::new(),
             wrong_end: None,
         })
@@ -153,7 +156,10 @@ impl<R: BufRead> Source<R> {
                     });
                 }
                 Read::Event(event, line) => match *event {
-                    Event::Summary(summary) => self.summary = Some(summary),
+                    Event::Summary(summary) => {
+                        self.summary = Some(summary);
+                        self.gaps = line.gaps;
+                    }
                     Event::Start(_) => return self.end("has a second run in it, which is left out"),
                     event => {
                         self.next = Some((event, line));
@@ -221,11 +227,9 @@ impl<R: BufRead> Source<R> {
                 );
                 faults.push(fault("cut-stream", name, self.line, message, &again));
             }
-            (None, Some(summary)) if summary.cases != *judged => {
-                let message = format!(
-                    "{name} lacks lines: its summary counts {} cases, and {judged} are there",
-                    summary.cases
-                );
+            // Lines that are no events are reported already.
+            (None, Some(_)) if !self.gaps.is_empty() && self.damaged.is_empty() => {
+                let message = format!("{name} is not whole: {}", self.gaps.join("; "));
                 faults.push(fault("damaged-stream", name, self.line, message, &again));
             }
             (None, Some(summary)) if summary.interrupted => {

@@ -9,8 +9,8 @@ const STREAM: &str = include_str!("../stream.jsonl");
 
 fn events(text: &str) -> Vec<Event> {
     let mut events = Vec::new();
-    let cut = read(text.as_bytes(), |event| events.push(event)).expect("a stream");
-    assert!(!cut);
+    let end = read(text.as_bytes(), |event| events.push(event)).expect("a stream");
+    assert!(!end.cut);
     events
 }
 
@@ -237,7 +237,11 @@ fn events_are_read_as_they_are_written() {
     for event in whole() {
         let mut line = Vec::new();
         Writer::new(&mut line).event(&event).expect("memory takes it");
-        assert_eq!(events(std::str::from_utf8(&line).expect("text")), [event]);
+        let mut read = events(std::str::from_utf8(&line).expect("text"));
+        if let Some(Event::Summary(summary)) = read.first_mut() {
+            assert!(summary.seal.take().is_some(), "the writer seals the stream");
+        }
+        assert_eq!(read, [event]);
     }
 }
 
@@ -245,12 +249,12 @@ fn events_are_read_as_they_are_written() {
 fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
     let mut seen = 0;
     let half = &STREAM[..STREAM.len() - 20];
-    assert!(read(half.as_bytes(), |_| seen += 1).expect("whole lines"));
+    assert!(read(half.as_bytes(), |_| seen += 1).expect("whole lines").cut);
     assert_eq!(seen, STREAM.lines().count() - 1);
     // In the middle of a character, too.
     let internal = "{\"event\":\"internal\",\"message\":\"µ\"}\n";
     let cut = &internal.as_bytes()[..=internal.find('µ').expect("it is there")];
-    assert!(read(cut, |_| ()).expect("no whole line is broken"));
+    assert!(read(cut, |_| ()).expect("no whole line is broken").cut);
     let broken = STREAM.replacen("\"event\":\"problem\"", "\"event\":\"trouble\"", 1);
     assert!(matches!(
         read(broken.as_bytes(), |_| ()),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
     Exhibit, Expectation, Internal, Judging, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind,
-    Position, Problem, Rule, Scratch, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep,
+    Position, Problem, Rule, Scratch, Seal, Severity, Stage, Start, State, Stoppage, Storage, Summary, Sweep,
     Tally, Text, Undefined, Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
@@ -45,6 +45,7 @@ fn start() -> Start {
         allow_unavailable: true,
         baseline: some(),
         last_failed: true,
+        partial: true,
         filters: vec![some()],
         shard: Some(some()),
     }
@@ -286,6 +287,14 @@ fn summary() -> Summary {
         engines: one(tally()),
         interrupted: true,
         exit: 1,
+        seal: Some(seal()),
+    }
+}
+
+fn seal() -> Seal {
+    Seal {
+        lines: 1,
+        hash: some(),
     }
 }
 
@@ -556,6 +565,7 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
             ),
         ),
         ("Summary", written(Some(&Summary::default()), &summary())),
+        ("Seal", written(Some(&Seal::default()), &seal())),
         ("Variants", written(Some(&Variants::default()), &variants())),
         ("Judging", written(Some(&Judging::default()), &judging())),
         ("Tally", written(Some(&Tally::default()), &tally())),
@@ -633,7 +643,7 @@ fn streams_of_every_version_are_read() {
         let (mut human, mut html) = (Human::default(), Html::default());
         let (mut junit, mut digest, mut remarks) = (Junit::default(), Digest::default(), Remarks::default());
         let (mut text, mut cases, mut starts) = (String::new(), 0, Vec::new());
-        let cut = read(stream.as_bytes(), |event| {
+        let end = read(stream.as_bytes(), |event| {
             text.push_str(&human.event(&event));
             html.event(&event);
             junit.event(&event);
@@ -648,7 +658,7 @@ fn streams_of_every_version_are_read() {
                 _ => {}
             }
         });
-        assert!(!cut.expect("a stream"));
+        assert_eq!(end.expect("a stream").fault(), None, "format {format}");
         assert_eq!(starts, [format]);
         assert!(cases > 1, "format {format}");
         assert!(text.contains("case"), "{text}");
