@@ -186,7 +186,7 @@ impl Archive {
                     help: "put the archive itself there".to_owned(),
                 });
             }
-            Err(Missing::Unreadable(why)) => return Err(unreadable(why)),
+            Err(Missing::Unreadable(why) | Missing::Skipped(why)) => return Err(unreadable(why)),
             Ok(Place::Memory(bytes)) => (Bytes::Memory(Cursor::new(Arc::clone(bytes))), bytes.len() as u64),
             Ok(Place::File(path)) => {
                 let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));

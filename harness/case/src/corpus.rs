@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::printable;
 use cerith_tile::source::{Sources, Span};
 
 use self::loader::Loader;
@@ -50,7 +51,7 @@ impl Corpus {
             hashes.insert(input.path.clone(), text.map(|bytes| blake3::hash(bytes)));
             match input.path.rsplit_once('.') {
                 Some((stem, "yaml" | "yml")) => {
-                    let stem = stem.to_owned();
+                    let stem = printable::line(stem).into_owned();
                     cases.insert(input.path.clone(), (stem, input));
                 }
                 Some((_, "py")) => {

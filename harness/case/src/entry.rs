@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::printable;
 
 use crate::argument::ArgValue;
 use crate::case::{Case, Launch};
@@ -15,7 +16,7 @@ use crate::variant::{Axis, Layout, Variant};
 /// A case that is not resolved yet: its id, its file and its point of the matrix.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The case's id.
+    /// The case's id. Control characters of file names are in it as numbers: `\u{a}`.
     pub id: String,
     file: Arc<CaseFile>,
     point: Point,
@@ -36,7 +37,7 @@ impl Entry {
                 id.push_str(label);
             }
             Some(Self {
-                id,
+                id: printable::line(&id).into_owned(),
                 file: Arc::clone(&file),
                 point,
             })

@@ -34,6 +34,8 @@ pub enum Missing {
     Unreadable(String),
     /// It is a link that leads out of the corpus.
     Outside,
+    /// It looks like a part of the corpus and is not read, because of its name or its place.
+    Skipped(String),
 }
 
 /// `relative` from the folder of `from`, without `.` and `..`; `None` when it leaves the root.

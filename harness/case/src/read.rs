@@ -1,6 +1,8 @@
 //! A corpus from a folder on disk. Left out: everything but finding files and reading bytes; data archives are found here
 //! and read when a case needs them.
 
+use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -24,9 +26,10 @@ pub struct ReadError {
 }
 
 impl Corpus {
-    /// Reads every case file and kernel under `root`, and notes where data archives are. It leaves out folders and files that
-    /// begin with a dot, `__pycache__`, and links to folders. A file that cannot be read becomes a problem of the corpus; only
-    /// `root` itself is an error.
+    /// Reads every case file and kernel under `root`, and notes where data archives are. Names that begin with a dot, `__pycache__`
+    /// and links to folders of the corpus are skipped. Everything else that looks like a part of the corpus and cannot be read
+    /// becomes a problem of the corpus: case files with names such as `A.YAML`, names that are not UTF-8, links that lead
+    /// outside, folders that are nested too deeply. Only `root` itself is an error.
     pub fn read(root: &Path) -> Result<Self, ReadError> {
         let error = |source| ReadError {
             path: root.to_owned(),
@@ -48,13 +51,20 @@ struct Found {
 }
 
 fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut Found) {
-    let failed = |error: &io::Error, found: &mut Found| {
+    let missing = |name: String, content: Missing, found: &mut Found| {
         found.inputs.push(Input {
-            // No file's path: those that begin with a dot are left out.
-            path: format!("{prefix}/.yaml"),
-            name: at.display().to_string(),
-            content: Err(Missing::Unreadable(error.to_string())),
+            // No file has this path: names that begin with a dot are skipped.
+            path: format!("{prefix}/.{}.yaml", found.inputs.len()),
+            name,
+            content: Err(content),
         });
+    };
+    let failed = |error: &io::Error, found: &mut Found| {
+        missing(
+            at.display().to_string(),
+            Missing::Unreadable(error.to_string()),
+            found,
+        );
     };
     let entries = match fs::read_dir(at) {
         Ok(entries) => entries,
@@ -69,10 +79,22 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             }
         };
         let file_name = entry.file_name();
-        let Some(file_name) = file_name
-            .to_str()
-            .filter(|name| !name.starts_with('.') && *name != "__pycache__")
-        else {
+        if file_name.as_encoded_bytes().starts_with(b".") || file_name == "__pycache__" {
+            continue;
+        }
+        let skip = |why: String, found: &mut Found| {
+            let name = format!("{}/{}", at.display(), escaped(&file_name));
+            missing(name, Missing::Skipped(why), found);
+        };
+        let Some(file_name) = file_name.to_str() else {
+            let is_folder = at.join(&file_name).is_dir();
+            if is_folder || is_input(&file_name) {
+                let kind = if is_folder { "folder" } else { "file" };
+                skip(
+                    format!("the {kind} is skipped, because its name is not UTF-8: `{}`", escaped(&file_name)),
+                    found,
+                );
+            }
             continue;
         };
         let path = if prefix.is_empty() {
@@ -93,12 +115,28 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
                 .is_ok_and(|target| target.starts_with(real_root));
         if place.is_dir() {
             // Through links, a folder could be reached in as many ways as there are paths.
-            if !is_link && depth < MAX_DEPTH {
+            if is_link && !inside {
+                missing(place.display().to_string(), Missing::Outside, found);
+            } else if !is_link && depth < MAX_DEPTH {
                 folder(real_root, &place, &path, depth + 1, found);
+            } else if !is_link {
+                let why = format!("the folder is skipped, because it is nested more than {MAX_DEPTH} folders deep");
+                skip(why, found);
             }
             continue;
         }
         if !wanted {
+            if is_case_file(file_name.as_ref()) {
+                let right = place.with_extension("yaml");
+                let right = right.file_name().unwrap_or_default().to_string_lossy();
+                skip(
+                    format!(
+                        "the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; \
+                         rename it to `{right}`"
+                    ),
+                    found,
+                );
+            }
             continue;
         }
         let there = match place.metadata() {
@@ -118,6 +156,33 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
         let content = there.and_then(|()| text(&place));
         found.inputs.push(Input { path, name, content });
     }
+}
+
+/// Whether a name ends as that of a case file, in upper or lower case.
+fn is_case_file(name: &OsStr) -> bool {
+    ends_with(name, &["yaml", "yml"])
+}
+
+/// Whether a name ends as that of any file of a corpus, in upper or lower case.
+fn is_input(name: &OsStr) -> bool {
+    is_case_file(name) || ends_with(name, &["py", "zip"])
+}
+
+fn ends_with(name: &OsStr, ends: &[&str]) -> bool {
+    let end = Path::new(name).extension().unwrap_or_default();
+    ends.iter().any(|one| end.eq_ignore_ascii_case(one))
+}
+
+/// A name that is not UTF-8, with the bytes that are not as numbers.
+fn escaped(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
 }
 
 /// A file's content, up to one byte more than a corpus reads: enough to see that the file is too long.

@@ -66,6 +66,7 @@ impl Loader {
                         "path-outside",
                         "the file is a link that leads out of the corpus".to_owned(),
                     ),
+                    Missing::Skipped(why) => (0, "skipped-file", why.clone()),
                 });
                 String::new()
             }
@@ -80,10 +81,12 @@ impl Loader {
             None => Some((source, file)),
             Some((at, code, message)) => {
                 let at = u32::try_from(at).unwrap_or(0);
-                self.problems.push(
-                    Diagnostic::error(code, Span::new(source, at, at), message)
-                        .help("mend the file, or take it out of the corpus"),
-                );
+                let help = match input.content {
+                    Err(Missing::Skipped(_)) => "rename it, or remove it from the corpus",
+                    _ => "mend the file, or take it out of the corpus",
+                };
+                self.problems
+                    .push(Diagnostic::error(code, Span::new(source, at, at), message).help(help));
                 None
             }
         }
