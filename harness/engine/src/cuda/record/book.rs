@@ -116,6 +116,8 @@ impl Book {
             });
         }
         let mut book = Self::default();
+        // By case and release, the number of the line in the file and in the book.
+        let mut known: HashMap<(String, Release), (usize, usize)> = HashMap::new();
         let mut unsaid = Agreed::Unknown;
         for (at, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let malformed = |reason: String| Malformed { line: at + 1, reason };
@@ -136,6 +138,28 @@ impl Book {
                 if line.of.iter().any(|origin| origin.by >= book.by.len()) {
                     return Err(malformed("nobody says who ran it".to_owned()));
                 }
+                let mut of = Vec::with_capacity(line.of.len());
+                for origin in std::mem::take(&mut line.of) {
+                    let here = (at + 1, book.lines.len());
+                    let (first, earlier) = *known
+                        .entry((line.case.clone(), origin.release))
+                        .or_insert(here);
+                    let earlier = book.lines.get(earlier);
+                    let same = match earlier.and_then(|earlier| Some((earlier, earlier.has(origin.release)?))) {
+                        Some((earlier, other)) => earlier.record(other) == line.record(&origin),
+                        None => of.iter().all(|other: &Origin| {
+                            other.release != origin.release || other.cubin == origin.cubin
+                        }),
+                    };
+                    if !same {
+                        return Err(malformed(format!(
+                            "a second record of `{}` under {} contradicts that of line {first}: remove one of them",
+                            line.case, origin.release
+                        )));
+                    }
+                    of.push(origin);
+                }
+                line.of = of;
                 book.lines.push(line);
             }
         }

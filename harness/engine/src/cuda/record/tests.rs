@@ -448,6 +448,13 @@ fn the_projects_records_are_written_as_they_would_be() {
     assert!(files > 700, "{files} files");
 }
 
+/// A file with a record, and then another one of the same case and release.
+fn twice(second: &str) -> String {
+    let by = serde_json::json!({"by": by()});
+    let of = r#""case":"area/c","source":"","layout":"","of":[["3.9.0","",0]]"#;
+    format!("---\n---\n{by}\n{{{of},\"outcome\":\"finished\",\"times\":2}}\n{{{of},{second}}}\n")
+}
+
 #[test]
 fn a_broken_file_is_an_error_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -461,6 +468,16 @@ fn a_broken_file_is_an_error_with_its_line() {
         (
             "---\n---\n{\"case\":\"area/c\",\"source\":\"\",\"layout\":\"\",\"of\":[[\"3.9.0\",\"\",0]],\"outcome\":\"finished\",\"times\":1}\n",
             "line 3: nobody says who ran it",
+        ),
+        (
+            twice(r#""outcome":"finished","times":1"#).as_str(),
+            "line 5: a second record of `area/c` under 3.9.0 contradicts that of line 4",
+        ),
+        (
+            twice(r#""outcome":"crashed","kind":"","message":"x""#)
+                .replace(r#"["3.9.0","",0]"#, r#"["3.8.0","",0],["3.9.0","",0]"#)
+                .as_str(),
+            "line 5: a second record of `area/c` under 3.8.0 contradicts that of line 4",
         ),
     ] {
         fs::write(&path, text).expect("written");
