@@ -63,9 +63,10 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let mut output = Output::quiet(
         args.out.as_deref(),
         &selected.report_folder("bump"),
+        selected.is_partial(),
         Terminal::new(),
     )
-    .map_err(|taken| format!("error: {taken}"))?;
+    .map_err(|blocked| format!("error: {blocked}"))?;
     let jobs = pipeline::jobs(args.jobs);
     let compiling = args.engines.iter().any(|&kind| kind != BumpEngine::Interpret);
     if compiling {
@@ -101,9 +102,12 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
         worse |= fail_on.iter().any(|&change| changes.count(change) > 0);
         compared += changes.cases - changes.count(Change::NotCompared);
         let text = match args.format {
+            BumpFormat::Github => {
+                terminal.print_commands(&github(&changes, &args.only));
+                continue;
+            }
             BumpFormat::Human => human(&changes, &args.only, terminal.palette, args.verbose),
             BumpFormat::Markdown => markdown(&changes, &args.only),
-            BumpFormat::Github => github(&changes, &args.only),
             BumpFormat::Jsonl => lines(&changes, &args.only),
         };
         terminal.print(&text);
@@ -215,11 +219,11 @@ fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
         Event::Start(start) => asked.extend(start.engines),
         _ => {}
     };
-    let cut = read(BufReader::new(file), |event| {
+    let end = read(BufReader::new(file), |event| {
         joined.event(event).into_iter().for_each(&mut keep);
     })
     .map_err(|error| failed(&error))?;
-    joined.end(cut);
+    joined.end(&end);
     let ended = joined.finish();
     match ended
         .faults

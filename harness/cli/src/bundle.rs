@@ -125,7 +125,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         &args.engines
     };
     let part = Part::create(&args.out)?;
-    let mut writer = Writer::cases(BufWriter::new(&part.file))
+    let mut writer = Writer::cases(BufWriter::new(part.file()))
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     for id in wanted {
         let compiler = engines::compiler(id, args.target, args.offline, jobs, selected.readable(), stop)
@@ -167,8 +167,8 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         .finish()
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     drop(written);
-    let bytes = part.file.metadata().map_or(0, |metadata| metadata.len());
-    part.keep(&args.out)?;
+    let bytes = part.file().metadata().map_or(0, |metadata| metadata.len());
+    part.keep()?;
     terminal.print(&format!(
         "{}, {:.1} MB; on a machine with a GPU: cerith exec {0} -o results.cerith{}\n",
         args.out.display(),

@@ -65,6 +65,7 @@ impl Selected {
                  pattern (`'alias/*:dtype=bf16'`)"
             )
         })?;
+        distrust(&root);
         let corpus = Corpus::read(&root).map_err(|error| {
             format!("error: failed to {error}\n  = help: `--cases DIR` names a folder of case files")
         })?;
@@ -95,7 +96,9 @@ impl Selected {
             return Ok(None);
         };
         let path = Path::new(first);
-        let is_case = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+        let is_case = path
+            .extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"));
         if !path.is_file() || !is_case && !is_python(path) {
             return Ok(None);
         }
@@ -187,6 +190,12 @@ impl Selected {
         self.corpus.select(&self.filter, shard).filter(meant)
     }
 
+    /// Whether the filters exclude cases of the corpus.
+    pub fn is_partial(&self) -> bool {
+        let selects = !self.patterns.is_empty() || self.only.is_some();
+        selects && self.entries(Shard::ALL).count() < self.corpus.entries().count()
+    }
+
     /// Leaves out all cases but these.
     pub fn keep_only(&mut self, cases: HashSet<String>) {
         self.only = Some(cases);
@@ -254,6 +263,15 @@ impl Selected {
 
     fn beside(&self) -> &Path {
         self.root.parent().unwrap_or(Path::new(""))
+    }
+}
+
+/// Lets no output follow links in a corpus or in the folder around it, whose files somebody else may have made.
+fn distrust(root: &Path) {
+    cerith_files::distrust(root);
+    cerith_files::distrust(root.parent().unwrap_or(Path::new("")));
+    if let Some(around) = root.canonicalize().ok().as_deref().and_then(Path::parent) {
+        cerith_files::distrust(around);
     }
 }
 

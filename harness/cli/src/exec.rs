@@ -82,7 +82,7 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     };
     let part = Part::create(&args.out).map_err(End::Wrong)?;
     let mut writer =
-        Writer::results(BufWriter::new(&part.file), provenance).map_err(|error| at(&args.out, &error))?;
+        Writer::results(BufWriter::new(part.file()), provenance).map_err(|error| at(&args.out, &error))?;
     terminal.begin(total);
     let began = Instant::now();
     let counts = stream(args, &executor, stop, &mut writer, terminal)?;
@@ -90,7 +90,7 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     terminal.end();
     let written = writer.finish().map_err(|error| at(&args.out, &error))?;
     drop(written);
-    part.keep(&args.out).map_err(End::Wrong)?;
+    part.keep().map_err(End::Wrong)?;
     Ok(counts.summary(&gpu, executor.gpus().len(), args.repeat, seconds))
 }
 
@@ -144,12 +144,12 @@ fn count(path: &Path) -> Result<(u64, Rest), BundleError> {
 /// The results of a bundle with nothing left to execute: the outcomes that were decided when it was compiled. This needs no GPU.
 fn pass_on(args: &ExecArgs, rest: &Rest) -> Result<String, End> {
     let part = Part::create(&args.out).map_err(End::Wrong)?;
-    let written = Writer::unexecuted(BufWriter::new(&part.file)).and_then(|mut writer| {
+    let written = Writer::unexecuted(BufWriter::new(part.file())).and_then(|mut writer| {
         rest.write(&mut writer)?;
         writer.finish()
     });
     drop(written.map_err(|error| at(&args.out, &error))?);
-    part.keep(&args.out).map_err(End::Wrong)?;
+    part.keep().map_err(End::Wrong)?;
     let mut parts = vec![format!("{} decided when they were compiled", rest.decided.len())];
     if !rest.notes.is_empty() {
         parts.push(format!("{} variants that need no execution", rest.notes.len()));

@@ -17,7 +17,7 @@ use self::proposal::{Change, Found, Proposal};
 use crate::args::ExpectArgs;
 use crate::corpus::Selected;
 use crate::exit::Exit;
-use crate::output::STREAM;
+use crate::output::latest;
 use crate::part::Part;
 use crate::terminal::Terminal;
 
@@ -75,7 +75,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
         return Err(unmatched.rendered.clone());
     }
     let folder = selected.report_folder("run");
-    let stream = args.out.as_deref().unwrap_or(&folder.path).join(STREAM);
+    let stream = latest(args.out.as_deref().unwrap_or(&folder.path));
     let run = Run::read(&stream, &selected)?;
     let mut meant: BTreeMap<String, Arc<CaseFile>> = BTreeMap::new();
     let ids: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
@@ -170,24 +170,26 @@ impl Run {
             failed: HashSet::new(),
         };
         let mut start: Option<Start> = None;
-        let mut ended = false;
-        let cut = read(BufReader::new(file), |event| match event {
+        let end = read(BufReader::new(file), |event| match event {
             Event::Start(one) => start = Some(one),
             Event::Verdict(mut verdict) => {
                 verdict.exhibit = None;
                 run.verdicts.push(*verdict);
             }
             Event::Internal(internal) => run.failed.extend(internal.case),
-            Event::Summary(_) => ended = true,
             _ => {}
         })
         .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
-        let start = start.filter(|_| ended && !cut).ok_or_else(|| {
-            format!(
+        if end.open || end.cut {
+            return Err(format!(
                 "error: {} has no end: its run was killed or is still running\n{help}",
                 path.display()
-            )
-        })?;
+            ));
+        }
+        if let Some(fault) = end.fault() {
+            return Err(format!("error: {} {fault}\n{help}", path.display()));
+        }
+        let start = start.unwrap_or_default();
         if start.corpus_hash != selected.corpus.hash() {
             return Err(format!(
                 "error: the corpus is not that of the run in {}: case files or kernels have changed since\n  \
@@ -349,16 +351,12 @@ impl OneFile<'_> {
                 ));
             }
         }
-        // A link stays one.
-        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let written = Part::create(&path).and_then(|mut part| {
-            part.file
+        let written = Part::create(&self.path).and_then(|part| {
+            part.file()
                 .write_all(edited.as_bytes())
-                .and_then(|()| fs::metadata(&self.path))
-                .and_then(|now| part.file.set_permissions(now.permissions()))
-                .and_then(|()| part.file.sync_all())
+                .and_then(|()| part.file().sync_all())
                 .map_err(|error| format!("write {}: {error}", self.path.display()))?;
-            part.keep(&path)
+            part.keep()
         });
         match written {
             Ok(()) => {

@@ -144,7 +144,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     }
     if args.html {
         match page(&pages) {
-            Ok(page) => terminal.print(&page),
+            Ok(page) => terminal.print_page(&page),
             Err(error) => {
                 terminal.note(&error.to_string());
                 exit = Exit::Wrong;

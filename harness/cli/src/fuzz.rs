@@ -29,7 +29,6 @@ pub use self::promote::promote;
 pub use self::range::range;
 pub use self::trophies::trophies;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,7 +70,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
     let findings = out.join("findings");
     let opened = opened(args, &out).and_then(|(wanted, campaign)| {
-        fs::create_dir_all(&findings).map_err(|error| format!("error: {}: {error}", findings.display()))?;
+        cerith_files::create_folders(&findings).map_err(|error| format!("error: {}: {error}", findings.display()))?;
         let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
         Ok((wanted, campaign, selected))
     });
@@ -126,7 +125,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
              names one, and `--engine reference` compares kernels with their twins alone",
         );
         // What was made for a campaign that does not begin goes again, if nothing is in it.
-        let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));
+        let _ = cerith_files::remove_folder(&findings).and_then(|()| cerith_files::remove_folder(&out));
         return Exit::Nothing;
     }
     if let Some(mistrial) = guarded(cerith_verdict::selfcheck)

@@ -4,14 +4,14 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cerith_report::event::{Event, Problem, Severity, Start, Verdict};
 use cerith_report::{Baseline, read, safe};
 
 use crate::args::{BaselineArgs, Gate};
 use crate::exit::Exit;
-use crate::output::STREAM;
+use crate::output::{PARTIAL, STREAM};
 use crate::part::Part;
 use crate::terminal::Terminal;
 
@@ -29,7 +29,7 @@ pub struct Held {
 }
 
 /// What the run before left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Before {
     /// The cases that were not as expected.
     pub failed: HashSet<String>,
@@ -44,8 +44,9 @@ impl Held {
         let baseline = match &gate.baseline {
             None => None,
             Some(path) => {
-                let own = folder.join(STREAM).canonicalize();
-                if own.is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own)) {
+                let named = path.canonicalize().ok();
+                let is_own = |own: PathBuf| own.canonicalize().is_ok_and(|own| Some(own) == named);
+                if is_own(folder.join(STREAM)) || is_own(folder.join(PARTIAL).join(STREAM)) {
                     return Err(format!(
                         "error: the baseline {0} is the stream that this run writes, so it would be \
                          overwritten\n  \
@@ -151,56 +152,69 @@ impl Held {
     }
 }
 
-/// What the run before left in a folder of reports. Fails with what to tell the user.
+/// Reads what the runs before left in a folder of reports: the last run of all cases, and the later run of some cases, whose
+/// verdicts count. Fails with what to tell the user.
 pub fn before(folder: &Path) -> Result<Before, String> {
-    let path = folder.join(STREAM);
     let help =
         "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
-    let file = File::open(&path).map_err(|error| {
-        format!(
-            "error: there is no run before this one in {}: {error}\n{help}",
-            folder.display()
-        )
-    })?;
-    let mut failed = HashSet::new();
-    let mut start: Option<Start> = None;
-    let (mut judged, mut ended) = (0, false);
-    let cut = read(BufReader::new(file), |event| match event {
-        Event::Start(one) => start = Some(one),
-        Event::Verdict(verdict) => {
-            judged += 1;
-            if !verdict.passes() {
-                failed.insert(verdict.case);
-            }
-        }
-        Event::Internal(internal) => failed.extend(internal.case),
-        Event::Summary(_) => ended = true,
-        _ => {}
-    })
-    .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
-    let Some(start) = start else {
-        return Err(format!("error: {} holds no run\n{help}", path.display()));
-    };
-    let mut problems = Vec::new();
-    if judged < start.cases {
-        let why = if ended && !cut {
-            "ended early"
-        } else {
-            "was killed"
-        };
-        problems.push(Problem::new(
-            Severity::Warning,
-            "last-failed",
-            format!(
-                "the run before {why}: {} of its {} cases were not judged, so it is not known whether they \
-                 are as expected",
-                start.cases - judged,
-                start.cases
-            ),
-            "run all of them once these are mended",
-        ));
+    let mut before = Before::default();
+    let part = folder.join(PARTIAL).join(STREAM);
+    let all = folder.join(STREAM);
+    if all.exists() || !part.exists() {
+        before.read(&all, help)?;
     }
-    Ok(Before { failed, problems })
+    if part.exists() {
+        before.read(&part, help)?;
+    }
+    Ok(before)
+}
+
+impl Before {
+    /// Adds a run to those that were before it.
+    fn read(&mut self, path: &Path, help: &str) -> Result<(), String> {
+        let file = File::open(path).map_err(|error| {
+            let folder = path.parent().unwrap_or(path);
+            format!("error: there is no run before this one in {}: {error}\n{help}", folder.display())
+        })?;
+        let mut start: Option<Start> = None;
+        let mut judged = 0;
+        let end = read(BufReader::new(file), |event| match event {
+            Event::Start(one) => start = Some(one),
+            Event::Verdict(verdict) => {
+                judged += 1;
+                if verdict.passes() {
+                    self.failed.remove(&verdict.case);
+                } else {
+                    self.failed.insert(verdict.case);
+                }
+            }
+            Event::Internal(internal) => self.failed.extend(internal.case),
+            _ => {}
+        })
+        .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
+        let Some(start) = start else {
+            return Err(format!("error: {} holds no run\n{help}", path.display()));
+        };
+        if !end.gaps.is_empty() || end.stray {
+            let fault = end.fault().unwrap_or_default();
+            return Err(format!("error: {} {fault}\n{help}", path.display()));
+        }
+        if judged < start.cases {
+            let why = if end.open || end.cut { "was killed" } else { "ended early" };
+            self.problems.push(Problem::new(
+                Severity::Warning,
+                "last-failed",
+                format!(
+                    "the run before {why}: {} of its {} cases were not judged, so it is not known whether they \
+                     are as expected",
+                    start.cases - judged,
+                    start.cases
+                ),
+                "run all of them once these are mended",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// `cerith report baseline`: prints or writes one, and answers with the exit code.
@@ -222,11 +236,11 @@ pub fn make(args: &BaselineArgs) -> Exit {
             Exit::AsExpected
         };
     };
-    let written = Part::create(path).and_then(|mut part| {
-        part.file
+    let written = Part::create(path).and_then(|part| {
+        part.file()
             .write_all(text.as_bytes())
             .map_err(|error| format!("write {}: {error}", path.display()))?;
-        part.keep(path)
+        part.keep()
     });
     if let Err(error) = written {
         terminal.note(&format!("error: failed to {error}"));
@@ -252,12 +266,18 @@ fn made(args: &BaselineArgs) -> Result<Baseline, String> {
             verdicts.push(*verdict);
         }
     });
-    read.map_err(|error| {
+    let end = read.map_err(|error| {
         format!(
             "error: {}: failed to {error}\n  = help: name the stream of a run, which has every case that was judged",
             args.stream.display()
         )
     })?;
+    if let Some(fault) = end.fault() {
+        return Err(format!(
+            "error: {} {fault}\n  = help: name the whole stream of a run",
+            args.stream.display()
+        ));
+    }
     old.prune(&verdicts, &now.engines);
     Ok(old)
 }

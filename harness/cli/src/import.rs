@@ -1,6 +1,6 @@
 //! `cerith import`: a first case file for a kernel that has none.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,12 +64,12 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     })?;
     let yaml = case_file(&file, &text, &path, kernel, &out)?;
     // Never over a file that is there.
-    let created = File::options().write(true).create_new(true).open(&out);
+    let created = cerith_files::create_new(&out);
     created
         .and_then(|mut file| {
             file.write_all(yaml.as_bytes()).inspect_err(|_| {
                 // Half a case file is in the way of the next try.
-                let _ = fs::remove_file(&out);
+                let _ = cerith_files::remove_file(&out);
             })
         })
         .map_err(|error| match error.kind() {

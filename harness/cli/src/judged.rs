@@ -51,6 +51,7 @@ pub fn run(
     crate::interrupt::on_interrupt(&panel);
     output.event(&Event::Start(Start {
         format: FORMAT,
+        partial: selected.is_partial(),
         cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: panel.order().iter().map(ToString::to_string).collect(),
         recorded: setup.recorded,

@@ -1,7 +1,7 @@
 //! `cerith list`: the cases that filters match.
 
 use cerith_case::Shard;
-use cerith_report::Tone;
+use cerith_report::{Tone, safe};
 
 use crate::args::ListArgs;
 use crate::corpus::Selected;
@@ -24,7 +24,7 @@ pub fn list(args: &ListArgs) -> Exit {
         let mut text = String::new();
         if entry.file().id != last {
             last.clone_from(&entry.file().id);
-            let about = format!("# {}", entry.file().about());
+            let about = format!("# {}", safe::line(entry.file().about()));
             text = format!("{}\n", palette.paint(Tone::Dim, &about));
         }
         text.push_str(&entry.id);

@@ -43,6 +43,7 @@ mod reduce;
 mod report;
 mod run;
 mod stages;
+mod store;
 mod sweep;
 mod terminal;
 mod toolchain;
@@ -73,7 +74,7 @@ fn main() -> ExitCode {
     {
         return child::serve(gpu);
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     terminal::use_colours(cli.color);
     let stop = interrupt::listen();
     let done = guarded(|| match &cli.command {
@@ -118,4 +119,14 @@ fn main() -> ExitCode {
         Exit::Unexpected
     });
     ExitCode::from(exit.code())
+}
+
+/// Prints why the arguments are wrong, or the help that they ask for, and ends the process. Outside of a terminal no word of the
+/// arguments becomes a command of a workflow.
+fn refuse(error: &clap::Error) -> ! {
+    if error.use_stderr() && !terminal::Terminal::is_interactive() {
+        terminal::Terminal::new().note(error.render().to_string().trim_end());
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }

@@ -1,7 +1,6 @@
 //! `cerith completions`, `cerith man`, `cerith schema`: what a shell, `man` and an editor want to know about the command line and
 //! about case files. All of it is made of the code. Left out: help for reading in a terminal ([`crate::help`]).
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -55,10 +54,18 @@ pub fn schema() -> Exit {
 
 /// Writes the pages of all commands, and says how many there are.
 fn write(root: Command, folder: &Path) -> io::Result<usize> {
-    fs::create_dir_all(folder)?;
-    let before = fs::read_dir(folder)?.count();
-    clap_mangen::generate_to(root, folder)?;
-    Ok(fs::read_dir(folder)?.count().saturating_sub(before))
+    cerith_files::create_folders(folder)?;
+    let mut count = 0;
+    let mut left = vec![root.disable_help_subcommand(true)];
+    while let Some(command) = left.pop() {
+        left.extend(command.get_subcommands().filter(|inner| !inner.is_hide_set()).cloned());
+        let page = Man::new(command);
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        cerith_files::write(folder.join(page.get_filename()), text)?;
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// The command line.
@@ -70,7 +77,7 @@ fn shown() -> Command {
 
 fn print(bytes: &[u8]) -> Exit {
     let mut terminal = Terminal::new();
-    terminal.print(&String::from_utf8_lossy(bytes));
+    terminal.print_page(&String::from_utf8_lossy(bytes));
     if terminal.failed() {
         Exit::Wrong
     } else {

@@ -73,9 +73,10 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let mut output = Output::quiet(
         args.out.as_deref(),
         &selected.report_folder("matrix"),
+        selected.is_partial(),
         Terminal::new(),
     )
-    .map_err(|taken| format!("error: {taken}"))?;
+    .map_err(|blocked| format!("error: {blocked}"))?;
     let jobs = pipeline::jobs(args.jobs);
     let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, false, &mut output, stop);
     let interrupted = stop.load(Ordering::Relaxed);

@@ -82,37 +82,48 @@ fn lost(args: &MergeArgs) -> Option<PathBuf> {
 /// The stream alone. The error fits behind "failed to ".
 fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, String> {
     let part = Part::create(path)?;
-    let mut out = BufWriter::with_capacity(1 << 18, &part.file);
+    let mut writer = Writer::new(Unflushed(BufWriter::with_capacity(1 << 18, part.file())));
     let merged = merge
-        .run(|event, line| write(&mut out, event, line))
-        .and_then(|merged| out.flush().map(|()| merged))
+        .run(|event, line| write(&mut writer, event, line))
+        .and_then(|merged| writer.into_parts().0.0.flush().map(|()| merged))
         .map_err(|error| format!("write {}: {error}", path.display()))?;
-    drop(out);
-    part.keep(path)?;
+    part.keep()?;
     Ok(merged)
 }
 
 fn onto_terminal(merge: Merge<BufReader<File>>, terminal: &mut Terminal) -> Result<Merged, String> {
-    let mut waiting = Vec::with_capacity(2 * PRINTED);
-    let mut print = |waiting: &mut Vec<u8>| {
-        terminal.print(&String::from_utf8_lossy(waiting));
-        waiting.clear();
+    let mut writer = Writer::new(Vec::with_capacity(2 * PRINTED));
+    let mut print = |writer: &mut Writer<Vec<u8>>| {
+        terminal.print(&String::from_utf8_lossy(&writer.take()));
     };
     let merged = merge.run(|event, line| {
-        write(&mut waiting, event, line)?;
-        if waiting.len() >= PRINTED {
-            print(&mut waiting);
+        write(&mut writer, event, line)?;
+        if writer.waiting() >= PRINTED {
+            print(&mut writer);
         }
         Ok(())
     });
-    print(&mut waiting);
+    print(&mut writer);
     merged.map_err(|error| format!("write the stream: {error}"))
 }
 
-fn write(out: &mut impl Write, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
+fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
     match line {
-        Some(line) => out.write_all(line),
-        None => Writer::new(out).event(event),
+        Some(line) => writer.copy(line),
+        None => writer.event(event),
+    }
+}
+
+/// A buffer that is flushed at the end, not after every line: the file gets its name only when it is whole.
+struct Unflushed<W>(W);
+
+impl<W: Write> Write for Unflushed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -128,10 +139,10 @@ fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, t
         path: folder.to_owned(),
         own: None,
     };
-    let mut output = match Output::new(&reports, &nowhere, terminal) {
+    let mut output = match Output::new(&reports, &nowhere, false, terminal) {
         Ok(output) => output,
-        Err(taken) => {
-            Terminal::new().note(&format!("error: {taken}"));
+        Err(blocked) => {
+            Terminal::new().note(&format!("error: {blocked}"));
             return Exit::Wrong;
         }
     };

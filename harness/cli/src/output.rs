@@ -1,14 +1,13 @@
 //! Where the events of a run go: the terminal, and a folder with the stream and the reports made of it.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::Problems;
 use cerith_report::event::{Event, Once, Severity, Summary};
-use cerith_report::{Digest, Html, Human, Junit, Writer, describe, markdown, read};
+use cerith_report::{Human, Writer, describe, safe};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Sources;
 
@@ -17,7 +16,10 @@ use crate::corpus::ReportFolder;
 use crate::exit::Exit;
 use crate::gate::Held;
 use crate::pipeline::in_order;
+use crate::store::{NoStore, Plan, Store};
 use crate::terminal::Terminal;
+
+pub use crate::store::{Blocked, PARTIAL, STREAM, latest};
 
 /// Where the events of a run go: the terminal, and the stream on disk.
 pub struct Output {
@@ -35,26 +37,9 @@ enum Shown {
     /// Text for people.
     Human(Box<Human>),
     /// A line of JSON for each.
-    Lines,
+    Lines(Box<Writer<Vec<u8>>>),
     /// Nothing: the command prints what it made of them.
     Nothing,
-}
-
-/// Another run writes into the folder.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "another run is writing its reports into {}\n  = help: wait for its end, or give this run a folder of its own: \
-     `--out DIR`",
-    folder.display()
-)]
-pub struct Taken {
-    folder: PathBuf,
-}
-
-/// The stream on disk.
-struct Store {
-    folder: PathBuf,
-    writer: Writer<File>,
 }
 
 /// The result of one case.
@@ -123,7 +108,8 @@ impl Output {
         if enough {
             self.summary.not_run = total.saturating_sub(done_with);
         }
-        let stream = self.store.as_ref().map(|store| store.folder.join(STREAM));
+        let whole = !stop.load(Ordering::Relaxed) && self.summary.not_run == 0;
+        let stream = self.store.as_ref().map(|store| store.final_folder(whole).join(STREAM));
         let mended = self.held.mended(&stream.unwrap_or_default());
         let stopped = self.held.stopped(self.summary.not_run, total);
         for problem in mended.into_iter().chain(stopped) {
@@ -131,11 +117,17 @@ impl Output {
         }
     }
 
-    /// Output into the folder that the arguments name, or else into the given one. Removes what an earlier run left there.
+    /// Output into the folder that the arguments name, or into the given one. `partial` says whether the run excludes cases of the
+    /// corpus: then its reports do not replace those of a run of all cases, unless the arguments name the folder.
     ///
     /// # Errors
-    /// Another run writes there.
-    pub fn new(args: &Reports, otherwise: &ReportFolder, terminal: Terminal) -> Result<Self, Taken> {
+    /// Another run writes there, or a link or something else is in the place of a file.
+    pub fn new(
+        args: &Reports,
+        otherwise: &ReportFolder,
+        partial: bool,
+        terminal: Terminal,
+    ) -> Result<Self, Blocked> {
         let shown = match args.format {
             RunFormat::Human => {
                 let mut human = Human::new(terminal.palette);
@@ -151,38 +143,43 @@ impl Output {
                 human.kept = Some(named.unwrap_or_default());
                 Shown::Human(Box::new(human))
             }
-            RunFormat::Jsonl => Shown::Lines,
+            RunFormat::Jsonl => Shown::Lines(Box::new(Writer::new(Vec::new()))),
         };
-        Self::showing(shown, args.out.as_deref(), otherwise, terminal)
+        Self::showing(shown, args.out.as_deref(), otherwise, partial, terminal)
     }
 
     /// The same, which shows nothing but the progress.
     ///
     /// # Errors
-    /// Another run writes there.
-    pub fn quiet(out: Option<&Path>, otherwise: &ReportFolder, terminal: Terminal) -> Result<Self, Taken> {
-        Self::showing(Shown::Nothing, out, otherwise, terminal)
+    /// As for [`Self::new`].
+    pub fn quiet(
+        out: Option<&Path>,
+        otherwise: &ReportFolder,
+        partial: bool,
+        terminal: Terminal,
+    ) -> Result<Self, Blocked> {
+        Self::showing(Shown::Nothing, out, otherwise, partial, terminal)
     }
 
     fn showing(
         shown: Shown,
         out: Option<&Path>,
         otherwise: &ReportFolder,
+        partial: bool,
         terminal: Terminal,
-    ) -> Result<Self, Taken> {
+    ) -> Result<Self, Blocked> {
         let asked = out.is_some();
         let mut summary = Summary::default();
-        let (folder, own) = match out {
-            Some(folder) => (folder, None),
-            None => (&*otherwise.path, otherwise.own.as_deref()),
+        let plan = Plan {
+            folder: out.unwrap_or(&otherwise.path),
+            own: otherwise.own.as_deref().filter(|_| !asked),
+            keeps: !asked,
+            partial,
         };
-        let store = match Store::create(folder, own) {
+        let folder = plan.folder;
+        let store = match Store::create(&plan) {
             Ok(store) => Some(store),
-            Err(NoStore::Taken) => {
-                return Err(Taken {
-                    folder: folder.to_owned(),
-                });
-            }
+            Err(NoStore::Blocked(blocked)) => return Err(blocked),
             Err(NoStore::Io(error)) => {
                 terminal.note(&format!(
                     "{}: no report is written: {}: {error}{}",
@@ -232,12 +229,11 @@ impl Output {
         let text = match &mut self.shown {
             Shown::Nothing => return,
             Shown::Human(human) => human.event(event),
-            Shown::Lines => {
-                let mut line = Vec::new();
-                match Writer::new(&mut line).event(event) {
-                    Ok(()) => String::from_utf8(line).unwrap_or_default(),
-                    Err(_) => String::new(),
-                }
+            Shown::Lines(writer) => {
+                // Nothing fails to be written into memory.
+                let _ = writer.event(event);
+                let lines = writer.take();
+                return self.terminal.print(&String::from_utf8_lossy(&lines));
             }
         };
         self.terminal.print(&text);
@@ -248,12 +244,10 @@ impl Output {
         let Some(store) = self.store.take() else { return };
         self.terminal.note(&format!(
             "error: write {}: {error}; the run goes on, and its results are only printed here",
-            store.folder.join(STREAM).display()
+            store.folder().join(STREAM).display()
         ));
         self.summary.unwritten += 1;
-        let (file, whole) = store.writer.into_parts();
-        // A part of a line is of no use. What has no length, such as a pipe, keeps it.
-        let _ = file.set_len(whole);
+        store.give_up();
     }
 
     /// Ends the stream, writes the reports, and answers with the exit code. The summary is shown last, when all is written.
@@ -274,13 +268,14 @@ impl Output {
         }
         let mut written = None;
         if let Some(store) = self.store.take() {
-            match store.reports() {
-                Ok(()) => written = Some(store.folder),
+            let whole = !interrupted && self.summary.not_run == 0;
+            match store.reports().and_then(|()| store.finish(whole)) {
+                Ok(kept) => written = Some((store.final_folder(whole), kept)),
                 Err(error) => {
                     self.terminal.note(&format!(
                         "error: write the reports in {}: {error}; `cerith report {}` prints them again",
-                        store.folder.display(),
-                        store.folder.join(STREAM).display()
+                        store.folder().display(),
+                        store.folder().join(STREAM).display()
                     ));
                     self.summary.unwritten += 1;
                 }
@@ -289,11 +284,19 @@ impl Output {
         self.summary.exit = self.summary.exit_code();
         let exit = Exit::from(self.summary.exit);
         self.show(&Event::Summary(self.summary.clone()));
-        if let Some(folder) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
-            self.terminal.print(&format!(
-                "reports: {}, report.md, junit.xml, {STREAM}\n",
+        if let Some((folder, kept)) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
+            self.terminal.print(&safe::line(&format!(
+                "reports: {}, report.md, junit.xml, {STREAM}",
                 folder.join("report.html").display()
-            ));
+            )));
+            self.terminal.print("\n");
+            if let Some(kept) = kept {
+                self.terminal.print(&safe::line(&format!(
+                    "the reports of the last run of all cases are still in {}",
+                    kept.display()
+                )));
+                self.terminal.print("\n");
+            }
         }
         if self.terminal.failed() && matches!(exit, Exit::AsExpected | Exit::Nothing) {
             Exit::Wrong
@@ -301,98 +304,4 @@ impl Output {
             exit
         }
     }
-}
-
-/// The stream's file in a report's folder.
-pub const STREAM: &str = "events.jsonl";
-
-/// The pages made of it.
-const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];
-
-/// Why there is no stream on disk.
-enum NoStore {
-    /// Another run writes it.
-    Taken,
-    /// The place cannot be written.
-    Io(io::Error),
-}
-
-impl From<io::Error> for NoStore {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl Store {
-    /// Begins a stream in a folder. `own` is a folder of Cerith's own around it, which git is told to leave out.
-    fn create(folder: &Path, own: Option<&Path>) -> Result<Self, NoStore> {
-        fs::create_dir_all(folder)?;
-        if let Some(ignored) = own.map(|own| own.join(".gitignore"))
-            && !ignored.exists()
-        {
-            fs::write(ignored, "*\n")?;
-        }
-        // Nothing that is there is touched before it is known that no run is writing it.
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(folder.join(STREAM))?;
-        let lasting = file.metadata()?.is_file();
-        // The system drops the lock with the process. A file system without locks is as good as any.
-        if lasting && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-            return Err(NoStore::Taken);
-        }
-        // A run that is killed must not leave behind what a run before it said.
-        for page in PAGES {
-            match fs::remove_file(folder.join(page)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-        }
-        if lasting {
-            file.set_len(0)?;
-        }
-        Ok(Self {
-            folder: folder.to_owned(),
-            writer: Writer::new(file),
-        })
-    }
-
-    /// Prints the stored stream as every other format.
-    fn reports(&self) -> Result<(), String> {
-        let mut digest = Digest::default();
-        let mut junit = Junit::default();
-        let mut html = Html::default();
-        let file = File::open(self.folder.join(STREAM)).map_err(|error| error.to_string())?;
-        read(BufReader::new(file), |event| {
-            digest.event(&event);
-            junit.event(&event);
-            html.event(&event);
-        })
-        .map_err(|error| error.to_string())?;
-        // One after the other: of a long run each is large.
-        let digest = digest.finish();
-        self.page("report.html", html.finish().map_err(|error| error.to_string()))?;
-        self.page("report.md", Ok(markdown(&digest)))?;
-        self.page("junit.xml", junit.finish().map_err(|error| error.to_string()))
-    }
-
-    /// Writes a page.
-    fn page(&self, name: &str, page: Result<String, String>) -> Result<(), String> {
-        write_whole(&self.folder.join(name), &page?).map_err(|error| format!("{name}: {error}"))
-    }
-}
-
-/// Writes a file beside its place and moves it there, so that nobody finds half of it.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_extension("partial");
-    let written = File::create(&partial)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // What is left of it is of no use; the first error is the one to report.
-        let _ = fs::remove_file(&partial);
-    }
-    written
 }

@@ -1,43 +1,34 @@
-//! A file while it is written: under another name, until it is whole.
+//! A file while it is written: under a random name, until it is whole.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use cerith_files::Partial;
 
 /// A file that is not there yet. Dropped without [`Part::keep`], nothing is left of it.
 pub struct Part {
     path: PathBuf,
-    /// What to write to.
-    pub file: File,
-    kept: bool,
+    partial: Partial,
 }
 
 impl Part {
-    /// Begins a file beside its place. The error fits behind "failed to ".
+    /// Begins a file in the folder of its place. The error fits behind "failed to ".
     pub fn create(out: &Path) -> Result<Self, String> {
-        let mut name = out.as_os_str().to_owned();
-        name.push(".part");
-        let path = PathBuf::from(name);
-        let file = File::create(&path).map_err(|error| format!("create {}: {error}", path.display()))?;
+        let partial = cerith_files::begin(out).map_err(|error| format!("create {}: {error}", out.display()))?;
         Ok(Self {
-            path,
-            file,
-            kept: false,
+            path: out.to_owned(),
+            partial,
         })
     }
 
-    /// Puts it in its place. The error fits behind "failed to ".
-    pub fn keep(mut self, out: &Path) -> Result<(), String> {
-        fs::rename(&self.path, out).map_err(|error| format!("write {}: {error}", out.display()))?;
-        self.kept = true;
-        Ok(())
+    /// The file, to write to.
+    pub const fn file(&self) -> &File {
+        self.partial.file()
     }
-}
 
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.kept {
-            // What is half written is of no use; if it cannot be removed, its name says what it is.
-            let _ = fs::remove_file(&self.path);
-        }
+    /// Puts it in its place. The error fits behind "failed to ".
+    pub fn keep(self) -> Result<(), String> {
+        let failed = |error| format!("write {}: {error}", self.path.display());
+        self.partial.keep().map(drop).map_err(failed)
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{env, fs, io};
+use std::{env, io};
 
 use cerith_recording::collect::{self, vacant};
 use cerith_recording::recorder::{self, Rules};
@@ -84,7 +84,7 @@ fn prepare(out: &Path) -> Result<PathBuf, String> {
             parts.display()
         ));
     }
-    fs::create_dir_all(&parts).map_err(failed)?;
+    cerith_files::create_folders(&parts).map_err(failed)?;
     recorder::install(&parts.join("python")).map_err(failed)?;
     // The program may go to another folder.
     std::path::absolute(&parts).map_err(failed)
@@ -191,13 +191,13 @@ fn refused(error: &CollectError) -> String {
 /// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
 fn empty(collected: &Collected, out: &Path) {
     if collected.cases == 0 {
-        let _ = fs::remove_file(out.join(collect::MANIFEST));
-        let _ = fs::remove_dir(out);
+        let _ = cerith_files::remove_file(out.join(collect::MANIFEST));
+        let _ = cerith_files::remove_folder(out);
     }
 }
 
 /// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
 fn tidy(out: &Path, parts: &Path) {
-    let _ = fs::remove_dir_all(parts);
-    let _ = fs::remove_dir(out);
+    let _ = cerith_files::remove_folder_all(parts);
+    let _ = cerith_files::remove_folder(out);
 }

@@ -5,7 +5,6 @@ mod asked;
 mod mark;
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -172,20 +171,20 @@ fn ended(trial: &Trial) -> String {
 impl Smaller {
     /// Keeps the case in a folder.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
+        cerith_files::create_folders(folder)?;
         let candidate = &self.reduced.candidate;
         let yaml = candidate
             .case_file()
             .ok_or_else(|| io::Error::other("the case cannot be written as a case file"))?;
-        fs::write(folder.join(KERNEL), candidate.kernel())?;
+        cerith_files::write(folder.join(KERNEL), candidate.kernel())?;
         for (path, text) in candidate.beside() {
             let path = folder.join(path);
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
+                cerith_files::create_folders(parent)?;
             }
-            fs::write(path, text)?;
+            cerith_files::write(path, text)?;
         }
-        fs::write(folder.join(CASE), yaml)
+        cerith_files::write(folder.join(CASE), yaml)
     }
 
     /// The result, for people.

@@ -33,7 +33,7 @@ pub fn report(args: &ReportArgs) -> Exit {
             printer.events(joined.event(event), &mut terminal);
         });
         match result {
-            Ok(cut) => printer.events(joined.end(cut), &mut terminal),
+            Ok(end) => printer.events(joined.end(&end), &mut terminal),
             Err(error) => {
                 terminal.note(&format!("error: {}: failed to {error}", path.display()));
                 return Exit::Wrong;
@@ -54,7 +54,11 @@ pub fn report(args: &ReportArgs) -> Exit {
         printer.events([Event::Summary(ended.summary)], &mut terminal);
     }
     match printer.finish() {
-        Ok(text) => terminal.print(&text),
+        Ok(text) => match args.format {
+            ReportFormat::Github => terminal.print_commands(&text),
+            ReportFormat::Html => terminal.print_page(&text),
+            _ => terminal.print(&text),
+        },
         Err(error) => {
             terminal.note(&format!("error: failed to {error}"));
             return Exit::Wrong;

@@ -48,11 +48,11 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         ));
         return Exit::Nothing;
     }
-    // Reports of a run before this one are gone before anything that may take its time.
-    let mut output = match Output::new(&args.reports, &asked.folder, terminal) {
+    let partial = args.shard.is_some() || asked.selected.is_partial();
+    let mut output = match Output::new(&args.reports, &asked.folder, partial, terminal) {
         Ok(output) => output,
-        Err(taken) => {
-            Terminal::new().note(&format!("error: {taken}"));
+        Err(blocked) => {
+            Terminal::new().note(&format!("error: {blocked}"));
             return Exit::Wrong;
         }
     };
@@ -196,6 +196,7 @@ fn begin(
         total: selected.entries(Shard::ALL).count() as u64,
         baseline,
         last_failed: args.gate.last_failed,
+        partial: selected.is_partial(),
         ..start(args, panel.order(), cases)
     }));
     let problems = warnings.into_iter().chain(problems).chain(selected.problems());
@@ -262,6 +263,7 @@ fn start(args: &RunArgs, engines: &[cerith_engine::EngineId], cases: u64) -> Sta
         allow_unavailable: args.allow_unavailable,
         baseline: String::new(),
         last_failed: false,
+        partial: false,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }

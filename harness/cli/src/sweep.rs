@@ -47,10 +47,11 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let mut output = match Output::new(&args.reports, &selected.report_folder("sweep"), terminal) {
+    let partial = selected.is_partial();
+    let mut output = match Output::new(&args.reports, &selected.report_folder("sweep"), partial, terminal) {
         Ok(output) => output,
-        Err(taken) => {
-            Terminal::new().note(&format!("error: {taken}"));
+        Err(blocked) => {
+            Terminal::new().note(&format!("error: {blocked}"));
             return Exit::Wrong;
         }
     };
@@ -77,6 +78,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
         .collect();
     output.event(&Event::Start(Start {
         format: SWEEPS,
+        partial,
         cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: source.engines().iter().map(ToString::to_string).collect(),
         axes: match &source {

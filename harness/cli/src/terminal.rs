@@ -85,12 +85,26 @@ impl Terminal {
         self.bar = ProgressBar::hidden();
     }
 
-    /// Prints to standard output. If that is closed, the run goes on, and [`Self::broken`] says so at the end.
+    /// Prints to standard output: no character in it moves the cursor, and no line in it is a command of a workflow. If standard
+    /// output is closed, the run continues, and [`Self::failed`] says so at the end.
     pub fn print(&mut self, text: &str) {
+        self.write(&safe::log(text, self.palette.colour));
+    }
+
+    /// Prints commands of a workflow, each of which `cerith_report` wrote.
+    pub fn print_commands(&mut self, text: &str) {
+        self.write(&safe::screen(text, false));
+    }
+
+    /// Prints a page, whose own text may begin a line with `::`; words from outside were made safe when it was written.
+    pub fn print_page(&mut self, text: &str) {
+        self.write(&safe::screen(text, false));
+    }
+
+    fn write(&mut self, text: &str) {
         if text.is_empty() || self.broken.is_some() {
             return;
         }
-        let text = safe::screen(text, self.palette.colour);
         let result = self.bar.suspend(|| {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -105,7 +119,7 @@ impl Terminal {
 
     /// Prints a line to standard error.
     pub fn note(&self, text: &str) {
-        let text = safe::screen(text, self.palette.colour);
+        let text = safe::log(text, self.palette.colour);
         self.bar.suspend(|| {
             // Nothing is left to tell when standard error is gone.
             let _ = writeln!(io::stderr().lock(), "{text}");

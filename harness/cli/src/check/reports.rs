@@ -1,7 +1,5 @@
 //! The findings of `cerith check` in the formats of a CI: commands of a GitHub workflow, and `JUnit`.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::path::Path;
 
 use cerith_report::event::VerdictKind;
@@ -64,22 +62,12 @@ impl Reports {
             format!("error: failed to write {}: {error}", path.display())
         };
         if let Some(path) = &args.github {
-            replace(path, &self.remarks.github()).map_err(|error| failed(path, &error))?;
+            cerith_files::write(path, self.remarks.github()).map_err(|error| failed(path, &error))?;
         }
         if let Some(path) = &args.junit {
             let xml = self.junit.finish().map_err(|error| failed(path, &error))?;
-            replace(path, &xml).map_err(|error| failed(path, &error))?;
+            cerith_files::write(path, &xml).map_err(|error| failed(path, &error))?;
         }
         Ok(())
     }
-}
-
-/// Replaces a file. A link in its place is removed, and not followed: a checkout may hold one.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
 }

@@ -165,13 +165,13 @@ impl Subject {
 
     /// Keeps the excerpt and the case files in a folder.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
+        cerith_files::create_folders(folder)?;
         for part in &self.parts {
-            fs::write(folder.join(&part.path), &part.text)?;
+            cerith_files::write(folder.join(&part.path), &part.text)?;
         }
         for survey in &self.surveys {
             for (nth, tried) in survey.tried.iter().enumerate() {
-                fs::write(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
+                cerith_files::write(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
             }
         }
         Ok(())

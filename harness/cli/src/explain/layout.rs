@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::Case;
-use cerith_report::describe;
+use cerith_report::{describe, safe};
 
 use super::heading;
 use crate::picture::picture;
@@ -55,7 +55,7 @@ pub fn text(case: &Case, terminal: &Terminal) -> String {
         let _ = writeln!(
             text,
             "    {} must import on a machine without a GPU",
-            case.module.file.name
+            safe::line(&case.module.file.name)
         );
     }
     text.push_str(&launches(case, terminal));
@@ -94,8 +94,8 @@ fn launches(case: &Case, terminal: &Terminal) -> String {
         let _ = writeln!(
             text,
             "    {}: {}[{}]({})",
-            launch.kernel.module.file.name,
-            launch.kernel.name,
+            safe::line(&launch.kernel.module.file.name),
+            safe::line(&launch.kernel.name),
             grid.join(", "),
             arguments.join(", ")
         );
@@ -103,7 +103,8 @@ fn launches(case: &Case, terminal: &Terminal) -> String {
             let _ = writeln!(
                 text,
                 "    made by {}:{}(kernel, grid, args)",
-                host.module.file.name, host.name
+                safe::line(&host.module.file.name),
+                safe::line(&host.name)
             );
         }
     }

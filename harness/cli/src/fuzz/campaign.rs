@@ -161,9 +161,7 @@ impl Campaign {
     /// Keeps it: the file is the old one or the new one, whatever happens in between.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
-        let beside = folder.join(".campaign.json.new");
-        fs::write(&beside, text + "\n")?;
-        fs::rename(&beside, folder.join(FILE))
+        cerith_files::write(folder.join(FILE), text + "\n")
     }
 
     /// Takes one finding for another one.

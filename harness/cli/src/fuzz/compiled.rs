@@ -2,7 +2,7 @@
 //! executing them (`cerith exec`).
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,12 +56,12 @@ pub fn bundle(
     until: impl Fn() -> bool + Sync,
 ) -> Result<(PathBuf, u64), String> {
     let folder = out.join("bundles");
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    cerith_files::create_folders(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let first = order.numbers.start;
     let path = folder.join(format!("from-{first:07}.cerith"));
     let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let part = Part::create(&path)?;
-    let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
+    let mut writer = Writer::cases(BufWriter::new(part.file())).map_err(|error| shown(&error))?;
     let mut compilers = Vec::new();
     let readable = Readable::generated(findings);
     for id in order.engines {
@@ -131,7 +131,7 @@ pub fn bundle(
         return Err(shown(&error));
     }
     drop(writer.finish().map_err(|error| shown(&error))?);
-    part.keep(&path)?;
+    part.keep()?;
     terminal.print(&format!(
         "{}: cases {first} to {}, {compiled} compiled, {decided} ended when they were compiled\n",
         path.display(),

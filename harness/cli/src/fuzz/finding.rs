@@ -190,18 +190,18 @@ impl Finding {
 
     /// Writes its files.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
-        fs::write(folder.join(KERNEL), &self.kernel)?;
-        fs::write(folder.join(CASE), &self.yaml)?;
+        cerith_files::create_folders(folder)?;
+        cerith_files::write(folder.join(KERNEL), &self.kernel)?;
+        cerith_files::write(folder.join(CASE), &self.yaml)?;
         if let Some(repro) = &self.repro {
-            fs::write(folder.join(REPRO), repro)?;
+            cerith_files::write(folder.join(REPRO), repro)?;
         }
-        fs::write(
+        cerith_files::write(
             folder.join(PAGE),
             page::page(&self.facts, &self.kernel, &self.yaml, self.repro.as_deref()),
         )?;
         let text = serde_json::to_string_pretty(&self.facts).map_err(io::Error::other)?;
-        fs::write(folder.join(FACTS), text + "\n")
+        cerith_files::write(folder.join(FACTS), text + "\n")
     }
 
     /// Reads the finding of a folder.

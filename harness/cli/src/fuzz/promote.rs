@@ -2,7 +2,6 @@
 //! model of the bug, which is written by hand.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -72,7 +71,7 @@ fn promoted(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, Str
     if let Err(message) = written {
         // A case that does not hold is no case.
         for file in &files {
-            let _ = fs::remove_file(file);
+            let _ = cerith_files::remove_file(file);
         }
         return Err(message);
     }
@@ -126,8 +125,8 @@ fn file_name(finding: &Finding) -> String {
 fn write(files: &[PathBuf], texts: &[&str]) -> Result<(), String> {
     for (file, text) in files.iter().zip(texts) {
         file.parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(file, text))
+            .map_or(Ok(()), cerith_files::create_folders)
+            .and_then(|()| cerith_files::write(file, text))
             .map_err(|error| format!("error: {}: {error}", file.display()))?;
     }
     Ok(())

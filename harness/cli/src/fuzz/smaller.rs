@@ -1,6 +1,5 @@
 //! Reduces findings when a campaign is over, each in its folder, which keeps its name. Left out: how (`crate::reduce`).
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +31,7 @@ pub fn merge<'a>(
         };
         let signature = finding.facts.signature;
         if let Some((_, first)) = kept.iter().find(|(known, _)| known.is_same(&signature)) {
-            fs::remove_dir_all(&folder)?;
+            cerith_files::remove_folder_all(&folder)?;
             gone.push((name.clone(), (*first).clone()));
         } else {
             kept.push((signature, name));
@@ -190,6 +189,8 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use cerith_report::event::Stage;
     use cerith_verdict::stage;
     use serde_json::json;

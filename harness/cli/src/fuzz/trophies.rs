@@ -53,8 +53,8 @@ pub fn trophies(args: &TrophiesArgs) -> Exit {
 pub fn write(selected: &Selected) -> Result<PathBuf, String> {
     let path = path(selected.root());
     path.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(&path, table(&selected.corpus)))
+        .map_or(Ok(()), cerith_files::create_folders)
+        .and_then(|()| cerith_files::write(&path, table(&selected.corpus)))
         .map_err(|error| format!("error: {}: {error}", path.display()))?;
     Ok(path)
 }

@@ -1,7 +1,6 @@
 //! Generated kernels against their twins, with the reference alone. A difference is a bug in Cerith. Left out: twins where there
 //! are other engines; there they are ordinary cases.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -80,9 +79,9 @@ impl Unlike {
     pub fn keep(&self, findings: &Path) -> io::Result<()> {
         let folder = findings.join(self.name());
         for (made, folder) in [(&self.plain, folder.clone()), (&self.twin, folder.join("twin"))] {
-            fs::create_dir_all(&folder)?;
-            fs::write(folder.join(KERNEL), &made.kernel)?;
-            fs::write(folder.join(CASE), &made.yaml)?;
+            cerith_files::create_folders(&folder)?;
+            cerith_files::write(folder.join(KERNEL), &made.kernel)?;
+            cerith_files::write(folder.join(CASE), &made.yaml)?;
         }
         let page = format!(
             "# The reference disagrees with itself\n\nThe kernel and its twin (`twin/`, twisted: {}) must \
@@ -90,6 +89,6 @@ impl Unlike {
             self.twist.name(),
             self.how
         );
-        fs::write(folder.join("report.md"), page)
+        cerith_files::write(folder.join("report.md"), page)
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use crate::done::Done;
-use crate::place::Place;
+use crate::place::{Place, sealed};
 use serde_json::{Value, json};
 
 const BAD: &str = "cases/area/bad.yaml";
@@ -66,7 +66,7 @@ fn change(place: &Place, case: &str, change: impl Fn(&mut Value)) {
         .find(|event| event["event"] == "verdict" && event["case"] == case);
     change(event.expect(case));
     let lines: Vec<String> = events.iter().map(|event| format!("{event}\n")).collect();
-    place.write(STREAM, &lines.concat());
+    place.write(STREAM, &sealed(&lines.concat()));
 }
 
 #[test]

@@ -129,10 +129,31 @@ pub fn timeless(mut events: Vec<Value>) -> Vec<Value> {
         let event = event.as_object_mut().expect("an object");
         event.remove("seconds");
         event.remove("judging");
+        event.remove("seal");
         let engines = event.get_mut("engines").and_then(Value::as_object_mut);
         for (_, tally) in engines.into_iter().flatten() {
             tally.as_object_mut().expect("a tally").remove("seconds");
         }
     }
     events
+}
+
+/// A stream whose lines a test changed, with the counts and the seal of a run that wrote them so.
+pub fn sealed(stream: &str) -> String {
+    use cerith_report::{Event, Summary, Writer, read_event};
+
+    let mut writer = Writer::new(Vec::new());
+    let mut counted = Summary::default();
+    for line in stream.lines() {
+        let mut event = read_event(line.as_bytes()).expect("an event");
+        if let Event::Summary(summary) = &mut event {
+            let (seconds, interrupted) = (summary.seconds, summary.interrupted);
+            *summary = std::mem::take(&mut counted);
+            (summary.seconds, summary.interrupted) = (seconds, interrupted);
+            summary.exit = summary.exit_code();
+        }
+        counted.count(&event);
+        writer.event(&event).expect("written");
+    }
+    String::from_utf8(writer.take()).expect("text")
 }
