@@ -91,7 +91,10 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             if is_folder || is_input(&file_name) {
                 let kind = if is_folder { "folder" } else { "file" };
                 skip(
-                    format!("the {kind} is skipped, because its name is not UTF-8: `{}`", escaped(&file_name)),
+                    format!(
+                        "the {kind} is skipped, because its name is not UTF-8: `{}`",
+                        escaped(&file_name)
+                    ),
                     found,
                 );
             }
@@ -120,7 +123,8 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             } else if !is_link && depth < MAX_DEPTH {
                 folder(real_root, &place, &path, depth + 1, found);
             } else if !is_link {
-                let why = format!("the folder is skipped, because it is nested more than {MAX_DEPTH} folders deep");
+                let why =
+                    format!("the folder is skipped, because it is nested more than {MAX_DEPTH} folders deep");
                 skip(why, found);
             }
             continue;

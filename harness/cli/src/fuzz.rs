@@ -70,7 +70,8 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
     let findings = out.join("findings");
     let opened = opened(args, &out).and_then(|(wanted, campaign)| {
-        cerith_files::create_folders(&findings).map_err(|error| format!("error: {}: {error}", findings.display()))?;
+        cerith_files::create_folders(&findings)
+            .map_err(|error| format!("error: {}: {error}", findings.display()))?;
         let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
         Ok((wanted, campaign, selected))
     });

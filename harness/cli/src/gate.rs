@@ -174,7 +174,10 @@ impl Before {
     fn read(&mut self, path: &Path, help: &str) -> Result<(), String> {
         let file = File::open(path).map_err(|error| {
             let folder = path.parent().unwrap_or(path);
-            format!("error: there is no run before this one in {}: {error}\n{help}", folder.display())
+            format!(
+                "error: there is no run before this one in {}: {error}\n{help}",
+                folder.display()
+            )
         })?;
         let mut start: Option<Start> = None;
         let mut judged = 0;
@@ -200,7 +203,11 @@ impl Before {
             return Err(format!("error: {} {fault}\n{help}", path.display()));
         }
         if judged < start.cases {
-            let why = if end.open || end.cut { "was killed" } else { "ended early" };
+            let why = if end.open || end.cut {
+                "was killed"
+            } else {
+                "ended early"
+            };
             self.problems.push(Problem::new(
                 Severity::Warning,
                 "last-failed",

@@ -58,7 +58,12 @@ fn write(root: Command, folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     let mut left = vec![root.disable_help_subcommand(true)];
     while let Some(command) = left.pop() {
-        left.extend(command.get_subcommands().filter(|inner| !inner.is_hide_set()).cloned());
+        left.extend(
+            command
+                .get_subcommands()
+                .filter(|inner| !inner.is_hide_set())
+                .cloned(),
+        );
         let page = Man::new(command);
         let mut text = Vec::new();
         page.render(&mut text)?;

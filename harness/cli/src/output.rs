@@ -109,7 +109,10 @@ impl Output {
             self.summary.not_run = total.saturating_sub(done_with);
         }
         let whole = !stop.load(Ordering::Relaxed) && self.summary.not_run == 0;
-        let stream = self.store.as_ref().map(|store| store.final_folder(whole).join(STREAM));
+        let stream = self
+            .store
+            .as_ref()
+            .map(|store| store.final_folder(whole).join(STREAM));
         let mended = self.held.mended(&stream.unwrap_or_default());
         let stopped = self.held.stopped(self.summary.not_run, total);
         for problem in mended.into_iter().chain(stopped) {

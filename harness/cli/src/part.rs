@@ -14,7 +14,8 @@ pub struct Part {
 impl Part {
     /// Begins a file in the folder of its place. The error fits behind "failed to ".
     pub fn create(out: &Path) -> Result<Self, String> {
-        let partial = cerith_files::begin(out).map_err(|error| format!("create {}: {error}", out.display()))?;
+        let partial =
+            cerith_files::begin(out).map_err(|error| format!("create {}: {error}", out.display()))?;
         Ok(Self {
             path: out.to_owned(),
             partial,

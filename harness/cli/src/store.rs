@@ -158,7 +158,9 @@ impl Store {
         let mut junit = Junit::default();
         let mut html = Html::default();
         let mut stream = &self.stream;
-        stream.seek(SeekFrom::Start(0)).map_err(|error| error.to_string())?;
+        stream
+            .seek(SeekFrom::Start(0))
+            .map_err(|error| error.to_string())?;
         let end = read(BufReader::new(stream), |event| {
             digest.event(&event);
             junit.event(&event);
@@ -228,7 +230,9 @@ fn has_all_cases(folder: &Folder) -> io::Result<bool> {
         file => file?,
     };
     let mut first = Vec::new();
-    BufReader::new(&file).take(MAX_SUMMARY).read_until(b'\n', &mut first)?;
+    BufReader::new(&file)
+        .take(MAX_SUMMARY)
+        .read_until(b'\n', &mut first)?;
     let Ok(Event::Start(start)) = read_event(&first) else {
         return Ok(false);
     };

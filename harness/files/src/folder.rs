@@ -120,7 +120,12 @@ impl Folder {
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
-        Ok(File::from(fs::openat(&self.handle, single(name.as_ref())?, flags, mode)?))
+        Ok(File::from(fs::openat(
+            &self.handle,
+            single(name.as_ref())?,
+            flags,
+            mode,
+        )?))
     }
 
     /// Opens a file to read it.
@@ -154,12 +159,20 @@ impl Folder {
 
     /// Removes a file. A link is removed, not its target.
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.handle, single(name.as_ref())?, AtFlags::empty())?)
+        Ok(fs::unlinkat(
+            &self.handle,
+            single(name.as_ref())?,
+            AtFlags::empty(),
+        )?)
     }
 
     /// Removes a folder that is empty.
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(fs::unlinkat(&self.handle, single(name.as_ref())?, AtFlags::REMOVEDIR)?)
+        Ok(fs::unlinkat(
+            &self.handle,
+            single(name.as_ref())?,
+            AtFlags::REMOVEDIR,
+        )?)
     }
 
     /// Removes a folder with everything in it. A link in it is removed, not its target.
@@ -180,14 +193,19 @@ impl Folder {
             }
         }
         for name in names {
-            let kind = self.stat(&name)?.map(|stat| FileType::from_raw_mode(stat.st_mode));
+            let kind = self
+                .stat(&name)?
+                .map(|stat| FileType::from_raw_mode(stat.st_mode));
             match kind {
                 Some(FileType::Directory) if depth > 0 => {
                     self.open_folder(&name)?.clear(depth - 1)?;
                     self.remove_folder(&name)?;
                 }
                 Some(FileType::Directory) => {
-                    return Err(io::Error::other(format!("`{}` is nested too deeply", self.path.display())));
+                    return Err(io::Error::other(format!(
+                        "`{}` is nested too deeply",
+                        self.path.display()
+                    )));
                 }
                 Some(_) => self.remove_file(&name)?,
                 None => {}

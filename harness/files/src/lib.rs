@@ -62,9 +62,12 @@ pub fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
 
 /// The folder around a file, and the file's name.
 fn around(path: &Path) -> io::Result<(Folder, &OsStr)> {
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not end with a file's name"))?;
+    let name = path.file_name().ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path does not end with a file's name",
+        )
+    })?;
     let parent = path.parent().unwrap_or(Path::new(""));
     Ok((Folder::around(parent)?, name))
 }

@@ -28,7 +28,9 @@ pub fn check(bytes: &[u8]) -> Tried {
     let mut again = Vec::new();
     let end_again = read(first.as_slice(), |event| again.push(event))
         .map_err(|error| Fault(format!("what was written cannot be read: {error}")))?;
-    ensure(!end_again.cut, || "what was written ends in the middle".to_owned())?;
+    ensure(!end_again.cut, || {
+        "what was written ends in the middle".to_owned()
+    })?;
     ensure(written(&again)? == first, || {
         format!(
             "what was written is read as something else:\n{}",

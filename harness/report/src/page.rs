@@ -7,7 +7,8 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 
-use crate::event::Verdict;
+use crate::event::{Event, Verdict};
+use crate::safe;
 use crate::tile::{Cell, Tile, tiles};
 
 const PAGE: &str = include_str!("templates/case_page.html");
@@ -85,8 +86,20 @@ impl Picture {
 pub fn page(cases: &[Shown]) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let safe: Vec<(Event, Vec<(String, String)>)> = cases
+        .iter()
+        .map(|one| {
+            let event = Event::Verdict(Box::new(one.verdict.clone()));
+            let ir = one
+                .ir
+                .iter()
+                .map(|(head, text)| (head.clone(), safe::lines(text).into_owned()));
+            (safe::event(&event).into_owned(), ir.collect())
+        })
+        .collect();
     let mut shown = Vec::with_capacity(cases.len());
-    for Shown { verdict, ir } in cases {
+    for (event, ir) in &safe {
+        let Event::Verdict(verdict) = event else { continue };
         let exhibit = verdict.exhibit.as_deref();
         let differences: Vec<Differing<'_>> = verdict
             .differences

@@ -78,16 +78,41 @@ fn has_broken_name(event: &Event) -> bool {
                 || verdict.position.as_ref().is_some_and(|at| broken(&at.file))
                 || verdict.engines.iter().any(|name| broken(name))
                 || (verdict.differences.iter()).any(|one| one.first.iter().any(|one| broken(&one.storage)))
+                || (verdict.outcomes.values())
+                    .filter_map(|outcome| outcome.position.as_ref())
+                    .any(|at| broken(&at.file))
+                || (verdict.exhibit.iter().flat_map(|exhibit| &exhibit.texts)).any(|text| broken(&text.file))
         }
-        Event::Internal(internal) => internal.case.iter().chain(&internal.engine).any(|name| broken(name)),
+        Event::Internal(internal) => internal
+            .case
+            .iter()
+            .chain(&internal.engine)
+            .any(|name| broken(name)),
         Event::Summary(_) => false,
     }
 }
 
 /// Fields of events that hold names, and not text of several lines.
 const NAMES: [&str; 19] = [
-    "baseline", "blame", "case", "code", "corpus", "engine", "engines", "explained", "file", "filters", "kernel", "left_out",
-    "name", "recorded", "silent", "stopped", "storage", "tensor", "unexpected",
+    "baseline",
+    "blame",
+    "case",
+    "code",
+    "corpus",
+    "engine",
+    "engines",
+    "explained",
+    "file",
+    "filters",
+    "kernel",
+    "left_out",
+    "name",
+    "recorded",
+    "silent",
+    "stopped",
+    "storage",
+    "tensor",
+    "unexpected",
 ];
 
 fn make_safe(value: &mut Value, is_name: bool) {

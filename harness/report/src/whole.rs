@@ -158,7 +158,11 @@ impl Run {
             gaps.push(format!("its summary counts {}", words.join("; ")));
         }
         if !self.doubled.is_empty() {
-            let more = if self.doubled.len() > NAMED { " and more" } else { "" };
+            let more = if self.doubled.len() > NAMED {
+                " and more"
+            } else {
+                ""
+            };
             let named = self.doubled.get(..NAMED).unwrap_or(&self.doubled).join(", ");
             gaps.push(format!("it has more than one verdict of {named}{more}"));
         }
@@ -174,7 +178,11 @@ impl Run {
             ("cases", counted.cases, said.cases),
             ("agree", counted.agree, said.agree),
             ("differ", counted.differ, said.differ),
-            ("nondeterministic", counted.nondeterministic, said.nondeterministic),
+            (
+                "nondeterministic",
+                counted.nondeterministic,
+                said.nondeterministic,
+            ),
             ("undefined", counted.undefined, said.undefined),
             ("inconclusive", counted.inconclusive, said.inconclusive),
             ("unexpected", counted.unexpected, said.unexpected),
@@ -228,6 +236,10 @@ impl Run {
 fn identity(verdict: &Verdict) -> u64 {
     let mut hasher = DefaultHasher::new();
     verdict.case.hash(&mut hasher);
-    verdict.sweep.as_ref().map(|sweep| &sweep.engine).hash(&mut hasher);
+    verdict
+        .sweep
+        .as_ref()
+        .map(|sweep| &sweep.engine)
+        .hash(&mut hasher);
     hasher.finish()
 }

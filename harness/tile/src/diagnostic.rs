@@ -112,7 +112,10 @@ impl Diagnostic {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
-        let mut placed: Vec<((Cow<'_, str>, usize), Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
+        let mut placed: Vec<(
+            (Cow<'_, str>, usize),
+            Snippet<'_, annotate_snippets::Annotation<'_>>,
+        )> = Vec::new();
         for (nth, label) in self.labels.iter().enumerate() {
             let Some(file) = sources.get(label.span.source) else {
                 continue;

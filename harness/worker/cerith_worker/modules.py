@@ -73,7 +73,8 @@ class _Language:
     def is_changed(self) -> bool:
         """Whether a name has another meaning."""
         return any(
-            len(vars(owner)) != len(meant) or any(vars(owner).get(name) is not value for name, value in meant.items())
+            len(vars(owner)) != len(meant)
+            or any(vars(owner).get(name) is not value for name, value in meant.items())
             for owner, meant in self._meant
         )
 

@@ -109,7 +109,14 @@ fn what_looks_like_a_case_file_is_one_or_is_an_error() {
     let root = tempfile::tempdir().expect("a folder");
     write(root.path(), "a/case.yaml", CASE.as_bytes());
     write(root.path(), "a/k.py", KERNEL.as_bytes());
-    for name in [&b"a/A.YAML"[..], b"a/b.Yml", b"a/x\xff.yaml", b"a/x\xff.Py", b"a/x\xff.txt", b"a/.x\xff.yaml"] {
+    for name in [
+        &b"a/A.YAML"[..],
+        b"a/b.Yml",
+        b"a/x\xff.yaml",
+        b"a/x\xff.Py",
+        b"a/x\xff.txt",
+        b"a/.x\xff.yaml",
+    ] {
         fs::write(root.path().join(OsStr::from_bytes(name)), CASE).expect("a file");
     }
     fs::create_dir(root.path().join(OsStr::from_bytes(b"a/d\xfe"))).expect("a folder");
@@ -117,7 +124,10 @@ fn what_looks_like_a_case_file_is_one_or_is_an_error() {
     write(root.path(), &format!("{deep}/case.yaml"), CASE.as_bytes());
     let (ids, problems) = report(root.path());
     assert_eq!(ids, ["a/case"]);
-    let mut messages: Vec<&str> = problems.lines().filter(|line| line.starts_with("error")).collect();
+    let mut messages: Vec<&str> = problems
+        .lines()
+        .filter(|line| line.starts_with("error"))
+        .collect();
     messages.sort_unstable();
     insta::assert_snapshot!(messages.join("\n"), @"");
 }
@@ -130,7 +140,10 @@ fn control_characters_of_names_are_numbers_in_ids() {
     write(root.path(), "a\nb/wrong\n.yaml", b"about: [");
     let (ids, problems) = report(root.path());
     assert_eq!(ids, ["a\\u{a}b/case\\u{1b}"]);
-    assert!(problems.contains("--> ROOT/a\\u{a}b/wrong\\u{a}.yaml:1:"), "{problems}");
+    assert!(
+        problems.contains("--> ROOT/a\\u{a}b/wrong\\u{a}.yaml:1:"),
+        "{problems}"
+    );
     // Two files whose ids would be the same are not both cases.
     write(root.path(), "a\nb/case\\u{1b}.yaml", CASE.as_bytes());
     let (_, problems) = report(root.path());

@@ -528,10 +528,19 @@ fn a_place_that_cannot_be_written_costs_the_reports_only() {
 fn a_full_disk_is_told_and_nothing_computed_is_lost() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
     // The shell sets a limit, which stands for a full disk: 1 block is 512 or 1,024 bytes.
-    let limited = format!("trap '' XFSZ; ulimit -f 1; exec '{}' \"$@\"", env!("CARGO_BIN_EXE_cerith"));
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 1; exec '{}' \"$@\"",
+        env!("CARGO_BIN_EXE_cerith")
+    );
     let mut command = Command::new("sh");
-    command.args(["-c", &limited, "sh"]).args(ALONE).current_dir(place.path(""));
-    let done = command.env("CERITH_HOME", place.path("home")).output().expect("starts");
+    command
+        .args(["-c", &limited, "sh"])
+        .args(ALONE)
+        .current_dir(place.path(""));
+    let done = command
+        .env("CERITH_HOME", place.path("home"))
+        .output()
+        .expect("starts");
     Done::of(&done).ends(
         2,
         &["2 cases: ", "NOT as expected: the reports could not be written"],

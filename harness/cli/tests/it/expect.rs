@@ -316,7 +316,7 @@ fn what_cerith_did_wrong_is_never_written_down() {
             json!({ "event": "internal", "case": case, "message": "oh" }).to_string(),
         );
     }
-    place.write(STREAM, &format!("{}\n", lines.join("\n")));
+    place.write(STREAM, &sealed(&format!("{}\n", lines.join("\n"))));
     expect(&place, &["--accept"]).ends(
         1,
         &[

@@ -28,7 +28,11 @@ fn explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (u
         differing += usize::from(!verdict.differences.is_empty());
         // The record of a compiler that failed has no text of the pass or assertion, by which such a bug is known.
         let is_recorded_failure = |kind: Kind| matches!(kind, Kind::Acceptance | Kind::Crash);
-        for difference in verdict.differences.iter().filter(|one| !is_recorded_failure(one.kind)) {
+        for difference in verdict
+            .differences
+            .iter()
+            .filter(|one| !is_recorded_failure(one.kind))
+        {
             let case = &verdict.case;
             assert!(!difference.explained.is_empty(), "{case}: {difference:?}");
         }

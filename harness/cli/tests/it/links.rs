@@ -44,7 +44,12 @@ impl Guarded {
         assert_eq!(names, [OsStr::new("folder"), OsStr::new("settings")]);
         let settings = fs::read_to_string(self.outside.path().join("settings"));
         assert_eq!(settings.expect("it stays"), "the user's");
-        assert_eq!(fs::read_dir(self.outside.path().join("folder")).expect("a folder").count(), 0);
+        assert_eq!(
+            fs::read_dir(self.outside.path().join("folder"))
+                .expect("a folder")
+                .count(),
+            0
+        );
     }
 }
 
@@ -52,10 +57,15 @@ impl Guarded {
 #[track_caller]
 fn refuses(args: &[&str], link: &str, target: &str) {
     let guarded = Guarded::new();
-    guarded.place.cerith(&["run", "--engine", "reference", "--out", "earlier"]);
+    guarded
+        .place
+        .cerith(&["run", "--engine", "reference", "--out", "earlier"]);
     guarded.link(link, target);
     let done = guarded.place.cerith(args);
-    let shown = format!("{args:?}, {link} -> {target}\n--- out\n{}\n--- err\n{}", done.out, done.err);
+    let shown = format!(
+        "{args:?}, {link} -> {target}\n--- out\n{}\n--- err\n{}",
+        done.out, done.err
+    );
     assert_eq!(done.code, Some(2), "{shown}");
     assert!(done.err.contains(&format!("`{link}` is a link to `")), "{shown}");
     guarded.is_untouched();
@@ -75,8 +85,16 @@ fn reports_do_not_follow_links() {
         refuses(&run, folder, "missing");
     }
     refuses(&["run", "--engine", "reference", "--out", "out"], "out", "folder");
-    refuses(&["run", "--engine", "reference", "--out", "a/b/c"], "a/b", "folder");
-    refuses(&["run", "--engine", "reference", "--out", "./out"], "out", "folder");
+    refuses(
+        &["run", "--engine", "reference", "--out", "a/b/c"],
+        "a/b",
+        "folder",
+    );
+    refuses(
+        &["run", "--engine", "reference", "--out", "./out"],
+        "out",
+        "folder",
+    );
     let named = ["run", "cases", "--engine", "reference"];
     let own = ["run", "--cases", "elsewhere", "--engine", "reference"];
     refuses(&named, "reports/run", "folder");
@@ -111,14 +129,34 @@ fn a_folder_of_cerith_s_own_does_not_follow_links() {
 #[test]
 fn no_other_command_follows_links() {
     let stream = "earlier/events.jsonl";
-    refuses(&["report", "merge", stream, "-o", "all.jsonl"], "all.jsonl", "settings");
-    refuses(&["report", "merge", stream, "-o", "sub/all.jsonl"], "sub", "folder");
-    refuses(&["report", "merge", stream, "--out", "all"], "all/report.md", "missing");
-    refuses(&["report", "baseline", stream, "-o", "base.jsonl"], "base.jsonl", "missing");
+    refuses(
+        &["report", "merge", stream, "-o", "all.jsonl"],
+        "all.jsonl",
+        "settings",
+    );
+    refuses(
+        &["report", "merge", stream, "-o", "sub/all.jsonl"],
+        "sub",
+        "folder",
+    );
+    refuses(
+        &["report", "merge", stream, "--out", "all"],
+        "all/report.md",
+        "missing",
+    );
+    refuses(
+        &["report", "baseline", stream, "-o", "base.jsonl"],
+        "base.jsonl",
+        "missing",
+    );
     refuses(&["man", "--out", "pages"], "pages", "folder");
     refuses(&["man", "--out", "pages"], "pages/cerith-run.1", "settings");
     refuses(&["check", "cases/area/k.py", "--keep", "kept"], "kept", "folder");
-    refuses(&["fuzz", "--engine", "reference", "--count", "1", "--out", "found"], "found", "missing");
+    refuses(
+        &["fuzz", "--engine", "reference", "--count", "1", "--out", "found"],
+        "found",
+        "missing",
+    );
     refuses(&["record", "--out", "rec", "--", "true"], "rec", "missing");
     refuses(&["record", "--out", "rec/cases", "--", "true"], "rec", "folder");
 }
@@ -141,12 +179,19 @@ fn expectations_are_not_written_through_links() {
     place.run(&[]).ends(1, &[], &[]);
     let text = place.read("cases/area/bad.yaml");
     // Between reading the corpus and writing, the file becomes a link: here it is one within the corpus all along.
-    fs::rename(place.path("cases/area/bad.yaml"), place.path("cases/area/real.txt")).expect("renamed");
+    fs::rename(
+        place.path("cases/area/bad.yaml"),
+        place.path("cases/area/real.txt"),
+    )
+    .expect("renamed");
     symlink("real.txt", place.path("cases/area/bad.yaml")).expect("a link");
     place.cerith(&["expect", "--accept"]).ends(
         2,
         &[],
-        &["`cases/area/bad.yaml` is a link to `real.txt`", "the file is unchanged"],
+        &[
+            "`cases/area/bad.yaml` is a link to `real.txt`",
+            "the file is unchanged",
+        ],
     );
     assert_eq!(place.read("cases/area/real.txt"), text);
 }
@@ -160,7 +205,9 @@ fn pipes_devices_and_folders_in_the_way_are_named() {
         let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
         assert!(made.success());
         let wanted = format!("`reports/run/{file}` is a pipe");
-        place.run(&[]).ends(2, &[], &["error: no report is written", &wanted]);
+        place
+            .run(&[])
+            .ends(2, &[], &["error: no report is written", &wanted]);
         assert!(fs::metadata(&path).expect("it stays").file_type().is_fifo());
         fs::remove_file(&path).expect("removed");
         fs::create_dir(&path).expect("a folder");
@@ -185,7 +232,12 @@ fn a_hard_link_is_replaced_and_its_other_name_stays() {
 #[test]
 fn partial_files_have_names_that_nobody_can_foresee() {
     let guarded = Guarded::new();
-    for name in ["report.partial", "junit.partial", "events.jsonl.part", "events.partial"] {
+    for name in [
+        "report.partial",
+        "junit.partial",
+        "events.jsonl.part",
+        "events.partial",
+    ] {
         guarded.link(&format!("reports/run/{name}"), "settings");
     }
     guarded.place.run(&[]).ends(1, &["NOT as expected"], &[]);
@@ -217,11 +269,13 @@ fn a_folder_above_the_current_one_can_be_named() {
     let outside = tempfile::TempDir::new().expect("a folder");
     symlink(place.path(""), outside.path().join("link")).expect("a link");
     let through = outside.path().join("link/inner/out");
-    run(through.to_str().expect("a path"), outside.path()).ends(2, &[], &["is a link to"]);
     let elsewhere = tempfile::TempDir::new().expect("a folder");
-    fs::create_dir(elsewhere.path().join("cases")).expect("a folder");
-    fs::write(elsewhere.path().join("cases/a.yaml"), place.read("cases/area/good.yaml")).expect("a file");
-    fs::write(elsewhere.path().join("cases/k.py"), place.read("cases/area/k.py")).expect("a file");
+    for folder in [outside.path(), elsewhere.path()] {
+        fs::create_dir(folder.join("cases")).expect("a folder");
+        fs::write(folder.join("cases/a.yaml"), place.read("cases/area/good.yaml")).expect("a file");
+        fs::write(folder.join("cases/k.py"), place.read("cases/area/k.py")).expect("a file");
+    }
+    run(through.to_str().expect("a path"), outside.path()).ends(2, &[], &["is a link to"]);
     run(through.to_str().expect("a path"), elsewhere.path()).ends(0, &[], &[]);
 }
 
@@ -230,13 +284,18 @@ fn a_folder_that_is_read_only_keeps_its_reports() {
     let place = Place::new();
     place.run(&["--out", "r"]).ends(0, &[], &[]);
     let before = place.read("r/events.jsonl");
-    let set = |mode| fs::set_permissions(place.path("r"), fs::Permissions::from_mode(mode)).expect("permissions");
+    let set =
+        |mode| fs::set_permissions(place.path("r"), fs::Permissions::from_mode(mode)).expect("permissions");
     set(0o555);
     let done = place.run(&["--out", "r"]);
     set(0o755);
     // The administrator may write everywhere.
     if done.code == Some(2) {
-        done.ends(2, &["NOT as expected: the reports could not be written"], &["error: no report is written"]);
+        done.ends(
+            2,
+            &["NOT as expected: the reports could not be written"],
+            &["error: no report is written"],
+        );
         assert_eq!(place.read("r/events.jsonl"), before);
         assert!(place.path("r/report.html").is_file());
     }

@@ -214,7 +214,9 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
     check(
         &|text| lines(text, &[0, 1, 3, 4]),
         7,
-        &["error[damaged-stream]: 2/events.jsonl is not whole: its summary counts 3 cases, and 2 in its lines"],
+        &[
+            "error[damaged-stream]: 2/events.jsonl is not whole: its summary counts 3 cases, and 2 in its lines",
+        ],
     );
     check(
         &|text| text.replacen("{\"event\":\"verdict\"", "{\"evXnt\":\"verdict\"", 1),

@@ -400,7 +400,10 @@ fn a_first_case_file_that_does_not_fit_is_told_and_not_left_by_half() {
 fn stored(place: &Place, path: &str) -> (String, usize) {
     let text = place.read(path);
     let start: Value = serde_json::from_str(text.lines().next().expect("a start")).expect("JSON");
-    let verdicts = text.lines().filter(|line| line.starts_with("{\"event\":\"verdict\"")).count();
+    let verdicts = text
+        .lines()
+        .filter(|line| line.starts_with("{\"event\":\"verdict\""))
+        .count();
     (start["filters"].to_string(), verdicts)
 }
 
@@ -451,20 +454,34 @@ fn a_killed_run_keeps_the_reports_of_all_cases() {
     place.write("cases/area/good.yaml", &long.read("cases/area/good.yaml"));
     for signal in ["-KILL", "-INT"] {
         let mut command = place.command(CERITH, &["run", "--engine", "reference"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
         let began = Instant::now();
         while fs::metadata(place.path(SOME)).map_or(0, |file| file.len()) < 100_000 {
             assert!(began.elapsed() < Duration::from_mins(1), "the run does not begin");
             std::thread::sleep(Duration::from_millis(5));
         }
-        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        let sent = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
         assert!(sent.expect("kill").success());
         let code = child.wait().expect("it ends").code();
         assert_eq!(code, if signal == "-INT" { Some(130) } else { None });
         assert_eq!(place.read(ALL), before);
-        assert_eq!(place.path("reports/run/partial/report.html").exists(), signal == "-INT");
+        assert_eq!(
+            place.path("reports/run/partial/report.html").exists(),
+            signal == "-INT"
+        );
         let printed = place.cerith(&["report", SOME]);
-        assert_eq!(printed.code, Some(if signal == "-INT" { 130 } else { 2 }), "{}", printed.out);
+        assert_eq!(
+            printed.code,
+            Some(if signal == "-INT" { 130 } else { 2 }),
+            "{}",
+            printed.out
+        );
         fs::remove_file(place.path(SOME)).expect("removed");
     }
     place.write("cases/area/good.yaml", GOOD);
@@ -476,7 +493,10 @@ fn a_killed_run_keeps_the_reports_of_all_cases() {
 fn failures_of_all_cases_stay_known_after_a_run_of_some() {
     let place = Place::new();
     let bad = GOOD.replace("{ x: x, n: 10, BLOCK: 16 }", "{ x: x, n: 16, BLOCK: 16 }");
-    place.write("cases/area/bad.yaml", &bad.replace("[f32, i32, f16, i16]", "[f32, i32]"));
+    place.write(
+        "cases/area/bad.yaml",
+        &bad.replace("[f32, i32, f16, i16]", "[f32, i32]"),
+    );
     let run = |args: &[&str]| place.cerith(&[&["run", "--engine", "reference"], args].concat());
     run(&[]).ends(1, &["2 unexpected"], &[]);
     run(&["area/good"]).ends(0, &["reports/run/partial/"], &[]);
@@ -493,11 +513,17 @@ fn failures_of_all_cases_stay_known_after_a_run_of_some() {
 fn streams_that_lost_a_line_are_red_for_every_reader() {
     let place = Place::new();
     let bad = GOOD.replace("{ x: x, n: 10, BLOCK: 16 }", "{ x: x, n: 16, BLOCK: 16 }");
-    place.write("cases/area/bad.yaml", &bad.replace("[f32, i32, f16, i16]", "[f32]"));
+    place.write(
+        "cases/area/bad.yaml",
+        &bad.replace("[f32, i32, f16, i16]", "[f32]"),
+    );
     let run = |args: &[&str]| place.cerith(&[&["run", "--engine", "reference", "--out", "r"], args].concat());
     run(&[]).ends(1, &[], &[]);
     let text = place.read("r/events.jsonl");
-    let cut: Vec<&str> = text.lines().filter(|line| !line.contains("\"expected\":false")).collect();
+    let cut: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("\"expected\":false"))
+        .collect();
     assert_eq!(cut.len(), 6);
     place.write("cut/events.jsonl", &format!("{}\n", cut.join("\n")));
     let stream = "cut/events.jsonl";
@@ -509,10 +535,18 @@ fn streams_that_lost_a_line_are_red_for_every_reader() {
         assert_eq!(done.code, Some(2), "{format}: {said}");
     }
     place.cerith(&["report", "merge", stream]).ends(2, &[], &[wanted]);
-    place.cerith(&["report", "merge", stream, "--out", "all"]).ends(2, &[wanted], &[]);
-    place.cerith(&["report", "baseline", stream]).ends(2, &[], &[wanted]);
-    place.cerith(&["report", "baseline", "r/events.jsonl", "--prune", stream]).ends(2, &[], &[wanted]);
-    place.cerith(&["expect", "--list", "--out", "cut"]).ends(2, &[], &[wanted]);
+    place
+        .cerith(&["report", "merge", stream, "--out", "all"])
+        .ends(2, &[wanted], &[]);
+    place
+        .cerith(&["report", "baseline", stream])
+        .ends(2, &[], &[wanted]);
+    place
+        .cerith(&["report", "baseline", "r/events.jsonl", "--prune", stream])
+        .ends(2, &[], &[wanted]);
+    place
+        .cerith(&["expect", "--list", "--out", "cut"])
+        .ends(2, &[], &[wanted]);
     place
         .cerith(&["bump", "3.8.0", "3.9.0", "--against", stream])
         .ends(2, &[], &[wanted]);
@@ -524,12 +558,23 @@ fn streams_that_lost_a_line_are_red_for_every_reader() {
         .ends(2, &[], &[wanted]);
     // Shards: the one that lost its line is told.
     for shard in ["1", "2"] {
-        let done = place.cerith(&["run", "--engine", "reference", "--shard", &format!("{shard}/2"), "--out", shard]);
+        let done = place.cerith(&[
+            "run",
+            "--engine",
+            "reference",
+            "--shard",
+            &format!("{shard}/2"),
+            "--out",
+            shard,
+        ]);
         assert!(done.code.is_some_and(|code| code < 2));
     }
     let text = place.read("2/events.jsonl");
     let lines: Vec<&str> = text.lines().collect();
-    place.write("2/events.jsonl", &format!("{}\n{}\n", lines[0], lines[2..].join("\n")));
+    place.write(
+        "2/events.jsonl",
+        &format!("{}\n{}\n", lines[0], lines[2..].join("\n")),
+    );
     for command in [&["report"][..], &["report", "merge"]] {
         let done = place.cerith(&[command, &["1/events.jsonl", "2/events.jsonl"]].concat());
         assert_eq!(done.code, Some(2));
@@ -540,13 +585,22 @@ fn streams_that_lost_a_line_are_red_for_every_reader() {
 #[test]
 fn what_is_printed_is_sealed_as_what_is_stored() {
     let place = Place::new();
-    place.write("cases/area/##[error] odd.yaml", &GOOD.replace("One is added.", "\"\\u202e ##[error] is in it\""));
+    place.write(
+        "cases/area/##[error] odd.yaml",
+        &GOOD.replace("One is added.", "\"\\u202e ##[error] is in it\""),
+    );
     let done = place.cerith(&["run", "--engine", "reference", "--format", "jsonl", "--out", "r"]);
     place.write("printed.jsonl", &done.out);
     assert!(!done.out.contains("##["), "{}", done.out);
-    place.cerith(&["report", "printed.jsonl"]).ends(0, &["8 cases: "], &[]);
-    place.cerith(&["report", "merge", "printed.jsonl", "-o", "merged.jsonl"]).ends(0, &[], &[]);
+    place
+        .cerith(&["report", "printed.jsonl"])
+        .ends(0, &["8 cases: "], &[]);
+    place
+        .cerith(&["report", "merge", "printed.jsonl", "-o", "merged.jsonl"])
+        .ends(0, &[], &[]);
     let merged = place.cerith(&["report", "merge", "merged.jsonl"]);
     place.write("again.jsonl", &merged.out);
-    place.cerith(&["report", "again.jsonl"]).ends(0, &["8 cases: "], &[]);
+    place
+        .cerith(&["report", "again.jsonl"])
+        .ends(0, &["8 cases: "], &[]);
 }

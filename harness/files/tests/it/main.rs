@@ -20,14 +20,23 @@ fn place() -> TempDir {
 
 fn untouched(place: &TempDir) {
     let home = place.path().join("home");
-    assert_eq!(fs::read_to_string(home.join("settings")).expect("it stays"), "the user's");
+    assert_eq!(
+        fs::read_to_string(home.join("settings")).expect("it stays"),
+        "the user's"
+    );
     assert_eq!(names(&home), ["settings"]);
 }
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     names.sort();
     names
@@ -69,12 +78,22 @@ fn no_link_to_a_folder_is_followed_at_any_level() {
         fs::create_dir_all(link.parent().expect("a folder")).expect("folders");
         symlink(&home, &link).expect("a link");
         let below = repo.join(below);
-        is_link(&cerith_files::create_folders(&below).expect_err("a link"), &link, &home);
-        is_link(&cerith_files::write(below.join("settings"), "").expect_err("a link"), &link, &home);
+        is_link(
+            &cerith_files::create_folders(&below).expect_err("a link"),
+            &link,
+            &home,
+        );
+        is_link(
+            &cerith_files::write(below.join("settings"), "").expect_err("a link"),
+            &link,
+            &home,
+        );
         let removed = cerith_files::remove_folder_all(&below);
         assert!(removed.is_err());
         untouched(&place);
-        fs::remove_dir_all(repo.join("a")).or_else(|_| fs::remove_file(repo.join("a"))).expect("removed");
+        fs::remove_dir_all(repo.join("a"))
+            .or_else(|_| fs::remove_file(repo.join("a")))
+            .expect("removed");
     }
 }
 
@@ -83,10 +102,18 @@ fn a_link_above_a_checkout_is_followed_and_none_below_it() {
     let place = place();
     symlink(place.path().join("repo"), place.path().join("shortcut")).expect("a link");
     symlink(place.path(), place.path().join("above")).expect("a link");
-    for path in ["shortcut/out", "above/repo/out", "above/above/repo/out", "above/shortcut/out"] {
+    for path in [
+        "shortcut/out",
+        "above/repo/out",
+        "above/above/repo/out",
+        "above/shortcut/out",
+    ] {
         cerith_files::create_folders(place.path().join(path)).expect(path);
         cerith_files::write(place.path().join(path).join("file"), path).expect(path);
-        assert_eq!(fs::read_to_string(place.path().join("repo/out/file")).expect("a file"), path);
+        assert_eq!(
+            fs::read_to_string(place.path().join("repo/out/file")).expect("a file"),
+            path
+        );
     }
     // A link outside that leads into a checkout does not make the links in there trusted.
     fs::create_dir(place.path().join("repo/sub")).expect("a folder");
@@ -127,7 +154,10 @@ fn what_is_neither_a_file_nor_a_folder_is_an_obstacle() {
     for error in [
         cerith_files::write(&pipe, "").expect_err("a pipe"),
         cerith_files::create_folders(pipe.join("x")).expect_err("a pipe"),
-        Folder::open(&place.path().join("repo")).expect("a folder").read("pipe").expect_err("a pipe"),
+        Folder::open(&place.path().join("repo"))
+            .expect("a folder")
+            .read("pipe")
+            .expect_err("a pipe"),
     ] {
         assert!(error.to_string().contains("is a pipe"), "{error}");
     }
@@ -153,7 +183,10 @@ fn a_file_is_old_or_new_and_never_half() {
     partial.write_all(b"new").expect("written");
     partial.keep().expect("kept");
     assert_eq!(fs::read_to_string(&file).expect("a file"), "new");
-    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
+    assert_eq!(
+        fs::metadata(&file).expect("a file").permissions().mode() & 0o777,
+        0o640
+    );
 }
 
 #[test]

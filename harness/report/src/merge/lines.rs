@@ -97,8 +97,8 @@ impl<R: BufRead + Send + 'static> Lines<R> {
                 let mut batch = Vec::with_capacity(BATCH);
                 let mut more = true;
                 while more && batch.len() < BATCH {
-                    let read =
-                        read(&mut input, &mut progress).unwrap_or_else(|error| Read::Failed(error.to_string()));
+                    let read = read(&mut input, &mut progress)
+                        .unwrap_or_else(|error| Read::Failed(error.to_string()));
                     more = matches!(read, Read::Event(..) | Read::Damaged(_));
                     batch.push((progress.number, read));
                 }
@@ -137,7 +137,14 @@ fn read(input: &mut impl BufRead, progress: &mut Progress) -> io::Result<Read> {
                     line.push(b'\n');
                 }
                 let gaps = progress.check.event(&event, &line).to_vec();
-                Read::Event(Box::new(event), Line { text: line, said, gaps })
+                Read::Event(
+                    Box::new(event),
+                    Line {
+                        text: line,
+                        said,
+                        gaps,
+                    },
+                )
             }
             Err(_) if !line.ends_with(b"\n") => Read::Cut,
             Err(error) => Read::Damaged(error.to_string()),

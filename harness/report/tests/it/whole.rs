@@ -6,13 +6,21 @@ use cerith_report::event::{Start, Verdict, VerdictKind};
 use cerith_report::{Baseline, Event, FORMAT, Joined, Merge, StreamEnd, Summary, Writer, read};
 
 fn verdict(case: &str, differs: bool) -> Event {
-    let kind = if differs { VerdictKind::Differ } else { VerdictKind::Agree };
+    let kind = if differs {
+        VerdictKind::Differ
+    } else {
+        VerdictKind::Agree
+    };
     Event::Verdict(Box::new(Verdict {
         case: case.to_owned(),
         engines: vec!["reference".to_owned(), "interpret@3.9.0".to_owned()],
         verdict: kind,
         expected: !differs,
-        unexpected: if differs { vec!["interpret@3.9.0".to_owned()] } else { Vec::new() },
+        unexpected: if differs {
+            vec!["interpret@3.9.0".to_owned()]
+        } else {
+            Vec::new()
+        },
         ..Verdict::default()
     }))
 }
@@ -50,7 +58,10 @@ fn end(stream: &str) -> StreamEnd {
 #[track_caller]
 fn is_noticed(stream: &str, expected: &str) {
     let found = end(stream);
-    assert!(found.gaps.iter().any(|gap| gap.contains(expected)), "no {expected:?} in {found:?}");
+    assert!(
+        found.gaps.iter().any(|gap| gap.contains(expected)),
+        "no {expected:?} in {found:?}"
+    );
     let mut joined = Joined::default();
     joined.begin("s");
     let end = read(stream.as_bytes(), |event| drop(joined.event(event))).expect("a stream");
@@ -60,7 +71,8 @@ fn is_noticed(stream: &str, expected: &str) {
     assert!(ended.cut);
     let error = Baseline::read(stream.as_bytes()).expect_err("not whole");
     assert!(error.to_string().contains("is not whole"), "{error}");
-    let merge = Merge::open([("s".to_owned(), Ok(Cursor::new(stream.as_bytes().to_vec())))]).expect("a start");
+    let merge =
+        Merge::open([("s".to_owned(), Ok(Cursor::new(stream.as_bytes().to_vec())))]).expect("a start");
     let mut writer = Writer::new(Vec::new());
     let merged = merge
         .run(|event, line| match line {
@@ -94,7 +106,10 @@ fn a_line_that_is_lost_is_noticed() {
         cut.remove(lost);
         is_noticed(&cut.concat(), "its summary counts 3 cases, and 2 in its lines");
         is_noticed(&cut.concat(), "its start announces 3 cases, and 2 were judged");
-        is_noticed(&cut.concat(), "its summary was written after 4 lines, and 3 are there");
+        is_noticed(
+            &cut.concat(),
+            "its summary was written after 4 lines, and 3 are there",
+        );
     }
 }
 
@@ -112,7 +127,10 @@ fn lines_that_are_doubled_moved_or_changed_are_noticed() {
     is_noticed(&moved.concat(), "or are in another order");
     let mut changed = lines.clone();
     changed[1] = changed[1].replace("\"agree\"", "\"undefined\"");
-    is_noticed(&changed.concat(), "its summary counts 2 agree, and 1 in its lines");
+    is_noticed(
+        &changed.concat(),
+        "its summary counts 2 agree, and 1 in its lines",
+    );
     let mut renamed = lines;
     renamed[1] = renamed[1].replace("\"a\"", "\"z\"");
     is_noticed(&renamed.concat(), "its lines are not those that its run wrote");
@@ -140,7 +158,10 @@ fn a_summary_without_a_seal_is_one_of_an_older_format() {
     is_noticed(&unsealed(FORMAT).concat(), "its summary has no seal");
     let old = unsealed(3);
     assert_eq!(end(&old.concat()).fault(), None);
-    is_noticed(&[&old[0], &old[1], &old[3]].map(String::as_str).concat(), "its summary counts 2 cases");
+    is_noticed(
+        &[&old[0], &old[1], &old[3]].map(String::as_str).concat(),
+        "its summary counts 2 cases",
+    );
     is_noticed(
         &[&old[0], &old[1], &old[1], &old[3]].map(String::as_str).concat(),
         "it has more than one verdict of a",
@@ -150,11 +171,15 @@ fn a_summary_without_a_seal_is_one_of_an_older_format() {
 #[test]
 fn what_a_workflow_would_take_for_a_command_is_no_part_of_a_line() {
     let mut writer = Writer::new(Vec::new());
-    writer.event(&verdict("##[error]x \u{202e}\u{7f}", false)).expect("written");
+    writer
+        .event(&verdict("##[error]x \u{202e}\u{7f}", false))
+        .expect("written");
     let line = String::from_utf8(writer.take()).expect("text");
     assert!(line.contains("#\\u0023[error]x \\u202e\\u007f"), "{line}");
     read(line.as_bytes(), |event| {
-        let Event::Verdict(verdict) = event else { panic!("another event") };
+        let Event::Verdict(verdict) = event else {
+            panic!("another event")
+        };
         assert_eq!(verdict.case, "##[error]x \u{202e}\u{7f}");
     })
     .expect("a stream");

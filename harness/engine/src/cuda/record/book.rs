@@ -141,11 +141,10 @@ impl Book {
                 let mut of = Vec::with_capacity(line.of.len());
                 for origin in std::mem::take(&mut line.of) {
                     let here = (at + 1, book.lines.len());
-                    let (first, earlier) = *known
-                        .entry((line.case.clone(), origin.release))
-                        .or_insert(here);
+                    let (first, earlier) = *known.entry((line.case.clone(), origin.release)).or_insert(here);
                     let earlier = book.lines.get(earlier);
-                    let same = match earlier.and_then(|earlier| Some((earlier, earlier.has(origin.release)?))) {
+                    let same = match earlier.and_then(|earlier| Some((earlier, earlier.has(origin.release)?)))
+                    {
                         Some((earlier, other)) => earlier.record(other) == line.record(&origin),
                         None => of.iter().all(|other: &Origin| {
                             other.release != origin.release || other.cubin == origin.cubin
