@@ -158,9 +158,10 @@ fn imports(text: &str) -> Vec<Name> {
             && let Some((module, list)) = from.split_once(" import")
         {
             let module = Name::read(module.trim());
-            let list = match list.trim_start().starts_with('(') {
-                true => rest.split_once('(').map_or("", |(_, inside)| inside),
-                false => list,
+            let list = if list.trim_start().starts_with('(') {
+                rest.split_once('(').map_or("", |(_, inside)| inside)
+            } else {
+                list
             };
             let list = list.split(')').next().unwrap_or_default();
             let items = list

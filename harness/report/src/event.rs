@@ -45,6 +45,7 @@ pub use cerith_verdict::Kind;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "a stream has one start")]
 pub enum Event {
     /// What is going to run.
     Start(Start),
@@ -80,6 +81,10 @@ impl Event {
 
 /// What is going to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "these are fields of a public format"
+)]
 pub struct Start {
     /// [`FORMAT`].
     pub format: u32,

@@ -219,7 +219,6 @@ impl Run {
         let own = self.sealer.seal();
         match &summary.seal {
             None if self.format >= SEALED => Some("its summary has no seal".to_owned()),
-            None => None,
             Some(seal) if seal.lines != own.lines => Some(format!(
                 "its summary was written after {} lines, and {} are there",
                 seal.lines, own.lines
@@ -227,7 +226,7 @@ impl Run {
             Some(seal) if seal.hash != own.hash => {
                 Some("its lines are not those that its run wrote, or are in another order".to_owned())
             }
-            Some(_) => None,
+            _ => None,
         }
     }
 }

@@ -43,6 +43,12 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+/// A snippet, with its file and the position of its line.
+type Placed<'a> = (
+    (Cow<'a, str>, usize),
+    Snippet<'a, annotate_snippets::Annotation<'a>>,
+);
+
 impl Diagnostic {
     /// An error at a place.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
@@ -112,10 +118,7 @@ impl Diagnostic {
             Severity::Warning => Level::WARNING,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
-        let mut placed: Vec<(
-            (Cow<'_, str>, usize),
-            Snippet<'_, annotate_snippets::Annotation<'_>>,
-        )> = Vec::new();
+        let mut placed: Vec<Placed<'_>> = Vec::new();
         for (nth, label) in self.labels.iter().enumerate() {
             let Some(file) = sources.get(label.span.source) else {
                 continue;

@@ -155,7 +155,7 @@ impl Compilers {
                 .compile_now(request, limits)
                 .map(|(compilation, _)| compilation);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.folders(), request)?;
+        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
         if let Some(compilation) = self.get(cache, &key, request) {
             return Ok(compilation);
         }
@@ -190,7 +190,7 @@ impl Compilers {
         let Some((cache, stamp)) = &self.cache else {
             return Ok(false);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.folders(), request)?;
+        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         let is_cached = answered.remove(&key).unwrap_or_default();
         drop(answered);

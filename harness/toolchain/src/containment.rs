@@ -205,7 +205,7 @@ pub(crate) fn is_too_much(folder: &Path) -> bool {
 /// The user's home folders: `$HOME` and the password database may differ, for example in a container.
 fn homes() -> Vec<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(|uid| uid.as_raw());
+    let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(rustix::process::Uid::as_raw);
     let mut homes = homes_of(&users, &numbers);
     // Without `HOME`, this asks every database of users that the system has.
     homes.extend(std::env::home_dir());

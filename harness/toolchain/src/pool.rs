@@ -136,7 +136,7 @@ impl Pool {
     }
 
     /// The folders that workers may read from because they were told to.
-    pub(crate) fn folders(&self) -> &[PathBuf] {
+    pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
 

@@ -51,9 +51,12 @@ pub(crate) fn without_hidden(root: &Path, depth: Depth) -> Vec<PathBuf> {
     let splits = |number: Option<usize>| number.is_none_or(|number| folders[number].hides);
     let parts = folders.iter().filter(|folder| splits(folder.parent));
     parts
-        .flat_map(|folder| match folder.hides {
-            true => folder.files.clone(),
-            false => vec![folder.path.clone()],
+        .flat_map(|folder| {
+            if folder.hides {
+                folder.files.clone()
+            } else {
+                vec![folder.path.clone()]
+            }
         })
         .collect()
 }

@@ -282,7 +282,8 @@ mod tests {
                 + r#"{"before":[[["n",5]]],"dynamic":true,"mark_dynamic":[["x",1]],"maybe_mark_dynamic":[]}],"#
                 + r#""runs":2}"#
         );
-        let plain = super::super::frame(&asked().request, Limits::default()).expect("a frame");
+        let plain = super::super::frame(&asked().request, super::super::Group::File, Limits::default())
+            .expect("a frame");
         assert_eq!(self::header(&plain).get("inductor"), None);
     }
 
