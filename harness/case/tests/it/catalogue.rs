@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The catalogued discrepancies, by issue, or by what was observed; an entry of several issues by its first.
-const ENTRIES: [&str; 104] = [
+const ENTRIES: [&str; 102] = [
     "triton#5965",
     "observed:loop_var_to",
     "observed:loop_div_neg",
@@ -54,8 +54,6 @@ const ENTRIES: [&str; 104] = [
     "triton#3416",
     "triton#10687",
     "triton#7349",
-    "triton#10291",
-    "triton#10699",
     "triton#11615",
     "triton#6490",
     "observed:reduce_axis_neg",
@@ -136,6 +134,7 @@ fn names(line: &str, entry: &str) -> bool {
     })
 }
 
+// Without triton#10291 and triton#10699: the index of a row with a NaN is unspecified and not compared.
 #[test]
 fn every_entry_of_the_catalogue_has_a_case() {
     let mut lines = Vec::new();

@@ -133,7 +133,7 @@ fn an_h200_agrees_lane_by_lane() {
         }
     }
     // Every lane was looked at, and nearly all of them are defined.
-    assert_eq!((kernels, lanes, undefined), (531, 54_480, 4_854));
+    assert_eq!((kernels, lanes, undefined), (531, 53_602, 5_732));
     // Wrong on the H200, not here: 3.9.0 turns `fp8e5` to `bf16` by shifting and multiplying, which makes numbers of
     // infinities and NaNs. The documents have no such exception, and the cast to `f16` and `f32` keeps them.
     insta::assert_snapshot!(wrong.join("\n"), @r"

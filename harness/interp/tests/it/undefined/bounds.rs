@@ -70,7 +70,7 @@ fn before_the_start() {
       |
       = note: the pointer was made from storage `x` of 16 bytes
       = note: the last element of `x` is `x[3]`
-      = help: mask the load: `tl.load(ptr, mask=offsets < n, other=0)`
+      = help: the offset is negative; mask the load: `tl.load(ptr, mask=offsets >= 0, other=0)`
     ");
 }
 
