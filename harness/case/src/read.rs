@@ -119,7 +119,10 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
         if place.is_dir() {
             // Through links, a folder could be reached in as many ways as there are paths.
             if is_link && !inside {
-                missing(place.display().to_string(), Missing::Outside, found);
+                skip(
+                    "the folder is skipped, because it is a link that leads out of the corpus".to_owned(),
+                    found,
+                );
             } else if !is_link && depth < MAX_DEPTH {
                 folder(real_root, &place, &path, depth + 1, found);
             } else if !is_link {

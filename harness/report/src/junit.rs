@@ -27,7 +27,7 @@ pub struct Junit {
 impl Junit {
     /// Takes in one event.
     pub fn event(&mut self, event: &Event) {
-        match event {
+        match &*safe::event(event) {
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let case = test_case(verdict);
                 self.areas

@@ -74,6 +74,13 @@ fn links_stay_in_the_corpus() {
     let (ids, problems) = report(root.path());
     assert_eq!(ids, ["b/case", "b/linked"]);
     insta::assert_snapshot!(problems, @r"
+    error[skipped-file]: the folder is skipped, because it is a link that leads out of the corpus
+     --> ROOT/more:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: rename it, or remove it from the corpus
     error[path-outside]: the file is a link that leads out of the corpus
      --> ROOT/a/k.py:1:1
       |
@@ -129,7 +136,14 @@ fn what_looks_like_a_case_file_is_one_or_is_an_error() {
         .filter(|line| line.starts_with("error"))
         .collect();
     messages.sort_unstable();
-    insta::assert_snapshot!(messages.join("\n"), @"");
+    insta::assert_snapshot!(messages.join("\n"), @r"
+    error[skipped-file]: the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; rename it to `A.yaml`
+    error[skipped-file]: the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; rename it to `b.yaml`
+    error[skipped-file]: the file is skipped, because its name is not UTF-8: `x\xff.Py`
+    error[skipped-file]: the file is skipped, because its name is not UTF-8: `x\xff.yaml`
+    error[skipped-file]: the folder is skipped, because it is nested more than 32 folders deep
+    error[skipped-file]: the folder is skipped, because its name is not UTF-8: `d\xfe`
+    ");
 }
 
 #[test]
