@@ -11,6 +11,7 @@ from or rewind. They follow each answer.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -53,8 +54,8 @@ class Apart:
     def __init__(
         self, pipes: tuple[BinaryIO, BinaryIO], served: Served, folders: tuple[_Folders, _Folders] | None
     ) -> None:
-        """`pipes` are those to the other side, which the child does not have. `folders` are the known ones and
-        those of libraries, for `tracked.Reporter`; None if files are not reported."""
+        """`pipes` are those to the other side, which the child does not have. `folders` are the known ones
+        and those of libraries, for `tracked.Reporter`; None if files are not reported."""
         self._pipes = pipes
         self._served = served
         self._folders = folders
@@ -116,8 +117,8 @@ class Apart:
             self._stop()
 
     def _read(self) -> bytes:
-        """The next bytes of an answer; none if the child has ended. Takes in reports meanwhile: the child waits
-        if they are not read."""
+        """The next bytes of an answer; none if the child has ended. Takes in reports meanwhile: the child
+        waits if they are not read."""
         if self._folders is None:
             return os.read(self._answers, _AT_ONCE)
         poll = select.poll()
@@ -186,7 +187,7 @@ class Apart:
         return bool(select.select([self._answers], [], [], 0)[0])
 
     def _stop(self) -> None:
-        """Ends the child. If it left a process behind, this process ends too, and the other side ends the rest."""
+        """Ends the child. If it left a process behind, this one ends too, and the other side the rest."""
         os.kill(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
         self._forget()
@@ -198,10 +199,8 @@ class Apart:
     def _forget(self) -> None:
         self._process = 0
         if self._requests is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 self._requests.close()
-            except BrokenPipeError:
-                pass
             os.close(self._answers)
             os.close(self._reports)
             self._requests = None

@@ -1,7 +1,7 @@
 """Imports of modules in folders that this process may not list.
 
-A worker may read the modules beside a kernel that cases import, and nothing else that lies there. Python's own
-finder lists a folder and finds nothing if it cannot.
+A worker may read the modules beside a kernel that cases import, and nothing else that lies there. Python's
+own finder lists a folder and finds nothing if it cannot.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A kernel that is compiled or interpreted before any other, and the request for it: every process that is forked
-later has what Triton finds out and keeps then."""
+"""A kernel that is compiled or interpreted before any other, and the request for it: every process that is
+forked later has what Triton finds out and keeps then."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ impl AcceptanceMap {
 
 impl Machine<'_> {
     /// Follows the identities of lanes through a step that was just run.
-    pub(super) fn identify(&mut self, step: &Step) {
+    pub(in crate::acceptance) fn identify(&mut self, step: &Step) {
         let Some(mut tracking) = self.tracking.take() else {
             return;
         };
