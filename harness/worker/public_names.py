@@ -34,7 +34,8 @@ def is_own(value: Any) -> bool:
     # What is decorated is told by the function in it.
     value = getattr(value, "fn", value)
     home = getattr(value, "__module__", None) or type(value).__module__
-    return home.startswith("triton.language")
+    # An interpreter that executes a function gives its module names of its own, from `semantic`.
+    return home.startswith("triton.language") and home != "triton.language.semantic"
 
 
 def module_names(paths: list[str]) -> list[str]:

@@ -1,28 +1,17 @@
-//! Reductions and `dot` as NumPy does them: `np.sum`, `np.argmax`, `np.matmul`.
+//! Reductions and `dot` as NumPy does them: `np.sum`, `np.matmul`.
 
 use cerith_tile::DType;
-use cerith_tile::ir::{
-    Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type, ValueId,
-};
-use cerith_tile::numeric::decode;
+use cerith_tile::ir::{Combine, Foreign, InputPrecision, OpKind, Operation, ValueId};
 use cerith_tile::quirk::Quirk;
-use cerith_tile::rules::Version;
 use smallvec::smallvec;
 
 use crate::cast::{bits_as_f32, plain};
 use crate::model::{Model, Rewritten};
 use cerith_tile::quirk::by_parts::convert;
 
-/// Which end a reduction with indices looks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Largest,
-    Smallest,
-}
-
 impl Model {
     pub(crate) fn reduce(&mut self, op: Operation) -> Rewritten {
-        let OpKind::Reduce { combine, region, .. } = &op.kind else {
+        let OpKind::Reduce { combine, .. } = &op.kind else {
             return Rewritten::Same(op);
         };
         let float = op
@@ -38,12 +27,6 @@ impl Model {
             && let Some(dot) = self.as_dot(&op)
         {
             return dot;
-        }
-        if float && let Some(end) = self.end_with_index(region) {
-            let finds = self.has(Quirk::ArgmaxFindsNan);
-            if finds || self.has(Quirk::ArgmaxSkipsNan) {
-                return self.with_index(op, end, finds);
-            }
         }
         Rewritten::Same(op)
     }
@@ -115,83 +98,6 @@ impl Model {
         }
         shape.insert(at, 1);
         (shape == self.ty(thin).shape).then_some(matrix)
-    }
-
-    /// Whether a region is that of `argmax` or `argmin`, which prefers the lower index: it compares values one way, then
-    /// whether they are equal, and then indices.
-    fn end_with_index(&self, region: &Block) -> Option<End> {
-        let &[value, index, other, next] = region.args.as_slice() else {
-            return None;
-        };
-        let mut end = None;
-        let (mut equal, mut lower) = (false, false);
-        for op in &region.ops {
-            let OpKind::Compare(predicate) = op.kind else {
-                continue;
-            };
-            match (predicate, op.operands.as_slice()) {
-                (CmpPredicate::Gt, &[a, b]) if (a, b) == (value, other) => end = Some(End::Largest),
-                (CmpPredicate::Lt, &[a, b]) if (a, b) == (value, other) => end = Some(End::Smallest),
-                (CmpPredicate::Eq, &[a, b]) if (a, b) == (value, other) => equal = true,
-                (CmpPredicate::Lt, &[a, b]) if (a, b) == (index, next) => lower = true,
-                _ => return None,
-            }
-        }
-        // Without the preference, no NumPy function is asked before 3.8.
-        let any = self.version >= Version::new(3, 8, 0) && !equal && !lower;
-        end.filter(|_| equal && lower || any)
-    }
-
-    /// `np.argmax`: the first NaN, or else the first of the largest. `np.nanargmax`: the first of the largest numbers.
-    fn with_index(&mut self, mut op: Operation, end: End, finds: bool) -> Rewritten {
-        let Some(dtype) = self.dtype(op.operands[0]) else {
-            return Rewritten::Same(op);
-        };
-        let args = match &op.kind {
-            OpKind::Reduce { region, .. } => region.args.clone(),
-            _ => return Rewritten::Same(op),
-        };
-        let &[value, index, other, next] = args.as_slice() else {
-            return Rewritten::Same(op);
-        };
-        let keeps = move |x: &[u64]| {
-            let (so_far, new) = (decode(dtype, x[0]), decode(dtype, x[1]));
-            u64::from(match (so_far.is_nan(), new.is_nan()) {
-                (true, _) => finds,
-                (false, true) => !finds,
-                (false, false) if end == End::Largest => so_far >= new,
-                (false, false) => so_far <= new,
-            })
-        };
-        let keep = self.fresh(Type::num(DType::I1));
-        let mut ops = vec![Operation {
-            kind: OpKind::Foreign(Foreign::new(&format!("{dtype} {end:?} {finds}"), keeps)),
-            operands: smallvec![value, other],
-            results: smallvec![keep],
-            loc: op.loc,
-        }];
-        let mut chosen = smallvec![];
-        for (so_far, new) in [(value, other), (index, next)] {
-            let result = self.fresh(self.ty(so_far).clone());
-            ops.push(Operation {
-                kind: OpKind::Select,
-                operands: smallvec![keep, so_far, new],
-                results: smallvec![result],
-                loc: op.loc,
-            });
-            chosen.push(result);
-        }
-        ops.push(Operation {
-            kind: OpKind::Yield,
-            operands: chosen,
-            results: smallvec![],
-            loc: op.loc,
-        });
-        if let OpKind::Reduce { combine, region, .. } = &mut op.kind {
-            *combine = None;
-            region.ops = ops;
-        }
-        Rewritten::By(vec![op])
     }
 
     /// The product, and a sum that stops at the ends.

@@ -20,7 +20,7 @@ import select
 import signal
 from typing import Any, BinaryIO, NoReturn, Protocol, Tuple
 
-from . import tracked, wire
+from . import contained, tracked, wire
 
 _PR_SET_PDEATHSIG = 1
 _AT_ONCE = 1 << 16
@@ -166,6 +166,7 @@ class Apart:
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
             for one in self._pipes:
                 os.close(one.fileno())
+            contained.keep_signals()
             self._served.begin()
             with os.fdopen(asked, "rb") as requests, os.fdopen(answering, "wb") as answers:
                 reporter = None

@@ -507,7 +507,7 @@ fn expectations() {
     change(
         "quirk_of_no_version",
         "verdict: differ",
-        "quirk: argmax-skips-nan",
+        "quirk: padding-nan-is-a-number",
     );
     change("outcome_as_verdict", "verdict: differ", "verdict: rejected");
     change("unknown_outcome", "verdict: differ", "outcome: reject");

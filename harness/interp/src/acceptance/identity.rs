@@ -205,7 +205,8 @@ impl Tracking {
             ..Text::default()
         };
         text.read(program, &program.body, 0);
-        // For each new value that is stored: how often, as far as the text says.
+        // For each value that is stored: how often, as far as the text says. More than twice is not counted: through operations of
+        // two operands there are exponentially many ways.
         let mut stored: BTreeMap<Slot, usize> = BTreeMap::new();
         let mut origins = vec![Origin::None; program.layouts.len()];
         for &(value, depth) in &text.stores {
@@ -214,6 +215,12 @@ impl Tracking {
                 let Some(definition) = text.definitions.get(&slot) else {
                     continue;
                 };
+                let several = several || depth > definition.depth;
+                let times = stored.entry(slot).or_default();
+                if *times >= 2 {
+                    continue;
+                }
+                *times += if several { 2 } else { 1 };
                 if let Some((from, copies)) = moved(definition.step, &text.constants, program) {
                     origins[slot as usize] = Origin::Moved;
                     open.extend(from.iter().map(|&slot| (slot, several || copies)));
@@ -221,8 +228,6 @@ impl Tracking {
                     && !matches!(definition.step.op, Op::Plain(OpKind::Constant(_)))
                 {
                     origins[slot as usize] = Origin::New;
-                    let times = if several || depth > definition.depth { 2 } else { 1 };
-                    *stored.entry(slot).or_default() += times;
                 }
             }
         }

@@ -109,12 +109,6 @@ quirks! {
     /// `max` and `min` of a block that holds a NaN are NaN.
     ReductionsLetNanThrough = "reductions-let-nan-through": Interpreter, (FIRST, Some(v(3, 5, 0))),
         "interpreter.py, ReduceOps: np.max";
-    /// `argmax` and `argmin` find the first NaN.
-    ArgmaxFindsNan = "argmax-finds-nan": Interpreter, (FIRST, Some(v(3, 8, 0))),
-        "interpreter.py, ReduceOps: np.argmax";
-    /// `argmax` and `argmin` leave out every NaN.
-    ArgmaxSkipsNan = "argmax-skips-nan": Interpreter, (Version::new(3, 8, 0), None),
-        "interpreter.py, ReduceOps: np.nanargmax";
     /// A sum begins with +0.0, so that zeros that are all negative add up to it.
     SumBeginsWithZero = "sum-begins-with-zero": Interpreter, (FIRST, None),
         "interpreter.py, ReduceOps: np.sum";
