@@ -51,11 +51,16 @@ def keep_signals() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(_CREATE_RULESET, None, 0, _VERSION) < _SCOPES_SINCE:
         return
-    asked = struct.pack("<QQQ", 0, 0, _SCOPE_SIGNAL)
+    # Rules that do not speak of moving files from one folder to another deny it.
+    asked = struct.pack("<QQQ", _REFER, 0, _SCOPE_SIGNAL)
     ruleset = libc.syscall(_CREATE_RULESET, asked, len(asked), 0)
-    if ruleset >= 0:
-        libc.syscall(_RESTRICT_SELF, ruleset, 0)
-        os.close(ruleset)
+    if ruleset < 0:
+        return
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", _REFER, root), 0)
+    libc.syscall(_RESTRICT_SELF, ruleset, 0)
+    os.close(root)
+    os.close(ruleset)
 
 
 def keep_writes() -> None:
