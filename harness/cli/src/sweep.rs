@@ -424,7 +424,12 @@ fn work(
         Ok(Err(Trouble::Failed(failure))) => return internal(format!("failed to {failure}")),
         Err(panic) => return internal(panic),
     };
-    match guarded(|| try_sweep(&case, &id, Some(reference), &samples)) {
+    // The memory that a variant of the layout left is laid out again as the case has it.
+    let vary = |variant| match variant {
+        Variant::Layout(_) => Some(case.clone()),
+        variant => entry.vary(&case, variant).ok(),
+    };
+    match guarded(|| try_sweep(&case, &id, Some(reference), &samples, &vary)) {
         Ok(Ok(trial)) => {
             let failed = trial.failed.iter().map(|failed| {
                 Event::Internal(Internal {

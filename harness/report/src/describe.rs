@@ -8,6 +8,8 @@ use std::time::Duration;
 use cerith_case::{Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::quirk::told::Told;
+use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::source::{Sources, Span};
 use cerith_verdict::{
     Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, Standing, SweepTrial, Trial, Verdict,
@@ -162,12 +164,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .differences
             .iter()
             .map(|one| event::Difference {
-                explained: one
-                    .explained
-                    .iter()
-                    .map(|quirk| quirk.name().to_owned())
-                    .chain(one.told.map(|told| told.name.to_owned()))
-                    .collect(),
+                explained: known_bugs(one.explained, one.told),
                 ..difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref())
             })
             .collect(),
@@ -258,6 +255,15 @@ fn left_out(left_out: &[LeftOut]) -> Vec<event::Undefined> {
             of: one.of,
             whole: one.whole.clone(),
         })
+        .collect()
+}
+
+/// The names of known bugs that explain a difference.
+fn known_bugs(quirks: Quirks, told: Option<&'static Told>) -> Vec<String> {
+    let models = quirks.iter().map(Quirk::name);
+    models
+        .chain(told.map(|told| told.name))
+        .map(str::to_owned)
         .collect()
 }
 
@@ -367,7 +373,10 @@ pub fn sweep(
         differences: verdict
             .differences
             .iter()
-            .map(|one| difference(&one.baseline, &one.variant, one.kind, one.comparison.as_ref()))
+            .map(|one| event::Difference {
+                explained: known_bugs(one.explained, one.told),
+                ..difference(&one.baseline, &one.variant, one.kind, one.comparison.as_ref())
+            })
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),

@@ -363,7 +363,7 @@ fn explained_failures(
 }
 
 /// What a case uses of the language.
-fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
+pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
     let uses = guarded(|| reference.used(case, rules));
     let mut uses = uses.ok().and_then(Result::ok).unwrap_or_default();
     let memory = case.memory();

@@ -9,6 +9,8 @@
 //! A variant whose own launches differ is in no camp; if the launches of the case as it is differ, the sweep is inconclusive. A
 //! program without a defined answer is not judged.
 //!
+//! Known bugs explain a difference where they explain every variant in it that the reference disagrees with.
+//!
 //! Along each axis the case as it is and the variants of that axis have a verdict of their own. A case file's expectations with
 //! an `axis` are about that verdict.
 //!
@@ -17,11 +19,14 @@
 use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
 use cerith_memory::Memory;
+use cerith_tile::quirk::Quirks;
+use cerith_tile::quirk::told::Told;
 use cerith_tile::rules::Rules;
 
 use crate::difference::{Bytes, Comparison, Tolerance, compare};
 use crate::expectation::{Met, says};
-use crate::panel::{ByReference, Failed, Stopped};
+use crate::explained;
+use crate::panel::{ByReference, Failed, Stopped, uses_of};
 use crate::trial::Pair;
 use crate::verdict::Kind;
 
@@ -67,6 +72,10 @@ pub struct Unequal {
     pub kind: Kind,
     /// The bytes, where both finished.
     pub comparison: Option<Comparison>,
+    /// Known bugs that explain both, as far as the reference disagrees with them: models of what is computed.
+    pub explained: Quirks,
+    /// The same: a bug that is known by an error's words, or by the lanes that it exchanges.
+    pub told: Option<&'static Told>,
 }
 
 /// What the trial of a sweep gave.
@@ -110,12 +119,14 @@ pub struct SweepTrial {
     pub failed: Vec<Failed>,
 }
 
-/// Judges the variants of a case that an engine was asked about, with the reference's help where there is one.
+/// Judges the variants of a case that an engine was asked about, with the reference's help where there is one. `vary` makes the case of
+/// a variant, with the memory of the unchanged case.
 pub fn try_sweep(
     case: &Case,
     engine: &EngineId,
     reference: Option<&Reference>,
     samples: &Samples,
+    vary: &dyn Fn(Variant) -> Option<Case>,
 ) -> Result<SweepTrial, Stopped> {
     let rules = engine.version().map_or_else(Rules::default, Rules::of);
     let mut failed = Vec::new();
@@ -142,7 +153,17 @@ pub fn try_sweep(
         .filter(|_| outcome.is_some())
         .map(|reference| (reference, vec![rules]));
     let tolerance = ByReference::new(asked, case, None);
-    let verdict = judge_sweep(samples, outcome.as_ref(), &tolerance);
+    let mut verdict = judge_sweep(samples, outcome.as_ref(), &tolerance);
+    if let (Some(reference), Some(outcome)) = (reference, &outcome) {
+        let causes = Causes {
+            engine,
+            rules,
+            reference,
+            outcome,
+            vary,
+        };
+        causes.note(samples, &mut verdict);
+    }
     if let Some(message) = tolerance.failure() {
         fail(message.to_owned());
     }
@@ -152,6 +173,55 @@ pub fn try_sweep(
         assessment,
         failed,
     })
+}
+
+/// What is asked for known bugs that explain differences.
+struct Causes<'a> {
+    engine: &'a EngineId,
+    rules: Rules,
+    reference: &'a Reference,
+    outcome: &'a Outcome,
+    vary: &'a dyn Fn(Variant) -> Option<Case>,
+}
+
+impl Causes<'_> {
+    /// Notes the known bugs that explain a difference: of each of the two that the reference disagrees with.
+    fn note(&self, samples: &Samples, verdict: &mut SweepVerdict) {
+        let camps = &verdict.camps;
+        for difference in &mut verdict.differences {
+            let sides = [difference.baseline, difference.variant].map(|variant| {
+                let camp = camps.iter().find(|camp| camp.variants.contains(&variant))?;
+                if camp.reference? {
+                    return Some((Quirks::NONE, None));
+                }
+                let sample = samples.tried.iter().find(|sample| sample.variant == variant)?;
+                self.explain(sample)
+            });
+            if let [Some((one, told)), Some((other, also_told))] = sides {
+                difference.explained = one.union(other);
+                difference.told = told.or(also_told);
+            }
+        }
+    }
+
+    /// The known bugs by which a variant is not as the reference has it.
+    fn explain(&self, sample: &Sample) -> Option<(Quirks, Option<&'static Told>)> {
+        let case = (self.vary)(sample.variant).filter(|_| sample.touched == 0)?;
+        let (Some(left), Some(known)) = (sample.outcome.finished(), self.outcome.finished()) else {
+            let uses = uses_of(&case, self.reference, self.rules);
+            let told = explained::told(self.engine, &sample.outcome, self.outcome, &uses)?;
+            return Some((Quirks::NONE, Some(told)));
+        };
+        let quirks = explained::explain(&case, self.reference, self.engine, left, &known.memory);
+        if let Some(quirks) = quirks.filter(|quirks| !quirks.is_empty()) {
+            return Some((quirks, None));
+        }
+        let tolerance = ByReference::new(Some((self.reference, vec![self.rules])), &case, None);
+        let differing = compare(&known.memory, &left.memory, Some(&known.memory), &tolerance);
+        let sides = (left, &known.memory);
+        let told = explained::explain_by_lanes(&case, self.reference, self.engine, &differing, sides)?;
+        Some((Quirks::NONE, Some(told)))
+    }
 }
 
 struct Judge<'a> {
@@ -203,6 +273,8 @@ pub fn judge_sweep(
                     variant: sample.variant,
                     kind,
                     comparison,
+                    explained: Quirks::NONE,
+                    told: None,
                 });
                 continue;
             }
@@ -236,6 +308,8 @@ pub fn judge_sweep(
                     variant: other.variant,
                     kind,
                     comparison,
+                    explained: Quirks::NONE,
+                    told: None,
                 });
             }
         }

@@ -108,8 +108,8 @@ impl Finding {
         signature: Signature,
         origin: String,
     ) -> Self {
-        let title = page::title(&signature);
         let (expected, got) = page::contrast(trial, news);
+        let title = page::title(&signature, &expected);
         Self {
             repro: repro::script(&title, &made.case, trial, news),
             facts: Facts {

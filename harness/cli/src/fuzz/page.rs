@@ -13,25 +13,80 @@ use super::signature::Signature;
 /// Where Triton documents its functions, and what operators mean.
 const DOCS: &str = "https://triton-lang.org/main/python-api";
 
-/// What a finding is, in a line.
-pub fn title(signature: &Signature) -> String {
-    let does = match signature.kind.as_str() {
-        "memory" => "leaves other values in memory",
-        "guard" => "writes outside of its tensors",
-        "acceptance" => "refuses, or runs, what it should not",
-        "trap" => "raises where it should not, or does not raise where it should",
-        "crash" => "ends its process",
-        "nondeterminism" => "gives different results for the same launch",
-        "time" => "does not end",
-        "taken" => "accepts an illegal program",
-        "unnoticed" => "does not notice a broken rule",
-        other => other,
+/// What every kernel that is rejected is told to do instead.
+const FINISHES: &str = "All launches finish.";
+
+/// The longest words of an engine in a title, in characters.
+const LONGEST_WORDS: usize = 120;
+
+/// What a finding is, in a line, as the title of an issue. `expected` is the first half of [`contrast`].
+pub fn title(signature: &Signature, expected: &str) -> String {
+    let engine = &signature.engine;
+    let is_valid = expected == FINISHES;
+    let pass = signature.stage.as_ref().map_or_else(String::new, |stage| {
+        let name = stage.rsplit(' ').next().unwrap_or_default();
+        let is_pass = name.starts_with(|c: char| c.is_ascii_uppercase());
+        if is_pass {
+            format!(" in the pass {name}")
+        } else {
+            String::new()
+        }
+    });
+    let words = error_words(&signature.first);
+    let of = operation(signature).map_or_else(String::new, |operation| format!(" of {operation}"));
+    match signature.kind.as_str() {
+        "memory" => format!("{engine} computes wrong results{of}{pass}"),
+        "guard" => format!("{engine} writes outside of the tensors{of}"),
+        "nondeterminism" => format!("{engine} computes different results{of} for the same launch"),
+        "acceptance" if is_valid => format!("{engine} rejects a valid kernel{pass}: {words}"),
+        "acceptance" => format!("{engine} accepts an invalid kernel: {words}"),
+        "trap" if is_valid => format!("{engine} raises in a valid kernel: {words}"),
+        "trap" => format!("{engine} misses an error: {words}"),
+        "crash" => format!("{engine} crashes{pass}: {words}"),
+        "time" => format!("{engine} does not end"),
+        "taken" => format!("{engine} accepts an illegal program: {}", signature.first),
+        "unnoticed" => format!("{engine} does not notice a broken rule: {}", signature.first),
+        kind => format!("{engine}: {kind}: {}", signature.first),
+    }
+}
+
+/// An error's words without what every such error has, as long as a title may be.
+fn error_words(first: &str) -> String {
+    let (kind, message) = first.split_once(' ').unwrap_or((first, ""));
+    let message = message
+        .strip_prefix("PassManager::run failed: ")
+        .unwrap_or(message);
+    let words = match (kind, message) {
+        (kind, "") => kind.to_owned(),
+        ("RuntimeError" | "subprocess.CalledProcessError", message) => message.to_owned(),
+        (kind, message) => format!("{kind}: {message}"),
+    };
+    match words.char_indices().nth(LONGEST_WORDS) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
+}
+
+/// The operation that goes wrong, as a kernel calls it, with its dtypes and axis; none if that is not known.
+fn operation(signature: &Signature) -> Option<String> {
+    let (name, dtypes) = signature.first.split_once(' ').unwrap_or((&signature.first, ""));
+    if signature.remaining.len() > 1 {
+        let all: Vec<String> = signature.remaining.iter().map(|one| format!("`{one}`")).collect();
+        return Some(all.join(", "));
+    }
+    if name.is_empty() || name == "somewhere" || name == "expression" {
+        return None;
+    }
+    let dtypes = if dtypes.is_empty() {
+        String::new()
+    } else {
+        format!(" of {dtypes}")
     };
     let axis = signature
         .axis
         .as_ref()
         .map_or_else(String::new, |axis| format!(" along axis {axis}"));
-    format!("{} {does}{axis}: {}", signature.engine, signature.first)
+    Some(format!("`{name}`{dtypes}{axis}"))
 }
 
 /// How many lines of a kernel's file do something.
@@ -54,7 +109,7 @@ pub fn contrast(trial: &Trial, news: &Difference) -> (String, String) {
     };
     let Some(comparison) = &news.comparison else {
         let said = |id: &EngineId| match record(id).map(|record| &record.outcome) {
-            Some(outcome) if outcome.finished().is_some() => "All launches finish.".to_owned(),
+            Some(outcome) if outcome.finished().is_some() => FINISHES.to_owned(),
             Some(outcome) => outcome.complaint().map_or_else(
                 || outcome.kind().to_string(),
                 |complaint| {
@@ -164,7 +219,10 @@ pub fn environment(engine: &EngineId) -> Vec<String> {
 /// The page.
 pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> String {
     let signature = &facts.signature;
-    let mut page = format!("# {}\n\n## Describe the bug\n\n", title(signature));
+    let mut page = format!(
+        "# {}\n\n## Describe the bug\n\n",
+        title(signature, &facts.expected)
+    );
     let _ = writeln!(page, "```python\n{}\n```\n", kernel.trim_end());
     match repro {
         Some(repro) => {
@@ -252,4 +310,57 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
         facts.observed
     );
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: &str, first: &str, stage: Option<&str>, expected: &str, right: &str) {
+        let signature = Signature {
+            stage: stage.map(str::to_owned),
+            ..Signature::of_breach("cuda@3.6.0".to_owned(), kind, first)
+        };
+        assert_eq!(title(&signature, expected), right);
+    }
+
+    #[test]
+    fn titles() {
+        check(
+            "memory",
+            "dot f32",
+            Some("ttgir TritonGPUF32DotTC"),
+            "o[0] = 1.0",
+            "cuda@3.6.0 computes wrong results of `dot` of f32 in the pass TritonGPUF32DotTC",
+        );
+        check(
+            "memory",
+            "somewhere",
+            Some("llvm to ptxas"),
+            "o[0] = 1.0",
+            "cuda@3.6.0 computes wrong results",
+        );
+        check(
+            "acceptance",
+            "RuntimeError PassManager::run failed: Result has an invalid layout",
+            Some("ttgir TritonGPUPlanCTAPass"),
+            FINISHES,
+            "cuda@3.6.0 rejects a valid kernel in the pass TritonGPUPlanCTAPass: Result has an invalid layout",
+        );
+        check(
+            "acceptance",
+            "CompilationError at 4:8: x",
+            None,
+            "rejected: x",
+            "cuda@3.6.0 accepts an invalid kernel: CompilationError: at 4:8: x",
+        );
+        check(
+            "trap",
+            "TypeError an integer is required",
+            None,
+            FINISHES,
+            "cuda@3.6.0 raises in a valid kernel: TypeError: an integer is required",
+        );
+    }
 }

@@ -137,7 +137,7 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
     let facts = &finding.facts;
     let about = match &args.about {
         Some(about) => about.clone(),
-        None => format!("{}.", page::title(&facts.signature)),
+        None => format!("{}.", page::title(&facts.signature, &facts.expected)),
     };
     let upstream = args.upstream.as_deref().unwrap_or("new");
     let mut text = String::new();

@@ -10,7 +10,7 @@ use cerith_engine::{
 use cerith_interp::Numerics;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Panel, Trial, try_case};
+use cerith_verdict::{Panel, Sample, Samples, Trial, try_case, try_sweep};
 
 /// What an engine under test does.
 #[derive(Clone, Copy)]
@@ -105,8 +105,8 @@ fn only_case(yaml: &str, kernel: (&str, &str)) -> Case {
     entry.resolve().expect("it resolves")
 }
 
-/// A case of bf16 numbers, which so many programs share, beside an engine of Triton 3.9.0.
-fn trial(expect: &str, does: Does, programs: usize) -> Trial {
+/// A case of bf16 numbers, which so many programs share.
+fn doubling(expect: &str, programs: usize) -> Case {
     let each = 8 / programs;
     let file = format!(
         "
@@ -119,7 +119,12 @@ launches:
   - {{ grid: [{programs}], args: {{ x: x, out: out, N: {each} }} }}
 {expect}"
     );
-    let case = only_case(&file, ("double.py", KERNEL));
+    only_case(&file, ("double.py", KERNEL))
+}
+
+/// The case beside an engine of Triton 3.9.0.
+fn trial(expect: &str, does: Does, programs: usize) -> Trial {
+    let case = doubling(expect, programs);
     let reference = Arc::new(Reference::default());
     let suspect = Suspect {
         id: "interpret@3.9.0".parse().expect("an engine"),
@@ -156,6 +161,51 @@ fn bytes_that_a_model_leaves_are_explained_by_the_fewest() {
     check("", follows(&[BITS]), &[BITS], false);
     check("", follows(&[SHORT]), &[SHORT], false);
     check("", follows(&[BITS, SHORT]), &[BITS, SHORT], false);
+}
+
+/// The quirks that explain the difference between variants of a sweep: what each leaves, and which byte of it is turned.
+#[track_caller]
+fn check_sweep(variants: &[(&str, &[Quirk], u8)], explained: &[Quirk]) {
+    let case = doubling("", 1);
+    let reference = Arc::new(Reference::default());
+    let id: EngineId = "interpret@3.9.0".parse().expect("an engine");
+    let rules = Rules::of(id.version().expect("a version"));
+    let tried = variants.iter().map(|(variant, quirks, turned)| {
+        let suspect = Suspect {
+            id: id.clone(),
+            reference: Arc::clone(&reference),
+            does: Does::Follows(quirks.iter().copied().collect(), *turned),
+        };
+        let Preparation::Ready(ready) = suspect.prepare(&case, rules).expect("it runs") else {
+            panic!("it is accepted");
+        };
+        Sample {
+            variant: variant.parse().expect("a variant"),
+            outcome: ready.launch(&case).expect("it runs"),
+            touched: 0,
+        }
+    });
+    let samples = Samples {
+        tried: tried.collect(),
+        ..Samples::default()
+    };
+    let vary = |_| Some(case.clone());
+    let trial = try_sweep(&case, &id, Some(&reference), &samples, &vary).expect("it is judged");
+    assert_eq!(trial.verdict.kind, VerdictKind::Differ);
+    let quirks: Quirks = explained.iter().copied().collect();
+    assert_eq!(trial.verdict.differences[0].explained, quirks, "{variants:?}");
+}
+
+#[test]
+fn variants_of_a_sweep_are_explained_if_each_wrong_one_is() {
+    check_sweep(&[("as-is", &[], 0), ("num_warps=1", &[BITS], 0)], &[BITS]);
+    check_sweep(&[("as-is", &[BITS], 0), ("num_warps=1", &[], 0)], &[BITS]);
+    check_sweep(
+        &[("as-is", &[BITS], 0), ("num_warps=1", &[SHORT], 0)],
+        &[BITS, SHORT],
+    );
+    check_sweep(&[("as-is", &[], 0), ("num_warps=1", &[BITS], 1)], &[]);
+    check_sweep(&[("as-is", &[], 1), ("num_warps=1", &[BITS], 0)], &[]);
 }
 
 #[test]
