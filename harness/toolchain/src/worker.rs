@@ -18,7 +18,6 @@ use crate::pool::Limits;
 use crate::request::Module;
 use crate::response::{Location, Raised};
 use crate::scratch::Scratch;
-use crate::usage::Usage;
 use crate::wire::{self, BadAnswer, Hello};
 use crate::{Toolchain, usage};
 
@@ -320,21 +319,16 @@ impl Worker {
         let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
         let most = self.at_start.1 + self.memory + beside;
         // Processes that were forked share most of their memory. The sum is an upper bound; the exact number takes longer.
-        let has_touched_more = |usage: Usage| {
-            let shared_out = || {
-                self.group()
-                    .filter(|_| usage.processes > 1)
-                    .map(usage::shared_out)
-            };
-            usage.resident > most && shared_out().is_none_or(|exact| exact > most)
-        };
+        let shares = self.group().filter(|_| usage.processes > 1);
+        let has_touched_more =
+            || usage.resident > most && shares.is_none_or(|pid| usage::shared_out(pid) > most);
         if contents.bytes + usage.nameless > FILES_MOST {
             excess(format!("{FILES_MOST} bytes of files"))
         } else if usage.processes > PROCESSES_MOST {
             excess(format!("{PROCESSES_MOST} processes"))
         } else if usage.threads > THREADS_MOST {
             excess(format!("{THREADS_MOST} threads"))
-        } else if self.at_start.1 > 0 && has_touched_more(usage) {
+        } else if self.at_start.1 > 0 && has_touched_more() {
             Err(Stop::Memory)
         } else {
             Ok(())

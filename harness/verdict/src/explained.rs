@@ -15,7 +15,7 @@ use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
-pub(crate) use self::lanes::explain_by_lanes;
+use self::lanes::explain_by_lanes;
 use self::runs::Runs;
 use self::search::{Asked, Found, Search};
 use crate::difference::Comparison;
@@ -102,9 +102,23 @@ pub(crate) fn told(
     }
 }
 
+/// The known bugs that explain what an engine left, `differing` from `known`: quirks, or else a bug that exchanges lanes.
+pub(crate) fn explain(
+    case: &Case,
+    reference: &Reference,
+    engine: &EngineId,
+    (left, known): (&Finished, &Memory),
+    differing: Option<&Comparison>,
+) -> (Quirks, Option<&'static Told>) {
+    let quirks = explain_by_quirks(case, reference, engine, left, known).unwrap_or_default();
+    let by_lanes = |differing| explain_by_lanes(case, reference, engine, differing, (left, known));
+    let told = differing.filter(|_| quirks.is_empty()).and_then(by_lanes);
+    (quirks, told)
+}
+
 /// The quirks that explain what an engine left, each of them needed, where any do. `known` is the memory that says which bytes have no
 /// defined value.
-pub(crate) fn explain(
+fn explain_by_quirks(
     case: &Case,
     reference: &Reference,
     engine: &EngineId,

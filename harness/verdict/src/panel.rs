@@ -432,17 +432,10 @@ fn explain(
                 let (Some(left), Some(known)) = (record.outcome.finished(), known) else {
                     continue;
                 };
-                difference.explained =
-                    explained::explain(case, reference, &record.origin, left, &known.memory)
-                        .unwrap_or_default();
-                if difference.explained.is_empty()
-                    && let Some(differing) = &difference.comparison
-                {
-                    let sides = (left, &known.memory);
-                    difference.told =
-                        explained::explain_by_lanes(case, reference, &record.origin, differing, sides);
-                }
-                let (quirks, told) = (difference.explained, difference.told);
+                let sides = (left, &known.memory);
+                let differing = difference.comparison.as_ref();
+                let (quirks, told) = explained::explain(case, reference, &record.origin, sides, differing);
+                (difference.explained, difference.told) = (quirks, told);
                 let has_bug = |version| {
                     told.is_some_and(|told| told.is_in(version))
                         || explained::has_any(&record.origin, quirks, version)

@@ -212,15 +212,11 @@ impl Causes<'_> {
             let told = explained::told(self.engine, &sample.outcome, self.outcome, &uses)?;
             return Some((Quirks::NONE, Some(told)));
         };
-        let quirks = explained::explain(&case, self.reference, self.engine, left, &known.memory);
-        if let Some(quirks) = quirks.filter(|quirks| !quirks.is_empty()) {
-            return Some((quirks, None));
-        }
         let tolerance = ByReference::new(Some((self.reference, vec![self.rules])), &case, None);
         let differing = compare(&known.memory, &left.memory, Some(&known.memory), &tolerance);
         let sides = (left, &known.memory);
-        let told = explained::explain_by_lanes(&case, self.reference, self.engine, &differing, sides)?;
-        Some((Quirks::NONE, Some(told)))
+        let (quirks, told) = explained::explain(&case, self.reference, self.engine, sides, Some(&differing));
+        (!quirks.is_empty() || told.is_some()).then_some((quirks, told))
     }
 }
 

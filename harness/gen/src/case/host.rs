@@ -89,8 +89,8 @@ impl Maker<'_, '_> {
             (8, Way::Host(Host::Handle)),
             (8, Way::Host(Host::Warmup)),
             (8, Way::Host(Host::Hook)),
-            // Earlier interpreters leave functions of their own there, and the tuner takes too many configurations up to 3.8: a failed
-            // assertion of a host function is never known by itself.
+            // Earlier interpreters leave functions of their own there, and a failed assertion of a host function is never known by
+            // itself.
             (
                 4 * u32::from(self.form.limits.since(3, 6)),
                 Way::Host(Host::Language),
@@ -261,6 +261,7 @@ impl Maker<'_, '_> {
             "@triton.autotune(configs=[{}], key=[{key}]{pruned}{measure})\n@triton.jit",
             configs.join(", ")
         );
+        // Earlier tuners take the fraction of all configurations.
         (tuning == Tuning::Fraction && self.form.limits.since(3, 9)).then(|| {
             self.host_function(&format!(
                 "kernel[grid](**args)\nassert len({name}_measured) == 2, f\"{{len({name}_measured)}} configurations were measured\""
