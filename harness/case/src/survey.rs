@@ -25,7 +25,7 @@ use crate::module;
 use crate::skeleton::storage_name;
 use crate::usage::library::{Library, Texts};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, TensorUse, Usage, usage};
+use crate::usage::{Bound, Flags, TensorUse, Usage, usage};
 
 /// The most configurations of an autotuner that are tried.
 const CONFIGS_MOST: usize = 4;
@@ -93,6 +93,8 @@ pub enum NotTried {
 pub struct Draft {
     function: Function,
     usage: Usage,
+    /// What it does with its tensors where flags are set so: all of them in one way, or one otherwise.
+    by_flags: Vec<(Flags, Vec<TensorUse>)>,
     found: Found,
     path: String,
     /// Whether it is meant by its name.
@@ -123,8 +125,19 @@ pub fn drafts(
         .into_iter()
         .filter(|function| function.jit && (only.is_empty() || only.contains(&function.name.as_str())));
     Ok(kernels
-        .map(|function| Draft {
-            usage: usage(&library, stem, &function),
+        .map(|function| {
+            let usage = |flags: &Flags| usage(&library, stem, &function, flags);
+            let any = usage(&Flags::new());
+            let settings = plan::settings(&any).into_iter();
+            let by_flags = settings.map(|flags| {
+                let tensors = usage(&flags).tensors;
+                (flags, tensors)
+            });
+            (any, by_flags.collect(), function)
+        })
+        .map(|(usage, by_flags, function)| Draft {
+            usage,
+            by_flags,
             found: found.remove(&function.name).unwrap_or_default(),
             path: main.path.clone(),
             is_named: !only.is_empty(),
@@ -210,6 +223,7 @@ impl Draft {
         Planner {
             function: &self.function,
             usage,
+            by_flags: &self.by_flags,
             path: &self.path,
             config,
             reading,

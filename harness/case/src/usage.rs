@@ -153,11 +153,14 @@ pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
     let contents = crate::module::parse(source, text).ok()?;
     let function = contents.functions.iter().find(|function| function.name == name)?;
     let texts = Texts::new([("kernel", text)]);
-    Some(usage(&Library::new(&texts), "kernel", function))
+    Some(usage(&Library::new(&texts), "kernel", function, &Flags::new()))
 }
 
-/// Reads a kernel of a module of the library.
-pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function) -> Usage {
+/// Flags of a kernel, and what they are set to.
+pub(crate) type Flags = BTreeMap<String, bool>;
+
+/// Reads a kernel of a module of the library. Of an `if` that one of these flags decides, only what is executed is read.
+pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function, flags: &Flags) -> Usage {
     let parameters: Vec<String> = function
         .parameters
         .iter()
@@ -175,7 +178,7 @@ pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function) ->
         .filter(|parameter| parameter.constexpr)
         .map(|parameter| parameter.name.clone())
         .collect();
-    let mut reader = Reader::new(library, module, &parameters, &constants);
+    let mut reader = Reader::new(library, module, &parameters, &constants, flags);
     // Calls nest deeper than any text.
     stacker::maybe_grow(READING_STACK, READING_STACK, || reader.read(&function.name));
     let mut usage = settled(&reader, &parameters);

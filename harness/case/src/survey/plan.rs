@@ -11,7 +11,7 @@ use crate::excerpt::tuning::Config;
 use crate::kernel::{Function, Parameter};
 use crate::skeleton::{guess_of, wanted};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Stride, TensorUse, Usage};
+use crate::usage::{Bound, Flags, Stride, TensorUse, Usage};
 
 /// Lanes of a block whose size is a parameter.
 pub(super) const BLOCK: i64 = 32;
@@ -24,6 +24,28 @@ const PERSISTENT: i64 = 2;
 
 /// The most flags that are each turned over alone.
 const FLAGS_MOST: usize = 8;
+
+/// How the flags of a kernel are set in its launches.
+pub(super) fn settings(usage: &Usage) -> Vec<Flags> {
+    let is_size = |name: &String| usage.blocks.contains(name) || usage.factors.contains(name);
+    let names: Vec<&String> = usage.flags.iter().filter(|name| !is_size(name)).collect();
+    let mut settings: Vec<Flags> = Vec::new();
+    for value in [true, false] {
+        let all: Flags = names.iter().map(|name| ((*name).clone(), value)).collect();
+        let turned = names.iter().filter(|_| names.len() <= FLAGS_MOST);
+        let turned = turned.map(|name| {
+            let mut flags = all.clone();
+            flags.insert((*name).clone(), !value);
+            flags
+        });
+        settings.extend(turned);
+        settings.push(all);
+    }
+    settings.retain(|flags| !flags.is_empty());
+    settings.sort();
+    settings.dedup();
+    settings
+}
 
 /// One launch.
 #[derive(Clone, Debug)]
@@ -67,6 +89,7 @@ pub(super) const PADDING: &str = "padding";
 pub(super) struct Planner<'a> {
     pub function: &'a Function,
     pub usage: &'a Usage,
+    pub by_flags: &'a [(Flags, Vec<TensorUse>)],
     pub path: &'a str,
     pub config: Config,
     pub reading: &'a Reading,
@@ -185,8 +208,9 @@ impl Planner<'_> {
 
     pub fn sizes(&self) -> Vec<String> {
         let mut sizes: Vec<String> = Vec::new();
-        let dimensions = self.usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
-        for dimension in dimensions {
+        let with_flags = self.by_flags.iter().flat_map(|(_, tensors)| tensors);
+        let tensors = self.usage.tensors.iter().chain(with_flags);
+        for dimension in tensors.flat_map(|tensor| &tensor.dimensions) {
             let strides = match &dimension.stride {
                 Stride::Sizes(names, _) => names.as_slice(),
                 _ => &[],

@@ -10,7 +10,7 @@ use super::plan::{BLOCK, Plan, Planner};
 use crate::kernel::Parameter;
 use crate::skeleton::{guess_of, storage_name, wanted};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Dimension, Stride, TensorUse};
+use crate::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 
 /// Elements of a dimension that nothing bounds: programs on an axis.
 const ROWS: i64 = 3;
@@ -168,7 +168,15 @@ impl Planner<'_> {
 
     /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
     pub fn text(&self, plan: &Plan) -> Option<String> {
-        let written = self.written(plan)?;
+        let mut written = self.written(plan)?;
+        if let Some(usage) = self.usage_with(&written.args) {
+            let planner = Planner {
+                usage: &usage,
+                config: self.config.clone(),
+                ..*self
+            };
+            written = planner.written(plan)?;
+        }
         let about = if plan.variant.is_empty() {
             "a little more than a block of everything".to_owned()
         } else {
@@ -185,6 +193,26 @@ impl Planner<'_> {
             written.storages,
             list(&written.grid)
         ))
+    }
+
+    /// What the kernel does with these arguments, where flags among them decide how its tensors are indexed.
+    fn usage_with(&self, args: &[(String, String)]) -> Option<Usage> {
+        let is_set = |(name, value): (&String, &bool)| {
+            let mut args = args.iter();
+            args.any(|(one, text)| one == name && *text == value.to_string())
+        };
+        let mut settings = self.by_flags.iter();
+        let (_, tensors) = settings.find(|(flags, _)| flags.iter().all(is_set))?;
+        let mut usage = self.usage.clone();
+        for tensor in &mut usage.tensors {
+            // One that is not accessed is passed all the same.
+            let known = tensors.iter().find(|one| one.name == tensor.name);
+            if let Some(known) = known.filter(|known| known.dimensions != tensor.dimensions) {
+                tensor.dimensions.clone_from(&known.dimensions);
+                tensor.certain = known.certain && !self.reading.rooms.contains_key(&tensor.name);
+            }
+        }
+        Some(usage)
     }
 
     /// What a launch is made of, as a case file has it.

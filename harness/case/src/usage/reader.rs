@@ -12,7 +12,7 @@ use self::call::Block;
 use self::unknown::{computed, other};
 use super::library::Library;
 use super::polynomial::{Atom, Polynomial};
-use super::{Access, Usage};
+use super::{Access, Flags, Usage};
 
 /// How deep functions call each other, and how many calls are followed in all.
 const CALLS_DEEP: usize = 12;
@@ -34,6 +34,8 @@ pub(super) struct Reader<'a> {
     blocks: Vec<Block>,
     parameters: &'a [String],
     constants: &'a BTreeSet<String>,
+    /// Flags whose values are known.
+    flags: &'a Flags,
     variables: HashMap<String, Polynomial>,
     /// Variables that a loop adds to at every turn: what they are is known from its beginning.
     advanced: Vec<BTreeSet<String>>,
@@ -66,6 +68,7 @@ impl<'a> Reader<'a> {
         module: &'a str,
         parameters: &'a [String],
         constants: &'a BTreeSet<String>,
+        flags: &'a Flags,
     ) -> Self {
         Self {
             library,
@@ -77,6 +80,7 @@ impl<'a> Reader<'a> {
             blocks: Vec::new(),
             parameters,
             constants,
+            flags,
             variables: HashMap::new(),
             advanced: Vec::new(),
             accesses: Vec::new(),
@@ -134,27 +138,7 @@ impl<'a> Reader<'a> {
                 self.loops.push(None);
                 self.turns(&each.body, None);
             }
-            Stmt::If(branch) => {
-                self.tested(&branch.test);
-                let before = self.variables.clone();
-                self.body(&branch.body);
-                let mut ends = vec![std::mem::replace(&mut self.variables, before.clone())];
-                let mut is_complete = false;
-                for clause in &branch.elif_else_clauses {
-                    is_complete |= clause.test.is_none();
-                    if let Some(test) = &clause.test {
-                        self.tested(test);
-                    }
-                    self.body(&clause.body);
-                    ends.push(std::mem::replace(&mut self.variables, before.clone()));
-                }
-                if !is_complete {
-                    ends.insert(0, before);
-                }
-                let (after, indexing) = joined(ends);
-                self.variables = after;
-                self.indexing.extend(indexing);
-            }
+            Stmt::If(branch) => self.branches(branch),
             Stmt::Expr(expr) => {
                 self.value(&expr.value);
             }
@@ -169,6 +153,46 @@ impl<'a> Reader<'a> {
             }
             Stmt::With(with) => self.body(&with.body),
             _ => {}
+        }
+    }
+
+    /// The branches of an `if`: all that may be executed, each from where the `if` begins.
+    fn branches(&mut self, branch: &ast::StmtIf) {
+        let before = self.variables.clone();
+        let mut ends = Vec::new();
+        let first = (Some(&*branch.test), &branch.body);
+        let others = branch.elif_else_clauses.iter();
+        let others = others.map(|clause| (clause.test.as_ref(), &clause.body));
+        let mut is_complete = false;
+        for (test, body) in std::iter::once(first).chain(others) {
+            let decided = test.map_or(Some(true), |test| {
+                self.tested(test);
+                self.decided(test)
+            });
+            if decided == Some(false) {
+                continue;
+            }
+            self.body(body);
+            ends.push(std::mem::replace(&mut self.variables, before.clone()));
+            if decided == Some(true) {
+                is_complete = true;
+                break;
+            }
+        }
+        if !is_complete {
+            ends.insert(0, before);
+        }
+        let (after, indexing) = joined(ends);
+        self.variables = after;
+        self.indexing.extend(indexing);
+    }
+
+    /// What a condition is, if flags alone decide it.
+    fn decided(&self, test: &Expr) -> Option<bool> {
+        match test {
+            Expr::Name(name) => self.flags.get(&self.parameter(&name.id)?).copied(),
+            Expr::UnaryOp(not) if not.op == UnaryOp::Not => Some(!self.decided(&not.operand)?),
+            _ => None,
         }
     }
 
@@ -402,6 +426,9 @@ impl<'a> Reader<'a> {
             }
             Expr::If(choice) => {
                 self.tested(&choice.test);
+                if let Some(is_first) = self.decided(&choice.test) {
+                    return self.value(if is_first { &choice.body } else { &choice.orelse });
+                }
                 let values = [self.value(&choice.body), self.value(&choice.orelse)];
                 other(format!("{values:?}"), &values)
             }

@@ -230,3 +230,22 @@ fn a_change_of_what_a_message_names_comes_first() {
     let survey = drafts[0].survey(&drafts[0].changes(&Reading::ALL[0], "storage `x`")[0]);
     assert!(survey.certain.is_empty(), "{:?}", survey.certain);
 }
+
+/// A tensor has a number for each lane where a flag is on, and one for each step where it is off.
+#[test]
+fn a_flag_decides_the_shape_of_a_tensor() {
+    let text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+        def scale(x, by, steps, n, B: tl.constexpr, PER_LANE: tl.constexpr):\n    row = tl.program_id(0)\n    \
+        i = tl.arange(0, B)\n    inside = i < n\n    at = x + row * steps * n + i\n    if PER_LANE:\n        \
+        p = by + row * steps * n + i\n    else:\n        p = by + row * steps\n    for _ in range(0, steps):\n        \
+        if PER_LANE:\n            b = tl.load(p, mask=inside, other=0.0)\n        else:\n            b = tl.load(p)\n        \
+        tl.store(at, b, mask=inside)\n        at += n\n        p += n if PER_LANE else 1\n";
+    let check = |variant: &str, expected: &str| {
+        let surveys = all_surveys(text);
+        let tried = surveys[0].tried.iter().find(|tried| tried.variant == variant);
+        let text = &tried.expect(variant).text;
+        assert!(text.contains(expected), "{text}");
+    };
+    check("", "by: { dtype: f32, shape: [3, 5, 29]");
+    check("flags off", "by: { dtype: f32, shape: [3, 5]");
+}

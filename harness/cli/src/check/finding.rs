@@ -385,9 +385,12 @@ impl<'a> Told<'a> {
                 "  = note: {guessed} guessed, and the guess may not fit: `cerith import {file}:{kernel}` writes a case to edit"
             );
         } else {
-            let count: usize = doubtful.iter().map(|one| one.launches.len()).sum();
-            let why = first.finding.text.lines().next().unwrap_or_default();
-            let _ = writeln!(text, "  = not judged: {count} of {launches} ({why})");
+            for shown in doubtful {
+                let count = shown.launches.len();
+                let why = shown.finding.text.lines().next().unwrap_or_default();
+                let launched = listed(&shown.launches);
+                let _ = writeln!(text, "  = not judged: {count} of {launches}, {launched}: {why}");
+            }
         }
         text
     }

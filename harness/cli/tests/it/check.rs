@@ -256,3 +256,21 @@ fn bad_input_is_told_with_the_mend() {
         &[],
     );
 }
+
+/// Launches that are not judged are told with the reason of each.
+#[test]
+fn launches_that_are_not_judged_have_their_own_reasons() {
+    let text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
+        def exp(x, out, n, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    \
+        v = tl.exp(tl.load(x + i, mask=i < n, other=0.0))\n    tl.multiple_of(n, 1)\n    \
+        tl.store(out + i, v, mask=i < n)\n";
+    let folder = place(&[("exp.py", text)]);
+    let done = check(&folder, &["exp.py"]);
+    for (launches, why) in [
+        ("2 of", "tensors of f16, tensors of bf16: error[rejected]"),
+        ("1 of", "n=1: error[rejected]"),
+    ] {
+        let is_told = |line: &&str| line.contains(&format!("not judged: {launches}")) && line.contains(why);
+        assert_eq!(done.out.lines().filter(is_told).count(), 1, "{}", done.out);
+    }
+}
