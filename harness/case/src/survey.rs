@@ -128,7 +128,7 @@ pub fn drafts(
         .map(|function| {
             let usage = |flags: &Flags| usage(&library, stem, &function, flags);
             let any = usage(&Flags::new());
-            let settings = plan::settings(&any).into_iter();
+            let settings = plan::list_settings(&any).into_iter();
             let by_flags = settings.map(|flags| {
                 let tensors = usage(&flags).tensors;
                 (flags, tensors)

@@ -159,7 +159,7 @@ pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
 /// Flags of a kernel, and what they are set to.
 pub(crate) type Flags = BTreeMap<String, bool>;
 
-/// Reads a kernel of a module of the library. Of an `if` that one of these flags decides, only what is executed is read.
+/// Reads a kernel of a module of the library. It skips the branches of an `if` that these flags do not take.
 pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function, flags: &Flags) -> Usage {
     let parameters: Vec<String> = function
         .parameters

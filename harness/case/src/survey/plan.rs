@@ -26,7 +26,7 @@ const PERSISTENT: i64 = 2;
 const FLAGS_MOST: usize = 8;
 
 /// How the flags of a kernel are set in its launches.
-pub(super) fn settings(usage: &Usage) -> Vec<Flags> {
+pub(super) fn list_settings(usage: &Usage) -> Vec<Flags> {
     let is_size = |name: &String| usage.blocks.contains(name) || usage.factors.contains(name);
     let names: Vec<&String> = usage.flags.iter().filter(|name| !is_size(name)).collect();
     let mut settings: Vec<Flags> = Vec::new();

@@ -169,7 +169,7 @@ impl Planner<'_> {
     /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
     pub fn text(&self, plan: &Plan) -> Option<String> {
         let mut written = self.written(plan)?;
-        if let Some(usage) = self.usage_with(&written.args) {
+        if let Some(usage) = self.find_usage(&written.args) {
             let planner = Planner {
                 usage: &usage,
                 config: self.config.clone(),
@@ -195,8 +195,8 @@ impl Planner<'_> {
         ))
     }
 
-    /// What the kernel does with these arguments, where flags among them decide how its tensors are indexed.
-    fn usage_with(&self, args: &[(String, String)]) -> Option<Usage> {
+    /// Finds how the kernel indexes its tensors with these arguments, if flags among them decide it.
+    fn find_usage(&self, args: &[(String, String)]) -> Option<Usage> {
         let is_set = |(name, value): (&String, &bool)| {
             let mut args = args.iter();
             args.any(|(one, text)| one == name && *text == value.to_string())
@@ -205,7 +205,7 @@ impl Planner<'_> {
         let (_, tensors) = settings.find(|(flags, _)| flags.iter().all(is_set))?;
         let mut usage = self.usage.clone();
         for tensor in &mut usage.tensors {
-            // One that is not accessed is passed all the same.
+            // A tensor that is not accessed is still an argument.
             let known = tensors.iter().find(|one| one.name == tensor.name);
             if let Some(known) = known.filter(|known| known.dimensions != tensor.dimensions) {
                 tensor.dimensions.clone_from(&known.dimensions);

@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
                 self.loops.push(None);
                 self.turns(&each.body, None);
             }
-            Stmt::If(branch) => self.branches(branch),
+            Stmt::If(branch) => self.read_branches(branch),
             Stmt::Expr(expr) => {
                 self.value(&expr.value);
             }
@@ -156,8 +156,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The branches of an `if`: all that may be executed, each from where the `if` begins.
-    fn branches(&mut self, branch: &ast::StmtIf) {
+    /// Reads the branches of an `if` that may be executed, each from the state before the `if`.
+    fn read_branches(&mut self, branch: &ast::StmtIf) {
         let before = self.variables.clone();
         let mut ends = Vec::new();
         let first = (Some(&*branch.test), &branch.body);
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         for (test, body) in std::iter::once(first).chain(others) {
             let decided = test.map_or(Some(true), |test| {
                 self.tested(test);
-                self.decided(test)
+                self.decide(test)
             });
             if decided == Some(false) {
                 continue;
@@ -187,11 +187,11 @@ impl<'a> Reader<'a> {
         self.indexing.extend(indexing);
     }
 
-    /// What a condition is, if flags alone decide it.
-    fn decided(&self, test: &Expr) -> Option<bool> {
+    /// Evaluates a condition that flags alone decide.
+    fn decide(&self, test: &Expr) -> Option<bool> {
         match test {
             Expr::Name(name) => self.flags.get(&self.parameter(&name.id)?).copied(),
-            Expr::UnaryOp(not) if not.op == UnaryOp::Not => Some(!self.decided(&not.operand)?),
+            Expr::UnaryOp(not) if not.op == UnaryOp::Not => Some(!self.decide(&not.operand)?),
             _ => None,
         }
     }
@@ -426,7 +426,7 @@ impl<'a> Reader<'a> {
             }
             Expr::If(choice) => {
                 self.tested(&choice.test);
-                if let Some(is_first) = self.decided(&choice.test) {
+                if let Some(is_first) = self.decide(&choice.test) {
                     return self.value(if is_first { &choice.body } else { &choice.orelse });
                 }
                 let values = [self.value(&choice.body), self.value(&choice.orelse)];

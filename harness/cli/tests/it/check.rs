@@ -257,7 +257,7 @@ fn bad_input_is_told_with_the_mend() {
     );
 }
 
-/// Launches that are not judged are told with the reason of each.
+/// `check` gives the reason for each launch that it does not judge.
 #[test]
 fn launches_that_are_not_judged_have_their_own_reasons() {
     let text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n\
