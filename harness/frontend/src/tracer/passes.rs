@@ -8,9 +8,7 @@ use std::collections::HashSet;
 
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
-use cerith_tile::ir::{
-    BinaryOp, Block, CastKind, Function, LocId, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
-};
+use cerith_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
 use cerith_tile::rules::Rules;
 
 use crate::gap::Gap;
@@ -170,33 +168,7 @@ impl Search<'_> {
             OpKind::Histogram { .. } => (operand.bits() != 32
                 && Gap::HistogramOfOtherWidths.holds(self.rules.version))
             .then(|| format!("histogram of {}: a pass of the compiler fails", shown(operand))),
-            OpKind::Binary(_) | OpKind::Ternary(_) | OpKind::Compare(_) | OpKind::Unary(UnaryOp::Neg) => {
-                operand.is_fp8().then(|| {
-                    format!(
-                        "{} of {operand}: it can only be moved and converted",
-                        told(&operation.kind)
-                    )
-                })
-            }
             _ => None,
         }
-    }
-}
-
-/// An operation that the passes do not lower for 8-bit floats, in the language's words (compile-only runs of 3.0.0 to 3.9.0
-/// for NVIDIA's GPUs; `fadd` of `fp8e4b8` and `fp8e5b16` by 3.9.0 for AMD's).
-const fn told(kind: &OpKind) -> &'static str {
-    match kind {
-        OpKind::Binary(BinaryOp::Add) => "+",
-        OpKind::Binary(BinaryOp::Sub) | OpKind::Unary(_) => "-",
-        OpKind::Binary(BinaryOp::Mul) => "*",
-        OpKind::Binary(BinaryOp::Div) => "/",
-        OpKind::Binary(BinaryOp::DivRn) => "fdiv",
-        OpKind::Binary(BinaryOp::Max | BinaryOp::MaxPropagateNan) => "maximum",
-        OpKind::Binary(BinaryOp::Min | BinaryOp::MinPropagateNan) => "minimum",
-        OpKind::Ternary(TernaryOp::Fma) => "fma",
-        OpKind::Ternary(_) => "clamp",
-        OpKind::Compare(_) => "a comparison",
-        _ => "arithmetic",
     }
 }
