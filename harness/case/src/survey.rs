@@ -93,7 +93,7 @@ pub enum NotTried {
 pub struct Draft {
     function: Function,
     usage: Usage,
-    /// What it does with its tensors where flags are set so: all of them in one way, or one otherwise.
+    /// Its tensors for each setting of its flags ([`plan::list_settings`]).
     by_flags: Vec<(Flags, Vec<TensorUse>)>,
     found: Found,
     path: String,
@@ -133,15 +133,14 @@ pub fn drafts(
                 let tensors = usage(&flags).tensors;
                 (flags, tensors)
             });
-            (any, by_flags.collect(), function)
-        })
-        .map(|(usage, by_flags, function)| Draft {
-            usage,
-            by_flags,
-            found: found.remove(&function.name).unwrap_or_default(),
-            path: main.path.clone(),
-            is_named: !only.is_empty(),
-            function,
+            Draft {
+                usage: any,
+                by_flags: by_flags.collect(),
+                found: found.remove(&function.name).unwrap_or_default(),
+                path: main.path.clone(),
+                is_named: !only.is_empty(),
+                function,
+            }
         })
         .collect())
 }

@@ -25,23 +25,25 @@ const PERSISTENT: i64 = 2;
 /// The most flags that are each turned over alone.
 const FLAGS_MOST: usize = 8;
 
-/// How the flags of a kernel are set in its launches.
+/// Lists the settings of a kernel's flags in its launches: all equal, or all but one.
 pub(super) fn list_settings(usage: &Usage) -> Vec<Flags> {
     let is_size = |name: &String| usage.blocks.contains(name) || usage.factors.contains(name);
     let names: Vec<&String> = usage.flags.iter().filter(|name| !is_size(name)).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
     let mut settings: Vec<Flags> = Vec::new();
     for value in [true, false] {
         let all: Flags = names.iter().map(|name| ((*name).clone(), value)).collect();
-        let turned = names.iter().filter(|_| names.len() <= FLAGS_MOST);
-        let turned = turned.map(|name| {
-            let mut flags = all.clone();
-            flags.insert((*name).clone(), !value);
-            flags
-        });
-        settings.extend(turned);
+        if names.len() <= FLAGS_MOST {
+            settings.extend(names.iter().map(|name| {
+                let mut flags = all.clone();
+                flags.insert((*name).clone(), !value);
+                flags
+            }));
+        }
         settings.push(all);
     }
-    settings.retain(|flags| !flags.is_empty());
     settings.sort();
     settings.dedup();
     settings
