@@ -12,6 +12,7 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 
 use crate::probe::{Probe, probe};
+use crate::tracer::refused_if_used;
 use crate::{Refusal, Request, RequestArg, builtin, trace};
 
 /// The reference's answer about a name and a dtype.
@@ -140,7 +141,11 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
         rules,
     };
     match trace(&request) {
-        Ok(_) => Support::Supported,
+        // Nothing uses the probe's result, but a kernel that is worth writing does.
+        Ok(traced) => match refused_if_used(&traced.function, rules) {
+            Some(diagnostic) => Support::Rejected(diagnostic.message),
+            None => Support::Supported,
+        },
         Err(refused) => match refused.refusal {
             Refusal::Rejected(diagnostic) if diagnostic.code == "unknown-attribute" => Support::Missing,
             Refusal::Rejected(diagnostic) => Support::Rejected(diagnostic.message),
@@ -189,6 +194,8 @@ def probe(p):
             support("tl.exp", DType::I32, rules),
             Support::Rejected(_)
         ));
+        let dead_sum = support("tl.sum", DType::F8E5, rules);
+        assert!(matches!(dead_sum, Support::Rejected(_)), "{dead_sum:?}");
         let assembly = support("tl.inline_asm_elementwise", DType::I32, rules);
         assert_eq!(assembly, Support::Supported);
         assert_eq!(support("tl.no_such_name", DType::I32, rules), Support::Missing);

@@ -36,6 +36,8 @@ gaps! {
     MissingKeys: (FIRST) to (Version::new(3, 2, 0)), "runtime/autotuner.py of wheels 3.0.0 and 3.1.0";
     /// `histogram` of integers that do not have 32 bits: a pass fails.
     HistogramOfOtherWidths: (FIRST) to (Version::new(3, 9, 0)), "`HistogramOpToLLVM` of wheels 3.0.0 to 3.8.0";
+    /// A value that only a `while` computes and carries, for nothing: it is kept and lowered.
+    WhileCarriesUnused: (FIRST) to (Version::new(3, 6, 0)), "`fp8_unused` of the corpus compiled by wheels 3.2.0 to 3.9.0";
     /// A function of `tl` as an argument of a `@triton.jit` function.
     BuiltinArguments: (Version::new(3, 3, 0)) to (Version::new(3, 7, 0)), "`code_generator.call_JitFunction` of wheel 3.6.0";
     /// A call of a function of Python's `math`.

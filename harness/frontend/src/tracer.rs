@@ -16,6 +16,7 @@ mod frame;
 mod function;
 mod hook;
 pub(crate) mod launch;
+mod liveness;
 mod loops;
 mod operator;
 mod passes;
@@ -29,6 +30,7 @@ use cerith_tile::source::Span;
 use ruff_text_size::TextRange;
 
 use self::frame::{ActiveCall, Frame};
+pub(crate) use self::passes::refused_if_used;
 use crate::lowering::Lowering;
 use crate::plain::{Modules, Runner};
 use crate::request::Request;

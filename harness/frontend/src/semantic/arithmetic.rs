@@ -191,13 +191,11 @@ fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId 
     lo.op(OpKind::Binary(op), &[lhs, rhs], ty)
 }
 
-/// Refuses arithmetic in 8-bit floats. Values of `fp8e4b15` are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`), and no
-/// operation on floats takes them. Of the other formats the compiler's front makes operations, but the passes for NVIDIA's
-/// GPUs do not lower them (compile-only runs of 3.0.0 to 3.9.0), nor do those for AMD's (`fadd` of `fp8e4b8` and `fp8e5b16`
-/// by 3.9.0).
+/// Refuses arithmetic in `fp8e4b15`. Its values are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`), and no operation on
+/// floats takes them. Operations on other 8-bit floats are refused later, and only if something uses them (`tracer::passes`).
 fn computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
-        Some(dtype) if dtype.is_fp8() => {
+        Some(dtype @ DType::F8E4B15) => {
             Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted")))
         }
         _ => Ok(()),

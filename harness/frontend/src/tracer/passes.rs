@@ -8,22 +8,31 @@ use std::collections::HashSet;
 
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
-use cerith_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
+use cerith_tile::ir::{
+    BinaryOp, Block, CastKind, Function, LocId, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
+};
 use cerith_tile::rules::Rules;
 
 use crate::gap::Gap;
 use crate::semantic::promotion::shown;
 
+use super::liveness::live_operations;
+
 /// The first live operation that a pass of the version refuses, as a diagnostic.
 pub(super) fn refused(function: &Function, rules: Rules) -> Option<Diagnostic> {
-    let mut search = Search {
-        function,
-        rules,
-        live: vec![false; function.values.len()],
-        found: None,
-    };
-    search.block(&function.body, true);
-    search.found
+    let operations = live_operations(function, rules);
+    operations
+        .into_iter()
+        .find_map(|operation| refuse(function, operation, rules))
+}
+
+/// The first operation that a pass of the version refuses if something uses it.
+pub(crate) fn refused_if_used(function: &Function, rules: Rules) -> Option<Diagnostic> {
+    let mut refused = None;
+    function.body.each(&mut |operation| {
+        refused = refused.take().or_else(|| refuse(function, operation, rules));
+    });
+    refused
 }
 
 /// The first store through one of these pointers, or through a pointer that is made of one, as a diagnostic. The front
@@ -81,94 +90,73 @@ fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<Value
     None
 }
 
-struct Search<'a> {
-    function: &'a Function,
-    rules: Rules,
-    live: Vec<bool>,
-    found: Option<Diagnostic>,
+/// Why a pass of the version refuses an operation that something uses.
+fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<Diagnostic> {
+    let dtype = |value: Option<&ValueId>| {
+        let value = function.values.get(value?.0 as usize)?;
+        value.ty.elem.num()
+    };
+    let operand = dtype(operation.operands.first())?;
+    let message = match &operation.kind {
+        OpKind::Dot { .. } => {
+            let result = dtype(operation.results.first())?;
+            (operand.is_float() && result.is_int()).then(|| {
+                format!(
+                    "dot of {} into {} has no instruction",
+                    shown(operand),
+                    shown(result)
+                )
+            })
+        }
+        OpKind::Cast {
+            kind: CastKind::Value,
+            ..
+        } => {
+            let result = dtype(operation.results.first())?;
+            let passes = |dtype| matches!(dtype, DType::F8E4NV | DType::F8E5);
+            // Up to 3.2 the compiler aborts, and says that a conversion to an 8-bit float has to be told how to round.
+            (operand != result && passes(operand) && passes(result)).then(|| {
+                format!(
+                    "cast of {} to {}: a pass of the compiler fails",
+                    shown(operand),
+                    shown(result)
+                )
+            })
+        }
+        OpKind::Histogram { .. } => (operand.bits() != 32
+            && Gap::HistogramOfOtherWidths.holds(rules.version))
+        .then(|| format!("histogram of {}: a pass of the compiler fails", shown(operand))),
+        OpKind::Binary(_) | OpKind::Ternary(_) | OpKind::Compare(_) | OpKind::Unary(UnaryOp::Neg) => {
+            operand.is_fp8().then(|| {
+                format!(
+                    "{} of {operand}: it can only be moved and converted",
+                    spell(&operation.kind)
+                )
+            })
+        }
+        _ => None,
+    };
+    Some(Diagnostic::error(
+        "rejected",
+        function.span(operation.loc),
+        message?,
+    ))
 }
 
-/// Whether an operation, or one inside of it, does something besides giving results.
-fn acts(operation: &Operation) -> bool {
-    match &operation.kind {
-        OpKind::Store { .. }
-        | OpKind::AtomicRmw { .. }
-        | OpKind::AtomicCas { .. }
-        | OpKind::AtomicPoll { .. }
-        | OpKind::Assert { .. }
-        | OpKind::Print { .. }
-        | OpKind::Barrier => true,
-        kind => kind.regions().any(|region| region.ops.iter().any(acts)),
-    }
-}
-
-impl Search<'_> {
-    /// Goes through a block from its end. `yields` says that what it yields is used.
-    fn block(&mut self, block: &Block, yields: bool) {
-        for operation in block.ops.iter().rev() {
-            let is_yield = matches!(operation.kind, OpKind::Yield);
-            let used = operation.results.iter().any(|result| self.is_live(*result));
-            if !(used || acts(operation) || is_yield && yields) {
-                continue;
-            }
-            for operand in &operation.operands {
-                if let Some(live) = self.live.get_mut(operand.0 as usize) {
-                    *live = true;
-                }
-            }
-            if let Some(message) = self.refusal(operation) {
-                let span = self.function.span(operation.loc);
-                self.found = Some(Diagnostic::error("rejected", span, message));
-            }
-            for region in operation.kind.regions() {
-                self.block(region, true);
-            }
-        }
-    }
-
-    fn is_live(&self, value: ValueId) -> bool {
-        self.live.get(value.0 as usize).copied().unwrap_or(true)
-    }
-
-    fn dtype(&self, value: Option<&ValueId>) -> Option<DType> {
-        self.function
-            .values
-            .get(value?.0 as usize)
-            .and_then(|value| value.ty.elem.num())
-    }
-
-    fn refusal(&self, operation: &Operation) -> Option<String> {
-        let operand = self.dtype(operation.operands.first())?;
-        match &operation.kind {
-            OpKind::Dot { .. } => {
-                let result = self.dtype(operation.results.first())?;
-                (operand.is_float() && result.is_int()).then(|| {
-                    format!(
-                        "dot of {} into {} has no instruction",
-                        shown(operand),
-                        shown(result)
-                    )
-                })
-            }
-            OpKind::Cast {
-                kind: CastKind::Value,
-                ..
-            } => {
-                let result = self.dtype(operation.results.first())?;
-                let passes = |dtype| matches!(dtype, DType::F8E4NV | DType::F8E5);
-                // Up to 3.2 the compiler aborts, and says that a conversion to an 8-bit float has to be told how to round.
-                (operand != result && passes(operand) && passes(result)).then(|| {
-                    format!(
-                        "cast of {} to {}: a pass of the compiler fails",
-                        shown(operand),
-                        shown(result)
-                    )
-                })
-            }
-            OpKind::Histogram { .. } => (operand.bits() != 32
-                && Gap::HistogramOfOtherWidths.holds(self.rules.version))
-            .then(|| format!("histogram of {}: a pass of the compiler fails", shown(operand))),
-            _ => None,
-        }
+/// An operation that the passes do not lower for 8-bit floats, in the language's words (compile-only runs of 3.0.0 to 3.9.0
+/// for NVIDIA's GPUs; `fadd` of `fp8e4b8` and `fp8e5b16` by 3.9.0 for AMD's).
+const fn spell(kind: &OpKind) -> &'static str {
+    match kind {
+        OpKind::Binary(BinaryOp::Add) => "+",
+        OpKind::Binary(BinaryOp::Sub) | OpKind::Unary(_) => "-",
+        OpKind::Binary(BinaryOp::Mul) => "*",
+        OpKind::Binary(BinaryOp::Div) => "/",
+        OpKind::Binary(BinaryOp::DivRn) => "fdiv",
+        OpKind::Binary(BinaryOp::Max | BinaryOp::MaxPropagateNan) => "maximum",
+        OpKind::Binary(BinaryOp::Min | BinaryOp::MinPropagateNan) => "minimum",
+        OpKind::Ternary(TernaryOp::Fma) => "fma",
+        OpKind::Ternary(_) => "clamp",
+        OpKind::Compare(_) => "a comparison",
+        _ => "arithmetic",
     }
 }

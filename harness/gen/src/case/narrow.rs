@@ -49,7 +49,15 @@ impl Maker<'_, '_> {
             let computed = self.fresh("e");
             let op = self.word(&["+", "*", "-"])?;
             self.line(&format!("{computed} = ({name} {op} {name}).to({})", tl(dtype)));
-            name = computed;
+            // Compilers refuse it only if something uses it. A twin stores what comes into scope, and would use it.
+            if self.u.arbitrary()? {
+                let out = self.fresh("o");
+                self.output(&out, DType::U8, &shape);
+                let place = self.address(&out, &shape);
+                self.line(&format!(
+                    "tl.store({place}, {computed}.to(tl.uint8, bitcast=True))"
+                ));
+            }
         }
         self.narrow_end(&name, dtype, &shape)
     }
