@@ -13,6 +13,8 @@ pub struct Filter {
 /// `path` or `path:condition,condition`.
 #[derive(Clone, Debug)]
 struct Pattern {
+    /// The id or the path as it was given: an id is always its own pattern, whatever a glob makes of its characters.
+    literal: String,
     path: GlobMatcher,
     conditions: Vec<GlobMatcher>,
 }
@@ -43,8 +45,7 @@ impl Filter {
 
     /// Whether a case of this id is meant.
     pub fn matches(&self, id: &str) -> bool {
-        let (path, labels) = id.split_once(':').unwrap_or((id, ""));
-        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(path, labels))
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id))
     }
 
     /// Whether a case of the file with this id may be meant.
@@ -78,6 +79,7 @@ impl Pattern {
                 .map(|glob| glob.compile_matcher())
                 .map_err(|error| bad(error.kind().to_string()))
         };
+        let conditions_text = conditions;
         let conditions = match conditions {
             None => Vec::new(),
             Some(conditions) => split_conditions(conditions)
@@ -85,19 +87,29 @@ impl Pattern {
                 .map(glob)
                 .collect::<Result<_, _>>()?,
         };
+        let literal = conditions_text.map_or_else(|| path.to_owned(), |text| format!("{path}:{text}"));
         Ok(Self {
+            literal,
             path: glob(path)?,
             conditions,
         })
     }
 
     fn matches_path(&self, path: &str) -> bool {
+        let named = self.literal.split(':').next();
+        if named == Some(path) {
+            return true;
+        }
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.into_iter()
             .any(|end| path.get(..end).is_some_and(|folder| self.path.is_match(folder)))
     }
 
-    fn matches(&self, path: &str, labels: &str) -> bool {
+    fn matches(&self, id: &str) -> bool {
+        if self.literal == id {
+            return true;
+        }
+        let (path, labels) = id.split_once(':').unwrap_or((id, ""));
         self.matches_path(path)
             && self
                 .conditions
@@ -111,7 +123,7 @@ pub(crate) fn within<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("./").unwrap_or(path);
     let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
     match path.strip_prefix(root).filter(|_| !root.is_empty()) {
-        Some("") => "**",
+        Some("" | "/") => "**",
         Some(rest) => rest.strip_prefix('/').unwrap_or(path),
         None => path,
     }
@@ -217,6 +229,13 @@ mod tests {
         check("alias/", "alias/same_twice", true);
         check("alia", "alias/same_twice", false);
         check("al*", "alias/same_twice:dtype=f32", true);
+        check("cases/", "alias/same_twice:dtype=f32", true);
+        check("a/[x]", "a/[x]:n=1", true);
+        check("a/[x]:n=1", "a/[x]:n=1", true);
+        check("a/[x]:n=1", "a/[x]:n=2", false);
+        check("a/b{c,d}", "a/b{c,d}", true);
+        check("a\\u{3a}b", "a\\u{3a}b", true);
+        check("x:shape=[4, 4]", "x:shape=[4, 4]", true);
         check("alias/*:dtype=bf16", "alias/same_twice:dtype=bf16", true);
         check("alias/*:dtype=bf16", "alias/same_twice:n=4,dtype=bf16", true);
         check("alias/*:dtype=bf16", "alias/same_twice:dtype=f16", false);

@@ -120,7 +120,7 @@ pub use input::{Input, Missing};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use matrix::is_name;
 pub use problems::Problems;
-pub use read::ReadError;
+pub use read::{ReadError, read_text};
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;

@@ -26,7 +26,7 @@ pub struct ReadError {
 }
 
 impl Corpus {
-    /// Reads every case file and kernel under `root`, and notes where data archives are. Names that begin with a dot, `__pycache__`
+    /// Reads every case file and kernel under `root`, and notes where data archives are. Names that begin with a dot
     /// and links to folders of the corpus are skipped. Everything else that looks like a part of the corpus and cannot be read
     /// becomes a problem of the corpus: case files with names such as `A.YAML`, names that are not UTF-8, links that lead
     /// outside, folders that are nested too deeply. Only `root` itself is an error.
@@ -79,7 +79,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             }
         };
         let file_name = entry.file_name();
-        if file_name.as_encoded_bytes().starts_with(b".") || file_name == "__pycache__" {
+        if file_name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
         let skip = |why: String, found: &mut Found| {
@@ -138,8 +138,8 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
                 let right = right.file_name().unwrap_or_default().to_string_lossy();
                 skip(
                     format!(
-                        "the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; \
-                         rename it to `{right}`"
+                        "the case file is skipped, because its name does not end with just `.yaml` or `.yml` in lower \
+                         case; rename it to `{right}`"
                     ),
                     found,
                 );
@@ -151,7 +151,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             Err(error) => Err(Missing::Unreadable(error.to_string())),
             Ok(_) if !inside => Err(Missing::Outside),
             // A pipe has no end, and a device may have none.
-            Ok(data) if !data.is_file() => Err(Missing::Unreadable("it is no regular file".to_owned())),
+            Ok(data) if !data.is_file() => Err(Missing::Unreadable("it is not a regular file".to_owned())),
             Ok(_) => Ok(()),
         };
         let name = place.display().to_string();
@@ -160,24 +160,27 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             found.archives.insert(path, Archive::new(name, there));
             continue;
         }
-        let content = there.and_then(|()| text(&place));
+        let content =
+            there.and_then(|()| content(&place).map_err(|error| Missing::Unreadable(error.to_string())));
         found.inputs.push(Input { path, name, content });
     }
 }
 
-/// Whether a name ends as that of a case file, in upper or lower case.
+/// Whether a name looks as if it ended as that of a case file: in upper or lower case, perhaps with spaces or other characters
+/// that nobody sees.
 fn is_case_file(name: &OsStr) -> bool {
     ends_with(name, &["yaml", "yml"])
 }
 
-/// Whether a name ends as that of any file of a corpus, in upper or lower case.
+/// Whether a name ends as that of any file of a corpus, as [`is_case_file`] reads it.
 fn is_input(name: &OsStr) -> bool {
     is_case_file(name) || ends_with(name, &["py", "zip"])
 }
 
 fn ends_with(name: &OsStr, ends: &[&str]) -> bool {
-    let end = Path::new(name).extension().unwrap_or_default();
-    ends.iter().any(|one| end.eq_ignore_ascii_case(one))
+    let end = Path::new(name).extension().unwrap_or_default().to_string_lossy();
+    let seen: String = end.chars().filter(char::is_ascii_graphic).collect();
+    ends.iter().any(|one| seen.eq_ignore_ascii_case(one))
 }
 
 /// A name that is not UTF-8, with the bytes that are not as numbers.
@@ -193,10 +196,26 @@ fn escaped(name: &OsStr) -> String {
 }
 
 /// A file's content, up to one byte more than a corpus reads: enough to see that the file is too long.
-fn text(place: &Path) -> Result<Vec<u8>, Missing> {
+fn content(place: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(place)
-        .and_then(|file| file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content))
-        .map_err(|error| Missing::Unreadable(error.to_string()))?;
+    let file = File::open(place)?;
+    file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content)?;
     Ok(content)
+}
+
+/// Reads a file as text. Fails for one that is longer than any file of a corpus may be.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    // A pipe has no end, and a device may have none.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ));
+    }
+    let content = content(path)?;
+    if content.len() > MAX_TEXT {
+        let message = format!("it has more than {MAX_TEXT} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

@@ -109,7 +109,7 @@ pub fn accept(args: &AcceptArgs) -> Exit {
         return Exit::Nothing;
     }
     terminal.print(&format!("records: {}\n", folder.display()));
-    if terminal.failed() { Exit::Wrong } else { exit }
+    exit
 }
 
 fn named(ids: &[String]) -> String {

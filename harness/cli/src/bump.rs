@@ -2,7 +2,6 @@
 //! are grouped and printed (`cerith_report::bump`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -114,7 +113,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     }
     Ok(match () {
         () if interrupted => Exit::Interrupted,
-        () if problems > 0 || written == Exit::Wrong || terminal.failed() => Exit::Wrong,
+        () if problems > 0 || written == Exit::Wrong => Exit::Wrong,
         () if worse => Exit::Unexpected,
         () if compared == 0 => Exit::Nothing,
         () => Exit::AsExpected,
@@ -207,7 +206,7 @@ fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, Strin
 /// The verdicts of a stored run, and its engines.
 fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
-    let file = File::open(path).map_err(|error| {
+    let file = cerith_files::open(path).map_err(|error| {
         let help = "name a stream that `cerith run` wrote, such as reports/run/events.jsonl";
         format!("error: {}", unread(path, &error, help))
     })?;

@@ -179,7 +179,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             ""
         }
     ));
-    Ok(if terminal.failed() { Exit::Wrong } else { exit })
+    Ok(exit)
 }
 
 /// All cases through one compiler.

@@ -61,8 +61,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
                 checking
                     .reports
                     .add_error(&asked.file.to_string_lossy(), &message);
-                // One file of a package that cannot be read is no reason to say that the package was named wrongly.
-                if asked.named { Exit::Wrong } else { Exit::Nothing }
+                Exit::Wrong
             }
         };
         exit = worse(exit, done);
@@ -84,11 +83,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         ));
         return Exit::Wrong;
     }
-    if checking.terminal.failed() {
-        Exit::Wrong
-    } else {
-        exit
-    }
+    exit
 }
 
 /// What several files come to: bad input before findings, findings before none, anything before nothing at all.

@@ -47,6 +47,11 @@ impl Selected {
         }
         let found = if folder.is_none() { find() } else { Ok(None) };
         let nearest = found.as_ref().map_or(None, Clone::clone);
+        // The nearest corpus in front of filters says nothing; as a filter beside them it would select all cases.
+        let patterns = match (patterns.split_first(), &nearest) {
+            (Some((first, rest)), Some(root)) if folder.is_none() && is_corpus(first, root) => rest,
+            _ => patterns,
+        };
         let named = match patterns.split_first() {
             Some((first, rest)) if folder.is_none() && names_corpus(first, nearest.as_deref())? => {
                 Some((PathBuf::from(first), rest))
@@ -289,6 +294,12 @@ fn no_corpus(patterns: &[String]) -> String {
     format!(
         "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = help: {help}"
     )
+}
+
+/// Whether a filter is the folder of a corpus, and not an area in it.
+fn is_corpus(filter: &str, root: &Path) -> bool {
+    let same = || Some(Path::new(filter).canonicalize().ok()? == root.canonicalize().ok()?);
+    !root.join(filter).exists() && same() == Some(true)
 }
 
 /// Whether a filter is a folder that is a corpus of its own: it exists, and is not a part of the nearest corpus.

@@ -25,7 +25,7 @@ pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> Exit {
     match execute(args, stop, &mut terminal) {
         Ok(summary) => {
             terminal.print(&summary);
-            Exit::unexpected_if(terminal.failed())
+            Exit::AsExpected
         }
         Err(End::Wrong(message)) => {
             terminal.end();

@@ -4,12 +4,11 @@
 mod proposal;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cerith_case::{CaseFile, NewExpectation, Shard};
+use cerith_case::{CaseFile, NewExpectation, Shard, read_text};
 use cerith_report::event::{Event, Start, Verdict};
 use cerith_report::{Human, Tone, quote_for_shell, read, safe};
 
@@ -28,7 +27,6 @@ const CONTEXT: usize = 1;
 pub fn expect(args: &ExpectArgs) -> Exit {
     let mut terminal = Terminal::new();
     match reviewed(args, &mut terminal) {
-        Ok(exit) if terminal.failed() => exit.max(Exit::Wrong),
         Ok(exit) => exit,
         Err(message) => {
             terminal.note(&message);
@@ -163,7 +161,7 @@ struct Run {
 impl Run {
     fn read(path: &Path, selected: &Selected) -> Result<Self, String> {
         let help = "  = help: `cerith run` writes it; `--out DIR` names the folder of another run's reports";
-        let file = File::open(path)
+        let file = cerith_files::open(path)
             .map_err(|error| format!("error: there is no run in {}: {error}\n{help}", path.display()))?;
         let mut run = Self {
             verdicts: Vec::new(),
@@ -226,7 +224,7 @@ impl OneFile<'_> {
         if found.proposals.is_empty() && found.refused.is_empty() {
             return;
         }
-        let text = match fs::read_to_string(&self.path) {
+        let text = match read_text(&self.path) {
             Ok(text) => text,
             Err(error) => return self.fail(&format!("read {}: {error}", self.path.display())),
         };
@@ -342,7 +340,7 @@ impl OneFile<'_> {
             Ok(edited) => edited,
             Err(error) => return self.fail(&format!("edit {}: {error}", self.path.display())),
         };
-        match fs::read_to_string(&self.path) {
+        match read_text(&self.path) {
             Ok(now) if now == before => {}
             _ => {
                 return self.fail(&format!(

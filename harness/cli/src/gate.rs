@@ -2,7 +2,6 @@
 //! number of failures that ends it. Left out: running (`run`), and what a baseline is (`cerith_report::baseline`).
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -172,7 +171,7 @@ pub fn before(folder: &Path) -> Result<Before, String> {
 impl Before {
     /// Adds a run to those that were before it.
     fn read(&mut self, path: &Path, help: &str) -> Result<(), String> {
-        let file = File::open(path).map_err(|error| {
+        let file = cerith_files::open(path).map_err(|error| {
             let folder = path.parent().unwrap_or(path);
             format!(
                 "error: there is no run before this one in {}: {error}\n{help}",
@@ -237,12 +236,19 @@ pub fn make(args: &BaselineArgs) -> Exit {
     let text = made.text();
     let Some(path) = &args.output else {
         terminal.print(&text);
-        return if terminal.failed() {
-            Exit::Wrong
-        } else {
-            Exit::AsExpected
-        };
+        return Exit::AsExpected;
     };
+    if path
+        .canonicalize()
+        .is_ok_and(|out| args.stream.canonicalize().is_ok_and(|stream| stream == out))
+    {
+        terminal.note(&format!(
+            "error: {0} is the stream of the run, and the baseline would replace it\n  = help: name another file: `-o \
+             baseline.jsonl`",
+            path.display()
+        ));
+        return Exit::Wrong;
+    }
     let written = Part::create(path).and_then(|part| {
         part.file()
             .write_all(text.as_bytes())
@@ -265,8 +271,8 @@ fn made(args: &BaselineArgs) -> Result<Baseline, String> {
     };
     let mut old = baseline(old)?;
     let mut verdicts: Vec<Verdict> = Vec::new();
-    let file =
-        File::open(&args.stream).map_err(|error| format!("error: {}: {error}", args.stream.display()))?;
+    let file = cerith_files::open(&args.stream)
+        .map_err(|error| format!("error: {}: {error}", args.stream.display()))?;
     let read = read(BufReader::new(file), |event| {
         if let Event::Verdict(mut verdict) = event {
             verdict.exhibit = None;
@@ -292,7 +298,8 @@ fn made(args: &BaselineArgs) -> Result<Baseline, String> {
 /// Reads a baseline. Fails with what to tell the user.
 fn baseline(path: &Path) -> Result<Baseline, String> {
     let help = "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
-    let file = File::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
+    let file =
+        cerith_files::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
     Baseline::read(BufReader::new(file)).map_err(|error| {
         format!(
             "error: {}: failed to {}\n{help}",

@@ -39,11 +39,7 @@ pub fn help(args: &HelpArgs) -> Exit {
         terminal.note(&unknown(&root, &args.topic));
         return Exit::Wrong;
     }
-    if terminal.failed() {
-        Exit::Wrong
-    } else {
-        Exit::AsExpected
-    }
+    Exit::AsExpected
 }
 
 /// The command that these words name.

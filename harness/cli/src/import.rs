@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::Part;
-use cerith_case::{Corpus, Input, Reading, drafts, skeleton};
+use cerith_case::{Corpus, Input, Reading, drafts, read_text, skeleton};
 use cerith_engine::{Engine, Failure, Outcome, Reference, guarded};
-use cerith_report::describe;
+use cerith_report::{describe, quote_for_shell};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
 
@@ -25,11 +25,7 @@ pub fn import(args: &ImportArgs) -> Exit {
         Ok(written) => {
             terminal.print(&format!("{}\n", written.display()));
             terminal.note(&tried(&written, args));
-            if terminal.failed() {
-                Exit::Wrong
-            } else {
-                Exit::AsExpected
-            }
+            Exit::AsExpected
         }
         Err(message) => {
             terminal.note(&message);
@@ -50,6 +46,15 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     if !matches!(out.extension().and_then(|e| e.to_str()), Some("yaml" | "yml")) {
         return Err(format!(
             "error: {} is not the name of a case file\n  = help: it ends in `.yaml`",
+            out.display()
+        ));
+    }
+    if out
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    {
+        return Err(format!(
+            "error: {} is hidden, and no hidden file is read as a case\n  = help: name it without the dot",
             out.display()
         ));
     }
@@ -115,7 +120,7 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| {
+    read_text(file).map_err(|error| {
         let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
         format!("error: {}", unread(file, &error, help))
     })
@@ -172,8 +177,8 @@ fn below(folder: &Path, file: &Path) -> Option<String> {
 fn tried(yaml: &Path, args: &ImportArgs) -> String {
     let next = format!(
         "edit it, and run it: cerith run --cases {} {}",
-        folder_of(yaml).display(),
-        yaml.file_stem().unwrap_or_default().to_string_lossy()
+        quote_for_shell(&folder_of(yaml).to_string_lossy()),
+        quote_for_shell(&yaml.file_stem().unwrap_or_default().to_string_lossy())
     );
     let asked = || {
         let (kernel, _) = named(args)?;

@@ -118,6 +118,10 @@ fn main() -> ExitCode {
         terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
         Exit::Unexpected
     });
+    let exit = match exit {
+        Exit::AsExpected | Exit::Nothing if terminal::output_failed() => Exit::Wrong,
+        exit => exit,
+    };
     ExitCode::from(exit.code())
 }
 

@@ -30,7 +30,7 @@ pub fn merge(args: &MergeArgs) -> Exit {
         return Exit::Wrong;
     }
     let streams = args.streams.iter().map(|path| {
-        let input = File::open(path).map(|file| BufReader::with_capacity(1 << 18, file));
+        let input = cerith_files::open(path).map(|file| BufReader::with_capacity(1 << 18, file));
         (path.display().to_string(), input)
     });
     let merge = match Merge::open(streams) {
@@ -64,7 +64,7 @@ pub fn merge(args: &MergeArgs) -> Exit {
         terminal.print(&human.event(&Event::Summary(merged.summary)));
         terminal.print(&format!("stream: {}\n", file.display()));
     }
-    if terminal.failed() { Exit::Wrong } else { exit }
+    exit
 }
 
 /// An input stream that the result would overwrite.

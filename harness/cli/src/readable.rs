@@ -2,10 +2,9 @@
 //! Left out: enforcing it (`cerith-toolchain`).
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use cerith_case::Corpus;
+use cerith_case::{Corpus, read_text};
 use cerith_tile::source::SourceId;
 
 /// Files that workers may read. Each is a rule for every worker that starts.
@@ -75,7 +74,7 @@ fn imported(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf>
         let Some(real) = visible(&root, &path) else {
             continue;
         };
-        let Ok(text) = fs::read_to_string(&real) else {
+        let Ok(text) = read_text(&real) else {
             continue;
         };
         found.insert(real);
@@ -187,6 +186,8 @@ fn first_word(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn named(text: &str) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use cerith_report::event::Event;
@@ -64,7 +65,7 @@ pub fn report(args: &ReportArgs) -> Exit {
             return Exit::Wrong;
         }
     }
-    if terminal.failed() { Exit::Wrong } else { exit }
+    exit
 }
 
 /// One format.
@@ -134,5 +135,9 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
-    Ok(Box::new(BufReader::new(File::open(path)?)))
+    let file = File::open(path)?;
+    if file.metadata()?.file_type().is_char_device() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device"));
+    }
+    Ok(Box::new(BufReader::new(file)))
 }

@@ -1,6 +1,7 @@
 //! Standard output and standard error, the progress bar included. The only place in Cerith that prints.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::AutoStream;
@@ -22,6 +23,13 @@ pub fn use_colours(choice: ColorChoice) {
     choice.write_global();
 }
 
+static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether standard output failed for any [`Terminal`] of this process. A reader that went away is not a failure.
+pub fn output_failed() -> bool {
+    OUTPUT_FAILED.load(Ordering::Relaxed)
+}
+
 /// Where text goes.
 #[derive(Debug)]
 pub struct Terminal {
@@ -31,7 +39,7 @@ pub struct Terminal {
     done: u64,
     total: u64,
     last: Instant,
-    broken: Option<io::Error>,
+    is_broken: bool,
 }
 
 impl Terminal {
@@ -45,7 +53,7 @@ impl Terminal {
             done: 0,
             total: 0,
             last: Instant::now(),
-            broken: None,
+            is_broken: false,
         }
     }
 
@@ -86,7 +94,7 @@ impl Terminal {
     }
 
     /// Prints to standard output: no character in it moves the cursor, and no line in it is a command of a workflow. If standard
-    /// output is closed, the run continues, and [`Self::failed`] says so at the end.
+    /// output is closed, the run continues, and [`output_failed`] says so at the end.
     pub fn print(&mut self, text: &str) {
         self.write(&safe::log(text, self.palette.colour));
     }
@@ -102,7 +110,7 @@ impl Terminal {
     }
 
     fn write(&mut self, text: &str) {
-        if text.is_empty() || self.broken.is_some() {
+        if text.is_empty() || self.is_broken {
             return;
         }
         let result = self.bar.suspend(|| {
@@ -111,9 +119,10 @@ impl Terminal {
         });
         if let Err(error) = result {
             if error.kind() != io::ErrorKind::BrokenPipe {
+                OUTPUT_FAILED.store(true, Ordering::Relaxed);
                 self.note(&format!("error: write to standard output: {error}"));
             }
-            self.broken = Some(error);
+            self.is_broken = true;
         }
     }
 
@@ -128,13 +137,6 @@ impl Terminal {
 
     /// Whether standard output was closed by its reader.
     pub fn is_gone(&self) -> bool {
-        self.broken.is_some()
-    }
-
-    /// Whether standard output failed. A reader that went away is no failure.
-    pub fn failed(&self) -> bool {
-        self.broken
-            .as_ref()
-            .is_some_and(|error| error.kind() != io::ErrorKind::BrokenPipe)
+        self.is_broken
     }
 }

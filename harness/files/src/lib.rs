@@ -11,7 +11,7 @@ mod walk;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 pub use folder::{Folder, FolderLock};
@@ -23,6 +23,59 @@ pub use walk::distrust;
 pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
     let (folder, name) = around(path.as_ref())?;
     folder.write(name, content)
+}
+
+/// The most bytes of a file that Cerith itself wrote, such as a record or a campaign.
+pub const MAX_FILE: u64 = 1 << 28;
+
+/// Opens a file to read it. Links are followed. What is not a regular file is an error: a pipe may have no writer, and a device
+/// no end.
+pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    // Without it, opening a pipe waits for somebody who writes.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path.as_ref(), flags, rustix::fs::Mode::empty())?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+    }
+}
+
+/// Reads a file as text, if it has no more than so many bytes.
+pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?
+        .take(most.saturating_add(1))
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let message = format!("it has more than {most} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+/// Creates a file in a folder that exists. It may exist with the same content; other content is somebody's work, and an error.
+pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let (path, content) = (path.as_ref(), content.as_ref());
+    let (folder, name) = around(path)?;
+    let file = match folder.read(name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return folder.write(name, content),
+        Err(error) => return Err(error),
+    };
+    let mut present = Vec::new();
+    file.take(content.len() as u64 + 1).read_to_end(&mut present)?;
+    if present == content {
+        return Ok(());
+    }
+    let message = format!(
+        "{} exists with other content: remove it, or name another folder",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
 }
 
 /// Begins a file in a folder that exists. It gets its name with [`Partial::keep`].

@@ -264,6 +264,8 @@ mod tests {
         assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(line("a\u{202e}b\nc"), "a\\u{202e}b\\u{a}c");
         assert_eq!(lines("a\n\tb\rc"), "a\n\tb\\u{d}c");
+        // XML has no way to write these.
+        assert_eq!(line("a\u{fffe}b\u{ffff}"), "a\\u{fffe}b\\u{ffff}");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Streams of events on disk and in pipes: written line by line, read back even when the end is missing.
 //! Left out: what to do when the disk is full (the caller decides; nothing computed is lost by it).
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 
 use crate::event::Event;
 use crate::safe;
 use crate::whole::{Check, Sealer, StreamEnd};
+
+/// The most bytes of a line. An event holds a case's texts and a few of its bytes.
+const MAX_LINE: u64 = 1 << 28;
 
 /// Writes events, each as one whole line with one call, so that only whole lines remain, however the process ends. The summary
 /// gets the seal of the lines since the start.
@@ -154,10 +157,14 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<Stre
     let mut number = 0;
     loop {
         line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
+        if input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
             return Ok(check.finish(false));
         }
         number += 1;
+        if line.len() as u64 == MAX_LINE {
+            let reason = format!("the line has more than {MAX_LINE} bytes");
+            return Err(ReadError::Line { line: number, reason });
+        }
         if line.trim_ascii().is_empty() {
             continue;
         }

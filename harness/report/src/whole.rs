@@ -96,7 +96,10 @@ impl Check {
                 self.end.runs += 1;
                 let mut run = Run::new(start);
                 run.sealer.line(line);
-                self.open = Some(run);
+                if self.open.replace(run).is_some() {
+                    let gap = "a run has no summary, because it was killed, and another follows it";
+                    self.end.gaps.push(gap.to_owned());
+                }
             }
             Event::Summary(summary) => match self.open.take() {
                 Some(run) => self.end.gaps.extend(run.gaps(summary)),

@@ -8,13 +8,13 @@ pub fn line(text: &str) -> Cow<'_, str> {
     replace(text, |c| is_unsafe(c) || matches!(c, '\n' | '\r' | '\t'))
 }
 
-/// Control characters, and marks that reorder text or hide in it.
+/// Control characters, marks that reorder text or hide in it, and the two characters that XML does not allow.
 pub const fn is_unsafe(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(
             c,
-            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}'
         )
 }
 

@@ -1,4 +1,5 @@
-//! Whether files in a folder came with a git checkout, read from git's index. No git is started: a checkout may configure what it runs.
+//! Whether files in a folder came with a checkout. For git, its index is read; no git is started, because a checkout may configure
+//! what it runs. The lists of other systems are not read: whatever is in their checkouts may have come with them.
 //!
 //! Format: <https://git-scm.com/docs/index-format>.
 
@@ -7,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// Bytes of an index that is read.
 const MAX_INDEX: u64 = 1 << 30;
+
+/// What marks the checkouts of other systems than git.
+const OTHERS: [(&str, &str); 3] = [(".hg", "Mercurial"), (".jj", "Jujutsu"), (".svn", "Subversion")];
 
 /// Whether a repository has files in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,22 @@ pub(crate) fn find_tracked(folder: &Path) -> Tracking {
     // By its real place, and by the place where it was named: a link to elsewhere may be what was committed.
     let real = resolve_links(folder);
     for folder in [&real, folder] {
+        for tree in folder.ancestors() {
+            let other = OTHERS
+                .iter()
+                .find(|(mark, _)| tree.join(mark).symlink_metadata().is_ok());
+            // An empty folder has nothing to execute.
+            if let Some((_, system)) = other
+                && !is_empty(folder)
+                // Jujutsu keeps a git repository beside its own, with an index.
+                && tree.join(".git").symlink_metadata().is_err()
+            {
+                return Tracking::Unknown {
+                    tree: tree.to_owned(),
+                    reason: format!("it is one of {system}"),
+                };
+            }
+        }
         for tree in folder
             .ancestors()
             .filter(|tree| tree.join(".git").symlink_metadata().is_ok())
@@ -298,5 +318,13 @@ mod tests {
             Tracking::Unknown { .. }
         ));
         assert_eq!(find_tracked(Path::new("/nowhere/at/all")), Tracking::None);
+        for mark in [".hg", ".jj", ".svn"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            fs::create_dir(folder.path().join(mark)).expect("a folder");
+            let home = folder.path().join("home");
+            assert_eq!(find_tracked(&home), Tracking::None, "{mark}: it is empty");
+            write(&home.join("x"));
+            assert!(matches!(find_tracked(&home), Tracking::Unknown { .. }), "{mark}");
+        }
     }
 }

@@ -43,7 +43,7 @@ pub enum HomeError {
     },
     /// It lies in a work tree of a repository that can't be read.
     #[error(
-        "use {}: it lies in the git work tree {}, whose index cannot be read ({reason}); set CERITH_HOME to a folder outside of the \
+        "use {}: it lies in the checkout {}, whose list of files cannot be read ({reason}); set CERITH_HOME to a folder outside of the \
          checkout", home.display(), tree.display()
     )]
     UnknownTree {

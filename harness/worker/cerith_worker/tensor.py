@@ -328,22 +328,24 @@ def _refuse(name: str) -> None:
     setattr(Tensor, name, refuse)
 
 
+def _refuse_operator(name: str) -> None:
+    def refuse(self: Tensor, other: object, *_: object) -> Any:
+        # Torch leaves operands that it does not know to the other class.
+        if type(other).__module__.partition(".")[0] == "triton":
+            return NotImplemented
+        raise _lacking(name)
+
+    setattr(Tensor, name, refuse)
+
+
 # Python looks for them in the class alone. Triton uses `==`, truth and hashes: they are those of any object.
 for _operation in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     for _side in ("", "r", "i"):
-        _refuse(f"__{_side}{_operation}__")
-for _operation in (
-    "neg",
-    "abs",
-    "invert",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "setitem",
-    "iter",
-    "float",
-    "int",
-    "index",
-):
+        _refuse_operator(f"__{_side}{_operation}__")
+for _operation in ("lt", "le", "gt", "ge"):
+    _refuse_operator(f"__{_operation}__")
+for _operation in ("neg", "abs", "invert", "setitem", "iter", "float", "int", "index"):
     _refuse(f"__{_operation}__")
+# Triton's values have a `type` that is not a method. Where one of them was expected, its attributes are
+# asked for.
+_refuse("type")

@@ -31,7 +31,13 @@ _SEEN, _LISTED, _LINK, _MODULE, _LOST, _END = "s", "d", "l", "m", "!", "e"
 _PATHS = {"open": _SEEN, "os.listdir": _LISTED, "os.scandir": _LISTED}
 _PROGRAMS = ("subprocess.Popen", "os.posix_spawn", "os.exec")
 _ESCAPES = ("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "os.system", "os.spawn", "socket.connect")
-_LOOKS = {"stat": _SEEN, "lstat": _SEEN, "access": _SEEN, "readlink": _LINK, "open": _SEEN}
+# Functions of `posix` with a parameter of such a name find out whether a path is there.
+_PATH_PARAMETERS = ("path", "src", "dst")
+# These have events of their own, or take numbers.
+_NO_LOOKS = (
+    *("listdir", "scandir", "execv", "execve", "fspath"),
+    *("copy_file_range", "splice", "link", "symlink"),
+)
 # Names that one process may have, and bytes of them.
 _MAX_NAMES, _MAX_BYTES = 4096, 1 << 20
 _LENGTH = struct.Struct("<I")
@@ -67,8 +73,8 @@ class Reporter:
     def install(self) -> None:
         """Reports from now on, in this process and in those that it forks."""
         sys.addaudithook(self._audit)
-        for name, kind in _LOOKS.items():
-            self._watch(name, kind)
+        for name, places in _find_looks().items():
+            self._watch(name, places)
         find = machinery.FileFinder.find_spec
 
         def find_spec(finder: Any, fullname: str, target: Any = None) -> Any:
@@ -81,16 +87,21 @@ class Reporter:
         """Reports that a request is done."""
         self._write(_END, "")
 
-    def _watch(self, name: str, kind: str) -> None:
-        """Reports the paths that a function of `os` gets. Python has no event for them, except for opened
-        files, and that event lacks `dir_fd`."""
+    def _watch(self, name: str, places: dict[str, int]) -> None:
+        """Reports the paths that a function of `os` gets, as parameters with these names at these places.
+        Python has no event for most of them, and that for opened files lacks `dir_fd`."""
         real: Callable[..., Any] = getattr(posix, name)
 
-        def watched(path: Any, *args: Any, **named: Any) -> Any:
-            folder = named.get("dir_fd")
-            if folder is not None or real is not _OPEN:
-                self._path(kind, path, folder)
-            return real(path, *args, **named)
+        def watched(*args: Any, **named: Any) -> Any:
+            for parameter, place in places.items():
+                path = args[place] if place < len(args) else named.get(parameter)
+                folder = named.get("dir_fd" if parameter == "path" else f"{parameter}_dir_fd")
+                if path is None or (folder is None and real is _OPEN):
+                    continue
+                self._path(_SEEN, path, folder)
+                if name == "readlink":
+                    self._path(_LINK, path, folder)
+            return real(*args, **named)
 
         watched.__name__ = watched.__qualname__ = name
         for group in (
@@ -208,6 +219,20 @@ class Names:
         files = [] if lost else [[name[:1], name[1:]] for name in self._files]
         text = json.dumps({"since": self.since, "untracked": lost, "files": files}).encode("utf-8", "replace")
         return text + _LENGTH.pack(len(text))
+
+
+def _find_looks() -> dict[str, dict[str, int]]:
+    """The functions of `posix` that take paths: the names and places of these parameters."""
+    looks = {}
+    for name, function in vars(posix).items():
+        # As `inspect` reads it, which is too slow to import.
+        signature = getattr(function, "__text_signature__", None) or ""
+        words = [word.strip().partition("=")[0] for word in signature.strip("()").split(",")]
+        parameters = [word for word in words if word.isidentifier()]
+        places = {word: place for place, word in enumerate(parameters) if word in _PATH_PARAMETERS}
+        if places and name not in _NO_LOOKS and not name.startswith("_"):
+            looks[name] = places
+    return looks
 
 
 def _is_utf8(text: str) -> bool:

@@ -77,6 +77,22 @@ class Views(unittest.TestCase):
                 self.assertEqual(view.storage_offset(), case["offset"])
         self.assertGreater(shown, 100)
 
+    def test_operators_leave_values_of_triton_to_their_class(self) -> None:
+        class Value:
+            __module__ = "triton.language.core"
+
+            def __radd__(self, other: object) -> str:
+                return "Triton's"
+
+        tensor = make("float32", [2, 3], [3, 1], 0)
+        self.assertEqual(tensor + Value(), "Triton's")
+        with self.assertRaises(TypeError) as raised:
+            tensor * Value()
+        self.assertNotIsInstance(raised.exception, Lacking)
+        with self.assertRaisesRegex(AttributeError, "has no attribute 'scalar'"):
+            _ = tensor.type.scalar
+        tensor.untyped_storage().session.close()
+
     def test_what_a_stand_in_lacks_is_an_error_of_its_own(self) -> None:
         tensor = make("float32", [2, 3], [3, 1], 0)
         for asked in (

@@ -45,6 +45,11 @@ impl Loader {
     pub(super) fn open(&mut self, input: &Input) -> Option<(SourceId, Arc<SourceFile>)> {
         let mut problem = None;
         let text = match &input.content {
+            Ok(bytes) if bytes.len() > MAX_TEXT => {
+                let message = format!("the file has more than the {MAX_TEXT} bytes that are read");
+                problem = Some((0, "unreadable", message));
+                String::new()
+            }
             Ok(bytes) => match std::str::from_utf8(bytes) {
                 // Editors of Windows begin files with a mark of their byte order.
                 Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
@@ -71,10 +76,6 @@ impl Loader {
                 String::new()
             }
         };
-        if text.len() > MAX_TEXT {
-            let message = format!("the file has more than the {MAX_TEXT} bytes that are read");
-            problem = Some((0, "unreadable", message));
-        }
         let file = Arc::new(SourceFile::new(input.name.clone(), text));
         let source = self.sources.add(Arc::clone(&file));
         match problem {

@@ -48,20 +48,18 @@ impl Reader<'_> {
             start,
             "name the engine: `engine: interpret`",
         );
-        let engines = engine.map_or_else(Vec::new, |node| match &node.value {
-            Yaml::Seq(items) => items.iter().filter_map(|item| self.engine(item)).collect(),
-            _ => self.engine(node).into_iter().collect(),
+        let engines = engine.map_or_else(Vec::new, |node| {
+            let items = self.items(node, "engine");
+            items.iter().filter_map(|item| self.engine(item)).collect()
         });
         let versions = fields
             .get("versions")
             .and_then(|node| self.versions(node, &engines))
             .unwrap_or_default();
-        let axes = fields
-            .get("axis")
-            .map_or_else(Vec::new, |node| match &node.value {
-                Yaml::Seq(items) => items.iter().filter_map(|item| self.axis(item)).collect(),
-                _ => self.axis(node).into_iter().collect(),
-            });
+        let axes = fields.get("axis").map_or_else(Vec::new, |node| {
+            let items = self.items(node, "axis");
+            items.iter().filter_map(|item| self.axis(item)).collect()
+        });
         let has_quirk = fields.get("quirk").is_some();
         let verdict = match fields.get("verdict") {
             Some(node) => self.verdict(node),
@@ -91,17 +89,11 @@ impl Reader<'_> {
             );
             None
         });
-        let quirks: Quirks = fields
-            .get("quirk")
-            .map_or_else(Vec::new, |node| match &node.value {
-                Yaml::Seq(items) => items
-                    .iter()
-                    .filter_map(|item| self.quirk(item, &versions))
-                    .collect(),
-                _ => self.quirk(node, &versions).into_iter().collect(),
-            })
-            .into_iter()
-            .collect();
+        let quirks: Quirks = fields.get("quirk").map_or_else(Quirks::default, |node| {
+            let items = self.items(node, "quirk");
+            let quirks = items.iter().filter_map(|item| self.quirk(item, &versions));
+            quirks.collect()
+        });
         let why = match (fields.get("why"), quirks.iter().next()) {
             // A bug that is known says itself what is wrong.
             (None, Some(quirk)) => Some(quirk.about().trim().to_owned()),
@@ -128,13 +120,29 @@ impl Reader<'_> {
         })
     }
 
+    /// The items of a list, or the node itself. An empty list is a problem: it would be met by anything.
+    fn items<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
+        match &node.value {
+            Yaml::Seq(items) => {
+                if items.is_empty() {
+                    let problem =
+                        Diagnostic::error("empty-list", node.span, format!("`{key}` is an empty list"));
+                    self.problems
+                        .push(problem.help("name at least one, or leave the key out"));
+                }
+                items
+            }
+            _ => std::slice::from_ref(node),
+        }
+    }
+
     fn quirk(&mut self, node: &Node, versions: &VersionRange) -> Option<Quirk> {
         let text = self.text(node, "quirk")?;
         let Some(quirk) = Quirk::from_name(&text) else {
             let mut problem = Diagnostic::error(
                 "unknown-quirk",
                 node.span,
-                format!("`{text}` is no known bug with a model"),
+                format!("`{text}` is not a known bug with a model"),
             );
             problem.help = suggestion(&text, Quirk::ALL.iter().map(|quirk| quirk.name()));
             self.problems.push(problem);
@@ -144,7 +152,7 @@ impl Reader<'_> {
             |&&version: &&Version| versions.contains(version) && quirk.applies_to(quirk.family(), version);
         if !RELEASED.iter().any(|version| has(&version)) {
             let (from, mended) = quirk.versions();
-            let until = mended.map_or_else(String::new, |mended| format!(", and is mended in {mended}"));
+            let until = mended.map_or_else(String::new, |mended| format!(", and is fixed in {mended}"));
             self.problems.push(
                 Diagnostic::error(
                     "no-version",

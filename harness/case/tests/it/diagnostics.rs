@@ -517,6 +517,9 @@ fn expectations() {
         "axis: [num_warps, stages], verdict: differ",
     );
     change("verdict_as_outcome", "verdict: differ", "outcome: differ");
+    change("empty_engines", "engine: interpret", "engine: []");
+    change("empty_quirks", "verdict: differ", "quirk: []");
+    change("empty_axes", "verdict: differ", "axis: [], verdict: differ");
     change("condition_of_no_point", "dtype == 'f16'", "dtype == 'bf16'");
     change("condition_over_tensors", "dtype == 'f16'", "left.numel() == 8");
 }

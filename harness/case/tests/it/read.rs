@@ -45,7 +45,7 @@ fn only_case_files_and_kernels_are_read() {
     write(root.path(), "b/README.md", b"about: no case");
     write(root.path(), ".hidden/case.yaml", b"not: a case");
     write(root.path(), "b/.hidden.yaml", b"not: a case");
-    write(root.path(), "b/__pycache__/case.yaml", b"not: a case");
+    write(root.path(), "b/__pycache__/k.cpython-311.pyc", b"no text");
     write(
         root.path(),
         "folder.yaml/k.py",
@@ -121,6 +121,9 @@ fn what_looks_like_a_case_file_is_one_or_is_an_error() {
         b"a/b.Yml",
         b"a/x\xff.yaml",
         b"a/x\xff.Py",
+        b"a/c.yaml ",
+        "a/e.yaml\u{200b}".as_bytes(),
+        b"a/x.yaml\xff",
         b"a/x\xff.txt",
         b"a/.x\xff.yaml",
     ] {
@@ -137,8 +140,11 @@ fn what_looks_like_a_case_file_is_one_or_is_an_error() {
         .collect();
     messages.sort_unstable();
     insta::assert_snapshot!(messages.join("\n"), @r"
-    error[skipped-file]: the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; rename it to `A.yaml`
-    error[skipped-file]: the case file is skipped, because its name does not end with `.yaml` or `.yml` in lower case; rename it to `b.yaml`
+    error[skipped-file]: the case file is skipped, because its name does not end with just `.yaml` or `.yml` in lower case; rename it to `A.yaml`
+    error[skipped-file]: the case file is skipped, because its name does not end with just `.yaml` or `.yml` in lower case; rename it to `b.yaml`
+    error[skipped-file]: the case file is skipped, because its name does not end with just `.yaml` or `.yml` in lower case; rename it to `c.yaml`
+    error[skipped-file]: the case file is skipped, because its name does not end with just `.yaml` or `.yml` in lower case; rename it to `e.yaml`
+    error[skipped-file]: the file is skipped, because its name is not UTF-8: `x.yaml\xff`
     error[skipped-file]: the file is skipped, because its name is not UTF-8: `x\xff.Py`
     error[skipped-file]: the file is skipped, because its name is not UTF-8: `x\xff.yaml`
     error[skipped-file]: the folder is skipped, because it is nested more than 32 folders deep

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::output_file;
 use super::selection::Engines;
 
 /// How `cerith check` says what it found.
@@ -48,14 +49,15 @@ pub struct CheckArgs {
     pub format: CheckFormat,
 
     /// Also write the findings as commands of a GitHub workflow, one for each line of a file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
     pub github: Option<PathBuf>,
 
     /// Also write the findings as `JUnit`, with a test for each kernel.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
     pub junit: Option<PathBuf>,
 
-    /// Keep what was tried as case files in this folder, with a copy of the kernels' file.
+    /// Keep what was tried as case files in this folder, with a copy of the kernels' file. A file
+    /// that is there with other content is an error.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 }

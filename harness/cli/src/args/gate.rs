@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::output_file;
+
 /// What fails a run, and when it ends.
 #[derive(Debug, Args)]
 pub struct Gate {
@@ -55,6 +57,6 @@ pub struct BaselineArgs {
     pub prune: Option<PathBuf>,
 
     /// Where the baseline goes. Without it, standard output.
-    #[arg(long = "output", short = 'o', value_name = "FILE")]
+    #[arg(long = "output", short = 'o', value_name = "FILE", value_parser = output_file)]
     pub output: Option<PathBuf>,
 }

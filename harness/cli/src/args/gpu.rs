@@ -7,6 +7,7 @@ use cerith_engine::EngineId;
 use cerith_toolchain::compiled::Target;
 use clap::Args;
 
+use super::output_file;
 use super::selection::{Selection, engine_id};
 use super::sweep::Along;
 
@@ -41,7 +42,7 @@ pub struct BundleArgs {
     pub along: Along,
 
     /// Where the bundle goes.
-    #[arg(long, short, value_name = "CASES")]
+    #[arg(long, short, value_name = "CASES", value_parser = output_file)]
     pub out: PathBuf,
 
     /// How many cases to compile at once. Without it, as many as there are cores.
@@ -67,7 +68,7 @@ pub struct ExecArgs {
     pub cases: PathBuf,
 
     /// Where the bundle of results goes.
-    #[arg(long, short, value_name = "RESULTS")]
+    #[arg(long, short, value_name = "RESULTS", value_parser = output_file)]
     pub out: PathBuf,
 
     /// How often each case is launched, each time with its first memory. Results that differ are reported.

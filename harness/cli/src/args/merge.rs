@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::BaselineArgs;
+use super::{BaselineArgs, output_file};
 use crate::known::KnownArgs;
 
 /// What else to do with streams.
@@ -34,7 +34,7 @@ pub struct MergeArgs {
     pub streams: Vec<PathBuf>,
 
     /// Where the merged stream goes. Without it and --out, standard output.
-    #[arg(short, long = "stream", value_name = "FILE", conflicts_with = "out")]
+    #[arg(short, long = "stream", value_name = "FILE", conflicts_with = "out", value_parser = output_file)]
     pub output: Option<PathBuf>,
 
     /// A folder for the merged stream and the reports made of it.

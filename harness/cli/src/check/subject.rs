@@ -1,11 +1,11 @@
 //! A file whose kernels are checked: taken out of their package, with the launches to try.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::{Part, excerpt};
-use cerith_case::{Corpus, Draft, Input, Survey, drafts, kernels};
+use cerith_case::{Corpus, Draft, Input, Survey, drafts, kernels, read_text};
 use cerith_report::describe;
 use cerith_tile::source::{SourceFile, Sources};
 
@@ -29,16 +29,20 @@ impl Subject {
     /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
     pub fn open(asked: &Asked) -> Result<Option<Self>, String> {
         let name = asked.file.display().to_string();
-        let text = fs::read_to_string(&asked.file).map_err(|error| {
-            let help = "name a file with kernels: `cerith check softmax.py`";
-            format!("error: {}", unread(&asked.file, &error, help))
-        })?;
+        let text = match read_text(&asked.file) {
+            Ok(text) => text,
+            // Most files of a package have nothing to do with Triton, whatever their encoding and length.
+            Err(_) if !asked.named && !mentions_jit(&asked.file) => return Ok(None),
+            Err(error) => {
+                let help = "name a file with kernels: `cerith check softmax.py`";
+                return Err(format!("error: {}", unread(&asked.file, &error, help)));
+            }
+        };
         if !is_python(&asked.file) {
             return Err(format!(
                 "error: {name} is no Python file\n  = help: name a file that ends in `.py`"
             ));
         }
-        // Most files of a package have nothing to do with Triton, and may be long.
         if !asked.named && !text.contains("jit") {
             return Ok(None);
         }
@@ -72,12 +76,12 @@ impl Subject {
             .filter(|one| asked.kernels.is_empty() || asked.kernels.contains(one))
             .map(String::as_str)
             .collect();
-        let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+        let read = |path: &str| read_text(&root.join(path)).ok();
         let stem = asked.file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = excerpt(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
             let at = root.join(&path);
             let mut sources = Sources::default();
-            let text = fs::read_to_string(&at).unwrap_or_default();
+            let text = read_text(&at).unwrap_or_default();
             sources.add(SourceFile::new(shown(&root, &path), text));
             let shown = problems
                 .iter()
@@ -163,19 +167,26 @@ impl Subject {
         &self.root
     }
 
-    /// Keeps the excerpt and the case files in a folder.
+    /// Keeps the excerpt and the case files in a folder. A file that is there with other content is an error.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
         cerith_files::create_folders(folder)?;
         for part in &self.parts {
-            cerith_files::write(folder.join(&part.path), &part.text)?;
+            cerith_files::write_new(folder.join(&part.path), &part.text)?;
         }
         for survey in &self.surveys {
             for (nth, tried) in survey.tried.iter().enumerate() {
-                cerith_files::write(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
+                cerith_files::write_new(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether the beginning of a file, in whatever encoding, has the word that every kernel needs. Yes if it cannot be read.
+fn mentions_jit(file: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(1 << 24).read_to_end(&mut bytes));
+    read.is_err() || bytes.windows(3).any(|window| window == b"jit")
 }
 
 /// The id of the case of a launch, which is its file's name too.

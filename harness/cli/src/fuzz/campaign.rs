@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use cerith_engine::EngineId;
+use cerith_files::MAX_FILE;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ impl Campaign {
     /// The campaign of a folder, which must be one of this seed and these engines where they are given.
     pub fn resume(folder: &Path, seed: Option<u64>, engines: &[String]) -> Result<Self, BadFolder> {
         let shown = folder.display().to_string();
-        let text = match fs::read_to_string(folder.join(FILE)) {
+        let text = match cerith_files::read_text(folder.join(FILE), MAX_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(BadFolder::Missing(shown)),
             Err(error) => return Err(BadFolder::Unreadable(shown, error.to_string())),

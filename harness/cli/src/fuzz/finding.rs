@@ -8,11 +8,11 @@
 //! | `report.md` | what Triton's maintainers ask for |
 //! | `finding.json` | the facts about it, for Cerith |
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cerith_engine::EngineId;
+use cerith_files::MAX_FILE;
 use cerith_report::event::{Event, Stage};
 use cerith_report::{Human, Palette, describe};
 use cerith_verdict::{Difference, Panel, Trial, try_case};
@@ -208,7 +208,7 @@ impl Finding {
     pub fn read(folder: &Path) -> Result<Self, NoFinding> {
         let text = |name: &str| {
             let path = folder.join(name);
-            fs::read_to_string(&path).map_err(|source| NoFinding::Unreadable { path, source })
+            cerith_files::read_text(&path, MAX_FILE).map_err(|source| NoFinding::Unreadable { path, source })
         };
         let strange = |why: String| NoFinding::Strange {
             path: folder.join(FACTS),

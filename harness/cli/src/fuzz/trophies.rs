@@ -2,10 +2,11 @@
 //! findings that are not promoted.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cerith_case::{CaseFile, Corpus, Exception, Finder};
+use cerith_files::MAX_FILE;
+use cerith_report::safe;
 
 use crate::args::TrophiesArgs;
 use crate::corpus::Selected;
@@ -27,7 +28,7 @@ pub fn trophies(args: &TrophiesArgs) -> Exit {
     };
     if args.check {
         let path = path(selected.root());
-        let there = fs::read_to_string(&path).unwrap_or_default();
+        let there = cerith_files::read_text(&path, MAX_FILE).unwrap_or_default();
         if there == table(&selected.corpus) {
             return Exit::AsExpected;
         }
@@ -82,22 +83,20 @@ fn table(corpus: &Corpus) -> String {
         found.len() - fuzzed,
     );
     for (found, file) in found {
-        let program = file.kernel_path().map_or_else(
-            || format!("[`{}`](../cases/{})", file.id, file.path),
-            |kernel| {
-                format!(
-                    "[`{}`](../cases/{}), [kernel](../cases/{kernel})",
-                    file.id, file.path
-                )
-            },
-        );
+        let mut program = format!("[{}](../cases/{})", safe::code(&file.id), target(&file.path));
+        if let Some(kernel) = file.kernel_path() {
+            let _ = write!(program, ", [kernel](../cases/{})", target(kernel));
+        }
         let _ = writeln!(
             text,
             "| {} | {} | {program} | {} | {} | {} |",
-            cell(file.about()),
+            safe::cell(file.about()),
             engines(file),
             found.by,
-            found.upstream.as_deref().map_or_else(|| "new".to_owned(), cell),
+            found
+                .upstream
+                .as_deref()
+                .map_or_else(|| "new".to_owned(), safe::cell),
             found.state
         );
     }
@@ -128,10 +127,18 @@ fn engines(file: &CaseFile) -> String {
             engines.push(text);
         }
     }
-    cell(&engines.join(". "))
+    safe::cell(&engines.join(". "))
 }
 
-/// Text in which nothing ends a cell.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+/// A path as the target of a link in Markdown: what is not plain in an address is a number.
+fn target(path: &str) -> String {
+    let mut target = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
+            target.push(char::from(byte));
+        } else {
+            let _ = write!(target, "%{byte:02x}");
+        }
+    }
+    target
 }

@@ -189,6 +189,10 @@ fn a_damaged_baseline_is_an_error_that_loses_nothing() {
         &stream.replacen("{\"event\":\"verdict\"", "{\"event\":\"vXrdict\"", 1),
         "read line 2 of the baseline",
     );
+    check(
+        &format!("{}\n{stream}", lines[..lines.len() - 1].join("\n")),
+        "a run has no summary",
+    );
     check(&lines[1..].join("\n"), "it begins neither a stream");
     place
         .run(&["--baseline", "nowhere", "--out", "r"])

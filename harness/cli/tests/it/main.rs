@@ -22,5 +22,6 @@ mod name;
 mod names;
 mod place;
 mod recorded;
+mod slips;
 mod streams;
 mod views;

@@ -156,10 +156,10 @@ fn ids_are_one_line_each() {
     let place = place();
     let listed = place.cerith(&["list"]);
     for id in [
-        "area/a\\u{a}::warning file=x::said by a name:n=3",
+        "area/a\\u{a}\\u{3a}\\u{3a}warning file=x\\u{3a}\\u{3a}said by a name:n=3",
         "area/c\\u{1b}[2J\\u{1b}]0;title\\u{7}:n=3",
         "area/d\\u{202e}lmay:n=5",
-        "g\\u{a}::error::folder/bad:n=7",
+        "g\\u{a}\\u{3a}\\u{3a}error\\u{3a}\\u{3a}folder/bad:n=7",
     ] {
         assert!(
             listed.out.lines().any(|line| line == id),

@@ -13,8 +13,8 @@ pub(super) struct Next {
     like: String,
     /// The corpus alone.
     corpus: String,
-    /// Whether it is a sweep.
-    sweep: bool,
+    /// Whether expectations can be made of it: it is not a sweep, and nothing was left out of its comparison.
+    can_expect: bool,
     /// The first case that is not as expected.
     first: Option<String>,
     /// The first of which the reference is to blame: our own bug comes before any other.
@@ -26,7 +26,7 @@ pub(super) struct Next {
 impl Next {
     /// A stream begins.
     pub(super) fn start(&mut self, start: &Start) {
-        self.sweep = !start.axes.is_empty();
+        self.can_expect = start.axes.is_empty() && start.checks.is_none() && start.masked.is_none();
         self.corpus = match start.corpus.as_str() {
             "" => String::new(),
             corpus => format!(" --cases {}", quote_for_shell(corpus)),
@@ -86,7 +86,7 @@ impl Human {
             line(explain(case), "one that is known");
         }
         let expect = |flag: &str| {
-            let kept = self.kept.as_ref().filter(|_| !next.sweep)?;
+            let kept = self.kept.as_ref().filter(|_| next.can_expect)?;
             let out = match kept.as_str() {
                 "" => String::new(),
                 folder => format!(" --out {}", quote_for_shell(folder)),
@@ -116,10 +116,12 @@ impl Human {
     }
 }
 
-/// Quotes a text so that a shell reads it as one word.
+/// Quotes a text so that a shell reads it as one word, and Cerith as a path or an id, not as an option.
 pub fn quote_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./:=,@%+".contains(c);
-    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+    if text.starts_with('-') {
+        quote_for_shell(&format!("./{text}"))
+    } else if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
@@ -139,7 +141,8 @@ mod tests {
             ("a'b", r"'a'\''b'"),
             ("x:shape=[4, 4]", "'x:shape=[4, 4]'"),
             ("$(reboot)", "'$(reboot)'"),
-            ("-v", "'-v'"),
+            ("-v", "./-v"),
+            ("-a b", "'./-a b'"),
             ("", "''"),
         ] {
             assert_eq!(quote_for_shell(text), quoted);

@@ -176,6 +176,22 @@ const READS: &[(&str, Change)] = &[
     ),
     ("FAST = os.path.exists(os.path.join(HERE, 'fast'))", ("fast", "")),
     (
+        "try:\n    DATA = os.readlink(os.path.join(HERE, 'link'))\nexcept FileNotFoundError:\n    pass\nexcept OSError:\n    DATA = ''",
+        ("link", ""),
+    ),
+    (
+        "try:\n    DATA = os.statvfs(os.path.join(HERE, 'fast'))\nexcept OSError:\n    pass",
+        ("fast", ""),
+    ),
+    (
+        "try:\n    os.rename(os.path.join(HERE, 'fast'), os.path.join(HERE, 'slow'))\nexcept OSError:\n    pass",
+        ("slow", ""),
+    ),
+    (
+        "try:\n    os.listxattr(path=os.path.join(HERE, 'fast'))\nexcept OSError:\n    pass",
+        ("fast", ""),
+    ),
+    (
         "import glob\nFILES = glob.glob(os.path.join(HERE, '*.txt'))",
         ("more.txt", ""),
     ),

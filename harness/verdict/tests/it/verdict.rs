@@ -479,6 +479,18 @@ fn expectations_are_met_stale_or_not_tried() {
     ] {
         lines += &assessed(line, std::slice::from_ref(&raises));
     }
+    lines += "\nthat an engine finishes, which says nothing about its bytes\n";
+    let finishes = Expectation {
+        outcome: Some(OutcomeKind::Finished),
+        ..expectation("interpret", "*", None)
+    };
+    for line in [
+        "reference=1 interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0=2",
+        "reference=unsupported interpret@3.2.0=1",
+    ] {
+        lines += &assessed(line, std::slice::from_ref(&finishes));
+    }
     lines += "\nsilence\n";
     let unsupported = Expectation {
         outcome: Some(OutcomeKind::Unsupported),

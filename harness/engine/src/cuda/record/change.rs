@@ -85,19 +85,30 @@ fn read_back(text: &str) -> Option<Vec<u8>> {
 }
 
 pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), String> {
+    let mut ranges = Vec::with_capacity(changed.len());
     for Change(name, start, bytes) in changed {
         let id = memory
             .ids()
             .find(|&id| memory.name(id) == name)
             .ok_or_else(|| format!("no storage `{name}`"))?;
         let bytes = read_back(bytes).ok_or_else(|| format!("bytes of `{name}` that cannot be read"))?;
-        let first = (memory.address(id) - ORIGIN) as i64 + start;
-        let first = usize::try_from(first).map_err(|_| format!("bytes before `{name}`"))?;
+        let first = ((memory.address(id) - ORIGIN) as i64).checked_add(*start);
+        let first = first.and_then(|first| usize::try_from(first).ok());
+        let first = first.ok_or_else(|| format!("bytes before `{name}`"))?;
+        let range = first..first.saturating_add(bytes.len());
         let (arena, _) = memory.arena_mut();
         arena
-            .get_mut(first..first + bytes.len())
+            .get_mut(range.clone())
             .ok_or_else(|| format!("bytes behind `{name}`"))?
             .copy_from_slice(&bytes);
+        ranges.push((range.start, range.end, name));
     }
-    Ok(())
+    ranges.sort_unstable();
+    let twice = ranges
+        .windows(2)
+        .find(|pair| matches!(pair, [(_, end, _), (start, ..)] if start < end));
+    match twice {
+        Some([_, (_, _, name)]) => Err(format!("bytes of `{name}` twice")),
+        _ => Ok(()),
+    }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::Case;
+use cerith_files::MAX_FILE;
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Target};
 
@@ -316,7 +317,7 @@ fn malformed(path: &Path, book: Option<&Book>, release: Release, case: &Case, re
 }
 
 fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
-    match fs::read_to_string(path) {
+    match cerith_files::read_text(path, MAX_FILE) {
         Ok(text) => Book::read(&text)
             .map(Some)
             .map_err(|malformed| ShelfError::Malformed {

@@ -488,3 +488,22 @@ fn a_broken_file_is_an_error_with_its_line() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn a_record_gives_each_byte_once_and_inside_of_memory() {
+    let case = case_of(KERNEL, "zeros");
+    for (changed, expected) in [
+        (r#"[["x",0,"0102"],["x",2,"03"]]"#, None),
+        (r#"[["x",0,"0102"],["x",1,"03"]]"#, Some("bytes of `x` twice")),
+        (
+            r#"[["x",4,"01"],["x",0,"0101010101"]]"#,
+            Some("bytes of `x` twice"),
+        ),
+        (r#"[["x",9223372036854775807,"01"]]"#, Some("bytes before `x`")),
+        (r#"[["x",4611686018427387904,"01"]]"#, Some("bytes behind `x`")),
+    ] {
+        let changed: Vec<change::Change> = serde_json::from_str(changed).expect("changes");
+        let applied = change::apply(&changed, &mut case.memory());
+        assert_eq!(applied.err().as_deref(), expected);
+    }
+}
