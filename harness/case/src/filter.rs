@@ -235,7 +235,6 @@ mod tests {
         check("a/[x]:n=1", "a/[x]:n=2", false);
         check("a/b{c,d}", "a/b{c,d}", true);
         check("a\\u{3a}b", "a\\u{3a}b", true);
-        check("x:shape=[4, 4]", "x:shape=[4, 4]", true);
         check("alias/*:dtype=bf16", "alias/same_twice:dtype=bf16", true);
         check("alias/*:dtype=bf16", "alias/same_twice:n=4,dtype=bf16", true);
         check("alias/*:dtype=bf16", "alias/same_twice:dtype=f16", false);

@@ -465,11 +465,11 @@ fn what_leaves_the_corpus_or_is_no_file_is_not_opened() {
     let shown: Vec<String> = shown.iter().map(|line| line.replace(&root, "")).collect();
     let expected = [
         "unreadable: the file has more than the 16777216 bytes that are read",
-        "unreadable: the file cannot be read: it is no regular file",
+        "unreadable: the file cannot be read: it is not a regular file",
         "bad-archive: rec/k/large.zip has 5368709120 bytes, more than the 4294967296 that are read",
         "path-outside: rec/k/data.zip is a link that leads out of the corpus",
         "bad-archive: rec/k/nowhere.zip cannot be read: the link leads nowhere",
-        "bad-archive: rec/k/pipe.zip cannot be read: it is no regular file",
+        "bad-archive: rec/k/pipe.zip cannot be read: it is not a regular file",
     ];
     for words in expected {
         assert!(shown.iter().any(|line| line == words), "{words}\n{shown:#?}");

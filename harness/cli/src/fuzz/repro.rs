@@ -10,9 +10,11 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cerith_case::{ArgValue, Case, Descriptor, Launch, Padding, print};
+use cerith_engine::EngineId;
 use cerith_memory::{GUARD, GUARD_BYTE, Storage, Tensor};
 use cerith_tile::DType;
 use cerith_tile::numeric;
+use cerith_toolchain::compiled::Target;
 use cerith_verdict::{Difference, Element, Kind, Trial, Zone};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -21,7 +23,7 @@ use flate2::write::ZlibEncoder;
 const FRAME: &str = include_str!("repro_frame.py");
 
 /// The names that a script has beside the kernel's own.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 19] = [
     "memory_of",
     "packed",
     "view_of",
@@ -30,6 +32,11 @@ const NAMES: [&str; 14] = [
     "as_value",
     "is_right",
     "compare_all",
+    "compile_only",
+    "NoGpu",
+    "CAPABILITY",
+    "COMPILED",
+    "REFUSED",
     "launches",
     "EXPECTED",
     "MEANT",
@@ -69,11 +76,12 @@ pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Opt
     }
     let writer = Writer::new(case);
     let mut script = format!(
-        "\"\"\"{}\n\nNeeds torch and triton. Exit code: 1 if an engine is wrong, 0 if none is.\n\"\"\"\n",
+        "\"\"\"{}\n\nNeeds torch and triton; without a GPU, it interprets and compiles. Exit code: 1 if an engine is wrong, 0 if \
+         none is.\n\"\"\"\n",
         title.replace('\\', "\\\\").replace('"', "'")
     );
     let _ = writeln!(script, "{text}\n\n");
-    script.push_str("import base64\nimport json\nimport math\nimport os\nimport subprocess\nimport sys\nimport zlib\n\nimport torch\n");
+    script.push_str("import base64\nimport json\nimport math\nimport os\nimport subprocess\nimport sys\nimport traceback\nimport zlib\n\nimport torch\n");
     if writer.passes(|value| matches!(value, ArgValue::Descriptor(_))) {
         script.push_str("from triton.tools.tensor_descriptor import TensorDescriptor\n");
     }
@@ -107,9 +115,11 @@ fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
     let guard = if news.kind == Kind::Guard { GUARD } else { 0 };
     let _ = writeln!(
         script,
-        "MEANT = {}\nFINISHES = {}\nGUARD, GUARD_BYTE = {guard}, {GUARD_BYTE}\nMARK = \"left in memory: \"",
+        "MEANT = {}\nFINISHES = {}\nGUARD, GUARD_BYTE = {guard}, {GUARD_BYTE}\nMARK = \"left in memory: \"\n\
+         # Without a GPU, kernels are compiled for this one.\nCAPABILITY = {}\nCOMPILED, REFUSED = \"compiled\", 77",
         string(&meant),
-        boolean(finishes)
+        boolean(finishes),
+        capability(&news.engine)
     );
     script.push_str("# Storage, first byte of the element, its bytes, its dtype, and the range that rounding leaves open.\n");
     let elements = news.comparison.iter().flat_map(|comparison| &comparison.first);
@@ -122,6 +132,17 @@ fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
         return;
     }
     let _ = writeln!(script, "EXPECTED = [\n    {},\n]", lines.join(",\n    "));
+}
+
+/// The compute capability that an engine compiles for, as `nvcc` writes it.
+fn capability(engine: &EngineId) -> u32 {
+    match engine {
+        EngineId::Cuda {
+            target: Some(target), ..
+        } => target.0,
+        EngineId::Ptx { .. } => 80,
+        _ => Target::HOPPER.0,
+    }
 }
 
 /// One element as the script has it.

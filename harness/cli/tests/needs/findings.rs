@@ -97,6 +97,41 @@ fn the_script_shows_the_bug_with_torch() {
     }
 }
 
+/// A compiler needs no GPU to fail, and then neither does the script.
+fn the_script_shows_a_failing_compiler_without_a_gpu() {
+    let folder = TempDir::new().expect("a folder");
+    fs::create_dir_all(folder.path().join("mine")).expect("a folder");
+    let load = "tl.load(x + i, cache_modifier=\".cg\", eviction_policy=\"evict_last\")";
+    let kernel = KERNEL.replace("tl.load(x + i)", load);
+    fs::write(folder.path().join("mine/k.py"), kernel).expect("it is written");
+    let case = CASE.replace("bf16", "f32");
+    fs::write(folder.path().join("mine/k.yaml"), case).expect("it is written");
+    let keep = [
+        "fuzz",
+        "keep",
+        "mine",
+        "--engine",
+        "ptx@3.9.0",
+        "--out",
+        "findings",
+    ];
+    cerith(folder.path(), &keep).ends(1, &["findings/"], &[]);
+    let mut findings = fs::read_dir(folder.path().join("findings")).expect("findings");
+    let finding = findings.next().expect("a finding").expect("an entry").path();
+    for python in pythons_with_torch() {
+        let mut command = Command::new(python);
+        command
+            .arg(finding.join("repro.py"))
+            .env("CUDA_VISIBLE_DEVICES", "");
+        let done = Done::of(&command.output().expect("Python runs"));
+        done.ends(
+            1,
+            &["interpreted: as expected", "compiled: WRONG", "'.evict_last'"],
+            &[],
+        );
+    }
+}
+
 fn a_promoted_finding_is_a_case_that_is_as_expected() {
     let (folder, finding) = kept();
     let finding = finding.to_str().expect("text");
@@ -176,6 +211,9 @@ pub fn tests() -> Tests {
         )
         .needing(
             &[Need::Toolchain(NEWEST), Need::PythonWithTorch],
-            &named![the_script_shows_the_bug_with_torch],
+            &named![
+                the_script_shows_the_bug_with_torch,
+                the_script_shows_a_failing_compiler_without_a_gpu
+            ],
         )
 }
