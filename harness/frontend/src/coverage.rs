@@ -143,7 +143,7 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
     match trace(&request) {
         // Nothing uses the probe's result, but a kernel that is worth writing does.
         Ok(traced) => match refused_if_used(&traced.function, rules) {
-            Some(diagnostic) => Support::Rejected(diagnostic.message),
+            Some(message) => Support::Rejected(message),
             None => Support::Supported,
         },
         Err(refused) => match refused.refusal {

@@ -213,32 +213,42 @@ impl Lowering {
         )
     }
 
-    /// A diagnostic at the current place with the calls that lead there. In Triton's own library the place is the
-    /// call that entered it.
+    /// A diagnostic at the current place with the calls that lead there.
     pub fn diagnostic(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
-        const SHOWN: usize = 4;
         let mut places = self.calls.clone();
         places.push(self.span);
-        let own = places
-            .iter()
-            .rposition(|span| !self.library.contains(&span.source))
-            .unwrap_or(0);
-        let library = places.get(own + 1..).and_then(<[Span]>::last).copied();
-        places.truncate(own + 1);
-        let here = places.pop().unwrap_or(self.span);
-        let mut diagnostic = Diagnostic::error(code, here, message);
-        if let Some(library) = library {
-            diagnostic = diagnostic.label(library, "in Triton's library");
-        }
-        let callers = places
-            .iter()
-            .filter(|span| **span != Span::default())
-            .rev()
-            .take(SHOWN);
-        callers.fold(diagnostic, |diagnostic, span| {
-            diagnostic.label(*span, "called here")
-        })
+        diagnostic_at(places, &self.library, code, message)
     }
+}
+
+/// A diagnostic at the last of these places, to which the others are the calls that lead there. In Triton's own library the place
+/// is the call that entered it.
+pub(crate) fn diagnostic_at(
+    mut places: Vec<Span>,
+    library: &HashSet<SourceId>,
+    code: &'static str,
+    message: impl Into<String>,
+) -> Diagnostic {
+    const SHOWN: usize = 4;
+    let own = places
+        .iter()
+        .rposition(|span| !library.contains(&span.source))
+        .unwrap_or(0);
+    let inside = places.get(own + 1..).and_then(<[Span]>::last).copied();
+    places.truncate(own + 1);
+    let here = places.pop().unwrap_or_default();
+    let mut diagnostic = Diagnostic::error(code, here, message);
+    if let Some(inside) = inside {
+        diagnostic = diagnostic.label(inside, "in Triton's library");
+    }
+    let callers = places
+        .iter()
+        .filter(|span| **span != Span::default())
+        .rev()
+        .take(SHOWN);
+    callers.fold(diagnostic, |diagnostic, span| {
+        diagnostic.label(*span, "called here")
+    })
 }
 
 /// Values and operations.

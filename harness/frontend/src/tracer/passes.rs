@@ -12,22 +12,27 @@ use cerith_tile::ir::{
     BinaryOp, Block, CastKind, Function, LocId, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
 };
 use cerith_tile::rules::Rules;
+use cerith_tile::source::{SourceId, Span};
 
 use crate::gap::Gap;
+use crate::lowering::diagnostic_at;
 use crate::semantic::promotion::shown;
 
 use super::liveness::live_operations;
 
-/// The first live operation that a pass of the version refuses, as a diagnostic.
-pub(super) fn refused(function: &Function, rules: Rules) -> Option<Diagnostic> {
+/// The first live operation that a pass of the version refuses, as a diagnostic. `library` has the files of Triton's own.
+pub(super) fn refused(function: &Function, rules: Rules, library: &HashSet<SourceId>) -> Option<Diagnostic> {
     let operations = live_operations(function, rules);
-    operations
-        .into_iter()
-        .find_map(|operation| refuse(function, operation, rules))
+    operations.into_iter().find_map(|operation| {
+        let message = refuse(function, operation, rules)?;
+        let mut places: Vec<Span> = function.call_stack(operation.loc).collect();
+        places.reverse();
+        Some(diagnostic_at(places, library, "rejected", message))
+    })
 }
 
-/// The first operation that a pass of the version refuses if something uses it.
-pub(crate) fn refused_if_used(function: &Function, rules: Rules) -> Option<Diagnostic> {
+/// Why a pass of the version refuses an operation of a function, if something uses it.
+pub(crate) fn refused_if_used(function: &Function, rules: Rules) -> Option<String> {
     let mut refused = None;
     function.body.each(&mut |operation| {
         refused = refused.take().or_else(|| refuse(function, operation, rules));
@@ -91,13 +96,13 @@ fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<Value
 }
 
 /// Why a pass of the version refuses an operation that something uses.
-fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<Diagnostic> {
+fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<String> {
     let dtype = |value: Option<&ValueId>| {
         let value = function.values.get(value?.0 as usize)?;
         value.ty.elem.num()
     };
     let operand = dtype(operation.operands.first())?;
-    let message = match &operation.kind {
+    match &operation.kind {
         OpKind::Dot { .. } => {
             let result = dtype(operation.results.first())?;
             (operand.is_float() && result.is_int()).then(|| {
@@ -135,12 +140,7 @@ fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<Di
             })
         }
         _ => None,
-    };
-    Some(Diagnostic::error(
-        "rejected",
-        function.span(operation.loc),
-        message?,
-    ))
+    }
 }
 
 /// An operation that the passes do not lower for 8-bit floats, in the language's words (compile-only runs of 3.0.0 to 3.9.0

@@ -352,14 +352,15 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crosse
     site.trap(crossed.kind(), Some(crossed.lane), diagnostic)
 }
 
-/// The warning about a store that relies on a barrier which every known compiler puts before it.
+/// The warning about a store that relies on a barrier. Triton 3.6.0 and 3.9.0 put one before it in all code that was read (`sm_80` and
+/// `sm_90`, `f16` and `f32`, 4 and 8 warps); other versions and shapes were not looked at.
 #[cold]
 pub(crate) fn warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
         ..diagnostic(site, memory, text, crossed)
     }
-    .note("the kernel relies on a barrier that Triton does not promise; every known compiler puts one before this store")
+    .note("the kernel relies on a barrier that Triton does not promise; the code of 3.6.0 and 3.9.0 that was read has one here")
 }
 
 fn diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
