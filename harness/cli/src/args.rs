@@ -9,6 +9,7 @@ mod gate;
 mod gpu;
 mod help;
 mod merge;
+mod output;
 mod record;
 mod report;
 mod run;
@@ -16,7 +17,6 @@ mod selection;
 mod sweep;
 mod toolchain;
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
@@ -35,17 +35,6 @@ pub use self::report::{ReportArgs, ReportFormat};
 pub use self::run::{Checks, Masked, Reports, RunArgs, RunFormat};
 pub use self::sweep::{Along, SweepArgs};
 pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
-
-/// An output that is not a kernel or a case, which somebody wrote by hand: most often the name of the output was forgotten.
-fn output_file(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension().and_then(OsStr::to_str) {
-        Some(end @ ("py" | "yaml" | "yml")) => Err(format!(
-            "a file that ends in `.{end}` is read, and is not replaced; name the file to write"
-        )),
-        _ => Ok(path),
-    }
-}
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::output_file;
+use super::output::output_file;
 use super::selection::Engines;
 
 /// How `cerith check` says what it found.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output_file;
+use super::output::output_file;
 
 /// What fails a run, and when it ends.
 #[derive(Debug, Args)]

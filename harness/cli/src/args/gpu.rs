@@ -7,7 +7,7 @@ use cerith_engine::EngineId;
 use cerith_toolchain::compiled::Target;
 use clap::Args;
 
-use super::output_file;
+use super::output::output_file;
 use super::selection::{Selection, engine_id};
 use super::sweep::Along;
 

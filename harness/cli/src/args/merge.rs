@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{BaselineArgs, output_file};
+use super::BaselineArgs;
+use super::output::output_file;
 use crate::known::KnownArgs;
 
 /// What else to do with streams.
