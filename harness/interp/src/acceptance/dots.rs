@@ -5,7 +5,7 @@ use cerith_tile::DType;
 
 use super::ends::{least, most};
 use super::interval::Interval;
-use super::precision::power_of_two;
+use super::precision::{least_bit, power_of_two};
 use super::sum::{Input, Sum, fits, is_single, lowest_bit};
 use super::wide::{BITS, PRODUCT, Parts, WITHIN, Wide};
 use crate::dot::Extent;
@@ -211,6 +211,8 @@ impl Products {
         } = self.steps;
         let count = self.extent.k as f64 + 1.0;
         let relative = count * power_of_two(-bits) * 1.01 + inherited + count * power_of_two(-52);
+        let least_bit = least_bit(DType::F32);
+        let underflow = count * power_of_two(least_bit);
         let Totals { low, high, magnitude } = &self.totals;
         let lanes = low.len();
         let quanta = self.quanta();
@@ -230,9 +232,16 @@ impl Products {
             let exact = low == high && start.tag != WITHIN && {
                 let quantum = quanta.get(lane).copied().flatten();
                 let quantum = quantum.zip(lowest_bit(start.low));
-                quantum.is_some_and(|(own, other)| fits(magnitude, own.min(other), bits.min(inherited_bits)))
+                quantum.is_some_and(|(own, other)| {
+                    let quantum = own.min(other);
+                    quantum >= least_bit && fits(magnitude, quantum, bits.min(inherited_bits))
+                })
             };
-            let error = if exact { 0.0 } else { magnitude * relative };
+            let error = if exact {
+                0.0
+            } else {
+                magnitude * relative + underflow
+            };
             let single = |end: f64| f64::from(end as f32);
             wide.push(Parts::between(single(low - error), single(high + error))?);
         }

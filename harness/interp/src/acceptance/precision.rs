@@ -14,6 +14,16 @@ pub(crate) const fn bits(dtype: DType) -> i32 {
     }
 }
 
+/// The exponent of the least bit that a number of a dtype may have, which subnormal numbers have.
+pub(crate) const fn least_bit(dtype: DType) -> i32 {
+    match dtype {
+        DType::F64 => -1074,
+        DType::F16 => -24,
+        DType::BF16 => -133,
+        _ => -149,
+    }
+}
+
 /// 2 to an integer power, subnormal ones included; 0 and infinity past the range.
 pub(crate) const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(match exponent {

@@ -2,6 +2,9 @@
 //! `n u Σ|x|` of the exact one (Higham, *Accuracy and Stability of Numerical Algorithms*, 4.2), `u` being half an ULP
 //! of 1. Where all terms are multiples of one power of two and small enough, every order is exact.
 //!
+//! Products of small numbers have bits below the least of the dtype. Whether each is rounded before it is added, added as it is,
+//! or cut off, is open: that is off by at most one least bit for each term.
+//!
 //! A partial sum may overflow where the whole does not, and is an infinity from then on; two opposite ones make a NaN. So
 //! what a sum may be is a range of finite numbers, and beside it each of the two infinities and NaN, or not. A partial sum
 //! overflows in some order if the terms of one sign, added up, do; in a scan, which keeps the terms' order and leaves only the
@@ -101,6 +104,8 @@ pub(crate) struct Sum {
     minus_zeros: bool,
     /// The exponent of the smallest bit that any term has, while all terms are exact numbers.
     quantum: Option<i32>,
+    /// Whether terms are products, whose bits may be smaller than those of the dtype.
+    has_products: bool,
     /// The only term so far, when it is one.
     single: Option<Lane>,
     /// Errors that come beside those of the steps: relative to the magnitude.
@@ -206,6 +211,7 @@ impl Default for Sum {
             floor: Some(0.0),
             minus_zeros: true,
             quantum: Some(i32::MAX),
+            has_products: false,
             single: None,
             inherited: 0.0,
             inherited_bits: i32::MAX,
@@ -258,12 +264,19 @@ fn narrow(value: f64, bits: i32) -> Option<i32> {
 impl Input {
     /// The exponent of the smallest bit of an operand, if it is used as it is.
     pub(super) fn lowest(self, value: f64) -> Option<i32> {
-        match self {
-            Self::Whole => narrow(value, WHOLE),
-            Self::Tf32 => narrow(value, TF32),
-            Self::Split { bits, .. } => narrow(value, bits),
-        }
+        let (bits, is_whole) = match self {
+            Self::Whole => (WHOLE, true),
+            Self::Tf32 => (TF32, false),
+            Self::Split { bits, .. } => (bits, false),
+        };
+        // A subnormal number of `f32` has bits that one with fewer bits and the same exponents lacks.
+        narrow(value, bits).filter(|&lowest| is_whole || lowest >= least_part(bits))
     }
+}
+
+/// The exponent of the least bit of a number with the exponents of `f32` and so many bits.
+const fn least_part(bits: i32) -> i32 {
+    -125 - bits
 }
 
 /// Whether terms of these magnitudes, all of them multiples of a power of two, are added up without rounding where each
@@ -295,6 +308,7 @@ impl Sum {
             minus_zeros: false,
             count: count as f64,
             quantum,
+            has_products: true,
             ..Self::default()
         }
     }
@@ -389,6 +403,7 @@ impl Sum {
             self.poison = true;
             return;
         }
+        self.has_products = true;
         if x.zero && y.is_finite() || y.zero && x.is_finite() {
             return self.add_zero(x.lowest.is_some() && y.lowest.is_some());
         }
@@ -414,10 +429,12 @@ impl Sum {
         } else {
             product(a, b)
         };
-        if let Input::Split { relative, .. } = input
+        if let Input::Split { bits, relative } = input
             && x.lowest.zip(y.lowest).is_none()
         {
-            product = product.widened(product.magnitude() * relative);
+            // The parts of an operand lack what is below their least bit.
+            let parts = 2.0 * power_of_two(least_part(bits)) * (a.magnitude() + b.magnitude());
+            product = product.widened(product.magnitude() * relative + parts);
         }
         self.minus_zeros = false;
         self.term(product, exact);
@@ -483,9 +500,15 @@ impl Sum {
         let relative =
             self.count * power_of_two(-bits) * 1.01 + self.inherited + self.count * power_of_two(-52);
         // Where bits hold every partial sum, no order rounds.
-        let exact = self
-            .quantum
-            .is_some_and(|quantum| fits(self.magnitude[0], quantum, bits.min(self.inherited_bits)));
+        let least_bit = precision::least_bit(dtype);
+        let exact = self.quantum.is_some_and(|quantum| {
+            quantum >= least_bit && fits(self.magnitude[0], quantum, bits.min(self.inherited_bits))
+        });
+        let underflow = if self.has_products && !exact {
+            self.count * power_of_two(least_bit)
+        } else {
+            0.0
+        };
         let [above, below] = self.reach.most().map(|most| {
             let error = if exact { 0.0 } else { self.magnitude[1] * relative };
             overflows((most + error) * SCALE, most + error, dtype)
@@ -499,7 +522,7 @@ impl Sum {
             let error = if exact && total.low == total.high {
                 0.0
             } else {
-                self.magnitude[0] * relative
+                self.magnitude[0] * relative + underflow
             };
             Some((total.low - error, total.high + error))
         } else {
@@ -508,9 +531,9 @@ impl Sum {
         };
         // Steps that cut off lose some of the largest term as well.
         let kept = 1.0 - 2.0 * self.count * power_of_two(-bits) - self.inherited;
-        let floor = self
-            .floor
-            .map_or(f64::NEG_INFINITY, |floor| floor * kept.max(0.0));
+        let floor = self.floor.map_or(f64::NEG_INFINITY, |floor| {
+            (floor * kept.max(0.0) - underflow).max(0.0)
+        });
         let finite = finite.map(|(low, high)| (low.max(floor.min(high)), high));
         Outcomes {
             finite,
