@@ -51,7 +51,7 @@ impl Corpus {
             hashes.insert(input.path.clone(), text.map(|bytes| blake3::hash(bytes)));
             match input.path.rsplit_once('.') {
                 Some((stem, "yaml" | "yml")) => {
-                    // In ids and filters, a colon stands before the matrix variables.
+                    // In ids and filters, a colon separates the matrix variables from the path.
                     let stem = printable::line(stem).replace(':', "\\u{3a}");
                     cases.insert(input.path.clone(), (stem, input));
                 }

@@ -161,7 +161,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             continue;
         }
         let content =
-            there.and_then(|()| content(&place).map_err(|error| Missing::Unreadable(error.to_string())));
+            there.and_then(|()| read_content(&place).map_err(|error| Missing::Unreadable(error.to_string())));
         found.inputs.push(Input { path, name, content });
     }
 }
@@ -196,7 +196,7 @@ fn escaped(name: &OsStr) -> String {
 }
 
 /// A file's content, up to one byte more than a corpus reads: enough to see that the file is too long.
-fn content(place: &Path) -> io::Result<Vec<u8>> {
+fn read_content(place: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = File::open(place)?;
     file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content)?;
@@ -212,7 +212,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
             "it is not a regular file",
         ));
     }
-    let content = content(path)?;
+    let content = read_content(path)?;
     if content.len() > MAX_TEXT {
         let message = format!("it has more than {MAX_TEXT} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));

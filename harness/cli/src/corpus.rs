@@ -47,7 +47,7 @@ impl Selected {
         }
         let found = if folder.is_none() { find() } else { Ok(None) };
         let nearest = found.as_ref().map_or(None, Clone::clone);
-        // The nearest corpus in front of filters says nothing; as a filter beside them it would select all cases.
+        // The nearest corpus in front of filters is not one of them: it would select all cases.
         let patterns = match (patterns.split_first(), &nearest) {
             (Some((first, rest)), Some(root)) if folder.is_none() && is_corpus(first, root) => rest,
             _ => patterns,

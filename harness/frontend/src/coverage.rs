@@ -12,7 +12,7 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 
 use crate::probe::{Probe, probe};
-use crate::tracer::refused_if_used;
+use crate::tracer::find_refusal_if_used;
 use crate::{Refusal, Request, RequestArg, builtin, trace};
 
 /// The reference's answer about a name and a dtype.
@@ -142,7 +142,7 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
     };
     match trace(&request) {
         // Nothing uses the probe's result, but a kernel that is worth writing does.
-        Ok(traced) => match refused_if_used(&traced.function, rules) {
+        Ok(traced) => match find_refusal_if_used(&traced.function, rules) {
             Some(message) => Support::Rejected(message),
             None => Support::Supported,
         },

@@ -30,7 +30,7 @@ use cerith_tile::source::Span;
 use ruff_text_size::TextRange;
 
 use self::frame::{ActiveCall, Frame};
-pub(crate) use self::passes::refused_if_used;
+pub(crate) use self::passes::find_refusal_if_used;
 use crate::lowering::Lowering;
 use crate::plain::{Modules, Runner};
 use crate::request::Request;

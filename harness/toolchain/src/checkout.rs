@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 const MAX_INDEX: u64 = 1 << 30;
 
 /// What marks the checkouts of other systems than git.
-const OTHERS: [(&str, &str); 3] = [(".hg", "Mercurial"), (".jj", "Jujutsu"), (".svn", "Subversion")];
+const OTHER_SYSTEMS: [(&str, &str); 3] = [(".hg", "Mercurial"), (".jj", "Jujutsu"), (".svn", "Subversion")];
 
 /// Whether a repository has files in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) fn find_tracked(folder: &Path) -> Tracking {
     let real = resolve_links(folder);
     for folder in [&real, folder] {
         for tree in folder.ancestors() {
-            let other = OTHERS
+            let other = OTHER_SYSTEMS
                 .iter()
                 .find(|(mark, _)| tree.join(mark).symlink_metadata().is_ok());
             // An empty folder has nothing to execute.

@@ -49,7 +49,7 @@ impl Reader<'_> {
             "name the engine: `engine: interpret`",
         );
         let engines = engine.map_or_else(Vec::new, |node| {
-            let items = self.items(node, "engine");
+            let items = self.list_items(node, "engine");
             items.iter().filter_map(|item| self.engine(item)).collect()
         });
         let versions = fields
@@ -57,7 +57,7 @@ impl Reader<'_> {
             .and_then(|node| self.versions(node, &engines))
             .unwrap_or_default();
         let axes = fields.get("axis").map_or_else(Vec::new, |node| {
-            let items = self.items(node, "axis");
+            let items = self.list_items(node, "axis");
             items.iter().filter_map(|item| self.axis(item)).collect()
         });
         let has_quirk = fields.get("quirk").is_some();
@@ -90,7 +90,7 @@ impl Reader<'_> {
             None
         });
         let quirks: Quirks = fields.get("quirk").map_or_else(Quirks::default, |node| {
-            let items = self.items(node, "quirk");
+            let items = self.list_items(node, "quirk");
             let quirks = items.iter().filter_map(|item| self.quirk(item, &versions));
             quirks.collect()
         });
@@ -121,7 +121,7 @@ impl Reader<'_> {
     }
 
     /// The items of a list, or the node itself. An empty list is a problem: it would be met by anything.
-    fn items<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
+    fn list_items<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
         match &node.value {
             Yaml::Seq(items) => {
                 if items.is_empty() {

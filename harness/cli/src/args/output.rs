@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// An output that is not a kernel or a case, which somebody wrote by hand: most often the name of the output was forgotten.
+/// Reads the name of an output. Refuses that of a kernel or a case: most often the name of the output was forgotten.
 pub(super) fn output_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(OsStr::to_str) {

@@ -83,9 +83,9 @@ fn table(corpus: &Corpus) -> String {
         found.len() - fuzzed,
     );
     for (found, file) in found {
-        let mut program = format!("[{}](../cases/{})", safe::code(&file.id), target(&file.path));
+        let mut program = format!("[{}](../cases/{})", safe::code(&file.id), escape_path(&file.path));
         if let Some(kernel) = file.kernel_path() {
-            let _ = write!(program, ", [kernel](../cases/{})", target(kernel));
+            let _ = write!(program, ", [kernel](../cases/{})", escape_path(kernel));
         }
         let _ = writeln!(
             text,
@@ -131,7 +131,7 @@ fn engines(file: &CaseFile) -> String {
 }
 
 /// A path as the target of a link in Markdown: what is not plain in an address is a number.
-fn target(path: &str) -> String {
+fn escape_path(path: &str) -> String {
     let mut target = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {

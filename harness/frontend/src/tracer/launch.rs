@@ -45,7 +45,7 @@ fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Tra
     let clears = lo.clears;
     let function = lo.builder.finish();
     let refusal = match function.verify() {
-        Ok(()) => passes::refused(&function, lo.rules, &lo.library)
+        Ok(()) => passes::find_refusal(&function, lo.rules, &lo.library)
             .or_else(|| passes::stored(&function, lo.read_only))
             .map(|diagnostic| Refusal::Rejected(Box::new(diagnostic))),
         Err(error) => {

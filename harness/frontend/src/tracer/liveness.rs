@@ -22,7 +22,7 @@ enum Source {
 
 struct Numbered<'a> {
     operation: &'a Operation,
-    /// The operation that this one stands in.
+    /// The operation around this one.
     parent: Option<OpNumber>,
     /// The last operation of each region.
     yields: Vec<OpNumber>,
@@ -33,7 +33,7 @@ struct Liveness<'a> {
     operations: Vec<Numbered<'a>>,
     /// By value.
     sources: Vec<Option<Source>>,
-    /// The values that an operation takes that is no `yield`.
+    /// Whether an operation other than a `yield` takes the value.
     is_taken: Vec<bool>,
     is_needed: Vec<bool>,
     /// Values that are needed and not followed yet.
@@ -52,7 +52,7 @@ pub(super) fn live_operations(function: &Function, rules: Rules) -> Vec<&Operati
         queue: Vec::new(),
         keeps_while_cycles: Gap::WhileCarriesUnused.holds(rules.version),
     };
-    liveness.number(&function.body, None);
+    liveness.number_operations(&function.body, None);
     for number in 0..liveness.operations.len() {
         if has_effect(&liveness.operations[number].operation.kind) {
             liveness.keep(number);
@@ -83,7 +83,7 @@ const fn has_effect(kind: &OpKind) -> bool {
 }
 
 impl<'a> Liveness<'a> {
-    fn number(&mut self, block: &'a Block, parent: Option<OpNumber>) {
+    fn number_operations(&mut self, block: &'a Block, parent: Option<OpNumber>) {
         for operation in &block.ops {
             let number = self.operations.len();
             self.operations.push(Numbered {
@@ -106,7 +106,7 @@ impl<'a> Liveness<'a> {
                 for (place, parameter) in region.args.iter().enumerate() {
                     self.set_source(*parameter, Source::Parameter(number, nth, place));
                 }
-                self.number(region, Some(number));
+                self.number_operations(region, Some(number));
                 let last = self.operations.len() - 1;
                 self.operations[number].yields.push(last);
             }
@@ -119,7 +119,7 @@ impl<'a> Liveness<'a> {
         }
     }
 
-    /// Keeps an operation, with those that it stands in and what they need to run at all.
+    /// Keeps an operation, the ones around it, and what they need to run at all.
     fn keep(&mut self, number: OpNumber) {
         let numbered = &mut self.operations[number];
         if std::mem::replace(&mut numbered.is_live, true) {
@@ -188,17 +188,17 @@ impl<'a> Liveness<'a> {
 
     fn need_operand(&mut self, number: OpNumber, place: usize) {
         if let Some(operand) = self.operations[number].operation.operands.get(place) {
-            self.need(*operand);
+            self.mark_needed(*operand);
         }
     }
 
     fn need_if_taken(&mut self, value: ValueId) {
         if self.is_taken.get(value.0 as usize) == Some(&true) {
-            self.need(value);
+            self.mark_needed(value);
         }
     }
 
-    fn need(&mut self, value: ValueId) {
+    fn mark_needed(&mut self, value: ValueId) {
         if let Some(is_needed) = self.is_needed.get_mut(value.0 as usize)
             && !std::mem::replace(is_needed, true)
         {

@@ -21,7 +21,11 @@ use crate::semantic::promotion::shown;
 use super::liveness::live_operations;
 
 /// The first live operation that a pass of the version refuses, as a diagnostic. `library` has the files of Triton's own.
-pub(super) fn refused(function: &Function, rules: Rules, library: &HashSet<SourceId>) -> Option<Diagnostic> {
+pub(super) fn find_refusal(
+    function: &Function,
+    rules: Rules,
+    library: &HashSet<SourceId>,
+) -> Option<Diagnostic> {
     let operations = live_operations(function, rules);
     operations.into_iter().find_map(|operation| {
         let message = refuse(function, operation, rules)?;
@@ -32,7 +36,7 @@ pub(super) fn refused(function: &Function, rules: Rules, library: &HashSet<Sourc
 }
 
 /// Why a pass of the version refuses an operation of a function, if something uses it.
-pub(crate) fn refused_if_used(function: &Function, rules: Rules) -> Option<String> {
+pub(crate) fn find_refusal_if_used(function: &Function, rules: Rules) -> Option<String> {
     let mut refused = None;
     function.body.each(&mut |operation| {
         refused = refused.take().or_else(|| refuse(function, operation, rules));
