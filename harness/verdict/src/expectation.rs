@@ -179,7 +179,7 @@ pub(crate) fn happened(
         Some(wanted) => wanted == word,
         // That an engine finishes says nothing about its bytes.
         None if expectation.outcome == Some(OutcomeKind::Finished) => {
-            !matches!(word, VerdictKind::Differ | VerdictKind::Nondeterministic)
+            !verdict.is_some_and(|verdict| has_other_bytes(verdict, witness.id))
         }
         None => true,
     };
@@ -198,6 +198,13 @@ pub(crate) fn happened(
                 let explained = verdict.explained(witness.id);
                 !explained.is_empty() && explained.is_within(expectation.quirks)
             }))
+}
+
+/// Whether an engine left other bytes than another one, or than itself.
+fn has_other_bytes(verdict: &Verdict, id: &EngineId) -> bool {
+    verdict.differences.iter().any(|difference| {
+        difference.comparison.is_some() && [&difference.engine, &difference.baseline].contains(&id)
+    })
 }
 
 fn met(

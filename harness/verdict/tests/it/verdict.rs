@@ -488,6 +488,8 @@ fn expectations_are_met_stale_or_not_tried() {
         "reference=1 interpret@3.2.0=1",
         "reference=1 interpret@3.2.0=2",
         "reference=unsupported interpret@3.2.0=1",
+        "reference=rejected interpret@3.2.0=1",
+        "reference=unsupported interpret@3.2.0=1 cuda@3.9.0=rejected",
     ] {
         lines += &assessed(line, std::slice::from_ref(&finishes));
     }
