@@ -79,7 +79,7 @@ impl Pattern {
                 .map(|glob| glob.compile_matcher())
                 .map_err(|error| bad(error.kind().to_string()))
         };
-        let conditions_text = conditions;
+        let literal = conditions.map_or_else(|| path.to_owned(), |text| format!("{path}:{text}"));
         let conditions = match conditions {
             None => Vec::new(),
             Some(conditions) => split_conditions(conditions)
@@ -87,7 +87,6 @@ impl Pattern {
                 .map(glob)
                 .collect::<Result<_, _>>()?,
         };
-        let literal = conditions_text.map_or_else(|| path.to_owned(), |text| format!("{path}:{text}"));
         Ok(Self {
             literal,
             path: glob(path)?,

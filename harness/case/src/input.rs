@@ -2,7 +2,7 @@
 //! Left out: finding them on disk (`read`), and what is in them (`schema`, `module`, `archive`).
 
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
-pub(crate) const MAX_TEXT: usize = 16 << 20;
+pub const MAX_TEXT: usize = 16 << 20;
 
 /// One file given to [`crate::Corpus::load`].
 #[derive(Clone, Debug)]

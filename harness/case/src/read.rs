@@ -202,20 +202,3 @@ fn read_content(place: &Path) -> io::Result<Vec<u8>> {
     file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content)?;
     Ok(content)
 }
-
-/// Reads a file as text. Fails for one that is longer than any file of a corpus may be.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    // A pipe has no end, and a device may have none.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ));
-    }
-    let content = read_content(path)?;
-    if content.len() > MAX_TEXT {
-        let message = format!("it has more than {MAX_TEXT} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-}

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cerith_case::{CaseFile, NewExpectation, Shard, read_text};
+use cerith_case::{CaseFile, MAX_TEXT, NewExpectation, Shard};
 use cerith_report::event::{Event, Start, Verdict};
 use cerith_report::{Human, Tone, quote_for_shell, read, safe};
 
@@ -224,7 +224,7 @@ impl OneFile<'_> {
         if found.proposals.is_empty() && found.refused.is_empty() {
             return;
         }
-        let text = match read_text(&self.path) {
+        let text = match cerith_files::read_text(&self.path, MAX_TEXT as u64) {
             Ok(text) => text,
             Err(error) => return self.fail(&format!("read {}: {error}", self.path.display())),
         };
@@ -340,7 +340,7 @@ impl OneFile<'_> {
             Ok(edited) => edited,
             Err(error) => return self.fail(&format!("edit {}: {error}", self.path.display())),
         };
-        match read_text(&self.path) {
+        match cerith_files::read_text(&self.path, MAX_TEXT as u64) {
             Ok(now) if now == before => {}
             _ => {
                 return self.fail(&format!(

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::Part;
-use cerith_case::{Corpus, Input, Reading, drafts, read_text, skeleton};
+use cerith_case::{Corpus, Input, MAX_TEXT, Reading, drafts, skeleton};
 use cerith_engine::{Engine, Failure, Outcome, Reference, guarded};
 use cerith_report::{describe, quote_for_shell};
 use cerith_tile::rules::Rules;
@@ -120,7 +120,7 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
 }
 
 fn read(file: &Path) -> Result<String, String> {
-    read_text(file).map_err(|error| {
+    cerith_files::read_text(file, MAX_TEXT as u64).map_err(|error| {
         let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
         format!("error: {}", unread(file, &error, help))
     })

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cerith_case::{Corpus, read_text};
+use cerith_case::{Corpus, MAX_TEXT};
 use cerith_tile::source::SourceId;
 
 /// Files that workers may read. Each is a rule for every worker that starts.
@@ -74,7 +74,7 @@ fn imported(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf>
         let Some(real) = visible(&root, &path) else {
             continue;
         };
-        let Ok(text) = read_text(&real) else {
+        let Ok(text) = cerith_files::read_text(&real, MAX_TEXT as u64) else {
             continue;
         };
         found.insert(real);

@@ -292,21 +292,8 @@ fn result(remark: &Remark) -> Value {
             region["startColumn"] = json!(at.column);
         }
         result["locations"] = json!([{
-            "physicalLocation": {"artifactLocation": {"uri": uri(&at.file)}, "region": region},
+            "physicalLocation": {"artifactLocation": {"uri": safe::escape_uri(&at.file)}, "region": region},
         }]);
     }
     result
-}
-
-/// A path as a reference of a URI.
-fn uri(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
 }

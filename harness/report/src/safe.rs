@@ -212,6 +212,19 @@ pub fn cell(text: &str) -> String {
     cell
 }
 
+/// A path as a reference of a URI.
+pub fn escape_uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
 /// Code in a cell of a table of Markdown, with the marks around it.
 pub fn code(text: &str) -> String {
     format!("`{}`", line(text).replace('`', "'").replace('|', "\\|"))

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::{Part, excerpt};
-use cerith_case::{Corpus, Draft, Input, Survey, drafts, kernels, read_text};
+use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, drafts, kernels};
 use cerith_report::describe;
 use cerith_tile::source::{SourceFile, Sources};
 
@@ -29,7 +29,7 @@ impl Subject {
     /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
     pub fn open(asked: &Asked) -> Result<Option<Self>, String> {
         let name = asked.file.display().to_string();
-        let text = match read_text(&asked.file) {
+        let text = match cerith_files::read_text(&asked.file, MAX_TEXT as u64) {
             Ok(text) => text,
             // Most files of a package have nothing to do with Triton, whatever their encoding and length.
             Err(_) if !asked.named && !mentions_jit(&asked.file) => return Ok(None),
@@ -76,12 +76,12 @@ impl Subject {
             .filter(|one| asked.kernels.is_empty() || asked.kernels.contains(one))
             .map(String::as_str)
             .collect();
-        let read = |path: &str| read_text(&root.join(path)).ok();
+        let read = |path: &str| cerith_files::read_text(root.join(path), MAX_TEXT as u64).ok();
         let stem = asked.file.file_stem().unwrap_or_default().to_string_lossy();
         let parts = excerpt(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
             let at = root.join(&path);
             let mut sources = Sources::default();
-            let text = read_text(&at).unwrap_or_default();
+            let text = cerith_files::read_text(&at, MAX_TEXT as u64).unwrap_or_default();
             sources.add(SourceFile::new(shown(&root, &path), text));
             let shown = problems
                 .iter()

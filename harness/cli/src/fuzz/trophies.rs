@@ -83,9 +83,13 @@ fn table(corpus: &Corpus) -> String {
         found.len() - fuzzed,
     );
     for (found, file) in found {
-        let mut program = format!("[{}](../cases/{})", safe::code(&file.id), escape_path(&file.path));
+        let mut program = format!(
+            "[{}](../cases/{})",
+            safe::code(&file.id),
+            safe::escape_uri(&file.path)
+        );
         if let Some(kernel) = file.kernel_path() {
-            let _ = write!(program, ", [kernel](../cases/{})", escape_path(kernel));
+            let _ = write!(program, ", [kernel](../cases/{})", safe::escape_uri(kernel));
         }
         let _ = writeln!(
             text,
@@ -128,17 +132,4 @@ fn engines(file: &CaseFile) -> String {
         }
     }
     safe::cell(&engines.join(". "))
-}
-
-/// A path as the target of a link in Markdown: what is not plain in an address is a number.
-fn escape_path(path: &str) -> String {
-    let mut target = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-".contains(&byte) {
-            target.push(char::from(byte));
-        } else {
-            let _ = write!(target, "%{byte:02x}");
-        }
-    }
-    target
 }
