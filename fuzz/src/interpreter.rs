@@ -39,7 +39,7 @@ pub fn hold(bytes: &[u8]) {
     }
     let differences = trial.verdict.differences.iter();
     let news: Vec<String> = differences
-        .filter(|one| one.explained.is_empty() && one.told.is_none())
+        .filter(|one| one.explained.is_empty() && one.known_bug.is_none())
         .map(|one| {
             format!(
                 "{} differs from {}: {:?}, {:?}",
@@ -94,5 +94,5 @@ fn started() -> Result<(Panel, Limits), String> {
     };
     let interpreter = Interpret::new(pool, false, limits);
     let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(interpreter)]);
-    Ok((panel, Limits::interpreted(version)))
+    Ok((panel, Limits::from_interpreter(version)))
 }

@@ -3,13 +3,13 @@
 pub mod interpreter;
 
 use arbitrary::Unstructured;
-use cerith_gen::Tried;
+use cerith_gen::TrialResult;
 
 /// Random bytes that a change takes.
 const RANDOM: usize = 1024;
 
 /// A fault is a crash, which libFuzzer keeps the input of.
-pub fn hold(trial: Tried) {
+pub fn hold(trial: TrialResult) {
     if let Err(fault) = trial {
         panic!("{fault}");
     }

@@ -6,7 +6,7 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Rounding, UnaryOp, ValueId};
-use cerith_tile::numeric::library::{instruction, symbol};
+use cerith_tile::numeric::library::{find_instruction, find_symbol};
 
 use crate::integer::integer_dtype;
 use crate::machine::Machine;
@@ -37,7 +37,7 @@ fn pair_dtype(name: &str) -> Option<DType> {
 }
 
 /// How `cvt` narrows.
-const fn narrowing(mode: &str) -> Option<Rounding> {
+const fn parse_rounding(mode: &str) -> Option<Rounding> {
     Some(match mode.as_bytes() {
         b"rn" => Rounding::NearestEven,
         b"rz" => Rounding::TowardZero,
@@ -47,7 +47,7 @@ const fn narrowing(mode: &str) -> Option<Rounding> {
 
 impl Machine<'_> {
     /// `mov`: a copy, or a register taken apart or put together.
-    pub(crate) fn moved(&mut self, i: &Instruction) -> Assembled<Option<()>> {
+    pub(crate) fn lower_mov(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let [_, ty] = i.name.as_slice() else {
             return Ok(None);
         };
@@ -62,12 +62,12 @@ impl Machine<'_> {
             return Ok(None);
         };
         let word = match from {
-            Operand::Several(parts) => self.together(parts, bits)?,
+            Operand::Several(parts) => self.join_operands(parts, bits)?,
             // A number is one of the type.
             Operand::Float(_) => match float_dtype(ty) {
                 Some(dtype) => self
-                    .value(from, dtype)?
-                    .map(|(value, slots)| Word::of(value, bits, slots)),
+                    .read_value(from, dtype)?
+                    .map(|(value, slots)| Word::from_value(value, bits, slots)),
                 None => None,
             },
             _ => self.read(from, bits)?,
@@ -88,7 +88,7 @@ impl Machine<'_> {
         Ok(Some(()))
     }
 
-    fn together(&mut self, parts: &[Operand], bits: u32) -> Assembled<Option<Word>> {
+    fn join_operands(&mut self, parts: &[Operand], bits: u32) -> Assembled<Option<Word>> {
         let width = bits / parts.len().max(1) as u32;
         if !matches!(parts.len(), 2 | 4) || width < 8 {
             return Ok(None);
@@ -104,14 +104,16 @@ impl Machine<'_> {
     }
 
     /// `cvt`.
-    pub(crate) fn converted(&mut self, i: &Instruction) -> Assembled<Option<()>> {
+    pub(crate) fn lower_cvt(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [_, modes @ .., to, from] = name.as_slice() else {
             return Ok(None);
         };
         let word = match (i.operands.as_slice(), pair_dtype(to), pair_dtype(from)) {
-            ([_, high, low], Some(dtype), None) if *from == "f32" => self.packed(modes, dtype, high, low)?,
-            ([_, pair], Some(to), Some(from)) => self.repacked(modes, to, from, pair)?,
+            ([_, high, low], Some(dtype), None) if *from == "f32" => {
+                self.pack_floats(modes, dtype, high, low)?
+            }
+            ([_, pair], Some(to), Some(from)) => self.convert_pair(modes, to, from, pair)?,
             ([_, value], None, None) => self.converted_one(modes, to, from, value)?,
             _ => None,
         };
@@ -121,13 +123,13 @@ impl Machine<'_> {
             && let Some(width) = self.width(operand)
             && width > word.bits
         {
-            word = self.resized(&word, width, dtype.is_signed_int())?;
+            word = self.resize(&word, width, dtype.is_signed_int())?;
         }
-        self.result(i, word)
+        self.write_result(i, word)
     }
 
     /// Two floats narrowed into one register, the first into its high half.
-    fn packed(
+    fn pack_floats(
         &mut self,
         modes: &[&str],
         dtype: DType,
@@ -136,23 +138,23 @@ impl Machine<'_> {
     ) -> Assembled<Option<Word>> {
         let rounding = match (modes, dtype.is_fp8()) {
             (["rn", "satfinite"], true) => Some(Rounding::NearestEven),
-            ([mode], false) => narrowing(mode),
+            ([mode], false) => parse_rounding(mode),
             _ => None,
         };
         let Some(rounding) = rounding else { return Ok(None) };
         let mut words = Vec::with_capacity(2);
         for operand in [low, high] {
-            let Some((value, from)) = self.value(operand, DType::F32)? else {
+            let Some((value, from)) = self.read_value(operand, DType::F32)? else {
                 return Ok(None);
             };
             let narrow = self.convert(value, DType::F32, dtype, rounding);
-            words.push(Word::of(narrow, dtype.bits(), from));
+            words.push(Word::from_value(narrow, dtype.bits(), from));
         }
         self.join(&words).map(Some)
     }
 
     /// Two floats in one register as two of another type.
-    fn repacked(
+    fn convert_pair(
         &mut self,
         modes: &[&str],
         to: DType,
@@ -169,9 +171,9 @@ impl Machine<'_> {
         };
         let mut words = Vec::with_capacity(2);
         for half in self.split(&word, 2)? {
-            let value = self.typed(&half, from)?;
+            let value = self.to_dtype(&half, from)?;
             let value = self.convert(value, from, to, Rounding::NearestEven);
-            words.push(Word::of(value, to.bits(), half.all()));
+            words.push(Word::from_value(value, to.bits(), half.all()));
         }
         self.join(&words).map(Some)
     }
@@ -198,18 +200,18 @@ impl Machine<'_> {
                 if width < from.bits() {
                     return Ok(None);
                 }
-                let word = self.resized(&word, from.bits(), false)?;
-                self.resized(&word, to.bits(), from.is_signed_int()).map(Some)
+                let word = self.resize(&word, from.bits(), false)?;
+                self.resize(&word, to.bits(), from.is_signed_int()).map(Some)
             }
             (None, Some(from), Some(to), _) => {
-                let Some((value, depends)) = self.value(operand, from)? else {
+                let Some((value, depends)) = self.read_value(operand, from)? else {
                     return Ok(None);
                 };
                 let value = self.integer_to_float(modes, from, to, value);
-                Ok(value.map(|value| Word::of(value, to.bits(), depends)))
+                Ok(value.map(|value| Word::from_value(value, to.bits(), depends)))
             }
             (_, None, _, Some(from)) => {
-                let Some((value, depends)) = self.value(operand, from)? else {
+                let Some((value, depends)) = self.read_value(operand, from)? else {
                     return Ok(None);
                 };
                 Ok(self.float_to(modes, (to, from), value, depends))
@@ -242,8 +244,8 @@ impl Machine<'_> {
             DType::U64 => "ull",
             _ => return None,
         };
-        let symbol = symbol(&format!("{source}2float_{way}"), &[from]).filter(|_| to == DType::F32)?;
-        Some(self.library(symbol, &[value]))
+        let symbol = find_symbol(&format!("{source}2float_{way}"), &[from]).filter(|_| to == DType::F32)?;
+        Some(self.emit_library_call(symbol, &[value]))
     }
 
     fn float_to(
@@ -256,18 +258,18 @@ impl Machine<'_> {
         if to == "tf32" {
             // The register holds a float whose last bits are zero.
             let symbol = match modes {
-                ["rna"] if from == DType::F32 => instruction("cvt.rna.tf32.f32")?,
+                ["rna"] if from == DType::F32 => find_instruction("cvt.rna.tf32.f32")?,
                 _ => return None,
             };
-            let value = self.library(symbol, &[value]);
-            return Some(Word::of(value, symbol.result.bits(), depends));
+            let value = self.emit_library_call(symbol, &[value]);
+            return Some(Word::from_value(value, symbol.result.bits(), depends));
         }
         if let Some(dtype) = integer_dtype(to) {
             let [mode @ ("rni" | "rzi" | "rmi" | "rpi"), flushes @ ..] = modes else {
                 return None;
             };
             let symbol = match (from, flushes) {
-                (DType::F32, []) => instruction(&format!("cvt.{mode}.{to}.f32")),
+                (DType::F32, []) => find_instruction(&format!("cvt.{mode}.{to}.f32")),
                 (DType::F32, ["ftz"]) | (DType::F64, []) => {
                     let source = if from == DType::F32 { "float" } else { "double" };
                     let target = match dtype {
@@ -283,13 +285,13 @@ impl Machine<'_> {
                         "rmi" => "rd",
                         _ => "ru",
                     };
-                    symbol(&format!("{source}2{target}_{way}"), &[from])
+                    find_symbol(&format!("{source}2{target}_{way}"), &[from])
                 }
                 _ => None,
             };
             return symbol.map(|symbol| {
-                let value = self.library(symbol, &[value]);
-                Word::of(value, symbol.result.bits(), depends)
+                let value = self.emit_library_call(symbol, &[value]);
+                Word::from_value(value, symbol.result.bits(), depends)
             });
         }
         let dtype = float_dtype(to)?;
@@ -301,15 +303,15 @@ impl Machine<'_> {
                     "rmi" => UnaryOp::Floor,
                     _ => UnaryOp::Ceil,
                 };
-                self.operation(OpKind::Unary(op), &[value], dtype)
+                self.emit_operation(OpKind::Unary(op), &[value], dtype)
             }
             [] if dtype.bits() > from.bits() => self.convert(value, from, dtype, Rounding::NearestEven),
-            [mode] if dtype.bits() < from.bits() => match narrowing(mode) {
+            [mode] if dtype.bits() < from.bits() => match parse_rounding(mode) {
                 Some(rounding) => self.convert(value, from, dtype, rounding),
                 None => return None,
             },
             _ => return None,
         };
-        Some(Word::of(value, dtype.bits(), depends))
+        Some(Word::from_value(value, dtype.bits(), depends))
     }
 }

@@ -5,7 +5,7 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, TernaryOp, UnaryOp, ValueId};
-use cerith_tile::numeric::library::{Symbol, instruction, symbol};
+use cerith_tile::numeric::library::{Symbol, find_instruction, find_symbol};
 
 use crate::machine::Machine;
 use crate::refusal::Assembled;
@@ -49,7 +49,7 @@ struct Modifiers<'n> {
 }
 
 impl<'n> Modifiers<'n> {
-    fn of(names: &[&'n str]) -> Option<Self> {
+    fn parse(names: &[&'n str]) -> Option<Self> {
         let mut modifiers = Self::default();
         for &name in names {
             match name {
@@ -71,7 +71,7 @@ impl<'n> Modifiers<'n> {
 }
 
 /// What the library calls a rounding.
-const fn way(rounding: Option<&str>) -> &'static str {
+const fn name_rounding(rounding: Option<&str>) -> &'static str {
     match rounding {
         Some(rounding) => match rounding.as_bytes() {
             b"rz" => "rz",
@@ -84,19 +84,19 @@ const fn way(rounding: Option<&str>) -> &'static str {
 }
 
 /// The function of the library that is an operation of `f32` with `.ftz`.
-fn flushing(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'static Symbol> {
-    let way = way(rounding);
-    symbol(&format!("{stem}_{way}"), [DType::F32; 3].get(..operands)?)
+fn find_ftz_symbol(stem: &str, rounding: Option<&str>, operands: usize) -> Option<&'static Symbol> {
+    let way = name_rounding(rounding);
+    find_symbol(&format!("{stem}_{way}"), [DType::F32; 3].get(..operands)?)
 }
 
 impl Machine<'_> {
     /// An instruction of floats. None: it is none.
-    pub(crate) fn float(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
+    pub(crate) fn lower_float(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [stem, middle @ .., ty] = name.as_slice() else {
             return Ok(None);
         };
-        let (Some((dtype, count)), Some(modifiers)) = (float_type(ty), Modifiers::of(middle)) else {
+        let (Some((dtype, count)), Some(modifiers)) = (float_type(ty), Modifiers::parse(middle)) else {
             return Ok(None);
         };
         let operands = i.operands.get(1..).unwrap_or_default();
@@ -106,9 +106,9 @@ impl Machine<'_> {
         let mut lanes: Vec<(Vec<ValueId>, Slots)> = vec![(Vec::new(), 0); count];
         for operand in operands {
             let parts = if count == 1 {
-                self.value(operand, dtype)?.map(|part| vec![part])
+                self.read_value(operand, dtype)?.map(|part| vec![part])
             } else {
-                self.halves(operand, dtype)?
+                self.read_halves(operand, dtype)?
             };
             let Some(parts) = parts else { return Ok(None) };
             for ((values, from), (value, depends)) in lanes.iter_mut().zip(parts) {
@@ -119,7 +119,7 @@ impl Machine<'_> {
         let mut words = Vec::with_capacity(count);
         for (values, from) in lanes {
             match self.float_lane(stem, modifiers, dtype, &values) {
-                Some(value) => words.push(Word::of(value, dtype.bits(), from)),
+                Some(value) => words.push(Word::from_value(value, dtype.bits(), from)),
                 None => return Ok(None),
             }
         }
@@ -127,13 +127,13 @@ impl Machine<'_> {
     }
 
     /// A register of two floats.
-    fn halves(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<Vec<(ValueId, Slots)>>> {
+    fn read_halves(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<Vec<(ValueId, Slots)>>> {
         let Some(word) = self.read(operand, 32)? else {
             return Ok(None);
         };
         let mut halves = Vec::with_capacity(2);
         for half in self.split(&word, 2)? {
-            halves.push((self.typed(&half, dtype)?, half.all()));
+            halves.push((self.to_dtype(&half, dtype)?, half.all()));
         }
         Ok(Some(halves))
     }
@@ -147,7 +147,7 @@ impl Machine<'_> {
     ) -> Option<ValueId> {
         match (stem, values) {
             ("add" | "sub" | "mul" | "fma", _) if modifiers.is_plain() => {
-                self.arithmetic(stem, modifiers, dtype, values)
+                self.lower_arithmetic(stem, modifiers, dtype, values)
             }
             ("min" | "max", &[x, y])
                 if modifiers.rounding.is_none() && modifiers.closeness == Closeness::Rounded =>
@@ -158,33 +158,33 @@ impl Machine<'_> {
                     ("min", true) => BinaryOp::MinPropagateNan,
                     _ => BinaryOp::MaxPropagateNan,
                 };
-                let value = self.binary(op, x, y, dtype);
-                self.flushed(value, modifiers.flushes, dtype)
+                let value = self.emit_binary(op, x, y, dtype);
+                self.flush_result(value, modifiers.flushes, dtype)
             }
             ("neg" | "abs", &[x]) if modifiers.is_plain() && modifiers.rounding.is_none() => {
                 let op = if stem == "neg" { UnaryOp::Neg } else { UnaryOp::Abs };
-                let value = self.operation(OpKind::Unary(op), &[x], dtype);
-                self.flushed(value, modifiers.flushes, dtype)
+                let value = self.emit_operation(OpKind::Unary(op), &[x], dtype);
+                self.flush_result(value, modifiers.flushes, dtype)
             }
             ("copysign", &[sign, x]) if modifiers.is_plain() && !modifiers.flushes => {
-                Some(self.binary(BinaryOp::CopySign, x, sign, dtype))
+                Some(self.emit_binary(BinaryOp::CopySign, x, sign, dtype))
             }
-            (_, values) if dtype == DType::F32 => self.single(stem, modifiers, values),
+            (_, values) if dtype == DType::F32 => self.lower_f32(stem, modifiers, values),
             ("div" | "sqrt" | "rcp", values) if dtype == DType::F64 => {
                 let rounding = modifiers
                     .rounding
                     .filter(|_| modifiers.is_plain() && !modifiers.flushes);
                 let found = rounding.and_then(|rounding| {
-                    let way = way(Some(rounding));
-                    symbol(&format!("{stem}_{way}"), [DType::F64; 2].get(..values.len())?)
+                    let way = name_rounding(Some(rounding));
+                    find_symbol(&format!("{stem}_{way}"), [DType::F64; 2].get(..values.len())?)
                 });
-                found.map(|symbol| self.library(symbol, values))
+                found.map(|symbol| self.emit_library_call(symbol, values))
             }
             _ => None,
         }
     }
 
-    fn arithmetic(
+    fn lower_arithmetic(
         &mut self,
         stem: &str,
         modifiers: Modifiers<'_>,
@@ -196,20 +196,22 @@ impl Machine<'_> {
             return None;
         }
         if modifiers.flushes {
-            let symbol = flushing(stem, rounding, values.len()).filter(|_| dtype == DType::F32)?;
-            return Some(self.library(symbol, values));
+            let symbol = find_ftz_symbol(stem, rounding, values.len()).filter(|_| dtype == DType::F32)?;
+            return Some(self.emit_library_call(symbol, values));
         }
         match (stem, rounding, dtype) {
             // An operation that is rounded once wherever it stands.
-            ("fma", Some("rn"), _) => Some(self.operation(OpKind::Ternary(TernaryOp::Fma), values, dtype)),
+            ("fma", Some("rn"), _) => {
+                Some(self.emit_operation(OpKind::Ternary(TernaryOp::Fma), values, dtype))
+            }
             (_, Some(rounding), DType::F32) => {
-                let symbol = instruction(&format!("{stem}.{rounding}.f32"))?;
-                Some(self.library(symbol, values))
+                let symbol = find_instruction(&format!("{stem}.{rounding}.f32"))?;
+                Some(self.emit_library_call(symbol, values))
             }
             (_, Some(rounding), DType::F64) => {
-                let way = way(Some(rounding));
-                let symbol = symbol(&format!("{stem}_{way}"), [DType::F64; 3].get(..values.len())?)?;
-                Some(self.library(symbol, values))
+                let way = name_rounding(Some(rounding));
+                let symbol = find_symbol(&format!("{stem}_{way}"), [DType::F64; 3].get(..values.len())?)?;
+                Some(self.emit_library_call(symbol, values))
             }
             (_, None | Some("rn"), _) => {
                 let op = match stem {
@@ -217,28 +219,28 @@ impl Machine<'_> {
                     "sub" => BinaryOp::Sub,
                     _ => BinaryOp::Mul,
                 };
-                Some(self.operation(OpKind::Binary(op), values, dtype))
+                Some(self.emit_operation(OpKind::Binary(op), values, dtype))
             }
             _ => None,
         }
     }
 
     /// Functions of `f32`.
-    fn single(&mut self, stem: &str, modifiers: Modifiers<'_>, values: &[ValueId]) -> Option<ValueId> {
+    fn lower_f32(&mut self, stem: &str, modifiers: Modifiers<'_>, values: &[ValueId]) -> Option<ValueId> {
         let dtype = DType::F32;
         if let Some(rounding) = modifiers.rounding {
             if !modifiers.is_plain() || !matches!(stem, "div" | "sqrt" | "rcp") {
                 return None;
             }
             let symbol = if modifiers.flushes {
-                flushing(stem, Some(rounding), values.len())?
+                find_ftz_symbol(stem, Some(rounding), values.len())?
             } else {
-                instruction(&format!("{stem}.{rounding}.f32"))?
+                find_instruction(&format!("{stem}.{rounding}.f32"))?
             };
-            return Some(self.library(symbol, values));
+            return Some(self.emit_library_call(symbol, values));
         }
         if let ("div", Closeness::Full, &[x, y]) = (stem, modifiers.closeness, values) {
-            return Some(self.binary(BinaryOp::Div, x, y, dtype));
+            return Some(self.emit_binary(BinaryOp::Div, x, y, dtype));
         }
         if modifiers.closeness != Closeness::Approximate || modifiers.nan {
             return None;
@@ -250,32 +252,32 @@ impl Machine<'_> {
             _ => None,
         };
         if let Some(op) = unary {
-            return Some(self.operation(OpKind::Unary(op), values, dtype));
+            return Some(self.emit_operation(OpKind::Unary(op), values, dtype));
         }
         let symbol = match stem {
-            "lg2" => symbol("fast_log2f", &[dtype]),
-            "sin" => symbol("fast_sinf", &[dtype]),
-            "cos" => symbol("fast_cosf", &[dtype]),
-            "div" => symbol("fast_dividef", &[dtype; 2]),
-            "rcp" => instruction("rcp.approx.f32"),
-            "tanh" if !modifiers.flushes => instruction("tanh.approx.f32"),
+            "lg2" => find_symbol("fast_log2f", &[dtype]),
+            "sin" => find_symbol("fast_sinf", &[dtype]),
+            "cos" => find_symbol("fast_cosf", &[dtype]),
+            "div" => find_symbol("fast_dividef", &[dtype; 2]),
+            "rcp" => find_instruction("rcp.approx.f32"),
+            "tanh" if !modifiers.flushes => find_instruction("tanh.approx.f32"),
             _ => None,
         }?;
-        Some(self.library(symbol, values))
+        Some(self.emit_library_call(symbol, values))
     }
 
     /// A result whose subnormal numbers are zeros: the product with 1, which flushes.
-    fn flushed(&mut self, value: ValueId, flushes: bool, dtype: DType) -> Option<ValueId> {
+    fn flush_result(&mut self, value: ValueId, flushes: bool, dtype: DType) -> Option<ValueId> {
         if !flushes {
             return Some(value);
         }
-        let product = flushing("mul", None, 2).filter(|_| dtype == DType::F32)?;
-        let one = self.number(u64::from(1f32.to_bits()), dtype);
-        Some(self.library(product, &[value, one]))
+        let product = find_ftz_symbol("mul", None, 2).filter(|_| dtype == DType::F32)?;
+        let one = self.emit_number(u64::from(1f32.to_bits()), dtype);
+        Some(self.emit_library_call(product, &[value, one]))
     }
 
     /// `setp`: a comparison, with another predicate perhaps.
-    pub(crate) fn compared(&mut self, i: &Instruction) -> Assembled<Option<()>> {
+    pub(crate) fn lower_setp(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let [_, predicate, middle @ .., ty] = name.as_slice() else {
             return Ok(None);
@@ -296,20 +298,24 @@ impl Machine<'_> {
         let [to, x, y, others @ ..] = i.operands.as_slice() else {
             return Ok(None);
         };
-        let (Some((x, one)), Some((y, other))) = (self.value(x, dtype)?, self.value(y, dtype)?) else {
+        let (Some((x, one)), Some((y, other))) = (self.read_value(x, dtype)?, self.read_value(y, dtype)?)
+        else {
             return Ok(None);
         };
-        let (Some(x), Some(y)) = (self.flushed(x, flushes, dtype), self.flushed(y, flushes, dtype)) else {
+        let (Some(x), Some(y)) = (
+            self.flush_result(x, flushes, dtype),
+            self.flush_result(y, flushes, dtype),
+        ) else {
             return Ok(None);
         };
-        let Some(holds) = self.predicate(predicate, x, y, float.is_some()) else {
+        let Some(holds) = self.lower_comparison(predicate, x, y, float.is_some()) else {
             return Ok(None);
         };
-        let mut word = Word::of(holds, 1, one | other);
+        let mut word = Word::from_value(holds, 1, one | other);
         let mut opposite = None;
         if matches!(to, Operand::Both(..)) {
-            let not = self.operation(OpKind::Unary(UnaryOp::Not), &[holds], DType::I1);
-            opposite = Some(Word::of(not, 1, one | other));
+            let not = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[holds], DType::I1);
+            opposite = Some(Word::from_value(not, 1, one | other));
         }
         match (with, others) {
             (None, []) => {}
@@ -323,9 +329,9 @@ impl Machine<'_> {
                     _ => BinaryOp::Xor,
                 };
                 for word in std::iter::once(&mut word).chain(&mut opposite) {
-                    let (a, b) = (self.whole(word)?, self.whole(&third)?);
-                    let value = self.binary(op, a, b, DType::I1);
-                    *word = Word::of(value, 1, word.all() | third.all());
+                    let (a, b) = (self.to_unsigned(word)?, self.to_unsigned(&third)?);
+                    let value = self.emit_binary(op, a, b, DType::I1);
+                    *word = Word::from_value(value, 1, word.all() | third.all());
                 }
             }
             _ => return Ok(None),
@@ -343,7 +349,7 @@ impl Machine<'_> {
     }
 
     /// Whether a comparison holds. Comparisons of floats are false of a NaN, but for those that end in `u`.
-    fn predicate(&mut self, name: &str, x: ValueId, y: ValueId, float: bool) -> Option<ValueId> {
+    fn lower_comparison(&mut self, name: &str, x: ValueId, y: ValueId, float: bool) -> Option<ValueId> {
         let (name, unordered) = match name {
             "num" | "nan" if float => (name, false),
             "lo" if !float => ("lt", false),
@@ -356,7 +362,8 @@ impl Machine<'_> {
                 None => (name, false),
             },
         };
-        let mut compare = |predicate, x, y| self.operation(OpKind::Compare(predicate), &[x, y], DType::I1);
+        let mut compare =
+            |predicate, x, y| self.emit_operation(OpKind::Compare(predicate), &[x, y], DType::I1);
         if !float {
             let predicate = CmpPredicate::ALL
                 .iter()
@@ -368,13 +375,13 @@ impl Machine<'_> {
             .iter()
             .find(|predicate| predicate.name() == name);
         let holds = predicate.map(|&predicate| compare(predicate, x, y));
-        let numbers = self.binary(BinaryOp::And, x_is, y_is, DType::I1);
-        let nan = self.operation(OpKind::Unary(UnaryOp::Not), &[numbers], DType::I1);
+        let numbers = self.emit_binary(BinaryOp::And, x_is, y_is, DType::I1);
+        let nan = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[numbers], DType::I1);
         Some(match (name, holds, unordered) {
             ("num", ..) => numbers,
             ("nan", ..) => nan,
-            (_, Some(holds), true) => self.binary(BinaryOp::Or, holds, nan, DType::I1),
-            ("ne", Some(holds), false) => self.binary(BinaryOp::And, holds, numbers, DType::I1),
+            (_, Some(holds), true) => self.emit_binary(BinaryOp::Or, holds, nan, DType::I1),
+            ("ne", Some(holds), false) => self.emit_binary(BinaryOp::And, holds, numbers, DType::I1),
             (_, Some(holds), false) => holds,
             (_, None, _) => return None,
         })

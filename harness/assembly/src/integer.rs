@@ -2,12 +2,12 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, UnaryOp, ValueId};
-use cerith_tile::numeric::library::{instruction, symbol};
+use cerith_tile::numeric::library::{find_instruction, find_symbol};
 
 use crate::machine::{Machine, integer_of};
 use crate::refusal::Assembled;
 use crate::text::{Instruction, Operand};
-use crate::word::{Slots, Word, ones, unsigned};
+use crate::word::{Slots, Word, low_mask, unsigned_dtype};
 
 /// The integer type that an instruction ends with: its width, and whether it is signed.
 fn integer_type(name: &str) -> Option<(u32, bool)> {
@@ -26,39 +26,39 @@ pub(crate) fn integer_dtype(name: &str) -> Option<DType> {
 
 impl Machine<'_> {
     /// An instruction of integers or bits. None: it is none.
-    pub(crate) fn integer(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
+    pub(crate) fn lower_integer(&mut self, i: &Instruction) -> Assembled<Option<Word>> {
         let name: Vec<&str> = i.name.iter().map(String::as_str).collect();
         let operands = i.operands.get(1..).unwrap_or_default();
         if let (["and" | "or" | "xor", "pred"], [x, y]) = (name.as_slice(), operands) {
-            return self.bitwise(name.first().copied().unwrap_or_default(), x, y, 1);
+            return self.lower_bitwise(name.first().copied().unwrap_or_default(), x, y, 1);
         }
         if let (["not", "pred"], [x]) = (name.as_slice(), operands) {
-            return self.complement(x, 1);
+            return self.lower_not(x, 1);
         }
         if let (["selp", ty], [x, y, condition]) = (name.as_slice(), operands) {
-            return self.chosen(ty, [x, y], condition);
+            return self.lower_selp(ty, [x, y], condition);
         }
         let Some((bits, signed)) = name.last().and_then(|ty| integer_type(ty)) else {
             return Ok(None);
         };
         let dtype = integer_of(bits, signed);
         match (name.as_slice(), operands) {
-            ([op @ ("and" | "or" | "xor"), _], [x, y]) => self.bitwise(op, x, y, bits),
-            (["not", _], [x]) => self.complement(x, bits),
-            (["add", _], [x, y]) => self.carried(BinaryOp::Add, [x, y], dtype),
-            (["sub", _], [x, y]) => self.carried(BinaryOp::Sub, [x, y], dtype),
-            (["mul", "lo", _], [x, y]) => self.carried(BinaryOp::Mul, [x, y], dtype),
-            (["min", _], [x, y]) => self.mixed(OpKind::Binary(BinaryOp::Min), &[x, y], dtype),
-            (["max", _], [x, y]) => self.mixed(OpKind::Binary(BinaryOp::Max), &[x, y], dtype),
-            (["abs", _], [x]) if signed => self.mixed(OpKind::Unary(UnaryOp::Abs), &[x], dtype),
-            (["neg", _], [x]) if signed => self.mixed(OpKind::Unary(UnaryOp::Neg), &[x], dtype),
-            (["mul", "hi", _], [x, y]) if bits >= 32 => self.called("mulhi", &[x, y], &[dtype; 2]),
-            (["mul", "wide", _], [x, y]) if bits <= 32 => self.wide(x, y, dtype),
+            ([op @ ("and" | "or" | "xor"), _], [x, y]) => self.lower_bitwise(op, x, y, bits),
+            (["not", _], [x]) => self.lower_not(x, bits),
+            (["add", _], [x, y]) => self.lower_carry_op(BinaryOp::Add, [x, y], dtype),
+            (["sub", _], [x, y]) => self.lower_carry_op(BinaryOp::Sub, [x, y], dtype),
+            (["mul", "lo", _], [x, y]) => self.lower_carry_op(BinaryOp::Mul, [x, y], dtype),
+            (["min", _], [x, y]) => self.lower_operation(OpKind::Binary(BinaryOp::Min), &[x, y], dtype),
+            (["max", _], [x, y]) => self.lower_operation(OpKind::Binary(BinaryOp::Max), &[x, y], dtype),
+            (["abs", _], [x]) if signed => self.lower_operation(OpKind::Unary(UnaryOp::Abs), &[x], dtype),
+            (["neg", _], [x]) if signed => self.lower_operation(OpKind::Unary(UnaryOp::Neg), &[x], dtype),
+            (["mul", "hi", _], [x, y]) if bits >= 32 => self.call_library("mulhi", &[x, y], &[dtype; 2]),
+            (["mul", "wide", _], [x, y]) if bits <= 32 => self.multiply_wide(x, y, dtype),
             (["mad", how @ ("lo" | "wide"), _], [x, y, z]) => {
                 let (product, to) = if *how == "lo" {
-                    (self.carried(BinaryOp::Mul, [x, y], dtype)?, dtype)
+                    (self.lower_carry_op(BinaryOp::Mul, [x, y], dtype)?, dtype)
                 } else if bits <= 32 {
-                    (self.wide(x, y, dtype)?, integer_of(2 * bits, signed))
+                    (self.multiply_wide(x, y, dtype)?, integer_of(2 * bits, signed))
                 } else {
                     return Ok(None);
                 };
@@ -67,23 +67,28 @@ impl Machine<'_> {
                 };
                 self.sum(BinaryOp::Add, &product, &addend, to).map(Some)
             }
-            (["mul24", "lo", _], [x, y]) if bits == 32 => self.called("mul24", &[x, y], &[dtype; 2]),
+            (["mul24", "lo", _], [x, y]) if bits == 32 => self.call_library("mul24", &[x, y], &[dtype; 2]),
             (["sad", _], [x, y, z]) if bits == 32 => {
-                self.called("sad", &[x, y, z], &[dtype, dtype, DType::U32])
+                self.call_library("sad", &[x, y, z], &[dtype, dtype, DType::U32])
             }
-            (["popc", "b32" | "b64"], [x]) => self.called("popc", &[x], &[integer_of(bits, true)]),
-            (["clz", "b32" | "b64"], [x]) => self.called("clz", &[x], &[integer_of(bits, true)]),
-            (["brev", "b32" | "b64"], [x]) => self.called("brev", &[x], &[integer_of(bits, true)]),
-            (["shl", "b16" | "b32" | "b64"], [x, by]) => self.shifted(x, by, dtype, true),
-            (["shr", _], [x, by]) => self.shifted(x, by, dtype, false),
+            (["popc", "b32" | "b64"], [x]) => self.call_library("popc", &[x], &[integer_of(bits, true)]),
+            (["clz", "b32" | "b64"], [x]) => self.call_library("clz", &[x], &[integer_of(bits, true)]),
+            (["brev", "b32" | "b64"], [x]) => self.call_library("brev", &[x], &[integer_of(bits, true)]),
+            (["shl", "b16" | "b32" | "b64"], [x, by]) => self.lower_shift(x, by, dtype, true),
+            (["shr", _], [x, by]) => self.lower_shift(x, by, dtype, false),
             (["lop3", "b32"], [x, y, z, table]) => self.lop3([x, y, z], table),
-            (["prmt" | "bfe" | "bfi" | "shf", ..], _) => self.rearranged(&name.join("."), operands, bits),
+            (["prmt" | "bfe" | "bfi" | "shf", ..], _) => self.rearrange_bits(&name.join("."), operands, bits),
             _ => Ok(None),
         }
     }
 
     /// `selp`: one of two registers, whatever they hold.
-    fn chosen(&mut self, ty: &str, [x, y]: [&Operand; 2], condition: &Operand) -> Assembled<Option<Word>> {
+    fn lower_selp(
+        &mut self,
+        ty: &str,
+        [x, y]: [&Operand; 2],
+        condition: &Operand,
+    ) -> Assembled<Option<Word>> {
         let bits = match ty {
             "f32" => 32,
             "f64" => 64,
@@ -102,7 +107,7 @@ impl Machine<'_> {
     }
 
     /// Operands as values of dtypes, and what they depend on.
-    fn values(
+    fn read_values(
         &mut self,
         operands: &[&Operand],
         dtypes: &[DType],
@@ -110,7 +115,7 @@ impl Machine<'_> {
         let mut values = Vec::with_capacity(operands.len());
         let mut from = 0;
         for (operand, &dtype) in operands.iter().zip(dtypes) {
-            let Some((value, depends)) = self.value(operand, dtype)? else {
+            let Some((value, depends)) = self.read_value(operand, dtype)? else {
                 return Ok(None);
             };
             values.push(value);
@@ -120,28 +125,38 @@ impl Machine<'_> {
     }
 
     /// An operation whose every byte depends on all of its operands.
-    fn mixed(&mut self, kind: OpKind, operands: &[&Operand], dtype: DType) -> Assembled<Option<Word>> {
-        let Some((values, from)) = self.values(operands, &[dtype; 2])? else {
+    fn lower_operation(
+        &mut self,
+        kind: OpKind,
+        operands: &[&Operand],
+        dtype: DType,
+    ) -> Assembled<Option<Word>> {
+        let Some((values, from)) = self.read_values(operands, &[dtype; 2])? else {
             return Ok(None);
         };
-        let value = self.operation(kind, &values, dtype);
-        Ok(Some(Word::of(value, dtype.bits(), from)))
+        let value = self.emit_operation(kind, &values, dtype);
+        Ok(Some(Word::from_value(value, dtype.bits(), from)))
     }
 
     /// A function of the library.
-    fn called(&mut self, function: &str, operands: &[&Operand], dtypes: &[DType]) -> Assembled<Option<Word>> {
-        let Some(symbol) = symbol(function, dtypes) else {
+    fn call_library(
+        &mut self,
+        function: &str,
+        operands: &[&Operand],
+        dtypes: &[DType],
+    ) -> Assembled<Option<Word>> {
+        let Some(symbol) = find_symbol(function, dtypes) else {
             return Ok(None);
         };
-        let Some((values, from)) = self.values(operands, dtypes)? else {
+        let Some((values, from)) = self.read_values(operands, dtypes)? else {
             return Ok(None);
         };
-        let value = self.library(symbol, &values);
-        Ok(Some(Word::of(value, symbol.result.bits(), from)))
+        let value = self.emit_library_call(symbol, &values);
+        Ok(Some(Word::from_value(value, symbol.result.bits(), from)))
     }
 
-    fn wide(&mut self, x: &Operand, y: &Operand, dtype: DType) -> Assembled<Option<Word>> {
-        let Some((values, from)) = self.values(&[x, y], &[dtype; 2])? else {
+    fn multiply_wide(&mut self, x: &Operand, y: &Operand, dtype: DType) -> Assembled<Option<Word>> {
+        let Some((values, from)) = self.read_values(&[x, y], &[dtype; 2])? else {
             return Ok(None);
         };
         let to = integer_of(2 * dtype.bits(), dtype.is_signed_int());
@@ -149,12 +164,17 @@ impl Machine<'_> {
             .into_iter()
             .map(|value| self.cast(value, dtype, to))
             .collect();
-        let product = self.operation(OpKind::Binary(BinaryOp::Mul), &values, to);
-        Ok(Some(Word::of(product, to.bits(), from)))
+        let product = self.emit_operation(OpKind::Binary(BinaryOp::Mul), &values, to);
+        Ok(Some(Word::from_value(product, to.bits(), from)))
     }
 
     /// A sum, difference or low product: no byte depends on higher ones.
-    fn carried(&mut self, op: BinaryOp, operands: [&Operand; 2], dtype: DType) -> Assembled<Option<Word>> {
+    fn lower_carry_op(
+        &mut self,
+        op: BinaryOp,
+        operands: [&Operand; 2],
+        dtype: DType,
+    ) -> Assembled<Option<Word>> {
         let [x, y] = operands;
         match (self.read(x, dtype.bits())?, self.read(y, dtype.bits())?) {
             (Some(x), Some(y)) => self.sum(op, &x, &y, dtype).map(Some),
@@ -163,9 +183,9 @@ impl Machine<'_> {
     }
 
     fn sum(&mut self, op: BinaryOp, x: &Word, y: &Word, dtype: DType) -> Assembled<Word> {
-        let (a, b) = (self.typed(x, dtype)?, self.typed(y, dtype)?);
-        let value = self.binary(op, a, b, dtype);
-        let mut word = Word::of(value, dtype.bits(), 0);
+        let (a, b) = (self.to_dtype(x, dtype)?, self.to_dtype(y, dtype)?);
+        let value = self.emit_binary(op, a, b, dtype);
+        let mut word = Word::from_value(value, dtype.bits(), 0);
         let mut so_far = 0;
         let bytes = word.bytes();
         for (to, (x, y)) in word.from.iter_mut().take(bytes).zip(x.from.iter().zip(y.from)) {
@@ -175,7 +195,7 @@ impl Machine<'_> {
         Ok(word)
     }
 
-    fn bitwise(&mut self, op: &str, x: &Operand, y: &Operand, bits: u32) -> Assembled<Option<Word>> {
+    fn lower_bitwise(&mut self, op: &str, x: &Operand, y: &Operand, bits: u32) -> Assembled<Option<Word>> {
         let (Some(x), Some(y)) = (self.read(x, bits)?, self.read(y, bits)?) else {
             return Ok(None);
         };
@@ -184,12 +204,12 @@ impl Machine<'_> {
             "or" => BinaryOp::Or,
             _ => BinaryOp::Xor,
         };
-        let (a, b) = (self.whole(&x)?, self.whole(&y)?);
-        let value = self.binary(op, a, b, unsigned(bits));
-        let mut word = Word::of(value, bits, 0);
+        let (a, b) = (self.to_unsigned(&x)?, self.to_unsigned(&y)?);
+        let value = self.emit_binary(op, a, b, unsigned_dtype(bits));
+        let mut word = Word::from_value(value, bits, 0);
         // A byte that the other operand decides alone depends on nothing else.
         let decided = |other: &Word, nth: usize| {
-            let byte = other.known.map(|known| (known >> (8 * nth)) as u8);
+            let byte = other.known_bits.map(|known| (known >> (8 * nth)) as u8);
             matches!(
                 (op, byte),
                 (BinaryOp::And, Some(0)) | (BinaryOp::Or, Some(u8::MAX))
@@ -206,61 +226,68 @@ impl Machine<'_> {
         Ok(Some(word))
     }
 
-    fn complement(&mut self, x: &Operand, bits: u32) -> Assembled<Option<Word>> {
+    fn lower_not(&mut self, x: &Operand, bits: u32) -> Assembled<Option<Word>> {
         let Some(x) = self.read(x, bits)? else {
             return Ok(None);
         };
-        let value = self.whole(&x)?;
-        let value = self.operation(OpKind::Unary(UnaryOp::Not), &[value], unsigned(bits));
-        let known = x.known.map(|known| !known & ones(bits));
+        let value = self.to_unsigned(&x)?;
+        let value = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[value], unsigned_dtype(bits));
+        let known = x.known_bits.map(|known| !known & low_mask(bits));
         Ok(Some(Word {
             parts: smallvec::smallvec![value],
-            known,
+            known_bits: known,
             ..x
         }))
     }
 
     /// `shl` and `shr`: a count beyond the width leaves zeros, or copies of the sign.
-    fn shifted(&mut self, x: &Operand, by: &Operand, dtype: DType, left: bool) -> Assembled<Option<Word>> {
+    fn lower_shift(
+        &mut self,
+        x: &Operand,
+        by: &Operand,
+        dtype: DType,
+        left: bool,
+    ) -> Assembled<Option<Word>> {
         let bits = dtype.bits();
         let (Some(x), Some(by)) = (self.read(x, bits)?, self.read(by, 32)?) else {
             return Ok(None);
         };
-        let value = self.typed(&x, dtype)?;
+        let value = self.to_dtype(&x, dtype)?;
         let op = if left { BinaryOp::Shl } else { BinaryOp::Shr };
         let fills = !left && dtype.is_signed_int();
         let most = u64::from(bits - 1);
-        let shifted = match by.known {
+        let shifted = match by.known_bits {
             Some(count) if count <= most || fills => {
-                let count = self.number(count.min(most), dtype);
-                self.binary(op, value, count, dtype)
+                let count = self.emit_number(count.min(most), dtype);
+                self.emit_binary(op, value, count, dtype)
             }
-            Some(_) => self.number(0, dtype),
+            Some(_) => self.emit_number(0, dtype),
             None => {
-                let count = self.typed(&by, DType::U32)?;
-                let last = self.number(most, DType::U32);
-                let limited = self.binary(BinaryOp::Min, count, last, DType::U32);
+                let count = self.to_dtype(&by, DType::U32)?;
+                let last = self.emit_number(most, DType::U32);
+                let limited = self.emit_binary(BinaryOp::Min, count, last, DType::U32);
                 let limited = self.cast(limited, DType::U32, dtype);
-                let shifted = self.binary(op, value, limited, dtype);
+                let shifted = self.emit_binary(op, value, limited, dtype);
                 if fills {
                     shifted
                 } else {
-                    let beyond = self.operation(OpKind::Compare(CmpPredicate::Gt), &[count, last], DType::I1);
-                    let zero = self.number(0, dtype);
-                    self.operation(OpKind::Select, &[beyond, zero, shifted], dtype)
+                    let beyond =
+                        self.emit_operation(OpKind::Compare(CmpPredicate::Gt), &[count, last], DType::I1);
+                    let zero = self.emit_number(0, dtype);
+                    self.emit_operation(OpKind::Select, &[beyond, zero, shifted], dtype)
                 }
             }
         };
-        let mut word = Word::of(shifted, bits, x.all() | by.all());
-        if let Some(count) = by.known {
-            moved(&mut word, &x, count, left, fills);
+        let mut word = Word::from_value(shifted, bits, x.all() | by.all());
+        if let Some(count) = by.known_bits {
+            shift_slots(&mut word, &x, count, left, fills);
         }
         Ok(Some(word))
     }
 
     /// `lop3`: a function of three bits, by the table of its eight results.
     fn lop3(&mut self, operands: [&Operand; 3], table: &Operand) -> Assembled<Option<Word>> {
-        let Some(table) = self.read(table, 32)?.and_then(|table| table.known) else {
+        let Some(table) = self.read(table, 32)?.and_then(|table| table.known_bits) else {
             return Ok(None);
         };
         let mut words = Vec::with_capacity(3);
@@ -272,21 +299,21 @@ impl Machine<'_> {
         }
         let mut values = Vec::with_capacity(3);
         for word in &words {
-            let yes = self.whole(word)?;
-            let no = self.operation(OpKind::Unary(UnaryOp::Not), &[yes], DType::U32);
+            let yes = self.to_unsigned(word)?;
+            let no = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[yes], DType::U32);
             values.push([no, yes]);
         }
-        let mut result = self.number(0, DType::U32);
+        let mut result = self.emit_number(0, DType::U32);
         for row in (0..8usize).filter(|row| table >> row & 1 == 1) {
-            let mut term = self.number(u64::MAX, DType::U32);
+            let mut term = self.emit_number(u64::MAX, DType::U32);
             for (nth, sides) in values.iter().enumerate() {
                 if let Some(&side) = sides.get(row >> (2 - nth) & 1) {
-                    term = self.binary(BinaryOp::And, term, side, DType::U32);
+                    term = self.emit_binary(BinaryOp::And, term, side, DType::U32);
                 }
             }
-            result = self.binary(BinaryOp::Or, result, term, DType::U32);
+            result = self.emit_binary(BinaryOp::Or, result, term, DType::U32);
         }
-        let mut word = Word::of(result, 32, 0);
+        let mut word = Word::from_value(result, 32, 0);
         for (nth, to) in word.from.iter_mut().enumerate() {
             *to = words
                 .iter()
@@ -296,8 +323,9 @@ impl Machine<'_> {
     }
 
     /// Instructions that move bits by the values of operands.
-    fn rearranged(&mut self, name: &str, operands: &[Operand], bits: u32) -> Assembled<Option<Word>> {
-        let Some(symbol) = instruction(name).filter(|symbol| symbol.operands.len() == operands.len()) else {
+    fn rearrange_bits(&mut self, name: &str, operands: &[Operand], bits: u32) -> Assembled<Option<Word>> {
+        let Some(symbol) = find_instruction(name).filter(|symbol| symbol.operands.len() == operands.len())
+        else {
             return Ok(None);
         };
         let mut words = Vec::with_capacity(operands.len());
@@ -306,15 +334,15 @@ impl Machine<'_> {
             let Some(word) = self.read(operand, dtype.bits())? else {
                 return Ok(None);
             };
-            values.push(self.typed(&word, dtype)?);
+            values.push(self.to_dtype(&word, dtype)?);
             words.push(word);
         }
-        let value = self.library(symbol, &values);
+        let value = self.emit_library_call(symbol, &values);
         let all = words.iter().fold(0, |all, word| all | word.all());
-        let mut word = Word::of(value, bits, all);
+        let mut word = Word::from_value(value, bits, all);
         match words.as_slice() {
             [x, y, selector] if name == "prmt.b32" => {
-                if let Some(selector) = selector.known {
+                if let Some(selector) = selector.known_bits {
                     for (place, to) in word.from.iter_mut().take(4).enumerate() {
                         let digit = (selector >> (4 * place) & 7) as usize;
                         let source = if digit < 4 { x } else { y };
@@ -323,8 +351,8 @@ impl Machine<'_> {
                 }
             }
             [x, at, length] if name.starts_with("bfe.u") => {
-                if let (Some(at), Some(length)) = (at.known, length.known) {
-                    moved(&mut word, x, at, false, false);
+                if let (Some(at), Some(length)) = (at.known_bits, length.known_bits) {
+                    shift_slots(&mut word, x, at, false, false);
                     let bytes = (length as usize).div_ceil(8);
                     word.from.iter_mut().skip(bytes).for_each(|byte| *byte = 0);
                 }
@@ -336,7 +364,7 @@ impl Machine<'_> {
 }
 
 /// What the bytes of a word depend on that was shifted by so many bits.
-fn moved(word: &mut Word, x: &Word, by: u64, left: bool, fills: bool) {
+fn shift_slots(word: &mut Word, x: &Word, by: u64, left: bool, fills: bool) {
     let bytes = word.bytes() as i64;
     let from = |at: i64| {
         let inside = usize::try_from(at).ok().filter(|_| at < bytes);

@@ -27,12 +27,12 @@ use cerith_tile::DType;
 use cerith_tile::ir::{Builder, Elem, OpKind, ValueId};
 
 use self::constraint::{Constraints, Place};
-use self::machine::{Machine, bitcast, dtype};
+use self::machine::{Machine, bitcast, element_dtype};
 use self::packs::Packs;
 use self::refusal::Assembled;
 pub use self::refusal::Refusal;
 use self::text::Instruction;
-use self::word::{Word, unsigned};
+use self::word::{Word, unsigned_dtype};
 
 /// Elements that one instance of a snippet may take.
 pub const MOST_PACKED: usize = 16;
@@ -43,7 +43,7 @@ pub struct Argument {
     /// The tensor.
     pub value: ValueId,
     /// Its bits, if it is a number that is known.
-    pub known: Option<u64>,
+    pub known_bits: Option<u64>,
 }
 
 /// A call of `tl.inline_asm_elementwise`.
@@ -82,10 +82,10 @@ pub fn assemble(
         .map(|argument| builder.ty(argument.value).clone())
         .filter(|ty| ty.block)
         .map(|ty| ty.shape);
-    let packs = Packs::of(whole.as_ref(), snippet.pack);
+    let packs = Packs::new(whole.as_ref(), snippet.pack);
     let mut inputs = Vec::new();
     for argument in arguments {
-        let elements = packs.apart(builder, argument.value)?;
+        let elements = packs.split_block(builder, argument.value)?;
         inputs.push((argument, elements));
     }
     let mut machine = Machine::new(builder, packs.shape(), Vec::new());
@@ -93,18 +93,18 @@ pub fn assemble(
     let mut registers: Vec<(u32, Option<Word>)> = outputs.iter().map(|&bits| (bits, None)).collect();
     let mut places = constraints.inputs.iter();
     for (argument, elements) in inputs {
-        for word in machine.loaded(argument, &elements, snippet.pack)? {
+        for word in machine.load_argument(argument, &elements, snippet.pack)? {
             let Some(place) = places.next() else {
-                return Err(mismatch());
+                return Err(refuse_mismatch());
             };
             match *place {
                 Place::Register(bits) => {
-                    let word = machine.placed(&word, bits)?;
+                    let word = machine.extend_argument(&word, bits)?;
                     registers.push((bits, Some(word)));
                 }
-                Place::Number if word.known.is_some() => {
+                Place::Number if word.known_bits.is_some() => {
                     let bits = word.bits.max(32);
-                    let word = machine.resized(&word, bits, false)?;
+                    let word = machine.resize(&word, bits, false)?;
                     registers.push((bits, Some(word)));
                 }
                 Place::Number => {
@@ -114,9 +114,9 @@ pub fn assemble(
                 }
                 Place::Tied(nth) => {
                     let Some(&bits) = outputs.get(nth) else {
-                        return Err(mismatch());
+                        return Err(refuse_mismatch());
                     };
-                    let word = machine.placed(&word, bits)?;
+                    let word = machine.extend_argument(&word, bits)?;
                     if let Some(register) = registers.get_mut(nth) {
                         register.1 = Some(word);
                     }
@@ -125,19 +125,19 @@ pub fn assemble(
         }
     }
     if places.next().is_some() {
-        return Err(mismatch());
+        return Err(refuse_mismatch());
     }
     machine.arguments = registers;
     machine.run(&statements)?;
-    let results = machine.results(snippet, &outputs)?;
+    let results = machine.collect_results(snippet, &outputs)?;
     let mut blocks = Vec::with_capacity(results.len());
     for elements in results {
-        blocks.push(packs.together(builder, elements)?);
+        blocks.push(packs.join_block(builder, elements)?);
     }
     Ok(blocks)
 }
 
-fn mismatch() -> Refusal {
+fn refuse_mismatch() -> Refusal {
     Refusal::Wrong("the constraints of the assembly do not fit its arguments and results".to_owned())
 }
 
@@ -146,7 +146,7 @@ fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Ass
     let wanted: usize = snippet
         .dtypes
         .iter()
-        .map(|dtype| snippet.pack / together(dtype.bits(), snippet.pack))
+        .map(|dtype| snippet.pack / count_per_register(dtype.bits(), snippet.pack))
         .sum();
     let widths: Vec<u32> = constraints
         .outputs
@@ -157,13 +157,13 @@ fn registers_of_results(snippet: &Snippet<'_>, constraints: &Constraints) -> Ass
         })
         .collect();
     if widths.len() != wanted {
-        return Err(mismatch());
+        return Err(refuse_mismatch());
     }
     Ok(widths)
 }
 
 /// How many elements share a register.
-fn together(bits: u32, pack: usize) -> usize {
+fn count_per_register(bits: u32, pack: usize) -> usize {
     if bits < 32 {
         (32 / bits as usize).min(pack)
     } else {
@@ -173,20 +173,29 @@ fn together(bits: u32, pack: usize) -> usize {
 
 impl Machine<'_> {
     /// The registers that an argument comes in.
-    fn loaded(&mut self, argument: &Argument, elements: &[ValueId], pack: usize) -> Assembled<Vec<Word>> {
+    fn load_argument(
+        &mut self,
+        argument: &Argument,
+        elements: &[ValueId],
+        pack: usize,
+    ) -> Assembled<Vec<Word>> {
         let mut words = Vec::with_capacity(pack);
         for place in 0..pack {
             let value = if let Some(&value) = elements.get(place) {
                 self.as_bits(value)?
             } else {
                 let first = elements.first().map_or(32, |&value| self.bits_of_element(value));
-                self.operation(OpKind::Poison, &[], unsigned(first))
+                self.emit_operation(OpKind::Poison, &[], unsigned_dtype(first))
             };
             let bits = self.bits_of_element(value);
             // A number that is known is the same in every element.
-            let from = if argument.known.is_some() { 0 } else { 1 << place };
-            let mut word = Word::of(value, bits, from);
-            word.known = argument.known;
+            let from = if argument.known_bits.is_some() {
+                0
+            } else {
+                1 << place
+            };
+            let mut word = Word::from_value(value, bits, from);
+            word.known_bits = argument.known_bits;
             words.push(word);
         }
         let bits = words.first().map_or(32, |word| word.bits);
@@ -194,14 +203,14 @@ impl Machine<'_> {
             return Err(Refusal::unknown("a boolean argument"));
         }
         let mut registers = Vec::new();
-        for words in words.chunks(together(bits, pack)) {
+        for words in words.chunks(count_per_register(bits, pack)) {
             registers.push(self.join(words)?);
         }
         Ok(registers)
     }
 
     fn bits_of_element(&self, value: ValueId) -> u32 {
-        dtype(self.builder, value).map_or(64, DType::bits)
+        element_dtype(self.builder, value).map_or(64, DType::bits)
     }
 
     /// A pointer as its address; numbers as they are.
@@ -213,32 +222,32 @@ impl Machine<'_> {
     }
 
     /// An argument in the register of its constraint. What is above a narrow one is zero, as the compiler makes it.
-    fn placed(&mut self, word: &Word, bits: u32) -> Assembled<Word> {
+    fn extend_argument(&mut self, word: &Word, bits: u32) -> Assembled<Word> {
         if word.bits > bits {
             return Err(Refusal::unknown("an argument that is wider than its register"));
         }
-        self.resized(word, bits, false)
+        self.resize(word, bits, false)
     }
 
     /// The results, by place in the pack.
-    fn results(&mut self, snippet: &Snippet<'_>, widths: &[u32]) -> Assembled<Vec<Vec<ValueId>>> {
+    fn collect_results(&mut self, snippet: &Snippet<'_>, widths: &[u32]) -> Assembled<Vec<Vec<ValueId>>> {
         let mut registers = Vec::with_capacity(widths.len());
         for (nth, &bits) in widths.iter().enumerate() {
             let word = self.arguments.get(nth).and_then(|register| register.1.clone());
             registers.push(match word {
                 Some(word) => word,
-                None => self.poison(bits),
+                None => self.emit_poison(bits),
             });
         }
         let mut registers = registers.into_iter();
         let mut results = Vec::with_capacity(snippet.dtypes.len());
         for &dtype in &snippet.dtypes {
             let bits = dtype.bits();
-            let shared = together(bits, snippet.pack);
+            let shared = count_per_register(bits, snippet.pack);
             let mut elements = Vec::with_capacity(snippet.pack);
             for _ in 0..snippet.pack / shared {
                 let Some(register) = registers.next() else {
-                    return Err(mismatch());
+                    return Err(refuse_mismatch());
                 };
                 if register.bits < bits * shared as u32 || bits == 1 {
                     return Err(Refusal::unknown(format_args!("a result of {}", dtype.name())));
@@ -251,7 +260,7 @@ impl Machine<'_> {
                             "an element that depends on others of its pack, which are not defined,",
                         ));
                     }
-                    elements.push(self.typed(&part, dtype)?);
+                    elements.push(self.to_dtype(&part, dtype)?);
                 }
             }
             results.push(elements);
@@ -263,27 +272,27 @@ impl Machine<'_> {
     fn execute(&mut self, i: &Instruction) -> Assembled<Option<()>> {
         let stem = i.name.first().map_or("", String::as_str);
         match stem {
-            "mov" => return self.moved(i),
-            "cvt" => return self.converted(i),
-            "setp" => return self.compared(i),
+            "mov" => return self.lower_mov(i),
+            "cvt" => return self.lower_cvt(i),
+            "setp" => return self.lower_setp(i),
             // What comes before in any thread of the program comes before what comes after.
             "bar" | "barrier"
                 if i.operands == [text::Operand::Int(0)]
                     && i.name.get(1).is_some_and(|how| how == "sync") =>
             {
-                self.builder.effect(OpKind::Barrier, &[]);
+                self.builder.add_effect(OpKind::Barrier, &[]);
                 return Ok(Some(()));
             }
             // When a launch begins beside another one is the launcher's.
             "griddepcontrol" if i.operands.is_empty() => return Ok(Some(())),
             _ => {}
         }
-        let word = match self.integer(i)? {
+        let word = match self.lower_integer(i)? {
             Some(word) => Some(word),
-            None => self.float(i)?,
+            None => self.lower_float(i)?,
         };
         match word {
-            Some(word) => self.result(i, word),
+            Some(word) => self.write_result(i, word),
             None => Ok(None),
         }
     }

@@ -9,7 +9,7 @@ use cerith_tile::numeric::library::Symbol;
 
 use crate::refusal::{Assembled, Refusal};
 use crate::text::{Instruction, Operand, Statement};
-use crate::word::{Slots, Word, ones, unsigned};
+use crate::word::{Slots, Word, low_mask, unsigned_dtype};
 
 /// A register: its width, and what it holds if something was written to it.
 type Register = (u32, Option<Word>);
@@ -65,7 +65,7 @@ impl<'l> Machine<'l> {
     }
 
     /// Writes what an instruction computed to its first operand.
-    pub fn result(&mut self, instruction: &Instruction, word: Word) -> Assembled<Option<()>> {
+    pub fn write_result(&mut self, instruction: &Instruction, word: Word) -> Assembled<Option<()>> {
         match instruction.operands.first() {
             Some(operand) => self.write(instruction, operand, word),
             None => Ok(None),
@@ -96,7 +96,7 @@ impl<'l> Machine<'l> {
                 };
                 let before = match before {
                     Some(before) => before,
-                    None => self.poison(bits),
+                    None => self.emit_poison(bits),
                 };
                 let (yes, no) = if *negated { (before, word) } else { (word, before) };
                 self.select(&guard, &yes, &no)?
@@ -127,39 +127,42 @@ impl<'l> Machine<'l> {
             Operand::Argument(_) | Operand::Register(_) => match self.register(operand).cloned() {
                 Some((width, word)) if width == bits => Some(match word {
                     Some(word) => word,
-                    None => self.poison(bits),
+                    None => self.emit_poison(bits),
                 }),
                 _ => None,
             },
             Operand::Not(name) if bits == 1 => match self.read(&Operand::Register(name.clone()), 1)? {
                 Some(word) => {
-                    let value = self.whole(&word)?;
-                    let not =
-                        self.operation(OpKind::Unary(cerith_tile::ir::UnaryOp::Not), &[value], DType::I1);
-                    Some(Word::of(not, 1, word.all()))
+                    let value = self.to_unsigned(&word)?;
+                    let not = self.emit_operation(
+                        OpKind::Unary(cerith_tile::ir::UnaryOp::Not),
+                        &[value],
+                        DType::I1,
+                    );
+                    Some(Word::from_value(not, 1, word.all()))
                 }
                 None => None,
             },
-            Operand::Int(value) => Some(self.constant(*value as u64 & ones(bits), bits)),
-            Operand::Single(value) if bits == 32 => Some(self.constant((*value).into(), 32)),
-            Operand::Double(value) if bits == 64 => Some(self.constant(*value, 64)),
+            Operand::Int(value) => Some(self.emit_constant(*value as u64 & low_mask(bits), bits)),
+            Operand::Single(value) if bits == 32 => Some(self.emit_constant((*value).into(), 32)),
+            Operand::Double(value) if bits == 64 => Some(self.emit_constant(*value, 64)),
             _ => None,
         })
     }
 
     /// An operand as a value of a dtype.
-    pub fn value(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<(ValueId, Slots)>> {
+    pub fn read_value(&mut self, operand: &Operand, dtype: DType) -> Assembled<Option<(ValueId, Slots)>> {
         let word = match (operand, dtype) {
             (Operand::Float(value), DType::F32) => {
-                Some(self.constant(u64::from((*value as f32).to_bits()), 32))
+                Some(self.emit_constant(u64::from((*value as f32).to_bits()), 32))
             }
-            (Operand::Float(value), DType::F64) => Some(self.constant(value.to_bits(), 64)),
+            (Operand::Float(value), DType::F64) => Some(self.emit_constant(value.to_bits(), 64)),
             // PTX has no integers where a float is meant.
             (Operand::Int(_), DType::F32 | DType::F64) => None,
             _ => self.read(operand, dtype.bits())?,
         };
         match word {
-            Some(word) => Ok(Some((self.typed(&word, dtype)?, word.all()))),
+            Some(word) => Ok(Some((self.to_dtype(&word, dtype)?, word.all()))),
             None => Ok(None),
         }
     }
@@ -167,7 +170,7 @@ impl<'l> Machine<'l> {
 
 /// Words.
 impl Machine<'_> {
-    fn ty(&self, dtype: DType) -> Type {
+    fn type_for(&self, dtype: DType) -> Type {
         match &self.shape {
             Some(shape) => Type::block(Elem::Num(dtype), shape.clone()),
             None => Type::num(dtype),
@@ -175,59 +178,59 @@ impl Machine<'_> {
     }
 
     /// Appends an operation with a result of this dtype.
-    pub fn operation(&mut self, kind: OpKind, operands: &[ValueId], dtype: DType) -> ValueId {
-        let ty = self.ty(dtype);
-        self.builder.op(kind, operands, ty)
+    pub fn emit_operation(&mut self, kind: OpKind, operands: &[ValueId], dtype: DType) -> ValueId {
+        let ty = self.type_for(dtype);
+        self.builder.add_op(kind, operands, ty)
     }
 
     /// Appends an operation of two operands.
-    pub fn binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId, dtype: DType) -> ValueId {
-        self.operation(OpKind::Binary(op), &[x, y], dtype)
+    pub fn emit_binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId, dtype: DType) -> ValueId {
+        self.emit_operation(OpKind::Binary(op), &[x, y], dtype)
     }
 
     /// Appends a call of a function of the library, or an instruction.
-    pub fn library(&mut self, symbol: &'static Symbol, operands: &[ValueId]) -> ValueId {
-        self.operation(OpKind::Library(symbol), operands, symbol.result)
+    pub fn emit_library_call(&mut self, symbol: &'static Symbol, operands: &[ValueId]) -> ValueId {
+        self.emit_operation(OpKind::Library(symbol), operands, symbol.result)
     }
 
     /// The same number in every lane.
-    pub fn number(&mut self, bits: u64, dtype: DType) -> ValueId {
-        let ty = self.ty(dtype);
-        self.builder.constant(bits & ones(dtype.bits()), ty)
+    pub fn emit_number(&mut self, bits: u64, dtype: DType) -> ValueId {
+        let ty = self.type_for(dtype);
+        self.builder.add_constant(bits & low_mask(dtype.bits()), ty)
     }
 
     /// A register with the same bits in every lane.
-    pub fn constant(&mut self, bits: u64, width: u32) -> Word {
-        let value = self.number(bits, unsigned(width));
+    pub fn emit_constant(&mut self, bits: u64, width: u32) -> Word {
+        let value = self.emit_number(bits, unsigned_dtype(width));
         Word {
-            known: Some(bits & ones(width)),
-            ..Word::of(value, width, 0)
+            known_bits: Some(bits & low_mask(width)),
+            ..Word::from_value(value, width, 0)
         }
     }
 
     /// A register that nothing was written to.
-    pub fn poison(&mut self, width: u32) -> Word {
-        let value = self.operation(OpKind::Poison, &[], unsigned(width));
-        Word::of(value, width, 0)
+    pub fn emit_poison(&mut self, width: u32) -> Word {
+        let value = self.emit_operation(OpKind::Poison, &[], unsigned_dtype(width));
+        Word::from_value(value, width, 0)
     }
 
     /// A register's bits as an unsigned integer.
-    pub fn whole(&mut self, word: &Word) -> Assembled<ValueId> {
-        let dtype = unsigned(word.bits);
+    pub fn to_unsigned(&mut self, word: &Word) -> Assembled<ValueId> {
+        let dtype = unsigned_dtype(word.bits);
         let part_bits = word.bits / word.parts.len().max(1) as u32;
         let mut whole: Option<ValueId> = None;
         for (nth, &part) in word.parts.iter().enumerate() {
             let part = self.bits_of(part)?;
-            let part = self.cast(part, unsigned(part_bits), dtype);
+            let part = self.cast(part, unsigned_dtype(part_bits), dtype);
             let by = nth as u32 * part_bits;
             let part = if by == 0 {
                 part
             } else {
-                let by = self.number(by.into(), dtype);
-                self.binary(BinaryOp::Shl, part, by, dtype)
+                let by = self.emit_number(by.into(), dtype);
+                self.emit_binary(BinaryOp::Shl, part, by, dtype)
             };
             whole = Some(match whole {
-                Some(low) => self.binary(BinaryOp::Or, low, part, dtype),
+                Some(low) => self.emit_binary(BinaryOp::Or, low, part, dtype),
                 None => part,
             });
         }
@@ -239,16 +242,16 @@ impl Machine<'_> {
 
     /// A value's bits as an unsigned integer.
     fn bits_of(&mut self, value: ValueId) -> Assembled<ValueId> {
-        let bits = dtype(self.builder, value).map_or(64, DType::bits);
-        bitcast(self.builder, value, Elem::Num(unsigned(bits)))
+        let bits = element_dtype(self.builder, value).map_or(64, DType::bits);
+        bitcast(self.builder, value, Elem::Num(unsigned_dtype(bits)))
     }
 
     /// A register's bits as a value of a dtype of its width.
-    pub fn typed(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
+    pub fn to_dtype(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
         if let [only] = word.parts.as_slice() {
             return bitcast(self.builder, *only, Elem::Num(dtype));
         }
-        let whole = self.whole(word)?;
+        let whole = self.to_unsigned(word)?;
         bitcast(self.builder, whole, Elem::Num(dtype))
     }
 
@@ -263,7 +266,7 @@ impl Machine<'_> {
             return value;
         }
         let kind = CastKind::Value;
-        self.operation(OpKind::Cast { kind, rounding }, &[value], to)
+        self.emit_operation(OpKind::Cast { kind, rounding }, &[value], to)
     }
 
     /// A register in equal parts, the low one first.
@@ -274,24 +277,24 @@ impl Machine<'_> {
         let whole = if word.parts.len() == count {
             None
         } else {
-            Some(self.whole(word)?)
+            Some(self.to_unsigned(word)?)
         };
         for nth in 0..count {
             let value = match (whole, word.parts.get(nth)) {
                 (None, Some(&part)) => part,
                 (Some(whole), _) => {
-                    let dtype = unsigned(word.bits);
+                    let dtype = unsigned_dtype(word.bits);
                     let shifted = if nth == 0 {
                         whole
                     } else {
-                        let by = self.number((nth as u32 * bits).into(), dtype);
-                        self.binary(BinaryOp::LShr, whole, by, dtype)
+                        let by = self.emit_number((nth as u32 * bits).into(), dtype);
+                        self.emit_binary(BinaryOp::LShr, whole, by, dtype)
                     };
-                    self.cast(shifted, dtype, unsigned(bits))
+                    self.cast(shifted, dtype, unsigned_dtype(bits))
                 }
                 (None, None) => return Err(Refusal::unknown("a register without parts")),
             };
-            let mut part = Word::of(value, bits, 0);
+            let mut part = Word::from_value(value, bits, 0);
             for (to, from) in part
                 .from
                 .iter_mut()
@@ -299,7 +302,9 @@ impl Machine<'_> {
             {
                 *to = *from;
             }
-            part.known = word.known.map(|known| known >> (nth as u32 * bits) & ones(bits));
+            part.known_bits = word
+                .known_bits
+                .map(|known| known >> (nth as u32 * bits) & low_mask(bits));
             parts.push(part);
         }
         Ok(parts)
@@ -312,7 +317,7 @@ impl Machine<'_> {
             bits: bits * words.len() as u32,
             parts: smallvec::SmallVec::new(),
             from: [0; 8],
-            known: None,
+            known_bits: None,
         };
         let from = words.iter().flat_map(|word| word.from.iter().take(word.bytes()));
         for (to, &from) in joined.from.iter_mut().zip(from) {
@@ -321,18 +326,18 @@ impl Machine<'_> {
         for word in words {
             let part = match word.parts.as_slice() {
                 [only] => *only,
-                _ => self.whole(word)?,
+                _ => self.to_unsigned(word)?,
             };
             joined.parts.push(part);
         }
         if let [only] = words {
-            joined.known = only.known;
+            joined.known_bits = only.known_bits;
         }
         Ok(joined)
     }
 
     /// A register with another width: the low bits, or more with zeros or copies of the sign above.
-    pub fn resized(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
+    pub fn resize(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
         if bits == word.bits {
             return Ok(word.clone());
         }
@@ -342,11 +347,11 @@ impl Machine<'_> {
         }
         let mut wide = word.clone();
         wide.bits = bits;
-        wide.known = word.known.filter(|_| !signed);
+        wide.known_bits = word.known_bits.filter(|_| !signed);
         if signed {
             let from = integer_of(word.bits, true);
-            let value = self.typed(word, from)?;
-            wide.parts = smallvec::smallvec![self.cast(value, from, unsigned(bits))];
+            let value = self.to_dtype(word, from)?;
+            wide.parts = smallvec::smallvec![self.cast(value, from, unsigned_dtype(bits))];
             let sign = word
                 .from
                 .get(word.bytes().saturating_sub(1))
@@ -362,29 +367,29 @@ impl Machine<'_> {
                 .for_each(|byte| *byte = 0);
             return Ok(wide);
         }
-        let zero = self.constant(0, word.bits);
+        let zero = self.emit_constant(0, word.bits);
         let mut parts = vec![word.clone()];
         parts.resize((bits / word.bits) as usize, zero);
-        let known = wide.known;
+        let known = wide.known_bits;
         let mut wide = self.join(&parts)?;
-        wide.known = known;
+        wide.known_bits = known;
         Ok(wide)
     }
 
     /// One register or another, by a predicate.
     pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Assembled<Word> {
-        let condition = self.whole(guard)?;
+        let condition = self.to_unsigned(guard)?;
         // Floats stay floats, so that what is known of how exact they are stays known.
         let float = |word: &Word| match word.parts.as_slice() {
-            [only] => dtype(self.builder, *only).filter(|dtype| dtype.is_float()),
+            [only] => element_dtype(self.builder, *only).filter(|dtype| dtype.is_float()),
             _ => None,
         };
         let dtype = float(yes)
             .or_else(|| float(no))
-            .unwrap_or_else(|| unsigned(yes.bits));
-        let (one, other) = (self.typed(yes, dtype)?, self.typed(no, dtype)?);
-        let value = self.operation(OpKind::Select, &[condition, one, other], dtype);
-        let mut word = Word::of(value, yes.bits, 0);
+            .unwrap_or_else(|| unsigned_dtype(yes.bits));
+        let (one, other) = (self.to_dtype(yes, dtype)?, self.to_dtype(no, dtype)?);
+        let value = self.emit_operation(OpKind::Select, &[condition, one, other], dtype);
+        let mut word = Word::from_value(value, yes.bits, 0);
         for (to, (yes, no)) in word.from.iter_mut().zip(yes.from.iter().zip(no.from)) {
             *to = yes | no;
         }
@@ -396,7 +401,7 @@ impl Machine<'_> {
 }
 
 /// The dtype of a value's elements; none of pointers.
-pub(crate) fn dtype(builder: &Builder, value: ValueId) -> Option<DType> {
+pub(crate) fn element_dtype(builder: &Builder, value: ValueId) -> Option<DType> {
     builder.ty(value).elem.num()
 }
 
@@ -419,7 +424,7 @@ pub(crate) fn bitcast(builder: &mut Builder, value: ValueId, to: Elem) -> Assemb
         kind: CastKind::Bits,
         rounding: Rounding::NearestEven,
     };
-    Ok(builder.op(kind, &[value], ty.with_elem(to)))
+    Ok(builder.add_op(kind, &[value], ty.with_elem(to)))
 }
 
 /// The integer dtype of a width.
@@ -429,7 +434,7 @@ pub(crate) const fn integer_of(bits: u32, signed: bool) -> DType {
         (16, true) => DType::I16,
         (32, true) => DType::I32,
         (64, true) => DType::I64,
-        _ => unsigned(bits),
+        _ => unsigned_dtype(bits),
     }
 }
 

@@ -7,21 +7,21 @@ use crate::refusal::{Assembled, Refusal};
 /// How a block is divided into packs: by neighbours. What is missing of the last one is poison.
 pub(crate) struct Packs {
     /// The shape of the block; none of a scalar.
-    whole: Option<Shape>,
+    block_shape: Option<Shape>,
     pack: usize,
 }
 
 impl Packs {
-    pub fn of(whole: Option<&Shape>, pack: usize) -> Self {
+    pub fn new(whole: Option<&Shape>, pack: usize) -> Self {
         Self {
-            whole: whole.cloned(),
+            block_shape: whole.cloned(),
             pack,
         }
     }
 
     /// How many lanes hold an element of each place; none where a pack is not full.
     fn rows(&self) -> Option<usize> {
-        let lanes: usize = self.whole.as_ref()?.iter().product();
+        let lanes: usize = self.block_shape.as_ref()?.iter().product();
         (self.pack > 1 && lanes >= self.pack).then(|| lanes / self.pack)
     }
 
@@ -29,12 +29,12 @@ impl Packs {
     pub fn shape(&self) -> Option<Shape> {
         match self.rows() {
             Some(rows) => Some(smallvec::smallvec![rows]),
-            None => self.whole.clone(),
+            None => self.block_shape.clone(),
         }
     }
 
     /// The elements of each place in a pack.
-    pub fn apart(&self, builder: &mut Builder, value: ValueId) -> Assembled<Vec<ValueId>> {
+    pub fn split_block(&self, builder: &mut Builder, value: ValueId) -> Assembled<Vec<ValueId>> {
         let Some(rows) = self.rows() else {
             return Ok(vec![value]);
         };
@@ -57,8 +57,8 @@ impl Packs {
     }
 
     /// The block of the elements of each place.
-    pub fn together(&self, builder: &mut Builder, mut elements: Vec<ValueId>) -> Assembled<ValueId> {
-        let (Some(rows), Some(whole)) = (self.rows(), &self.whole) else {
+    pub fn join_block(&self, builder: &mut Builder, mut elements: Vec<ValueId>) -> Assembled<ValueId> {
+        let (Some(rows), Some(whole)) = (self.rows(), &self.block_shape) else {
             return match elements.first() {
                 Some(&element) => Ok(element),
                 None => Err(Refusal::unknown("nothing that results")),
@@ -85,7 +85,7 @@ impl Packs {
 /// The same lanes in another shape.
 fn reshape(builder: &mut Builder, value: ValueId, shape: &[usize]) -> ValueId {
     let ty = Type::block(builder.ty(value).elem, Shape::from_slice(shape));
-    builder.op(OpKind::Reshape { reorder: false }, &[value], ty)
+    builder.add_op(OpKind::Reshape { reorder: false }, &[value], ty)
 }
 
 /// The even and the odd lanes of pairs.
@@ -105,5 +105,5 @@ fn join(builder: &mut Builder, even: ValueId, odd: ValueId) -> ValueId {
     let mut shape = builder.ty(even).shape.clone();
     shape.push(2);
     let ty = Type::block(builder.ty(even).elem, shape);
-    builder.op(OpKind::Join, &[even, odd], ty)
+    builder.add_op(OpKind::Join, &[even, odd], ty)
 }

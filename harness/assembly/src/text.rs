@@ -66,9 +66,9 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
             rest = after.trim_start();
         } else {
             let Some((statement, after)) = rest.split_once(';') else {
-                return Err(format!("`{}`, which no `;` ends", shown(rest)));
+                return Err(format!("`{}`, which no `;` ends", abbreviate(rest)));
             };
-            statements.push(one(statement.trim())?);
+            statements.push(parse_statement(statement.trim())?);
             rest = after.trim_start();
         }
     }
@@ -76,10 +76,10 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
 }
 
 /// A piece of a snippet in one line.
-pub(crate) fn shown(text: &str) -> String {
-    const MOST: usize = 80;
+pub(crate) fn abbreviate(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAX_CHARS) {
         Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
         None => line,
     }
@@ -99,8 +99,8 @@ fn without_comments(asm: &str) -> String {
     text
 }
 
-fn one(text: &str) -> Result<Statement, String> {
-    let unknown = || format!("`{}`", shown(text));
+fn parse_statement(text: &str) -> Result<Statement, String> {
+    let unknown = || format!("`{}`", abbreviate(text));
     if let Some(declaration) = text.strip_prefix(".reg") {
         let declaration = declaration.trim_start();
         let (ty, names) = declaration.split_once(char::is_whitespace).ok_or_else(unknown)?;
@@ -144,13 +144,13 @@ fn one(text: &str) -> Result<Statement, String> {
     }
     let operands = match operands.trim() {
         "" => Vec::new(),
-        operands => several(operands).ok_or_else(unknown)?,
+        operands => parse_operands(operands).ok_or_else(unknown)?,
     };
     Ok(Statement::Instruction(Instruction {
         guard,
         name: name.split('.').map(str::to_owned).collect(),
         operands,
-        text: shown(text),
+        text: abbreviate(text),
     }))
 }
 
@@ -166,13 +166,13 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Operands between commas.
-fn several(text: &str) -> Option<Vec<Operand>> {
+fn parse_operands(text: &str) -> Option<Vec<Operand>> {
     let mut operands = Vec::new();
     let mut rest = text.trim();
     loop {
         let (operand, after) = if let Some(inside) = rest.strip_prefix('{') {
             let (inside, after) = inside.split_once('}')?;
-            let parts = inside.split(',').map(|part| single(part.trim()));
+            let parts = inside.split(',').map(|part| parse_operand(part.trim()));
             (
                 Operand::Several(parts.collect::<Option<_>>()?),
                 after.trim_start(),
@@ -180,7 +180,7 @@ fn several(text: &str) -> Option<Vec<Operand>> {
         } else {
             let end = rest.find(',').unwrap_or(rest.len());
             let (operand, after) = rest.split_at(end);
-            (single(operand.trim())?, after)
+            (parse_operand(operand.trim())?, after)
         };
         operands.push(operand);
         match after.strip_prefix(',') {
@@ -191,7 +191,7 @@ fn several(text: &str) -> Option<Vec<Operand>> {
     }
 }
 
-fn single(text: &str) -> Option<Operand> {
+fn parse_operand(text: &str) -> Option<Operand> {
     if let Some(argument) = text.strip_prefix('$') {
         return argument.parse().ok().map(Operand::Argument);
     }
@@ -205,10 +205,10 @@ fn single(text: &str) -> Option<Operand> {
     if is_name(text) {
         return Some(Operand::Register(text.to_owned()));
     }
-    number(text)
+    parse_number(text)
 }
 
-fn number(text: &str) -> Option<Operand> {
+fn parse_number(text: &str) -> Option<Operand> {
     let hexadecimal = |prefix: [&str; 2], digits: usize| {
         let bits = prefix.iter().find_map(|prefix| text.strip_prefix(*prefix))?;
         (bits.len() == digits).then(|| u64::from_str_radix(bits, 16).ok())?

@@ -21,17 +21,17 @@ pub(crate) struct Word {
     /// The elements that each byte depends on, the low byte first.
     pub from: [Slots; 8],
     /// Its bits where they are the same in every lane and known.
-    pub known: Option<u64>,
+    pub known_bits: Option<u64>,
 }
 
 impl Word {
     /// A register that is one value.
-    pub fn of(value: ValueId, bits: u32, from: Slots) -> Self {
+    pub fn from_value(value: ValueId, bits: u32, from: Slots) -> Self {
         let mut word = Self {
             bits,
             parts: smallvec![value],
             from: [0; 8],
-            known: None,
+            known_bits: None,
         };
         word.every_byte(from);
         word
@@ -55,7 +55,7 @@ impl Word {
 }
 
 /// The unsigned integer of a width; `i1` of one bit.
-pub(crate) const fn unsigned(bits: u32) -> DType {
+pub(crate) const fn unsigned_dtype(bits: u32) -> DType {
     match bits {
         1 => DType::I1,
         8 => DType::U8,
@@ -66,6 +66,6 @@ pub(crate) const fn unsigned(bits: u32) -> DType {
 }
 
 /// The low bits that a width has.
-pub(crate) const fn ones(bits: u32) -> u64 {
+pub(crate) const fn low_mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

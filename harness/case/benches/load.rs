@@ -17,7 +17,7 @@ fn main() {
     divan::main();
 }
 
-fn case(kernel: usize, launch: usize) -> String {
+fn render_case(kernel: usize, launch: usize) -> String {
     format!(
         "about: Launch {launch} of add_kernel, recorded from `python train.py`.\n\
          origin: \"recorded: Triton 3.6.0, torch 2.11.0, interpret+host, train.py:12\"\n\
@@ -54,7 +54,7 @@ def add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 ";
 
 /// A recording of so many launches of each of so many kernels.
-fn recording(root: &Path) {
+fn write_recording(root: &Path) {
     for kernel in 0..KERNELS {
         let folder = root.join(format!("k{kernel}"));
         fs::create_dir_all(&folder).expect("a folder");
@@ -75,7 +75,11 @@ fn recording(root: &Path) {
         for launch in 0..LAUNCHES {
             entry(format!("x{launch}"), launch as u32 * 2 + 1);
             entry(format!("y{launch}"), launch as u32 * 2 + 2);
-            fs::write(folder.join(format!("{launch:04}.yaml")), case(kernel, launch)).expect("a file");
+            fs::write(
+                folder.join(format!("{launch:04}.yaml")),
+                render_case(kernel, launch),
+            )
+            .expect("a file");
         }
         zip.finish().expect("a file");
     }
@@ -84,7 +88,7 @@ fn recording(root: &Path) {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn read_10_000_case_files(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().expect("a folder");
-    recording(folder.path());
+    write_recording(folder.path());
     bencher.bench_local(|| {
         let corpus = Corpus::read(folder.path()).expect("a folder");
         assert_eq!(
@@ -98,7 +102,7 @@ fn read_10_000_case_files(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn make_10_000_cases(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().expect("a folder");
-    recording(folder.path());
+    write_recording(folder.path());
     let corpus = Corpus::read(folder.path()).expect("a folder");
     bencher.bench_local(|| corpus.entries().filter(|entry| entry.resolve().is_ok()).count());
 }

@@ -38,7 +38,7 @@ const PAGE: usize = 64 << 10;
 /// Bytes of a local header without its name and its extra field.
 const LOCAL_HEADER: u64 = 30;
 
-const AGAIN: &str = "copy the archive again from where it was recorded, or record again";
+const COPY_HELP: &str = "copy the archive again from where it was recorded, or record again";
 
 /// The archives of a corpus, by their paths.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Archives {
     }
 
     /// Finds `FILE.zip/ENTRY`, named at `span` by the case file at `from`. Nothing is opened.
-    pub(crate) fn find(&self, from: &str, text: &str, span: Span) -> Result<Found<'_>, Diagnostic> {
+    pub(crate) fn find(&self, from: &str, text: &str, span: Span) -> Result<ArchiveEntry<'_>, Diagnostic> {
         let parts = text.split_once(".zip/").filter(|(_, entry)| !entry.is_empty());
         let Some((file, entry)) = parts else {
             return Err(Diagnostic::error(
@@ -72,7 +72,7 @@ impl Archives {
             );
         };
         if let Some((path, archive)) = self.0.get_key_value(&path) {
-            return Ok(Found {
+            return Ok(ArchiveEntry {
                 archive,
                 path,
                 entry: entry.to_owned(),
@@ -97,7 +97,7 @@ impl Archives {
 }
 
 /// An entry of an archive that is there, as a case file names it.
-pub(crate) struct Found<'a> {
+pub(crate) struct ArchiveEntry<'a> {
     archive: &'a Archive,
     /// The archive's path in the corpus.
     path: &'a str,
@@ -105,7 +105,7 @@ pub(crate) struct Found<'a> {
     span: Span,
 }
 
-impl Found<'_> {
+impl ArchiveEntry<'_> {
     pub(crate) fn into_source(self) -> Source {
         Source {
             archive: self.path.to_owned(),
@@ -177,7 +177,7 @@ impl Archive {
     }
 
     fn open(&self) -> Result<Opened<'_>, Refusal> {
-        let unreadable = |why: &str| Refusal::new(format!("{} cannot be read: {why}", self.name), AGAIN);
+        let unreadable = |why: &str| Refusal::new(format!("{} cannot be read: {why}", self.name), COPY_HELP);
         let (file, len) = match &self.place {
             Err(Missing::Outside) => {
                 return Err(Refusal {
@@ -208,7 +208,7 @@ impl Archive {
             archive: &self.name,
             file,
             len,
-            at: 0,
+            position: 0,
             page: Vec::new(),
             page_at: 0,
             allowance: MAX_INDEX,
@@ -234,7 +234,10 @@ impl Index {
     fn new(mut opened: Opened<'_>) -> Result<Self, Refusal> {
         let name = opened.archive;
         let broken = |error: ZipError| {
-            Refusal::new(format!("{name} is no whole zip archive: {}", words(error)), AGAIN)
+            Refusal::new(
+                format!("{name} is no whole zip archive: {}", describe_zip_error(error)),
+                COPY_HELP,
+            )
         };
         let config = Config {
             archive_offset: ArchiveOffset::Known(0),
@@ -246,7 +249,7 @@ impl Index {
                 "{name} says that it has {} entries, more than the {MAX_ENTRIES} that are read",
                 directory.len()
             );
-            return Err(Refusal::new(message, AGAIN));
+            return Err(Refusal::new(message, COPY_HELP));
         }
         let mut entries: HashMap<Box<[u8]>, Slot> = HashMap::new();
         let mut ranges: Vec<(u64, u64, Box<[u8]>)> = Vec::new();
@@ -261,8 +264,8 @@ impl Index {
             ranges.push((start, end, key.clone()));
             let slot = Slot { entry, end: len };
             if entries.insert(key.clone(), slot).is_some() {
-                let message = format!("{name} has two entries `{}`", shown(&key));
-                return Err(Refusal::new(message, AGAIN));
+                let message = format!("{name} has two entries `{}`", describe_name(&key));
+                return Err(Refusal::new(message, COPY_HELP));
             }
         }
         ranges.sort_unstable();
@@ -273,10 +276,10 @@ impl Index {
             if end > next {
                 let message = format!(
                     "entries `{}` and `{}` of {name} overlap",
-                    shown(first),
-                    shown(second)
+                    describe_name(first),
+                    describe_name(second)
                 );
-                return Err(Refusal::new(message, AGAIN));
+                return Err(Refusal::new(message, COPY_HELP));
             }
             if let Some(slot) = entries.get_mut(first) {
                 slot.end = *next;
@@ -330,14 +333,14 @@ impl Index {
                 size,
             ));
         }
-        let damaged = |why: String| Refusal::new(format!("is damaged: {why}"), AGAIN);
+        let damaged = |why: String| Refusal::new(format!("is damaged: {why}"), COPY_HELP);
         opened.allowance = most + 2 * PAGE as u64 + u64::from(u16::MAX) * 2;
         let declared = entry.size();
         let mut bytes = Vec::with_capacity(size);
         let read = entry
             .as_ref()
             .with_reader(opened, ZipReadOptions::new())
-            .map_err(|error| damaged(words(error)))?;
+            .map_err(|error| damaged(describe_zip_error(error)))?;
         if read
             .data_start()
             .is_none_or(|start| start.saturating_add(entry.compressed_size()) > slot.end)
@@ -370,7 +373,7 @@ fn wrong_size(what: &str, storage: &str, size: usize) -> Refusal {
 }
 
 /// What zip says, as a fragment.
-fn words(error: ZipError) -> String {
+fn describe_zip_error(error: ZipError) -> String {
     match error {
         ZipError::Io(error) => error.to_string(),
         ZipError::InvalidArchive(why) => why.into_owned(),
@@ -380,7 +383,7 @@ fn words(error: ZipError) -> String {
 }
 
 /// A name for a message: hostile ones are long, or are no text.
-fn shown(name: &[u8]) -> String {
+fn describe_name(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut short: String = text.chars().take(64).flat_map(char::escape_debug).collect();
     if text.chars().count() > 64 {
@@ -399,7 +402,7 @@ struct Opened<'a> {
     archive: &'a str,
     file: Bytes,
     len: u64,
-    at: u64,
+    position: u64,
     page: Vec<u8>,
     page_at: u64,
     /// Bytes that may still be read.
@@ -409,7 +412,7 @@ struct Opened<'a> {
 impl Opened<'_> {
     /// Reads the page that `at` is in.
     fn turn(&mut self) -> io::Result<()> {
-        let first = self.at - self.at % PAGE as u64;
+        let first = self.position - self.position % PAGE as u64;
         let len = (self.len - first).min(PAGE as u64);
         self.allowance = self.allowance.checked_sub(len).ok_or_else(|| {
             io::Error::new(
@@ -436,15 +439,15 @@ impl Opened<'_> {
 
 impl Read for Opened<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.at >= self.len || to.is_empty() {
+        if self.position >= self.len || to.is_empty() {
             return Ok(0);
         }
         let inside = |page: &[u8], page_at: u64, at: u64| at >= page_at && at - page_at < page.len() as u64;
-        if !inside(&self.page, self.page_at, self.at) {
+        if !inside(&self.page, self.page_at, self.position) {
             self.turn()?;
         }
         let from = self
-            .at
+            .position
             .checked_sub(self.page_at)
             .and_then(|skip| self.page.get(skip as usize..))
             .unwrap_or_default();
@@ -452,7 +455,7 @@ impl Read for Opened<'_> {
         if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
             to.copy_from_slice(from);
         }
-        self.at += len as u64;
+        self.position += len as u64;
         Ok(len)
     }
 }
@@ -462,9 +465,9 @@ impl Seek for Opened<'_> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
             SeekFrom::End(by) => self.len.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::Current(by) => self.position.checked_add_signed(by),
         };
-        self.at = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        Ok(self.at)
+        self.position = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.position)
     }
 }

@@ -43,7 +43,7 @@ pub enum ArgValue {
         /// The expression: `x.data_ptr() + 8`.
         name: String,
         /// Which byte.
-        at: Address,
+        address: Address,
     },
     /// A tensor descriptor that Python makes before the launch.
     Descriptor(Box<Descriptor>),

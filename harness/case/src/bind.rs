@@ -38,7 +38,12 @@ fn has(function: &Function, kind: ParameterKind) -> bool {
 }
 
 /// What is wrong with an argument by name: no parameter has that name, or a positional argument took it.
-fn keyword(kernel: &Kernel, function: &Function, launch: &LaunchSchema, key: &Key) -> Option<Diagnostic> {
+fn check_keyword(
+    kernel: &Kernel,
+    function: &Function,
+    launch: &LaunchSchema,
+    key: &Key,
+) -> Option<Diagnostic> {
     let named = |parameter: &&Parameter| by_keyword(parameter);
     let parameters = || function.parameters.iter().filter(named);
     if parameters().any(|parameter| parameter.name == key.name) {
@@ -93,7 +98,7 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
         ));
     }
     for (key, _) in &launch.keyword {
-        if let Some(problem) = keyword(kernel, function, launch, key) {
+        if let Some(problem) = check_keyword(kernel, function, launch, key) {
             problems.push(definition(problem));
         }
     }
@@ -138,7 +143,7 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
 }
 
 /// What is wrong with a function as the host function that is named at `span`.
-pub(crate) fn host(function: &Function, span: Span) -> Option<Diagnostic> {
+pub(crate) fn check_host(function: &Function, span: Span) -> Option<Diagnostic> {
     let name = &function.name;
     let wrong = |message: String| {
         Diagnostic::error("unknown-host", span, message)

@@ -16,7 +16,7 @@ use crate::case::{Case, Declared, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};
-use crate::print::address;
+use crate::print::render_address;
 
 /// A storage of more elements than this is written as its first elements and a hash of all bytes.
 const MAX_SHOWN: usize = 64;
@@ -118,7 +118,13 @@ impl Case {
                     .get(named.tensor.storage)
                     .is_none_or(|storage| storage.name() != named.name)
             })
-            .map(|named| format!("{} = {}", named.name, tensor(&named.tensor, &self.storages)))
+            .map(|named| {
+                format!(
+                    "{} = {}",
+                    named.name,
+                    describe_tensor(&named.tensor, &self.storages)
+                )
+            })
             .collect();
         let storages = self
             .storages
@@ -128,7 +134,7 @@ impl Case {
             .collect();
         Canonical {
             id: self.id.clone(),
-            about: self.about.clone(),
+            about: self.summary.clone(),
             module: self.module.path.clone(),
             storages,
             tensors,
@@ -152,15 +158,15 @@ impl Case {
     /// `torch.compile`. Ids, words, expectations and what is on record do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text(&format!("{OLD_NAME} case 2"));
+        feed.hash_text(&format!("{OLD_NAME} case 2"));
         for half in [self.source_hash(), self.layout_hash()] {
-            feed.bytes(half.bytes());
+            feed.hash_bytes(half.bytes());
         }
         if let Some(compile) = &self.compile {
-            feed.compile(compile);
+            feed.hash_compile(compile);
         }
         if !self.inspectable {
-            feed.text("not inspectable");
+            feed.hash_text("not inspectable");
         }
         feed.finish()
     }
@@ -168,15 +174,15 @@ impl Case {
     /// The half of [`Case::content_hash`] that is about kernels: their text and that of what they depend on.
     pub fn source_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text(&format!("{OLD_NAME} source 1"));
+        feed.hash_text(&format!("{OLD_NAME} source 1"));
         if self.is_import_only() {
-            feed.module(&self.module);
+            feed.hash_module(&self.module);
         }
-        feed.number(self.launches.len() as u64);
+        feed.hash_number(self.launches.len() as u64);
         for launch in &self.launches {
-            feed.kernel(&launch.kernel);
+            feed.hash_kernel(&launch.kernel);
             for (_, arg) in launch.arguments() {
-                feed.globals(&launch.kernel, &arg.value);
+                feed.hash_globals(&launch.kernel, &arg.value);
             }
         }
         feed.finish()
@@ -185,14 +191,14 @@ impl Case {
     /// The half of [`Case::content_hash`] that is about everything else: storages, grids, arguments and options.
     pub fn layout_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text(&format!("{OLD_NAME} layout 1"));
-        feed.number(self.storages.len() as u64);
+        feed.hash_text(&format!("{OLD_NAME} layout 1"));
+        feed.hash_number(self.storages.len() as u64);
         for (_, storage) in self.storages.iter() {
-            feed.storage(storage);
+            feed.hash_storage(storage);
         }
-        feed.number(self.launches.len() as u64);
+        feed.hash_number(self.launches.len() as u64);
         for launch in &self.launches {
-            feed.launch(launch);
+            feed.hash_launch(launch);
         }
         feed.finish()
     }
@@ -203,8 +209,8 @@ impl Kernel {
     /// what a compiler's cache may go by, beside the specialisation.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text(&format!("{OLD_NAME} kernel 1"));
-        feed.kernel(self);
+        feed.hash_text(&format!("{OLD_NAME} kernel 1"));
+        feed.hash_kernel(self);
         feed.finish()
     }
 }
@@ -220,42 +226,42 @@ impl Feed {
         ContentHash(*self.0.finalize().as_bytes())
     }
 
-    fn number(&mut self, number: u64) {
+    fn hash_number(&mut self, number: u64) {
         self.0.update(&number.to_le_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
+    fn hash_bytes(&mut self, bytes: &[u8]) {
+        self.hash_number(bytes.len() as u64);
         self.0.update(bytes);
     }
 
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
+    fn hash_text(&mut self, text: &str) {
+        self.hash_bytes(text.as_bytes());
     }
 
-    fn module(&mut self, module: &Module) {
-        self.text(&module.file.text);
-        self.imports(module);
+    fn hash_module(&mut self, module: &Module) {
+        self.hash_text(&module.file.text);
+        self.hash_imports(module);
     }
 
-    fn imports(&mut self, module: &Module) {
-        self.number(module.imports.len() as u64);
+    fn hash_imports(&mut self, module: &Module) {
+        self.hash_number(module.imports.len() as u64);
         for (name, file) in &module.imports {
-            self.text(name);
-            self.text(&file.text);
+            self.hash_text(name);
+            self.hash_text(&file.text);
         }
     }
 
-    fn kernel(&mut self, kernel: &Kernel) {
-        self.text(&kernel.name);
+    fn hash_kernel(&mut self, kernel: &Kernel) {
+        self.hash_text(&kernel.name);
         for piece in kernel.pieces() {
-            self.text(piece);
+            self.hash_text(piece);
         }
-        self.imports(&kernel.module);
+        self.hash_imports(&kernel.module);
     }
 
-    fn storage(&mut self, storage: &Storage) {
-        self.number(storage.pointers().len() as u64);
+    fn hash_storage(&mut self, storage: &Storage) {
+        self.hash_number(storage.pointers().len() as u64);
         let mut bytes = storage.bytes().to_vec();
         for pointer in storage.pointers() {
             for number in [
@@ -263,26 +269,26 @@ impl Feed {
                 pointer.target.0.into(),
                 pointer.target_offset as u64,
             ] {
-                self.number(number);
+                self.hash_number(number);
             }
             // The address itself is of this process' making.
             if let Some(address) = bytes.get_mut(pointer.offset..pointer.offset + 8) {
                 address.fill(0);
             }
         }
-        self.bytes(&bytes);
+        self.hash_bytes(&bytes);
         let states: Vec<u8> = storage.states().iter().map(|&state| state as u8).collect();
-        self.bytes(&states);
+        self.hash_bytes(&states);
     }
 
     /// What arguments name in the kernel's file.
-    fn globals(&mut self, kernel: &Kernel, value: &ArgValue) {
+    fn hash_globals(&mut self, kernel: &Kernel, value: &ArgValue) {
         match value {
-            ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.text(piece)),
-            ArgValue::Constexpr(inner) => self.globals(kernel, inner),
+            ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.hash_text(piece)),
+            ArgValue::Constexpr(inner) => self.hash_globals(kernel, inner),
             ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
                 for item in items {
-                    self.globals(kernel, item);
+                    self.hash_globals(kernel, item);
                 }
             }
             _ => {}
@@ -290,104 +296,104 @@ impl Feed {
     }
 
     /// All of a launch but its kernel.
-    fn launch(&mut self, launch: &Launch) {
-        launch.grid.iter().for_each(|&size| self.number(size.into()));
-        self.number(launch.positional.len() as u64);
+    fn hash_launch(&mut self, launch: &Launch) {
+        launch.grid.iter().for_each(|&size| self.hash_number(size.into()));
+        self.hash_number(launch.positional.len() as u64);
         for arg in &launch.positional {
-            self.value(&arg.value);
+            self.hash_value(&arg.value);
         }
-        self.number(launch.keyword.len() as u64);
+        self.hash_number(launch.keyword.len() as u64);
         for (name, arg) in &launch.keyword {
-            self.text(name);
-            self.value(&arg.value);
+            self.hash_text(name);
+            self.hash_value(&arg.value);
         }
-        self.number(launch.options.len() as u64);
+        self.hash_number(launch.options.len() as u64);
         for (name, value) in &launch.options {
-            self.text(name);
-            self.value(value);
+            self.hash_text(name);
+            self.hash_value(value);
         }
         if let Some(host) = &launch.host {
             // No text has this length, so nothing else can stand here.
-            self.number(u64::MAX);
-            self.kernel(host);
+            self.hash_number(u64::MAX);
+            self.hash_kernel(host);
         }
     }
 
-    fn compile(&mut self, compile: &Compile) {
+    fn hash_compile(&mut self, compile: &Compile) {
         let Compile {
             dynamic,
             mark_dynamic,
             maybe_mark_dynamic,
             before,
         } = compile;
-        self.text("compile");
-        self.text(dynamic_word(*dynamic));
+        self.hash_text("compile");
+        self.hash_text(dynamic_word(*dynamic));
         for marks in [mark_dynamic, maybe_mark_dynamic] {
-            self.number(marks.len() as u64);
+            self.hash_number(marks.len() as u64);
             for (name, dimensions) in marks {
-                self.text(name);
-                self.number(dimensions.len() as u64);
+                self.hash_text(name);
+                self.hash_number(dimensions.len() as u64);
                 for &at in dimensions {
-                    self.number(at as u64);
+                    self.hash_number(at as u64);
                 }
             }
         }
-        self.number(before.len() as u64);
+        self.hash_number(before.len() as u64);
         for call in before {
-            self.number(call.len() as u64);
+            self.hash_number(call.len() as u64);
             for (name, value) in call {
-                self.text(name);
-                self.value(value);
+                self.hash_text(name);
+                self.hash_value(value);
             }
         }
     }
 
-    fn dims(&mut self, dims: &[i64]) {
-        self.number(dims.len() as u64);
+    fn hash_dims(&mut self, dims: &[i64]) {
+        self.hash_number(dims.len() as u64);
         for &size in dims {
-            self.number(size as u64);
+            self.hash_number(size as u64);
         }
     }
 
-    fn tensor(&mut self, tensor: &Tensor) {
-        self.text(tensor.dtype.name());
-        self.number(tensor.storage.0.into());
-        self.number(tensor.offset as u64);
-        self.dims(&tensor.shape);
-        self.dims(&tensor.strides);
+    fn hash_tensor(&mut self, tensor: &Tensor) {
+        self.hash_text(tensor.dtype.name());
+        self.hash_number(tensor.storage.0.into());
+        self.hash_number(tensor.offset as u64);
+        self.hash_dims(&tensor.shape);
+        self.hash_dims(&tensor.strides);
     }
 
-    fn value(&mut self, value: &ArgValue) {
+    fn hash_value(&mut self, value: &ArgValue) {
         match value {
-            ArgValue::None => self.text("none"),
-            ArgValue::Bool(value) => self.text(if *value { "true" } else { "false" }),
+            ArgValue::None => self.hash_text("none"),
+            ArgValue::Bool(value) => self.hash_text(if *value { "true" } else { "false" }),
             ArgValue::Int(value) => {
-                self.text("int");
-                self.bytes(&value.to_le_bytes());
+                self.hash_text("int");
+                self.hash_bytes(&value.to_le_bytes());
             }
             ArgValue::Float(value) => {
-                self.text("float");
-                self.number(value.to_bits());
+                self.hash_text("float");
+                self.hash_number(value.to_bits());
             }
             ArgValue::Str(text) => {
-                self.text("str");
-                self.text(text);
+                self.hash_text("str");
+                self.hash_text(text);
             }
             ArgValue::Constexpr(inner) => {
-                self.text("constexpr");
-                self.value(inner);
+                self.hash_text("constexpr");
+                self.hash_value(inner);
             }
             ArgValue::Global(name) => {
-                self.text("global");
-                self.text(name);
+                self.hash_text("global");
+                self.hash_text(name);
             }
             ArgValue::DType(dtype) => {
-                self.text("dtype");
-                self.text(dtype.name());
+                self.hash_text("dtype");
+                self.hash_text(dtype.name());
             }
             ArgValue::Tensor { tensor, .. } => {
-                self.text("tensor");
-                self.tensor(tensor);
+                self.hash_text("tensor");
+                self.hash_tensor(tensor);
             }
             ArgValue::Descriptor(descriptor) => {
                 let Descriptor {
@@ -399,39 +405,39 @@ impl Feed {
                     padding,
                     round_f32_to_tf32,
                 } = &**descriptor;
-                self.text("descriptor");
-                self.tensor(base);
+                self.hash_text("descriptor");
+                self.hash_tensor(base);
                 for dims in [shape, strides, block_shape] {
-                    self.dims(dims);
+                    self.hash_dims(dims);
                 }
-                self.text(padding.name());
-                self.number((*round_f32_to_tf32).into());
+                self.hash_text(padding.name());
+                self.hash_number((*round_f32_to_tf32).into());
             }
-            ArgValue::Address { at, .. } => {
-                self.text("address");
-                self.number(at.storage.0.into());
-                self.number(at.offset as u64);
+            ArgValue::Address { address: at, .. } => {
+                self.hash_text("address");
+                self.hash_number(at.storage.0.into());
+                self.hash_number(at.offset as u64);
             }
             ArgValue::Tuple(items) => {
-                self.text("tuple");
-                self.number(items.len() as u64);
+                self.hash_text("tuple");
+                self.hash_number(items.len() as u64);
                 for item in items {
-                    self.value(item);
+                    self.hash_value(item);
                 }
             }
             ArgValue::NamedTuple { fields, items } => {
-                self.text("namedtuple");
-                self.number(items.len() as u64);
+                self.hash_text("namedtuple");
+                self.hash_number(items.len() as u64);
                 for (name, item) in fields.iter().zip(items) {
-                    self.text(name);
-                    self.value(item);
+                    self.hash_text(name);
+                    self.hash_value(item);
                 }
             }
         }
     }
 }
 
-fn tensor(tensor: &Tensor, storages: &Storages) -> String {
+fn describe_tensor(tensor: &Tensor, storages: &Storages) -> String {
     let name = storages.get(tensor.storage).map_or("?", Storage::name);
     format!(
         "{} {name}[{}] {:?} {:?}",
@@ -448,7 +454,7 @@ fn canonical_storage(
     storages: &Storages,
 ) -> CanonicalStorage {
     let content = match declared {
-        Some(declared) => elements(storage, declared, storages),
+        Some(declared) => describe_elements(storage, declared, storages),
         None => format!("blake3 {}", blake3::hash(storage.bytes()).to_hex()),
     };
     CanonicalStorage {
@@ -461,7 +467,7 @@ fn canonical_storage(
 }
 
 /// The elements as numbers, `uninit`, or `&storage+bytes`.
-fn elements(storage: &Storage, declared: &Declared, storages: &Storages) -> String {
+fn describe_elements(storage: &Storage, declared: &Declared, storages: &Storages) -> String {
     let size = declared.dtype.size();
     let count = storage.bytes().len() / size;
     let mut shown: Vec<String> = Vec::with_capacity(count.min(MAX_SHOWN));
@@ -504,7 +510,7 @@ fn elements(storage: &Storage, declared: &Declared, storages: &Storages) -> Stri
 
 fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
     let named = |name: Option<&str>, value: &ArgValue| {
-        let value = argument(value, storages);
+        let value = describe_argument(value, storages);
         name.map_or_else(|| value.clone(), |name| format!("{name} = {value}"))
     };
     let function = |kernel: &Kernel| format!("{}:{}", kernel.module.path, kernel.name);
@@ -548,7 +554,7 @@ fn compile_lines(compile: &Compile, storages: &Storages) -> Vec<String> {
     for call in &compile.before {
         let args: Vec<String> = call
             .iter()
-            .map(|(name, value)| format!("{name} = {}", argument(value, storages)))
+            .map(|(name, value)| format!("{name} = {}", describe_argument(value, storages)))
             .collect();
         lines.push(format!("before ({})", args.join(", ")));
     }
@@ -556,7 +562,7 @@ fn compile_lines(compile: &Compile, storages: &Storages) -> Vec<String> {
 }
 
 /// A value as Python prints it; a tensor by its layout.
-fn argument(value: &ArgValue, storages: &Storages) -> String {
+fn describe_argument(value: &ArgValue, storages: &Storages) -> String {
     match value {
         ArgValue::None => "None".to_owned(),
         ArgValue::Bool(true) => "True".to_owned(),
@@ -566,13 +572,13 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
         ArgValue::Float(value) => format!("{value:?}"),
         ArgValue::Str(text) => format!("'{}'", text.escape_debug()),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", argument(inner, storages)),
+        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", describe_argument(inner, storages)),
         ArgValue::Global(name) => name.clone(),
-        ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
+        ArgValue::Tensor { tensor: view, .. } => describe_tensor(view, storages),
         ArgValue::Descriptor(descriptor) => {
             let mut text = format!(
                 "TensorDescriptor({}, {:?}, {:?}, {:?}",
-                tensor(&descriptor.base, storages),
+                describe_tensor(&descriptor.base, storages),
                 descriptor.shape,
                 descriptor.strides,
                 descriptor.block_shape
@@ -586,20 +592,23 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
             text.push(')');
             text
         }
-        ArgValue::Address { at, .. } => {
+        ArgValue::Address { address: at, .. } => {
             let name = storages.get(at.storage).map_or("?", Storage::name);
-            address(name, at.offset)
+            render_address(name, at.offset)
         }
         ArgValue::NamedTuple { fields, items } => {
             let items: Vec<_> = fields
                 .iter()
                 .zip(items)
-                .map(|(name, item)| format!("{name}={}", argument(item, storages)))
+                .map(|(name, item)| format!("{name}={}", describe_argument(item, storages)))
                 .collect();
             format!("namedtuple({})", items.join(", "))
         }
         ArgValue::Tuple(items) => {
-            let items: Vec<_> = items.iter().map(|item| argument(item, storages)).collect();
+            let items: Vec<_> = items
+                .iter()
+                .map(|item| describe_argument(item, storages))
+                .collect();
             format!(
                 "({}{})",
                 items.join(", "),

@@ -11,8 +11,8 @@ use cerith_tile::source::Span;
 use crate::argument::{Arg, ArgValue};
 use crate::compile::Compile;
 use crate::expectation::Expectation;
-use crate::found::Found;
-use crate::given::Given;
+use crate::found::Discovery;
+use crate::given::ExpectedContent;
 use crate::kernel::{Kernel, Module};
 use crate::recorded::{RecordedRun, Source};
 
@@ -22,11 +22,11 @@ pub struct Case {
     /// `area/name:variable=value,…`, stable and unique in its corpus.
     pub id: String,
     /// What the case shows, in a sentence.
-    pub about: String,
+    pub summary: String,
     /// Where the case comes from: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
     /// Who found what it shows, where Cerith did.
-    pub found: Option<Found>,
+    pub discovery: Option<Discovery>,
     /// The matrix point, in the order of the file.
     pub point: Vec<(String, String)>,
     /// The module that every launch's kernel is in, and all there is of an import-only case.
@@ -51,7 +51,7 @@ pub struct Case {
     /// The result of the run that it was recorded from.
     pub recorded: Option<RecordedRun>,
     /// What the file says that storages hold after the last launch.
-    pub given: Vec<Given>,
+    pub expected_contents: Vec<ExpectedContent>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
     /// Where the case file is, for messages: the whole `about`.
@@ -86,7 +86,7 @@ impl Case {
                 let options = launch.options.iter().map(|(_, value)| value);
                 arguments
                     .chain(options)
-                    .for_each(|value| globals(value, &mut names));
+                    .for_each(|value| collect_globals(value, &mut names));
             }
             let host = launch
                 .host
@@ -115,13 +115,13 @@ impl Case {
 }
 
 /// Adds the names in the kernel's module that an argument takes.
-fn globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
+fn collect_globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
     match value {
         ArgValue::Global(name) => names.push(name),
-        ArgValue::Constexpr(inner) => globals(inner, names),
+        ArgValue::Constexpr(inner) => collect_globals(inner, names),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
             for item in items {
-                globals(item, names);
+                collect_globals(item, names);
             }
         }
         _ => {}

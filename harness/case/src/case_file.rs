@@ -9,8 +9,8 @@ use cerith_tile::diagnostic::Diagnostic;
 use crate::archive::Archives;
 use crate::expectation::EnginePattern;
 use crate::expr::Names;
-use crate::fill::Beside;
-use crate::found::Found;
+use crate::fill::ArchiveLookup;
+use crate::found::Discovery;
 use crate::kernel::{Kernel, Module};
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::variant::Axis;
@@ -35,13 +35,13 @@ pub struct CaseFile {
 
 impl CaseFile {
     /// What its cases show.
-    pub fn about(&self) -> &str {
-        &self.schema.about
+    pub fn summary(&self) -> &str {
+        &self.schema.summary
     }
 
     /// Who found what its cases show, where Cerith did.
-    pub fn found(&self) -> Option<&Found> {
-        self.schema.found.as_ref()
+    pub fn discovery(&self) -> Option<&Discovery> {
+        self.schema.discovery.as_ref()
     }
 
     /// The file of its kernel, by its path from the corpus root; nothing where it depends on the point of the matrix.
@@ -53,7 +53,7 @@ impl CaseFile {
 
     /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
     pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
-        let named = self.found().map_or(&[][..], |found| &found.engines[..]);
+        let named = self.discovery().map_or(&[][..], |found| &found.engines[..]);
         self.schema.expect.iter().flat_map(move |expect| {
             let meant = move |engine: &&EnginePattern| {
                 if named.is_empty() {
@@ -66,21 +66,21 @@ impl CaseFile {
                 engine,
                 versions: &expect.versions,
                 axes: &expect.axes,
-                why: &expect.why,
+                reason: &expect.reason,
             })
         })
     }
 
     /// Where recorded bytes are found.
-    pub(crate) fn beside(&self) -> Beside<'_> {
-        Beside {
+    pub(crate) fn archive_lookup(&self) -> ArchiveLookup<'_> {
+        ArchiveLookup {
             archives: &self.archives,
             from: &self.path,
         }
     }
 
     /// The kernel of a launch at a point.
-    pub(crate) fn kernel(&self, launch: &LaunchSchema, names: &Names) -> Result<Kernel, Diagnostic> {
+    pub(crate) fn find_kernel(&self, launch: &LaunchSchema, names: &Names) -> Result<Kernel, Diagnostic> {
         let text = self.schema.kernel_text(launch, names)?;
         let span = launch
             .kernel
@@ -93,7 +93,11 @@ impl CaseFile {
     }
 
     /// The host function of a launch at a point, if it has one.
-    pub(crate) fn host(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<Kernel>, Diagnostic> {
+    pub(crate) fn find_host(
+        &self,
+        launch: &LaunchSchema,
+        names: &Names,
+    ) -> Result<Option<Kernel>, Diagnostic> {
         let (Some(text), Some(template)) = (self.schema.host_text(launch, names)?, &launch.host) else {
             return Ok(None);
         };
@@ -107,7 +111,7 @@ impl CaseFile {
     }
 
     /// The module of the file's kernel, or the one that it imports, at a point.
-    pub(crate) fn module(&self, names: &Names) -> Result<Arc<Module>, Diagnostic> {
+    pub(crate) fn find_module(&self, names: &Names) -> Result<Arc<Module>, Diagnostic> {
         let template = self.schema.program.template();
         let text = template.render(names)?;
         let found = match &self.schema.program {
@@ -134,5 +138,5 @@ pub struct Exception<'a> {
     /// The axes of a sweep, where it is about one.
     pub axes: &'a [Axis],
     /// The reason, in words.
-    pub why: &'a str,
+    pub reason: &'a str,
 }

@@ -52,7 +52,7 @@ impl Corpus {
             match input.path.rsplit_once('.') {
                 Some((stem, "yaml" | "yml")) => {
                     // In ids and filters, a colon separates the matrix variables from the path.
-                    let stem = printable::line(stem).replace(':', "\\u{3a}");
+                    let stem = printable::escape_line(stem).replace(':', "\\u{3a}");
                     cases.insert(input.path.clone(), (stem, input));
                 }
                 Some((_, "py")) => {
@@ -155,7 +155,7 @@ impl Corpus {
                 return suggest_condition(conditions, &entries);
             }
         }
-        let path = crate::filter::within(path, root).trim_end_matches('/');
+        let path = crate::filter::strip_root(path, root).trim_end_matches('/');
         let mut known: BTreeSet<&str> = self.files.iter().map(|file| file.id.as_str()).collect();
         known.extend(
             self.files
@@ -187,7 +187,7 @@ fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
     if labels.is_empty() {
         return Some("there are no variables, so nothing stands behind a `:`".to_owned());
     }
-    crate::filter::unmet(conditions, &labels).map_or_else(
+    crate::filter::find_unmet(conditions, &labels).map_or_else(
         || Some("each condition is met by a case, and no case meets all".to_owned()),
         |condition| suggestion(condition, labels.iter().copied()),
     )

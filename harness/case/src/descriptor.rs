@@ -67,7 +67,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// What `TensorDescriptor` of a version refuses about these values, if anything.
-    pub fn fault(&self, version: Version) -> Option<String> {
+    pub fn find_rejection(&self, version: Version) -> Option<String> {
         let bytes = self.base.dtype.size() as i128;
         let aligned = |elements: i64| i128::from(elements) * bytes % ALIGNMENT == 0;
         let rank = self.shape.len();

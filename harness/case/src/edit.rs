@@ -12,13 +12,13 @@ use cerith_tile::source::{SourceFile, SourceId};
 use crate::case_file::CaseFile;
 use crate::expectation::{OutcomeKind, VerdictKind};
 use crate::expr::Value;
-use crate::matrix::{Point, truth};
-use crate::print::quoted;
+use crate::matrix::{Point, evaluate_condition};
+use crate::print::quote_yaml;
 use crate::schema::Schema;
 use crate::yaml::{self, Key, Node, Yaml};
 
 /// The most cases that a condition names one by one.
-const NAMED: usize = 24;
+const MAX_NAMED_CASES: usize = 24;
 
 /// An expectation that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct NewExpectation {
     /// The known bugs that explain it.
     pub quirks: Vec<Quirk>,
     /// The reason, in words.
-    pub why: String,
+    pub reason: String,
     /// The ids of the cases that it speaks of, all of the file.
     pub cases: HashSet<String>,
 }
@@ -66,11 +66,21 @@ impl CaseFile {
     ///
     /// # Errors
     /// The text is not what an edit can be made of.
-    pub fn edited(&self, text: &str, new: &[NewExpectation], gone: &[u32]) -> Result<String, EditError> {
+    pub fn edit_expectations(
+        &self,
+        text: &str,
+        new: &[NewExpectation],
+        gone: &[u32],
+    ) -> Result<String, EditError> {
         let points = self.points();
         let lines: Vec<String> = new
             .iter()
-            .map(|one| Ok(line(one, condition(&points, &one.cases)?.as_deref())))
+            .map(|one| {
+                Ok(render_expectation(
+                    one,
+                    build_condition(&points, &one.cases)?.as_deref(),
+                ))
+            })
             .collect::<Result<_, _>>()?;
         let out = edit(text, &lines, gone)?;
         self.check(&out, new, gone.len())?;
@@ -86,7 +96,7 @@ impl CaseFile {
     fn points(&self) -> Vec<(String, Point)> {
         let matrix = &self.schema.matrix;
         (0..matrix.len())
-            .filter_map(|number| matrix.point(number).ok()?)
+            .filter_map(|number| matrix.build_point(number).ok()?)
             .map(|point| {
                 let labels = point.labels.iter();
                 let labels: Vec<String> = labels.map(|(name, label)| format!("{name}={label}")).collect();
@@ -116,9 +126,11 @@ impl CaseFile {
         }
         for (written, meant) in schema.expect.iter().skip(kept).zip(new) {
             for (id, point) in self.points() {
-                let speaks = match &written.when {
+                let speaks = match &written.condition {
                     None => true,
-                    Some(when) => truth(when, &point.names).map_err(|problem| wrong(&problem.message))?,
+                    Some(when) => {
+                        evaluate_condition(when, &point.names).map_err(|problem| wrong(&problem.message))?
+                    }
                 };
                 if speaks != meant.cases.contains(&id) {
                     return Err(wrong(&format!("its condition is not right for `{id}`")));
@@ -130,16 +142,16 @@ impl CaseFile {
 }
 
 /// An expectation as a file has it, behind its `- `.
-fn line(new: &NewExpectation, when: Option<&str>) -> String {
-    let mut line = format!("{{ engine: {}", quoted(&new.engine));
+fn render_expectation(new: &NewExpectation, when: Option<&str>) -> String {
+    let mut line = format!("{{ engine: {}", quote_yaml(&new.engine));
     let mut field = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             let _ = write!(line, ", {name}: {value}");
         }
     };
-    let text = |text: &str| (!text.is_empty()).then(|| quoted(text));
+    let text = |text: &str| (!text.is_empty()).then(|| quote_yaml(text));
     field("versions", text(&new.versions));
-    field("when", when.map(quoted));
+    field("when", when.map(quote_yaml));
     field("verdict", new.verdict.map(|verdict| verdict.name().to_owned()));
     field("outcome", new.outcome.map(|outcome| outcome.name().to_owned()));
     field("message", text(&new.message));
@@ -152,13 +164,13 @@ fn line(new: &NewExpectation, when: Option<&str>) -> String {
             _ => Some(format!("[{}]", quirks.join(", "))),
         },
     );
-    field("why", text(&new.why));
+    field("why", text(&new.reason));
     line.push_str(" }");
     line
 }
 
 /// A condition that holds for these cases of a file and no others; none where it is all of them.
-fn condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Option<String>, EditError> {
+fn build_condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Option<String>, EditError> {
     let meant: Vec<&Point> = points
         .iter()
         .filter(|(id, _)| cases.contains(id))
@@ -181,7 +193,7 @@ fn condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Opti
     for name in &variables {
         let mut values: Vec<String> = Vec::new();
         let all = meant.iter().all(|point| {
-            let value = point.names.get(*name).and_then(literal);
+            let value = point.names.get(*name).and_then(render_literal);
             if let Some(value) = value.clone().filter(|value| !values.contains(value)) {
                 values.push(value);
             }
@@ -189,18 +201,18 @@ fn condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Opti
         });
         let apart = || {
             others().all(|(_, point)| {
-                let value = point.names.get(*name).and_then(literal);
+                let value = point.names.get(*name).and_then(render_literal);
                 value.is_some_and(|value| !values.contains(&value))
             })
         };
-        if all && values.len() <= NAMED && apart() {
+        if all && values.len() <= MAX_NAMED_CASES && apart() {
             return Ok(Some(match &values[..] {
                 [one] => format!("{name} == {one}"),
                 _ => format!("{name} in ({})", values.join(", ")),
             }));
         }
     }
-    if meant.len() > NAMED || meant.is_empty() {
+    if meant.len() > MAX_NAMED_CASES || meant.is_empty() {
         return Err(EditError::NoCondition);
     }
     let each: Vec<String> = meant
@@ -209,7 +221,7 @@ fn condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Opti
             let parts: Option<Vec<String>> = point
                 .names
                 .iter()
-                .map(|(name, value)| Some(format!("{name} == {}", literal(value)?)))
+                .map(|(name, value)| Some(format!("{name} == {}", render_literal(value)?)))
                 .collect();
             parts
                 .map(|parts| parts.join(" and "))
@@ -223,14 +235,14 @@ fn condition(points: &[(String, Point)], cases: &HashSet<String>) -> Result<Opti
 }
 
 /// A value as an expression has it, if it is one that can be compared.
-fn literal(value: &Value) -> Option<String> {
+fn render_literal(value: &Value) -> Option<String> {
     match value {
         Value::None | Value::Bool(_) | Value::Int(_) => Some(value.to_string()),
         Value::Str(text) if !text.contains(['\'', '\\']) && !text.contains(char::is_control) => {
             Some(format!("'{text}'"))
         }
         Value::List(items) => {
-            let items: Option<Vec<String>> = items.iter().map(literal).collect();
+            let items: Option<Vec<String>> = items.iter().map(render_literal).collect();
             Some(format!("[{}]", items?.join(", ")))
         }
         _ => None,

@@ -28,7 +28,7 @@ impl Entry {
         let file = Arc::clone(file);
         (0..file.schema.matrix.len()).filter_map(move |number| {
             // Conditions were tried at every point when the file was read.
-            let point = file.schema.matrix.point(number).ok()??;
+            let point = file.schema.matrix.build_point(number).ok()??;
             let mut id = file.id.clone();
             for (nth, (name, label)) in point.labels.iter().enumerate() {
                 id.push(if nth == 0 { ':' } else { ',' });
@@ -37,7 +37,7 @@ impl Entry {
                 id.push_str(label);
             }
             Some(Self {
-                id: printable::line(&id).into_owned(),
+                id: printable::escape_line(&id).into_owned(),
                 file: Arc::clone(&file),
                 point,
             })
@@ -103,7 +103,7 @@ impl Entry {
 }
 
 /// The launch option that a variant changes, with its value.
-const fn option(variant: Variant) -> Option<(&'static str, ArgValue)> {
+const fn find_option(variant: Variant) -> Option<(&'static str, ArgValue)> {
     Some(match variant {
         Variant::NumWarps(value) => (Axis::NumWarps.name(), ArgValue::Int(value as i128)),
         Variant::NumStages(value) => (Axis::NumStages.name(), ArgValue::Int(value as i128)),
@@ -119,14 +119,14 @@ fn is_autotuned(launch: &Launch) -> bool {
 
 /// The case with an option of its launches changed, in those that can have it.
 fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
-    let Some((name, value)) = option(variant) else {
+    let Some((name, value)) = find_option(variant) else {
         return Ok(as_is.clone());
     };
     let mut case = as_is.clone();
     let mut refused = None;
     let mut changed = false;
     for launch in &mut case.launches {
-        if let Some(why) = refuses(launch, name) {
+        if let Some(why) = find_conflict(launch, name) {
             refused.get_or_insert(why);
             continue;
         }
@@ -144,7 +144,7 @@ fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
 }
 
 /// Why a launch cannot be given an option, if it cannot.
-fn refuses(launch: &Launch, name: &str) -> Option<String> {
+fn find_conflict(launch: &Launch, name: &str) -> Option<String> {
     let function = launch.kernel.function()?;
     let own = function.parameters.iter().any(|parameter| parameter.name == name);
     // Every configuration of an autotuner has a value for these (`triton.Config`).

@@ -22,11 +22,11 @@ use ruff_python_ast::{ModModule, PySourceType, Stmt};
 use ruff_python_parser::Parsed;
 
 pub(crate) use self::decorators::{is_gluon, is_jit, is_kernel};
-pub(crate) use self::imports::inside;
-use self::imports::{Alias, Import, Named, imports_of};
+pub(crate) use self::imports::visit_bodies;
+use self::imports::{Alias, Import, ImportedItem, imports_of};
 use crate::module;
-use crate::needed::{blanked, lines_of, needed};
-use crate::piece::{Piece, pieces};
+use crate::needed::{blank_lines, find_needed_pieces, lines_of};
+use crate::piece::{Piece, read_pieces};
 
 /// More modules than this are not followed.
 const MODULES_MOST: usize = 256;
@@ -54,7 +54,7 @@ pub struct Part {
 ///
 /// # Errors
 /// A module that is needed has a syntax error, with the path of that module.
-pub fn excerpt(
+pub fn extract_functions(
     main: &str,
     flat: &str,
     functions: &[&str],
@@ -68,24 +68,24 @@ pub fn excerpt(
     };
     package.open(main);
     let names = functions.iter().map(|name| (*name).to_owned()).collect();
-    package.want(main, names);
+    package.request_names(main, names);
     if let Some(failed) = package.failed {
         return Err(failed);
     }
-    Ok(package.parts(main, flat))
+    Ok(package.into_parts(main, flat))
 }
 
 /// A module of the package that was read.
 struct Member {
     /// The text without decorators that are not needed.
-    whole: String,
+    full_text: String,
     /// The same, with what depends on the machine decided as the names that are wanted want it.
     text: String,
     parsed: Parsed<ModModule>,
     pieces: Vec<Piece>,
     imports: Vec<Import>,
-    wanted: BTreeSet<String>,
-    kept: Vec<bool>,
+    requested_names: BTreeSet<String>,
+    kept_pieces: Vec<bool>,
 }
 
 impl Member {
@@ -94,15 +94,15 @@ impl Member {
         let source = sources.add(SourceFile::new(path, text));
         // Neither too long nor too deep.
         module::parse(source, text)?;
-        let whole = module::with_stack(text, || decorators::left_out(text));
+        let whole = module::with_stack(text, || decorators::blank_decorators(text));
         let mut member = Self {
             text: String::new(),
             parsed: ruff_python_parser::parse_unchecked_source("", PySourceType::Python),
             pieces: Vec::new(),
             imports: Vec::new(),
-            wanted: BTreeSet::new(),
-            kept: Vec::new(),
-            whole,
+            requested_names: BTreeSet::new(),
+            kept_pieces: Vec::new(),
+            full_text: whole,
         };
         member.decide();
         Ok(member)
@@ -110,26 +110,34 @@ impl Member {
 
     /// Decides what depends on the machine, and finds what is kept then.
     fn decide(&mut self) {
-        let Self { whole, wanted, .. } = self;
+        let Self {
+            full_text: whole,
+            requested_names: wanted,
+            ..
+        } = self;
         let edits = module::with_stack(whole, || {
             let parsed = ruff_python_parser::parse_unchecked_source(whole, PySourceType::Python);
             let body = &parsed.syntax().body;
             let is_wanted = |name: &str| wanted.iter().any(|one| one.rsplit('.').next() == Some(name));
-            branches::decided(body, &imports_of(body), &is_wanted)
+            branches::decide_conditions(body, &imports_of(body), &is_wanted)
         });
         // Every edit leaves as many lines as there were.
-        self.text = edited(whole, edits);
+        self.text = apply_edits(whole, edits);
         let text = &self.text;
         (self.parsed, self.pieces, self.imports) = module::with_stack(text, || {
             let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
-            let pieces = pieces(&parsed.syntax().body);
+            let pieces = read_pieces(&parsed.syntax().body);
             let imports = imports_of(&parsed.syntax().body);
             (parsed, pieces, imports)
         });
-        self.kept = if self.wanted.is_empty() {
+        self.kept_pieces = if self.requested_names.is_empty() {
             vec![false; self.pieces.len()]
         } else {
-            needed(&self.pieces, text, self.wanted.iter().map(String::as_str))
+            find_needed_pieces(
+                &self.pieces,
+                text,
+                self.requested_names.iter().map(String::as_str),
+            )
         };
     }
 
@@ -141,32 +149,36 @@ impl Member {
         let holds = |piece: &Piece| piece.range.start <= range.start && range.end <= piece.range.end;
         self.pieces
             .iter()
-            .zip(&self.kept)
+            .zip(&self.kept_pieces)
             .any(|(piece, &kept)| kept && holds(piece))
     }
 
     /// Names that what is kept takes from the module, and those that others take.
-    fn taken(&self) -> BTreeSet<&str> {
-        let kept = self.pieces.iter().zip(&self.kept).filter(|(_, kept)| **kept);
+    fn collect_needed_names(&self) -> BTreeSet<&str> {
+        let kept = self
+            .pieces
+            .iter()
+            .zip(&self.kept_pieces)
+            .filter(|(_, kept)| **kept);
         kept.flat_map(|(piece, _)| &piece.takes)
-            .chain(&self.wanted)
+            .chain(&self.requested_names)
             .map(String::as_str)
             .collect()
     }
 
-    fn binds(&self, name: &str) -> bool {
+    fn has_binding(&self, name: &str) -> bool {
         self.pieces
             .iter()
             .any(|piece| piece.binds.iter().any(|bound| bound == name))
     }
 
     /// Whether a name is one of Triton's, whatever the condition under which it is imported.
-    fn of_triton(&self, name: &str) -> Option<Named> {
+    fn of_triton(&self, name: &str) -> Option<ImportedItem> {
         self.imports
             .iter()
             .flat_map(|import| &import.aliases)
-            .find(|alias| alias.bound == name && alias.named.is_tritons())
-            .map(|alias| alias.named.clone())
+            .find(|alias| alias.bound == name && alias.item.is_tritons())
+            .map(|alias| alias.item.clone())
     }
 }
 
@@ -186,7 +198,7 @@ enum Target {
     /// A module of the package.
     Module(String),
     /// Something of Triton's, which the package hands on.
-    Triton(Named),
+    Triton(ImportedItem),
     /// Something that is not in the package.
     Outside,
 }
@@ -242,24 +254,24 @@ impl Package<'_> {
     }
 
     /// Takes these names of a module, and all that they lead to.
-    fn want(&mut self, path: &str, names: BTreeSet<String>) {
+    fn request_names(&mut self, path: &str, names: BTreeSet<String>) {
         let mut waiting = vec![(path.to_owned(), names)];
         while let Some((path, names)) = waiting.pop() {
             let Some(module) = self.modules.get_mut(&path) else {
                 continue;
             };
-            let before = module.wanted.len();
-            module.wanted.extend(names);
-            if module.wanted.len() == before && module.kept.contains(&true) {
+            let before = module.requested_names.len();
+            module.requested_names.extend(names);
+            if module.requested_names.len() == before && module.kept_pieces.contains(&true) {
                 continue;
             }
             module.decide();
             let mut more: Vec<(String, Alias)> = Vec::new();
-            let taken = module.taken();
+            let taken = module.collect_needed_names();
             for import in module.imports.iter().filter(|one| module.is_kept(&one.range)) {
                 for alias in &import.aliases {
                     if alias.is_star() {
-                        let unbound = taken.iter().filter(|name| !module.binds(name));
+                        let unbound = taken.iter().filter(|name| !module.has_binding(name));
                         more.extend(unbound.map(|name| ((*name).to_owned(), alias.clone())));
                     } else if taken.contains(alias.bound.as_str()) {
                         more.push((alias.bound.clone(), alias.clone()));
@@ -267,10 +279,10 @@ impl Package<'_> {
                 }
             }
             for (name, alias) in more {
-                match self.target(&path, &name, &alias) {
+                match self.resolve_import(&path, &name, &alias) {
                     Target::Name(module, name) => waiting.push((module, BTreeSet::from([name]))),
                     Target::Module(module) => {
-                        let names = self.attributes(&path, &name, &module);
+                        let names = self.collect_attributes(&path, &name, &module);
                         waiting.push((module, names));
                     }
                     Target::Triton(_) | Target::Outside => {}
@@ -280,17 +292,17 @@ impl Package<'_> {
     }
 
     /// What the module at `path` gets by an import under this name.
-    fn target(&mut self, path: &str, name: &str, alias: &Alias) -> Target {
-        let absolute = match alias.named.absolute(path) {
+    fn resolve_import(&mut self, path: &str, name: &str, alias: &Alias) -> Target {
+        let absolute = match alias.item.to_absolute(path) {
             Some(named) if !named.is_tritons() => named,
             _ => return Target::Outside,
         };
         match absolute {
-            Named::Module(dotted) => match self.file_of(path, &dotted) {
+            ImportedItem::Module(dotted) => match self.file_of(path, &dotted) {
                 Some(file) => Target::Module(file),
                 None => Target::Outside,
             },
-            Named::From {
+            ImportedItem::From {
                 module, name: asked, ..
             } => {
                 let asked = if asked == "*" { name.to_owned() } else { asked };
@@ -299,8 +311,8 @@ impl Package<'_> {
                     if let Some(named) = self.modules.get(file).and_then(|one| one.of_triton(&asked)) {
                         return Target::Triton(named);
                     }
-                    if self.gives(file, &asked, &mut BTreeSet::new()) {
-                        return self.through(file, &asked);
+                    if self.has_export(file, &asked, &mut BTreeSet::new()) {
+                        return self.resolve_reexport(file, &asked);
                     }
                 }
                 match self.file_of(path, &format!("{module}.{asked}")) {
@@ -312,14 +324,15 @@ impl Package<'_> {
     }
 
     /// A name that a module gives: Triton's if it is handed on from there.
-    fn through(&mut self, file: &str, name: &str) -> Target {
+    fn resolve_reexport(&mut self, file: &str, name: &str) -> Target {
         let mut at = (file.to_owned(), name.to_owned());
         for _ in 0..8 {
             let alias = self.modules.get(&at.0).and_then(|module| {
                 let mut aliases = module.imports.iter().flat_map(|import| &import.aliases);
                 aliases.rfind(|alias| alias.bound == at.1).cloned()
             });
-            let Some(Named::From { module, name, .. }) = alias.and_then(|alias| alias.named.absolute(&at.0))
+            let Some(ImportedItem::From { module, name, .. }) =
+                alias.and_then(|alias| alias.item.to_absolute(&at.0))
             else {
                 break;
             };
@@ -335,30 +348,30 @@ impl Package<'_> {
     }
 
     /// Whether a module binds a name, by itself or by `from … import *`.
-    fn gives(&mut self, path: &str, name: &str, seen: &mut BTreeSet<String>) -> bool {
+    fn has_export(&mut self, path: &str, name: &str, seen: &mut BTreeSet<String>) -> bool {
         if !seen.insert(path.to_owned()) {
             return false;
         }
         let Some(module) = self.modules.get(path) else {
             return false;
         };
-        if module.binds(name) {
+        if module.has_binding(name) {
             return true;
         }
-        let stars: Vec<Named> = (module.imports.iter().flat_map(|import| &import.aliases))
+        let stars: Vec<ImportedItem> = (module.imports.iter().flat_map(|import| &import.aliases))
             .filter(|alias| alias.is_star())
-            .filter_map(|alias| alias.named.absolute(path))
+            .filter_map(|alias| alias.item.to_absolute(path))
             .collect();
         stars.into_iter().any(|star| match star {
-            Named::From { module, .. } => self
+            ImportedItem::From { module, .. } => self
                 .file_of(path, &module)
-                .is_some_and(|file| self.gives(&file, name, seen)),
-            Named::Module(_) => false,
+                .is_some_and(|file| self.has_export(&file, name, seen)),
+            ImportedItem::Module(_) => false,
         })
     }
 
     /// What the module at `path` takes of another one that it calls `name`: attributes of it, or all that it has.
-    fn attributes(&self, path: &str, name: &str, other: &str) -> BTreeSet<String> {
+    fn collect_attributes(&self, path: &str, name: &str, other: &str) -> BTreeSet<String> {
         let all = || {
             let bound = self.modules.get(other).map(|module| {
                 let binds = module.pieces.iter().flat_map(|piece| piece.binds.iter().cloned());
@@ -375,12 +388,12 @@ impl Package<'_> {
         .unwrap_or_else(all)
     }
 
-    fn parts(mut self, main: &str, flat: &str) -> Vec<Part> {
+    fn into_parts(mut self, main: &str, flat: &str) -> Vec<Part> {
         let mut names: BTreeMap<String, String> = BTreeMap::from([(main.to_owned(), flat.to_owned())]);
         let others: Vec<String> = self
             .modules
             .iter()
-            .filter(|(path, module)| *path != main && module.kept.contains(&true))
+            .filter(|(path, module)| *path != main && module.kept_pieces.contains(&true))
             .map(|(path, _)| path.clone())
             .collect();
         for path in &others {
@@ -406,8 +419,16 @@ impl Package<'_> {
     /// What is kept of a module, with imports that name the files beside it.
     fn text_of(&mut self, path: &str, names: &BTreeMap<String, String>) -> Option<String> {
         let module = self.modules.get(path)?;
-        let taken: BTreeSet<String> = module.taken().into_iter().map(str::to_owned).collect();
-        let unbound: Vec<String> = taken.iter().filter(|name| !module.binds(name)).cloned().collect();
+        let taken: BTreeSet<String> = module
+            .collect_needed_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let unbound: Vec<String> = taken
+            .iter()
+            .filter(|name| !module.has_binding(name))
+            .cloned()
+            .collect();
         let imports: Vec<Import> = (module.imports.iter())
             .filter(|one| module.is_kept(&one.range))
             .cloned()
@@ -418,30 +439,30 @@ impl Package<'_> {
             for alias in &import.aliases {
                 let bound: Vec<&str> = if alias.is_star() {
                     unbound.iter().map(String::as_str).collect()
-                } else if taken.contains(&alias.bound) || alias.named.is_preamble() {
+                } else if taken.contains(&alias.bound) || alias.item.is_preamble() {
                     vec![&alias.bound]
                 } else {
                     Vec::new()
                 };
                 for bound in bound {
-                    let target = self.target(path, bound, alias);
+                    let target = self.resolve_import(path, bound, alias);
                     match target {
                         Target::Name(module, name) => match names.get(&module) {
-                            Some(flat) => said.push(from(flat, &name, bound)),
+                            Some(flat) => said.push(render_from_import(flat, &name, bound)),
                             None if alias.is_star() => {}
-                            None => said.push(alias.written()),
+                            None => said.push(alias.render()),
                         },
                         Target::Module(module) if !alias.is_star() => match names.get(&module) {
                             Some(flat) => said.push(format!("import {flat} as {bound}")),
-                            None => said.push(alias.written()),
+                            None => said.push(alias.render()),
                         },
-                        Target::Triton(named) => said.push(named.written(bound)),
-                        Target::Outside if !alias.is_star() => said.push(alias.written()),
+                        Target::Triton(named) => said.push(named.render(bound)),
+                        Target::Outside if !alias.is_star() => said.push(alias.render()),
                         Target::Module(_) | Target::Outside => {}
                     }
                 }
                 if alias.is_star() && self.is_outside(path, alias) {
-                    said.push(alias.written());
+                    said.push(alias.render());
                 }
             }
             if said.is_empty() {
@@ -453,20 +474,24 @@ impl Package<'_> {
         edits.retain(|(range, _)| module.is_kept(range));
         // Every edit leaves as many lines as there were.
         let lines = lines_of(&module.pieces, &module.text);
-        Some(blanked(&lines, &edited(&module.text, edits), &module.kept))
+        Some(blank_lines(
+            &lines,
+            &apply_edits(&module.text, edits),
+            &module.kept_pieces,
+        ))
     }
 
     /// Whether a star is of a module that is not in the package.
     fn is_outside(&mut self, path: &str, alias: &Alias) -> bool {
-        match alias.named.absolute(path) {
-            Some(Named::From { module, .. }) => self.file_of(path, &module).is_none(),
+        match alias.item.to_absolute(path) {
+            Some(ImportedItem::From { module, .. }) => self.file_of(path, &module).is_none(),
             _ => true,
         }
     }
 }
 
 /// `from a import b as c`.
-fn from(module: &str, name: &str, bound: &str) -> String {
+fn render_from_import(module: &str, name: &str, bound: &str) -> String {
     if name == bound {
         format!("from {module} import {name}")
     } else {
@@ -475,7 +500,7 @@ fn from(module: &str, name: &str, bound: &str) -> String {
 }
 
 /// A text with other text in some places, and as many lines as before.
-fn edited(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+fn apply_edits(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

@@ -28,7 +28,7 @@ pub struct Expectation {
     /// checked.
     pub quirks: Quirks,
     /// The reason, in words.
-    pub why: String,
+    pub reason: String,
     /// Where to read about it.
     pub link: Option<String>,
     /// Where it is written.
@@ -46,7 +46,7 @@ impl Expectation {
     /// Whether it was written for this engine, so that it has to happen. An expectation for a compiler without a target was seen
     /// with the code for the GPU that executes; code for other targets may do the same. So may a stage of the compiler, if it is that
     /// stage that is wrong.
-    pub fn binds(&self, engine: &str) -> bool {
+    pub fn is_binding(&self, engine: &str) -> bool {
         let Some(engine) = EnginePattern::parse(engine) else {
             return true;
         };
@@ -65,7 +65,7 @@ impl Expectation {
         let names = |one: &Self| {
             one.engines
                 .iter()
-                .any(|pattern| pattern.names(engine) && pattern.matches(engine, rules, &one.versions))
+                .any(|pattern| pattern.matches_name(engine) && pattern.matches(engine, rules, &one.versions))
         };
         // What is said of sweeps and what is said of a case by itself do not meet.
         let mut others = all
@@ -101,7 +101,7 @@ impl std::fmt::Display for Expectation {
                 write!(f, "{}{quirk}", if nth > 0 { ", " } else { " " })?;
             }
         }
-        write!(f, ": {}", self.why)?;
+        write!(f, ": {}", self.reason)?;
         if let Some(link) = &self.link {
             write!(f, " ({link})")?;
         }
@@ -200,7 +200,7 @@ pub struct EnginePattern {
     /// Whether arguments are CPU tensors.
     pub host: bool,
     /// Who executes the launches that Inductor's code makes, where it is said: `reference`, `interpret` or `cuda`.
-    pub by: Option<String>,
+    pub executor: Option<String>,
     /// Whether arguments are torch's own tensors.
     pub torch: bool,
     /// What follows `+numpy`.
@@ -231,7 +231,7 @@ fn is_build(word: &str) -> bool {
 const STAGES: [&str; 2] = ["ttir", "ttgir"];
 
 /// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
-const BY: [&str; 3] = ["reference", "interpret", "cuda"];
+const EXECUTORS: [&str; 3] = ["reference", "interpret", "cuda"];
 
 impl EnginePattern {
     /// The engines that there are.
@@ -274,7 +274,7 @@ impl EnginePattern {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
                 None if part == "host" && !host => host = true,
-                None if name == "inductor" && BY.contains(&part) && by.is_none() => {
+                None if name == "inductor" && EXECUTORS.contains(&part) && by.is_none() => {
                     by = Some(part.to_owned());
                 }
                 None if part == "torch" && !torch => torch = true,
@@ -288,7 +288,7 @@ impl EnginePattern {
             name,
             version,
             host,
-            by,
+            executor: by,
             torch,
             numpy,
             build,
@@ -297,7 +297,7 @@ impl EnginePattern {
     }
 
     /// Whether the engine of this id is called what the pattern says, and does not only share its code with one that is.
-    pub fn names(&self, engine: &str) -> bool {
+    pub fn matches_name(&self, engine: &str) -> bool {
         Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
     }
 
@@ -310,9 +310,9 @@ impl EnginePattern {
                 && (engine.torch || !self.torch)
                 && self.host == engine.host
                 && self
-                    .by
+                    .executor
                     .as_ref()
-                    .is_none_or(|by| by == engine.by.as_deref().unwrap_or(BY[0]))
+                    .is_none_or(|by| by == engine.executor.as_deref().unwrap_or(EXECUTORS[0]))
                 && (self.version.is_none() || self.version == engine.version)
                 && (self.build.is_none() || self.build == engine.build)
                 && (self.target.is_none() || self.target == engine.target)
@@ -345,7 +345,7 @@ impl std::fmt::Display for EnginePattern {
         if self.host {
             f.write_str("+host")?;
         }
-        if let Some(by) = &self.by {
+        if let Some(by) = &self.executor {
             write!(f, "+{by}")?;
         }
         if let Some(target) = &self.target {

@@ -75,7 +75,7 @@ impl Expression {
     /// Evaluates the expression. Operations that copy (`clone`, `contiguous`, `reshape`, `flip`, …) add storages to
     /// `storages`, named after the text that made them.
     pub fn evaluate(&self, names: &Names, storages: &mut Storages) -> Result<Value, ExprError> {
-        eval::Evaluator::new(&self.text, names, storages).value(&self.tree.body)
+        eval::Evaluator::new(&self.text, names, storages).evaluate(&self.tree.body)
     }
 }
 

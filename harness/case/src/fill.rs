@@ -14,10 +14,10 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
-use self::element::{address, count_problem, push, takes_addresses, wrong};
+use self::element::{count_problem, push, reject_type, takes_addresses, to_address};
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
-pub(crate) use self::recorded::{Beside, RecordedBytes};
+pub(crate) use self::recorded::{ArchiveLookup, RecordedBytes};
 use crate::expr::{Names, Value};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
@@ -81,7 +81,7 @@ impl Fill {
             }
             Yaml::Map(pairs) => {
                 if let [(key, value)] = &pairs[..] {
-                    return Self::mapping(key, value, problems);
+                    return Self::parse_mapping(key, value, problems);
                 }
                 problems.push(
                     Diagnostic::error(
@@ -103,14 +103,14 @@ impl Fill {
         }
     }
 
-    fn mapping(key: &Key, value: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn parse_mapping(key: &Key, value: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
         let settings = |keys: &[&str], problems: &mut Vec<Diagnostic>| -> Option<Vec<Option<Node>>> {
             let Yaml::Map(pairs) = &value.value else {
                 return None;
             };
             for (name, _) in pairs {
                 if !keys.contains(&name.name.as_str()) {
-                    problems.push(name.unknown(&format!("fill `{}`", key.name), keys));
+                    problems.push(name.reject_unknown(&format!("fill `{}`", key.name), keys));
                 }
             }
             let find = |wanted: &&str| {
@@ -198,7 +198,7 @@ impl Fill {
     /// Whether the fill needs tensors that are not named yet.
     pub fn is_known(&self, names: &Names) -> bool {
         match self {
-            Self::Expression(value) => word(value, names).is_some() || value.is_known(names),
+            Self::Expression(value) => find_word(value, names).is_some() || value.is_known(names),
             Self::Addresses(items, _) => items.iter().all(|item| item.is_known(names)),
             Self::Values(nested, _) => nested.is_known(names),
             Self::Full(value) => value.is_known(names),
@@ -208,18 +208,18 @@ impl Fill {
     }
 
     /// Whether the fill needs any of these names.
-    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+    pub fn mentions_any(&self, names: &Names, wanted: &HashSet<String>) -> bool {
         match self {
             Self::Expression(value) | Self::Full(Literal::Value(value) | Literal::Bits(value)) => {
-                value.mentions(names, wanted)
+                value.mentions_any(names, wanted)
             }
-            Self::Addresses(items, _) => items.iter().any(|item| item.mentions(names, wanted)),
-            Self::RecordedRun(bytes) => bytes.mentions(names, wanted),
+            Self::Addresses(items, _) => items.iter().any(|item| item.mentions_any(names, wanted)),
+            Self::RecordedRun(bytes) => bytes.mentions_any(names, wanted),
             Self::Values(nested, _) => {
                 let mut leaves = Vec::new();
-                nested.leaves(&mut leaves);
+                nested.collect_leaves(&mut leaves);
                 leaves.into_iter().any(|leaf| match leaf {
-                    Literal::Value(value) | Literal::Bits(value) => value.mentions(names, wanted),
+                    Literal::Value(value) | Literal::Bits(value) => value.mentions_any(names, wanted),
                 })
             }
             _ => false,
@@ -235,7 +235,7 @@ impl Fill {
         };
         Ok(match self {
             Self::Word(word) => word.render(names)?.into_owned(),
-            Self::Expression(value) => value.text(names)?,
+            Self::Expression(value) => value.render_text(names)?,
             Self::Full(value) => format!("full {}", value.describe(names)?),
             Self::Arange { start, step, .. } => {
                 format!(
@@ -254,7 +254,7 @@ impl Fill {
                 let mut text = "random".to_owned();
                 for (key, value) in [("seed", seed), ("low", low), ("high", high), ("edges", edges)] {
                     if let Some(value) = value {
-                        for part in [" ", key, " ", &value.text(names)?] {
+                        for part in [" ", key, " ", &value.render_text(names)?] {
                             text.push_str(part);
                         }
                     }
@@ -265,7 +265,7 @@ impl Fill {
             Self::Addresses(items, _) => {
                 let items: Vec<_> = items
                     .iter()
-                    .map(|item| item.text(names))
+                    .map(|item| item.render_text(names))
                     .collect::<Result<_, _>>()?;
                 format!("addresses of {}", items.join(", "))
             }
@@ -279,7 +279,7 @@ impl Fill {
         tensor: &Tensor,
         names: &Names,
         storages: &mut Storages,
-        beside: Beside<'_>,
+        beside: ArchiveLookup<'_>,
     ) -> Result<(), Diagnostic> {
         let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
         let count = usize::try_from(tensor.numel()).unwrap_or_default();
@@ -291,20 +291,20 @@ impl Fill {
                 if text == "uninit" {
                     return Ok(());
                 }
-                plain(&text, &mut bytes, dtype, count);
+                write_word(&text, &mut bytes, dtype, count);
             }
             Self::Expression(value) => {
-                let text = word(value, names);
+                let text = find_word(value, names);
                 match text.as_deref() {
                     Some("uninit") => return Ok(()),
-                    Some(text) => plain(text, &mut bytes, dtype, count),
+                    Some(text) => write_word(text, &mut bytes, dtype, count),
                     None => {
                         let list = value.evaluate(names, storages)?;
                         let span = value.span();
                         let nested = match &list {
-                            Value::List(_) | Value::Tuple(_) => Nested::of(&list, span),
+                            Value::List(_) | Value::Tuple(_) => Nested::from_value(&list, span),
                             other => {
-                                return Err(wrong(span, other, "a list of values").help(
+                                return Err(reject_type(span, other, "a list of values").help(
                                     "write a fill such as `zeros`, or an expression that gives a list",
                                 ));
                             }
@@ -313,7 +313,7 @@ impl Fill {
                     }
                 }
             }
-            Self::Full(value) => match value.bits(dtype, names, storages)? {
+            Self::Full(value) => match value.evaluate(dtype, names, storages)? {
                 Element::Bits(bits) => (0..count).for_each(|_| push(&mut bytes, dtype, bits)),
                 Element::Uninit => return Ok(()),
                 Element::Address(target, offset) => {
@@ -328,7 +328,7 @@ impl Fill {
                     None => Ok(Value::Int(default)),
                     Some(Literal::Value(value)) => match value.evaluate(names, storages)? {
                         value @ (Value::Int(_) | Value::Float(_)) => Ok(value),
-                        other => Err(wrong(value.span(), &other, "a number")),
+                        other => Err(reject_type(value.span(), &other, "a number")),
                     },
                     Some(Literal::Bits(_)) => {
                         Err(Diagnostic::error("wrong-type", *span, "`bits` in an `arange`")
@@ -363,7 +363,7 @@ impl Fill {
                     return Err(count_problem(*span, items.len(), shape, count));
                 }
                 for (start, item) in tensor.element_starts().zip(items) {
-                    match address(&item.evaluate(names, storages)?) {
+                    match to_address(&item.evaluate(names, storages)?) {
                         Some(Some((target, offset))) => {
                             storages.write_pointer(id, start, target, offset);
                         }
@@ -396,15 +396,15 @@ impl Fill {
 }
 
 /// The word that an expression is at a point, if it is one.
-fn word(value: &ValueTemplate, names: &Names) -> Option<String> {
+fn find_word(value: &ValueTemplate, names: &Names) -> Option<String> {
     value
-        .text(names)
+        .render_text(names)
         .ok()
         .filter(|text| WORDS.contains(&text.as_str()))
 }
 
 /// The contents that a word other than `uninit` means.
-fn plain(word: &str, bytes: &mut Vec<u8>, dtype: DType, count: usize) {
+fn write_word(word: &str, bytes: &mut Vec<u8>, dtype: DType, count: usize) {
     match word {
         "zeros" => bytes.resize(count * dtype.size(), 0),
         "ones" => (0..count).for_each(|_| push(bytes, dtype, encode_int(dtype, 1))),

@@ -64,7 +64,7 @@ impl Pattern {
             Some((path, conditions)) => (path, Some(conditions)),
             None => (text, None),
         };
-        let path = within(path, root).trim_end_matches('/');
+        let path = strip_root(path, root).trim_end_matches('/');
         let path = path
             .strip_suffix(".yaml")
             .or_else(|| path.strip_suffix(".yml"))
@@ -118,7 +118,7 @@ impl Pattern {
 }
 
 /// A path as the corpus has it: without the corpus itself in front.
-pub(crate) fn within<'a>(path: &'a str, root: &str) -> &'a str {
+pub(crate) fn strip_root<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("./").unwrap_or(path);
     let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
     match path.strip_prefix(root).filter(|_| !root.is_empty()) {
@@ -129,7 +129,7 @@ pub(crate) fn within<'a>(path: &'a str, root: &str) -> &'a str {
 }
 
 /// The first of a pattern's conditions that no label meets.
-pub(crate) fn unmet<'a>(conditions: &'a str, labels: &BTreeSet<&str>) -> Option<&'a str> {
+pub(crate) fn find_unmet<'a>(conditions: &'a str, labels: &BTreeSet<&str>) -> Option<&'a str> {
     split_conditions(conditions).into_iter().find(|condition| {
         let glob = GlobBuilder::new(condition).literal_separator(true).build();
         glob.is_ok_and(|glob| {

@@ -15,7 +15,7 @@ pub use self::schema::json_schema;
 pub const TEXT: &str = include_str!("../FORMAT.md");
 
 /// What a table of the text says about a key, in the section with this heading.
-fn about(section: &str, key: &str) -> Option<&'static str> {
+fn find_description(section: &str, key: &str) -> Option<&'static str> {
     let mut here = false;
     for line in TEXT.lines() {
         if let Some(heading) = line.strip_prefix('#') {
@@ -24,7 +24,7 @@ fn about(section: &str, key: &str) -> Option<&'static str> {
         if !here {
             continue;
         }
-        let Some((keys, about)) = row(line) else {
+        let Some((keys, about)) = parse_row(line) else {
             continue;
         };
         if keys.split(", ").any(|name| name.trim_matches('`') == key) {
@@ -35,7 +35,7 @@ fn about(section: &str, key: &str) -> Option<&'static str> {
 }
 
 /// The two cells of a row of a table.
-fn row(line: &str) -> Option<(&str, &str)> {
+fn parse_row(line: &str) -> Option<(&str, &str)> {
     let (keys, about) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | ")?;
     Some((keys, about))
 }

@@ -26,9 +26,9 @@ words! {
 
 /// What a case file says under `found`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Discovery {
     /// Who found it.
-    pub by: Finder,
+    pub finder: Finder,
     /// Whose bug it is, as its expectations name engines; with none, all that they name.
     pub engines: Vec<EnginePattern>,
     /// The link of the bug at Triton's; nothing if it is new as far as we know.

@@ -28,13 +28,13 @@ struct Free<'a> {
 }
 
 impl<'a> Free<'a> {
-    fn mention(&mut self, name: &'a str) {
+    fn add_name(&mut self, name: &'a str) {
         if !self.scopes.iter().any(|scope| scope.contains(name)) {
             self.names.insert(name);
         }
     }
 
-    fn within(&mut self, scope: HashSet<&'a str>, walk: impl FnOnce(&mut Self)) {
+    fn with_scope(&mut self, scope: HashSet<&'a str>, walk: impl FnOnce(&mut Self)) {
         self.scopes.push(scope);
         walk(self);
         self.scopes.pop();
@@ -49,7 +49,7 @@ impl<'a> Free<'a> {
         }
     }
 
-    fn comprehension(&mut self, parts: &[&'a Expr], generators: &'a [Comprehension]) {
+    fn walk_comprehension(&mut self, parts: &[&'a Expr], generators: &'a [Comprehension]) {
         let mut bound = Locals::default();
         for generator in generators {
             bound.visit_expr(&generator.target);
@@ -58,7 +58,7 @@ impl<'a> Free<'a> {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        self.within(bound.names, |walk| {
+        self.with_scope(bound.names, |walk| {
             for part in parts {
                 walk.visit_expr(part);
             }
@@ -85,28 +85,28 @@ impl<'a> Visitor<'a> for Free<'a> {
         if let Some(returns) = &def.returns {
             self.visit_expr(returns);
         }
-        let mut locals = Locals::of(&def.parameters);
+        let mut locals = Locals::from_parameters(&def.parameters);
         locals.visit_body(&def.body);
-        self.within(locals.finish(), |walk| walk.visit_body(&def.body));
+        self.with_scope(locals.finish(), |walk| walk.visit_body(&def.body));
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Name(name) => self.mention(&name.id),
+            Expr::Name(name) => self.add_name(&name.id),
             Expr::Lambda(lambda) => {
                 let mut locals = Locals::default();
                 if let Some(parameters) = &lambda.parameters {
                     self.defined_with(parameters);
-                    locals = Locals::of(parameters);
+                    locals = Locals::from_parameters(parameters);
                 }
-                self.within(locals.finish(), |walk| walk.visit_expr(&lambda.body));
+                self.with_scope(locals.finish(), |walk| walk.visit_expr(&lambda.body));
             }
-            Expr::ListComp(node) => self.comprehension(&[&node.elt], &node.generators),
-            Expr::SetComp(node) => self.comprehension(&[&node.elt], &node.generators),
-            Expr::Generator(node) => self.comprehension(&[&node.elt], &node.generators),
+            Expr::ListComp(node) => self.walk_comprehension(&[&node.elt], &node.generators),
+            Expr::SetComp(node) => self.walk_comprehension(&[&node.elt], &node.generators),
+            Expr::Generator(node) => self.walk_comprehension(&[&node.elt], &node.generators),
             Expr::DictComp(node) => {
                 let parts: Vec<&Expr> = node.key.iter().chain([&node.value]).map(|part| &**part).collect();
-                self.comprehension(&parts, &node.generators);
+                self.walk_comprehension(&parts, &node.generators);
             }
             _ => walk_expr(self, expr),
         }
@@ -121,7 +121,7 @@ struct Locals<'a> {
 }
 
 impl<'a> Locals<'a> {
-    fn of(parameters: &'a Parameters) -> Self {
+    fn from_parameters(parameters: &'a Parameters) -> Self {
         Self {
             names: parameters
                 .iter()

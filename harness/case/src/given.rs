@@ -4,7 +4,7 @@ use cerith_memory::{Storage, StorageId};
 
 /// What a storage holds after the last launch, as the case file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct ExpectedContent {
     /// The storage.
     pub storage: StorageId,
     /// Its bytes. Bytes that the file does not give are uninitialised.

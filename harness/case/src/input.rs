@@ -17,7 +17,7 @@ pub struct Input {
 
 impl Input {
     /// A file whose text is at hand; messages call it by its path.
-    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn from_text(path: impl Into<String>, text: impl Into<String>) -> Self {
         let path = path.into();
         Self {
             name: path.clone(),

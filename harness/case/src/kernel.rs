@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, SourceId, Span};
 
-use crate::piece::{Piece, reached};
+use crate::piece::{Piece, find_reachable};
 
 /// A Python file of the corpus.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ impl Module {
     ///
     /// # Errors
     /// What is wrong with its syntax.
-    pub fn alone(name: impl Into<String>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
+    pub fn from_text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
         let source = SourceId(0);
         let file = SourceFile::new(name, text);
         let contents = crate::module::parse(source, &file.text)?;
@@ -132,7 +132,7 @@ impl Kernel {
     /// The same for another name of the kernel's file.
     pub fn pieces_of(&self, name: &str) -> impl Iterator<Item = &str> {
         let outermost = name.split('.').next().unwrap_or_default();
-        reached(&self.module.pieces, outermost)
+        find_reachable(&self.module.pieces, outermost)
             .into_iter()
             .filter_map(|at| {
                 self.module

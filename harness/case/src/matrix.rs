@@ -11,8 +11,8 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
 pub use self::value::is_name;
-use self::value::{Setting, label, literal, named_values, same, unlabelled};
-pub(crate) use self::value::{identifier, is_python_name};
+use self::value::{Setting, is_same, label, named_values, parse_literal, reject_label};
+pub(crate) use self::value::{check_identifier, is_python_name};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
@@ -59,7 +59,7 @@ pub(crate) struct Point {
 
 impl Matrix {
     /// The matrix of a file that has none: one point, no variables.
-    pub fn none() -> Self {
+    pub fn without_variables() -> Self {
         Self {
             product: 1,
             ..Self::default()
@@ -77,22 +77,22 @@ impl Matrix {
                 )
                 .help("write a mapping of variables to lists of values: `matrix: { dtype: [f32, f16] }`"),
             );
-            return Self::none();
+            return Self::without_variables();
         };
         let before = problems.len();
         let mut matrix = Self {
             span: pairs.first().map(|(key, _)| key.span),
-            ..Self::none()
+            ..Self::without_variables()
         };
         let special = |name: &str| matches!(name, "include" | "exclude");
         for (key, value) in pairs.iter().filter(|(key, _)| !special(&key.name)) {
-            matrix.variable(key, value, problems);
+            matrix.parse_variable(key, value, problems);
         }
         for (key, value) in pairs.iter().filter(|(key, _)| key.name == "include") {
-            matrix.includes(key, value, problems);
+            matrix.parse_includes(key, value, problems);
         }
         for (_, value) in pairs.iter().filter(|(key, _)| key.name == "exclude") {
-            matrix.excludes(value, problems);
+            matrix.parse_excludes(value, problems);
         }
         let points = matrix.variables.iter().try_fold(1u64, |product, variable| {
             product
@@ -108,7 +108,7 @@ impl Matrix {
                 )
                 .help("split the file, or list the points that matter under `include`"),
             );
-            return Self::none();
+            return Self::without_variables();
         };
         // Variables that only `include` gives have no points of their own.
         let own = pairs.iter().any(|(key, _)| !special(&key.name));
@@ -118,14 +118,14 @@ impl Matrix {
                 Diagnostic::error("empty-matrix", node.span, "a matrix without variables")
                     .help("name a variable and its values, or leave `matrix` out"),
             );
-            return Self::none();
+            return Self::without_variables();
         }
-        matrix.duplicates(problems);
+        matrix.check_duplicates(problems);
         matrix
     }
 
     /// Points that would have the same id.
-    fn duplicates(&self, problems: &mut Vec<Diagnostic>) {
+    fn check_duplicates(&self, problems: &mut Vec<Diagnostic>) {
         let mut twice = |span: Span, first: Span, what: String| {
             problems.push(
                 Diagnostic::error(
@@ -180,7 +180,7 @@ impl Matrix {
                 number = number.zip(found).map(|(number, at)| number * count + at as u64);
             }
             if let (Some(number), Some(first)) = (number, among)
-                && matches!(self.point(number), Ok(Some(_)))
+                && matches!(self.build_point(number), Ok(Some(_)))
             {
                 twice(span, first, what.clone());
             }
@@ -193,8 +193,8 @@ impl Matrix {
         }
     }
 
-    fn variable(&mut self, key: &Key, node: &Node, problems: &mut Vec<Diagnostic>) {
-        if let Err(problem) = identifier(key, "matrix variable") {
+    fn parse_variable(&mut self, key: &Key, node: &Node, problems: &mut Vec<Diagnostic>) {
+        if let Err(problem) = check_identifier(key, "matrix variable") {
             problems.push(problem);
             return;
         }
@@ -203,9 +203,9 @@ impl Matrix {
             Yaml::Seq(items) => items
                 .iter()
                 .filter_map(|item| {
-                    let value = literal(item, problems)?;
+                    let value = parse_literal(item, problems)?;
                     let Some(label) = label(&value) else {
-                        problems.push(unlabelled(&key.name, &value, item.span));
+                        problems.push(reject_label(&key.name, &value, item.span));
                         return None;
                     };
                     Some(Setting {
@@ -264,7 +264,7 @@ impl Matrix {
         }
     }
 
-    fn includes(&mut self, key: &Key, node: &Node, problems: &mut Vec<Diagnostic>) {
+    fn parse_includes(&mut self, key: &Key, node: &Node, problems: &mut Vec<Diagnostic>) {
         let Yaml::Seq(items) = &node.value else {
             problems.push(
                 Diagnostic::error(
@@ -290,7 +290,7 @@ impl Matrix {
             };
             if self.variables.is_empty() {
                 for (name, _) in pairs {
-                    match identifier(name, "matrix variable") {
+                    match check_identifier(name, "matrix variable") {
                         Ok(()) => self.variables.push(Variable {
                             name: name.name.clone(),
                             span: name.span,
@@ -302,7 +302,7 @@ impl Matrix {
             }
             for (name, _) in pairs {
                 if !self.variables.iter().any(|variable| variable.name == name.name) {
-                    problems.push(self.unknown(name));
+                    problems.push(self.reject_unknown(name));
                 }
             }
             let mut point = Vec::with_capacity(self.variables.len());
@@ -319,7 +319,7 @@ impl Matrix {
                     );
                     continue;
                 };
-                if let Some(setting) = variable.setting(value, problems) {
+                if let Some(setting) = variable.parse_setting(value, problems) {
                     point.push(setting);
                 }
             }
@@ -334,7 +334,7 @@ impl Matrix {
         }
     }
 
-    fn excludes(&mut self, node: &Node, problems: &mut Vec<Diagnostic>) {
+    fn parse_excludes(&mut self, node: &Node, problems: &mut Vec<Diagnostic>) {
         let Yaml::Seq(items) = &node.value else {
             problems.push(
                 Diagnostic::error(
@@ -354,14 +354,14 @@ impl Matrix {
                         let Some(variable) =
                             self.variables.iter().find(|variable| variable.name == name.name)
                         else {
-                            problems.push(self.unknown(name));
+                            problems.push(self.reject_unknown(name));
                             continue;
                         };
-                        if let Some(setting) = variable.setting(value, problems) {
+                        if let Some(setting) = variable.parse_setting(value, problems) {
                             if !variable
                                 .values
                                 .iter()
-                                .any(|other| same(&other.value, &setting.value))
+                                .any(|other| is_same(&other.value, &setting.value))
                             {
                                 problems.push(
                                     Diagnostic::error(
@@ -395,7 +395,7 @@ impl Matrix {
         }
     }
 
-    fn unknown(&self, name: &Key) -> Diagnostic {
+    fn reject_unknown(&self, name: &Key) -> Diagnostic {
         let mut problem = Diagnostic::error(
             "unknown-name",
             name.span,
@@ -432,7 +432,7 @@ impl Matrix {
 
     /// The point of a number below [`Self::len`]; the last variable changes fastest. `None` for an excluded point,
     /// an error when a condition of `exclude` cannot be told.
-    pub fn point(&self, number: u64) -> Result<Option<Point>, Diagnostic> {
+    pub fn build_point(&self, number: u64) -> Result<Option<Point>, Diagnostic> {
         let mut settings: Vec<&Setting> = Vec::with_capacity(self.variables.len());
         if number < self.product {
             let mut rest = number;
@@ -464,10 +464,10 @@ impl Matrix {
         if number < self.product {
             for exclusion in &self.exclude {
                 let excluded = match exclusion {
-                    Exclusion::Point(values) => values
-                        .iter()
-                        .all(|(name, value)| point.names.get(name).is_some_and(|other| same(other, value))),
-                    Exclusion::When(condition) => truth(condition, &point.names)?,
+                    Exclusion::Point(values) => values.iter().all(|(name, value)| {
+                        point.names.get(name).is_some_and(|other| is_same(other, value))
+                    }),
+                    Exclusion::When(condition) => evaluate_condition(condition, &point.names)?,
                 };
                 if excluded {
                     return Ok(None);
@@ -485,7 +485,7 @@ impl Variable {
     }
 
     /// The setting that a node of `include` or `exclude` means: one of the variable's names, or a value.
-    fn setting(&self, node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Setting> {
+    fn parse_setting(&self, node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Setting> {
         if let Yaml::Str(text) = &node.value
             && let Some(named) = self.values.iter().find(|setting| setting.label == *text)
         {
@@ -494,7 +494,7 @@ impl Variable {
                 ..named.clone()
             });
         }
-        let value = literal(node, problems)?;
+        let value = parse_literal(node, problems)?;
         if self.values.iter().any(|setting| !setting.fields.is_empty()) {
             problems.push(
                 Diagnostic::error(
@@ -507,7 +507,7 @@ impl Variable {
             return None;
         }
         let Some(label) = label(&value) else {
-            problems.push(unlabelled(&self.name, &value, node.span));
+            problems.push(reject_label(&self.name, &value, node.span));
             return None;
         };
         Some(Setting {
@@ -520,7 +520,7 @@ impl Variable {
 }
 
 /// Whether a condition over matrix variables holds.
-pub(crate) fn truth(condition: &ValueTemplate, names: &Names) -> Result<bool, Diagnostic> {
+pub(crate) fn evaluate_condition(condition: &ValueTemplate, names: &Names) -> Result<bool, Diagnostic> {
     match condition.evaluate(names, &mut Storages::new())? {
         Value::Bool(value) => Ok(value),
         other => Err(Diagnostic::error(

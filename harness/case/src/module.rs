@@ -11,7 +11,7 @@ use ruff_text_size::{Ranged, TextRange};
 
 use crate::excerpt::{is_gluon, is_jit};
 use crate::kernel::{Function, Parameter, ParameterKind};
-use crate::piece::{Piece, pieces};
+use crate::piece::{Piece, read_pieces};
 
 /// Longer files are refused: a kernel is written by hand.
 const MAX_BYTES: usize = 256 * 1024;
@@ -47,7 +47,7 @@ pub(crate) fn body_of<'a>(body: &'a [Stmt], name: &str) -> Option<&'a [Stmt]> {
         Stmt::FunctionDef(_) | Stmt::ClassDef(_) => None,
         _ => {
             let mut found = None;
-            crate::excerpt::inside(stmt, &mut |body| found = body_of(body, first).or(found));
+            crate::excerpt::visit_bodies(stmt, &mut |body| found = body_of(body, first).or(found));
             found
         }
     })?;
@@ -74,14 +74,14 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
                         "syntax error in a kernel file: {}",
                         lower_first(&error.error.to_string())
                     );
-                    Diagnostic::error("kernel-syntax", span(source, error.location), message)
+                    Diagnostic::error("kernel-syntax", to_span(source, error.location), message)
                         .help("mend it as Python would want it; the file is not run")
                 })
                 .collect());
         }
         let module = parsed.syntax();
         let mut depth = Depth {
-            now: 0,
+            level: 0,
             deepest: None,
         };
         depth.visit_body(&module.body);
@@ -89,7 +89,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
             let message = format!("Python nested more than {MAX_DEPTH} levels deep");
             return Err(vec![Diagnostic::error(
                 "kernel-syntax",
-                span(source, range),
+                to_span(source, range),
                 message,
             )]);
         }
@@ -100,9 +100,9 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
             returned: HashMap::new(),
             contents: Contents::default(),
         };
-        walk.body(&module.body);
+        walk.read_body(&module.body);
         let mut contents = walk.contents;
-        contents.pieces = pieces(&module.body);
+        contents.pieces = read_pieces(&module.body);
         contents.imports.sort();
         contents.imports.dedup();
         Ok(contents)
@@ -123,35 +123,35 @@ fn lower_first(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-fn span(source: SourceId, range: TextRange) -> Span {
+fn to_span(source: SourceId, range: TextRange) -> Span {
     Span::new(source, range.start().to_u32(), range.end().to_u32())
 }
 
 /// Finds the first place that is nested too deeply.
 struct Depth {
-    now: usize,
+    level: usize,
     deepest: Option<TextRange>,
 }
 
 impl<'a> Visitor<'a> for Depth {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        self.now += 1;
-        if self.now > MAX_DEPTH {
+        self.level += 1;
+        if self.level > MAX_DEPTH {
             self.deepest.get_or_insert(stmt.range());
         } else {
             walk_stmt(self, stmt);
         }
-        self.now -= 1;
+        self.level -= 1;
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
-        self.now += 1;
-        if self.now > MAX_DEPTH {
+        self.level += 1;
+        if self.level > MAX_DEPTH {
             self.deepest.get_or_insert(expr.range());
         } else {
             walk_expr(self, expr);
         }
-        self.now -= 1;
+        self.level -= 1;
     }
 }
 
@@ -166,15 +166,15 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn body(&mut self, body: &[Stmt]) {
+    fn read_body(&mut self, body: &[Stmt]) {
         for stmt in body {
-            self.stmt(stmt);
+            self.read_statement(stmt);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn read_statement(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::FunctionDef(def) => self.function(def),
+            Stmt::FunctionDef(def) => self.read_function(def),
             Stmt::Import(import) => {
                 self.contents
                     .imports
@@ -192,24 +192,24 @@ impl Walk<'_> {
                     .extend(names.iter().map(|alias| format!("{module}.{}", alias.name)));
             }
             Stmt::If(branch) => {
-                self.body(&branch.body);
+                self.read_body(&branch.body);
                 for clause in &branch.elif_else_clauses {
-                    self.body(&clause.body);
+                    self.read_body(&clause.body);
                 }
             }
             Stmt::Try(attempt) => {
-                self.body(&attempt.body);
+                self.read_body(&attempt.body);
                 for ast::ExceptHandler::ExceptHandler(handler) in &attempt.handlers {
-                    self.body(&handler.body);
+                    self.read_body(&handler.body);
                 }
-                self.body(&attempt.orelse);
-                self.body(&attempt.finalbody);
+                self.read_body(&attempt.orelse);
+                self.read_body(&attempt.finalbody);
             }
-            Stmt::With(with) => self.body(&with.body),
+            Stmt::With(with) => self.read_body(&with.body),
             Stmt::Assign(assign) => self.assign(assign),
             Stmt::Return(ast::StmtReturn {
                 value: Some(value), ..
-            }) => self.returned(value),
+            }) => self.read_return(value),
             _ => {}
         }
     }
@@ -222,7 +222,7 @@ impl Walk<'_> {
         };
         let jit = last_name(&call.func) == Some("jit");
         let named = match (jit, &*call.func, call.arguments.args.first()) {
-            (true, _, Some(Expr::Name(wrapped))) => self.named(&wrapped.id),
+            (true, _, Some(Expr::Name(wrapped))) => self.find_in_scope(&wrapped.id),
             (false, Expr::Name(factory), _) => {
                 let factory = format!("{}{}", self.prefix, factory.id);
                 let returned = self.returned.get(&factory);
@@ -239,18 +239,18 @@ impl Walk<'_> {
     }
 
     /// `return kernel` in a function that defines it.
-    fn returned(&mut self, value: &Expr) {
+    fn read_return(&mut self, value: &Expr) {
         let (Expr::Name(name), Some(factory)) = (value, self.prefix.strip_suffix('.')) else {
             return;
         };
-        if let Some(function) = self.named(&name.id).filter(|function| function.jit) {
+        if let Some(function) = self.find_in_scope(&name.id).filter(|function| function.jit) {
             let kernel = function.name.clone();
             self.returned.insert(factory.to_owned(), kernel);
         }
     }
 
     /// The function that a name means here, at the level of the statement.
-    fn named(&self, name: &str) -> Option<&Function> {
+    fn find_in_scope(&self, name: &str) -> Option<&Function> {
         self.function_named(&format!("{}{name}", self.prefix))
     }
 
@@ -261,12 +261,12 @@ impl Walk<'_> {
             .find(|function| function.name == name)
     }
 
-    fn function(&mut self, def: &ast::StmtFunctionDef) {
+    fn read_function(&mut self, def: &ast::StmtFunctionDef) {
         let name = format!("{}{}", self.prefix, def.name);
         let mut function = Function {
             name: name.clone(),
-            span: span(self.source, def.name.range()),
-            parameters: self.parameters(&def.parameters),
+            span: to_span(self.source, def.name.range()),
+            parameters: self.read_parameters(&def.parameters),
             jit: false,
             autotune: false,
             heuristics: false,
@@ -283,12 +283,12 @@ impl Walk<'_> {
                 Some("autotune") => {
                     function.autotune = true;
                     let configs = call.and_then(|call| call.arguments.find_argument_value("configs", 0));
-                    Self::given(&mut function, configs, true);
+                    Self::read_given_parameters(&mut function, configs, true);
                 }
                 Some("heuristics") => {
                     function.heuristics = true;
                     let values = call.and_then(|call| call.arguments.find_argument_value("values", 0));
-                    Self::given(&mut function, values, false);
+                    Self::read_given_parameters(&mut function, values, false);
                 }
                 _ => {}
             }
@@ -296,7 +296,7 @@ impl Walk<'_> {
         self.add(function);
         self.returned.remove(&name);
         let outer = std::mem::replace(&mut self.prefix, format!("{name}."));
-        self.body(&def.body);
+        self.read_body(&def.body);
         self.prefix = outer;
     }
 
@@ -309,29 +309,29 @@ impl Walk<'_> {
     }
 
     /// Notes the parameters that the `Config({…})`s of an autotuner, or the dict of heuristics, give.
-    fn given(function: &mut Function, value: Option<&Expr>, configs: bool) {
+    fn read_given_parameters(function: &mut Function, value: Option<&Expr>, configs: bool) {
         let mut keys = Keys {
             in_config: !configs,
             names: Vec::new(),
-            found: false,
+            has_dict: false,
         };
         if let Some(value) = value {
             keys.visit_expr(value);
         }
-        function.decorators_are_literal &= keys.found && !matches!(value, Some(Expr::Name(_)));
+        function.decorators_are_literal &= keys.has_dict && !matches!(value, Some(Expr::Name(_)));
         function.given_by_decorators.extend(keys.names);
         function.given_by_decorators.sort();
         function.given_by_decorators.dedup();
     }
 
-    fn parameters(&self, parameters: &ast::Parameters) -> Vec<Parameter> {
+    fn read_parameters(&self, parameters: &ast::Parameters) -> Vec<Parameter> {
         let plain = |parameter: &ast::ParameterWithDefault, kind| {
-            self.parameter(&parameter.parameter, kind, parameter.default.as_deref())
+            self.read_parameter(&parameter.parameter, kind, parameter.default.as_deref())
         };
         let variadic = |parameter: &Option<Box<ast::Parameter>>, kind| {
             parameter
                 .as_deref()
-                .map(|parameter| self.parameter(parameter, kind, None))
+                .map(|parameter| self.read_parameter(parameter, kind, None))
         };
         (parameters
             .posonlyargs
@@ -354,7 +354,7 @@ impl Walk<'_> {
         .collect()
     }
 
-    fn parameter(
+    fn read_parameter(
         &self,
         parameter: &ast::Parameter,
         kind: ParameterKind,
@@ -375,7 +375,7 @@ impl Walk<'_> {
                 .as_deref()
                 .map(|annotation| self.text_of(annotation)),
             default: default.map(|default| self.text_of(default)),
-            span: span(self.source, parameter.name.range()),
+            span: to_span(self.source, parameter.name.range()),
         }
     }
 
@@ -401,7 +401,7 @@ fn last_name(expr: &Expr) -> Option<&str> {
 struct Keys {
     in_config: bool,
     names: Vec<String>,
-    found: bool,
+    has_dict: bool,
 }
 
 impl<'a> Visitor<'a> for Keys {
@@ -409,18 +409,18 @@ impl<'a> Visitor<'a> for Keys {
         match expr {
             Expr::Call(call) if last_name(&call.func) == Some("Config") => {
                 if let Some(Expr::Dict(dict)) = call.arguments.find_argument_value("kwargs", 0) {
-                    self.dict(dict);
+                    self.add_keys(dict);
                 }
             }
-            Expr::Dict(dict) if self.in_config => self.dict(dict),
+            Expr::Dict(dict) if self.in_config => self.add_keys(dict),
             other => walk_expr(self, other),
         }
     }
 }
 
 impl Keys {
-    fn dict(&mut self, dict: &ast::ExprDict) {
-        self.found = true;
+    fn add_keys(&mut self, dict: &ast::ExprDict) {
+        self.has_dict = true;
         for item in &dict.items {
             if let Some(Expr::StringLiteral(text)) = &item.key {
                 self.names.push(text.value.to_str().to_owned());

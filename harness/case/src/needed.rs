@@ -18,32 +18,32 @@ use crate::piece::{Piece, Role};
 const ROUNDS: usize = 64;
 
 /// Code that uses one of these may use any name.
-const ANYTHING: [&str; 6] = ["__import__", "eval", "exec", "globals", "locals", "vars"];
+const DYNAMIC_NAMES: [&str; 6] = ["__import__", "eval", "exec", "globals", "locals", "vars"];
 
 impl Module {
     /// The text with only the statements that these names lead to (a dotted name by its first part) on their lines, and
     /// nothing on all other lines.
     pub fn text_for<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Arc<str> {
         let text = &self.file.text;
-        let kept = needed(&self.pieces, text, names);
+        let kept = find_needed_pieces(&self.pieces, text, names);
         if kept.iter().all(|&kept| kept) {
             return Arc::clone(text);
         }
-        blanked(&lines_of(&self.pieces, text), text, &kept).into()
+        blank_lines(&lines_of(&self.pieces, text), text, &kept).into()
     }
 }
 
 /// Which statements of a text these names lead to.
-pub(crate) fn needed<'n>(
+pub(crate) fn find_needed_pieces<'n>(
     pieces: &[Piece],
     text: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Vec<bool> {
-    Needed::new(pieces, &lines_of(pieces, text)).of(names)
+    DependencyFinder::new(pieces, &lines_of(pieces, text)).find(names)
 }
 
 /// The text with nothing on the lines of statements that are not kept. `lines` are those of each statement.
-pub(crate) fn blanked(lines: &[(usize, usize)], text: &str, kept: &[bool]) -> String {
+pub(crate) fn blank_lines(lines: &[(usize, usize)], text: &str, kept: &[bool]) -> String {
     let mut blank = Vec::new();
     for ((first, last), &kept) in lines.iter().zip(kept) {
         if !kept {
@@ -92,20 +92,20 @@ fn groups_of(lines: &[(usize, usize)]) -> Vec<Range<usize>> {
     groups
 }
 
-struct Needed<'p> {
+struct DependencyFinder<'p> {
     pieces: &'p [Piece],
     groups: Vec<Range<usize>>,
     binders: HashMap<&'p str, Vec<usize>>,
-    kept: Vec<bool>,
+    kept_pieces: Vec<bool>,
     /// Names that what is kept binds.
     bound: HashSet<&'p str>,
     /// Of these, the names of values.
     values: HashSet<&'p str>,
-    seen: HashSet<&'p str>,
-    wanted: Vec<&'p str>,
+    visited_names: HashSet<&'p str>,
+    pending_names: Vec<&'p str>,
 }
 
-impl<'p> Needed<'p> {
+impl<'p> DependencyFinder<'p> {
     fn new(pieces: &'p [Piece], lines: &[(usize, usize)]) -> Self {
         let mut binders: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, piece) in pieces.iter().enumerate() {
@@ -117,16 +117,16 @@ impl<'p> Needed<'p> {
             pieces,
             groups: groups_of(lines),
             binders,
-            kept: vec![false; pieces.len()],
+            kept_pieces: vec![false; pieces.len()],
             bound: HashSet::new(),
             values: HashSet::new(),
-            seen: HashSet::new(),
-            wanted: Vec::new(),
+            visited_names: HashSet::new(),
+            pending_names: Vec::new(),
         }
     }
 
     /// Which statements the names lead to.
-    fn of<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Vec<bool> {
+    fn find<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Vec<bool> {
         for (at, piece) in self.pieces.iter().enumerate() {
             if piece.role == Role::Preamble {
                 self.keep(at);
@@ -149,13 +149,13 @@ impl<'p> Needed<'p> {
         }
         self.follow();
         self.add_changes();
-        self.kept
+        self.kept_pieces
     }
 
     /// Keeps a statement, and those that share a line with it.
     fn keep(&mut self, at: usize) {
         for at in self.groups.get(at).cloned().unwrap_or_default() {
-            let (Some(piece), Some(kept)) = (self.pieces.get(at), self.kept.get_mut(at)) else {
+            let (Some(piece), Some(kept)) = (self.pieces.get(at), self.kept_pieces.get_mut(at)) else {
                 continue;
             };
             if std::mem::replace(kept, true) {
@@ -166,16 +166,16 @@ impl<'p> Needed<'p> {
             if is_code(piece) {
                 self.values.extend(binds);
             }
-            self.wanted.extend(piece.takes.iter().map(String::as_str));
+            self.pending_names.extend(piece.takes.iter().map(String::as_str));
         }
     }
 
     fn follow(&mut self) {
-        while let Some(name) = self.wanted.pop() {
-            if !self.seen.insert(name) {
+        while let Some(name) = self.pending_names.pop() {
+            if !self.visited_names.insert(name) {
                 continue;
             }
-            let leads_to = if ANYTHING.contains(&name) {
+            let leads_to = if DYNAMIC_NAMES.contains(&name) {
                 (0..self.pieces.len()).collect()
             } else {
                 self.binders.get(name).cloned().unwrap_or_default()
@@ -210,7 +210,7 @@ impl<'p> Needed<'p> {
                 let assigns = piece.role == Role::Statement && !piece.binds.is_empty();
                 is_code(piece)
                     && !assigns
-                    && self.kept.get(at) == Some(&false)
+                    && self.kept_pieces.get(at) == Some(&false)
                     && (round >= ROUNDS || changes(piece))
             };
             let found: Vec<usize> = (self.pieces.iter().enumerate())
@@ -239,7 +239,7 @@ mod tests {
 
     /// What is left of a text for a name; every line that is left is where it was.
     fn check(text: &str, name: &str, expected: &[&str]) {
-        let module = Module::alone("k.py", text).expect("Python");
+        let module = Module::from_text("k.py", text).expect("Python");
         let left = module.text_for([name]);
         let before: Vec<&str> = text.lines().collect();
         let after: Vec<&str> = left.lines().collect();
@@ -351,7 +351,7 @@ if __name__ == '__main__':
 
     #[test]
     fn line_ends_of_every_kind_stay() {
-        let module = Module::alone("k.py", "import torch\r\ndef k(): pass\r\nA = 1").expect("Python");
+        let module = Module::from_text("k.py", "import torch\r\ndef k(): pass\r\nA = 1").expect("Python");
         assert_eq!(&*module.text_for(["k"]), "\r\ndef k(): pass\r\n");
     }
 }

@@ -47,7 +47,7 @@ pub enum Role {
 }
 
 impl Role {
-    fn of(stmt: &Stmt) -> Self {
+    fn from_statement(stmt: &Stmt) -> Self {
         match stmt {
             Stmt::ImportFrom(import)
                 if import
@@ -84,7 +84,7 @@ fn is_program(test: &Expr) -> bool {
 }
 
 /// The statements of a module. Strings that stand alone, which are its documentation, are left out.
-pub(crate) fn pieces(body: &[Stmt]) -> Vec<Piece> {
+pub(crate) fn read_pieces(body: &[Stmt]) -> Vec<Piece> {
     body.iter()
         .filter(|stmt| !matches!(stmt, Stmt::Expr(expr) if expr.value.is_string_literal_expr()))
         .map(|stmt| {
@@ -97,14 +97,14 @@ pub(crate) fn pieces(body: &[Stmt]) -> Vec<Piece> {
                 binds: walk.binds,
                 mentions: walk.mentions,
                 takes: free_names(stmt),
-                role: Role::of(stmt),
+                role: Role::from_statement(stmt),
             }
         })
         .collect()
 }
 
 /// The statements that a name leads to, in the order of the file, by position in `pieces`.
-pub(crate) fn reached(pieces: &[Piece], name: &str) -> Vec<usize> {
+pub(crate) fn find_reachable(pieces: &[Piece], name: &str) -> Vec<usize> {
     let mut reached: Vec<bool> = pieces.iter().map(|piece| piece.binds.is_empty()).collect();
     let mut wanted = vec![name];
     for (piece, _) in pieces.iter().zip(&reached).filter(|(_, reached)| **reached) {
@@ -205,8 +205,8 @@ mod tests {
 
     fn check(text: &str, kernel: &str, expected: &[&str]) {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
-        let pieces = pieces(&parsed.syntax().body);
-        let found: Vec<&str> = reached(&pieces, kernel)
+        let pieces = read_pieces(&parsed.syntax().body);
+        let found: Vec<&str> = find_reachable(&pieces, kernel)
             .into_iter()
             .map(|at| text[pieces[at].range.clone()].lines().next().unwrap_or_default())
             .collect();

@@ -69,24 +69,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn line(&mut self, indent: usize, text: &str) {
+    fn print_line(&mut self, indent: usize, text: &str) {
         let _ = writeln!(self.out, "{:indent$}{text}", "");
     }
 
     fn print(mut self) -> Option<String> {
-        self.line(0, &format!("about: {}", quoted(&self.case.about)));
+        self.print_line(0, &format!("about: {}", quote_yaml(&self.case.summary)));
         if let Some(origin) = &self.case.origin {
-            self.line(0, &format!("origin: {}", quoted(origin)));
+            self.print_line(0, &format!("origin: {}", quote_yaml(origin)));
         }
-        if let Some(found) = &self.case.found {
+        if let Some(found) = &self.case.discovery {
             let engines: Vec<String> = found.engines.iter().map(ToString::to_string).collect();
-            self.line(
+            self.print_line(
                 0,
                 &format!(
                     "found: {{ by: {}, engine: [{}], upstream: {}, state: {} }}",
-                    found.by,
+                    found.finder,
                     engines.join(", "),
-                    quoted(found.upstream.as_deref().unwrap_or("new")),
+                    quote_yaml(found.upstream.as_deref().unwrap_or("new")),
                     found.state
                 ),
             );
@@ -95,58 +95,58 @@ impl<'a> Printer<'a> {
         let own = module.path.rsplit('/').next().unwrap_or_default();
         let kernel = self.case.launches.first().map(|launch| &launch.kernel);
         match kernel.filter(|kernel| kernel.module.path == module.path) {
-            Some(kernel) => self.line(
+            Some(kernel) => self.print_line(
                 0,
-                &format!("kernel: {}", quoted(&format!("{own}:{}", kernel.name))),
+                &format!("kernel: {}", quote_yaml(&format!("{own}:{}", kernel.name))),
             ),
-            None => self.line(0, &format!("import: {}", quoted(own))),
+            None => self.print_line(0, &format!("import: {}", quote_yaml(own))),
         }
         if !self.case.inspectable {
-            self.line(0, "inspectable: false");
+            self.print_line(0, "inspectable: false");
         }
         if let Some(timeout) = self.case.timeout {
-            self.line(0, &format!("timeout: {}", timeout.as_secs_f64()));
+            self.print_line(0, &format!("timeout: {}", timeout.as_secs_f64()));
         }
         if !self.storages.is_empty() {
-            self.line(0, "storages:");
+            self.print_line(0, "storages:");
         }
         for ((name, dtype, shape), (id, storage)) in
             self.storages.clone().iter().zip(self.case.storages.iter())
         {
             let fill = match self.recorded_fill(id, storage) {
                 Some(fill) => fill,
-                None => self.fill(storage, *dtype)?,
+                None => self.render_fill(storage, *dtype)?,
             };
-            self.line(
+            self.print_line(
                 2,
                 &format!("{name}: {{ dtype: {dtype}, shape: {shape:?}, fill: {fill} }}"),
             );
         }
         if !self.case.launches.is_empty() {
-            self.line(0, "launches:");
+            self.print_line(0, "launches:");
         }
         for launch in &self.case.launches {
-            self.launch(launch);
+            self.print_launch(launch);
         }
         if let Some(compile) = &self.case.compile {
-            self.compile(compile);
+            self.print_compile(compile);
         }
         if let Some(recorded) = &self.case.recorded {
-            self.recorded(recorded);
+            self.print_recorded(recorded);
         }
-        if !self.case.given.is_empty() {
-            self.line(0, "gives:");
+        if !self.case.expected_contents.is_empty() {
+            self.print_line(0, "gives:");
         }
-        for given in &self.case.given {
+        for given in &self.case.expected_contents {
             let (name, dtype, _) = self.storages.get(given.storage.0 as usize).cloned()?;
-            let fill = self.fill(&given.content, dtype)?;
-            self.line(2, &format!("{name}: {fill}"));
+            let fill = self.render_fill(&given.content, dtype)?;
+            self.print_line(2, &format!("{name}: {fill}"));
         }
         if !self.case.expectations.is_empty() {
-            self.line(0, "expect:");
+            self.print_line(0, "expect:");
         }
         for expectation in &self.case.expectations {
-            self.line(2, &format!("- {}", expected(expectation)));
+            self.print_line(2, &format!("- {}", render_expectation(expectation)));
         }
         Some(self.out)
     }
@@ -155,13 +155,14 @@ impl<'a> Printer<'a> {
     fn recorded_fill(&self, id: StorageId, storage: &Storage) -> Option<String> {
         let (source, hash) = self.case.declared.get(id.0 as usize)?.recorded.as_ref()?;
         let whole = storage.states().iter().all(|&state| state == ByteState::Init);
-        (whole && *hash == without_addresses(storage)).then(|| self.bytes(source, storage.pointers()))?
+        (whole && *hash == without_addresses(storage))
+            .then(|| self.render_bytes(source, storage.pointers()))?
     }
 
     /// Recorded bytes, and the addresses among them.
-    fn bytes(&self, source: &Source, pointers: &[Pointer]) -> Option<String> {
-        let path = relative(&self.case.module.path, &source.archive);
-        let bytes = quoted(&literal(&format!("{path}/{}", source.entry)));
+    fn render_bytes(&self, source: &Source, pointers: &[Pointer]) -> Option<String> {
+        let path = make_relative(&self.case.module.path, &source.archive);
+        let bytes = quote_yaml(&escape_braces(&format!("{path}/{}", source.entry)));
         if pointers.is_empty() {
             return Some(format!("{{ bytes: {bytes} }}"));
         }
@@ -180,8 +181,8 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    fn recorded(&mut self, recorded: &RecordedRun) {
-        let mut lines = vec![format!("engine: {}", quoted(&recorded.engine))];
+    fn print_recorded(&mut self, recorded: &RecordedRun) {
+        let mut lines = vec![format!("engine: {}", quote_yaml(&recorded.engine))];
         match &recorded.ending {
             Ending::Unknown => {}
             Ending::Raised {
@@ -190,28 +191,31 @@ impl<'a> Printer<'a> {
                 compiling,
             } => lines.push(format!(
                 "raised: {{ kind: {}, message: {}, compiling: {compiling} }}",
-                quoted(kind),
-                quoted(message)
+                quote_yaml(kind),
+                quote_yaml(message)
             )),
             Ending::Finished(left) => {
                 let left: Option<Vec<String>> = left
                     .iter()
                     .map(|after| {
                         let (name, ..) = self.storages.get(after.storage.0 as usize)?;
-                        Some(format!("{name}: {}", self.bytes(&after.source, &after.pointers)?))
+                        Some(format!(
+                            "{name}: {}",
+                            self.render_bytes(&after.source, &after.pointers)?
+                        ))
                     })
                     .collect();
                 // What cannot be written is not on record.
                 lines.extend(left.map(|left| format!("after: {{ {} }}", left.join(", "))));
             }
         }
-        self.line(0, "recorded:");
+        self.print_line(0, "recorded:");
         for line in lines {
-            self.line(2, &line);
+            self.print_line(2, &line);
         }
     }
 
-    fn fill(&self, storage: &Storage, dtype: DType) -> Option<String> {
+    fn render_fill(&self, storage: &Storage, dtype: DType) -> Option<String> {
         let all = |state| storage.states().iter().all(|&other| other == state);
         if all(ByteState::Uninit) && !storage.bytes().is_empty() {
             return Some("uninit".to_owned());
@@ -248,66 +252,72 @@ impl<'a> Printer<'a> {
             }
             let mut bits = [0; 8];
             bits.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-            elements.push(element(dtype, u64::from_le_bytes(bits)));
+            elements.push(render_element(dtype, u64::from_le_bytes(bits)));
         }
         Some(format!("[{}]", elements.join(", ")))
     }
 
-    fn launch(&mut self, launch: &Launch) {
+    fn print_launch(&mut self, launch: &Launch) {
         let grid = launch
             .grid
             .get(..usize::from(launch.grid_dims.clamp(1, 3)))
             .unwrap_or(&launch.grid);
-        self.line(2, &format!("- grid: {grid:?}"));
+        self.print_line(2, &format!("- grid: {grid:?}"));
         let first = self.case.launches.first().map(|first| &first.kernel);
         if first != Some(&launch.kernel) || launch.kernel.module.path != self.case.module.path {
-            let path = relative(&self.case.module.path, &launch.kernel.module.path);
-            self.line(
+            let path = make_relative(&self.case.module.path, &launch.kernel.module.path);
+            self.print_line(
                 4,
-                &format!("kernel: {}", quoted(&format!("{path}:{}", launch.kernel.name))),
+                &format!(
+                    "kernel: {}",
+                    quote_yaml(&format!("{path}:{}", launch.kernel.name))
+                ),
             );
         }
-        let mut args: Vec<String> = launch.positional.iter().map(|arg| self.arg(arg)).collect();
+        let mut args: Vec<String> = launch.positional.iter().map(|arg| self.render_arg(arg)).collect();
         if !launch.keyword.is_empty() {
             let pairs: Vec<_> = launch
                 .keyword
                 .iter()
-                .map(|(name, arg)| format!("{}: {}", quoted(name), self.arg(arg)))
+                .map(|(name, arg)| format!("{}: {}", quote_yaml(name), self.render_arg(arg)))
                 .collect();
             args.push(format!("{{ {} }}", pairs.join(", ")));
         }
-        self.line(4, &format!("args: [{}]", args.join(", ")));
+        self.print_line(4, &format!("args: [{}]", args.join(", ")));
         if !launch.options.is_empty() {
             let pairs: Vec<_> = launch
                 .options
                 .iter()
-                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.render_value(value)))
                 .collect();
-            self.line(4, &format!("options: {{ {} }}", pairs.join(", ")));
+            self.print_line(4, &format!("options: {{ {} }}", pairs.join(", ")));
         }
         if let Some(host) = &launch.host {
-            let path = relative(&self.case.module.path, &host.module.path);
-            self.line(4, &format!("host: {}", quoted(&format!("{path}:{}", host.name))));
+            let path = make_relative(&self.case.module.path, &host.module.path);
+            self.print_line(
+                4,
+                &format!("host: {}", quote_yaml(&format!("{path}:{}", host.name))),
+            );
         }
         if launch.unchecked {
-            self.line(4, "unchecked: true");
+            self.print_line(4, "unchecked: true");
         }
     }
 
-    fn compile(&mut self, compile: &Compile) {
-        self.line(0, "compile:");
+    fn print_compile(&mut self, compile: &Compile) {
+        self.print_line(0, "compile:");
         let dynamic = compile.dynamic.map_or("null".to_owned(), |flag| flag.to_string());
-        self.line(2, &format!("dynamic: {dynamic}"));
+        self.print_line(2, &format!("dynamic: {dynamic}"));
         for (key, marks) in [
             ("mark_dynamic", &compile.mark_dynamic),
             ("maybe_mark_dynamic", &compile.maybe_mark_dynamic),
         ] {
             let pairs: Vec<_> = marks
                 .iter()
-                .map(|(name, dimensions)| format!("{}: {dimensions:?}", quoted(name)))
+                .map(|(name, dimensions)| format!("{}: {dimensions:?}", quote_yaml(name)))
                 .collect();
             if !pairs.is_empty() {
-                self.line(2, &format!("{key}: {{ {} }}", pairs.join(", ")));
+                self.print_line(2, &format!("{key}: {{ {} }}", pairs.join(", ")));
             }
         }
         let calls: Vec<String> = compile
@@ -316,51 +326,51 @@ impl<'a> Printer<'a> {
             .map(|call| {
                 let pairs: Vec<_> = call
                     .iter()
-                    .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                    .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.render_value(value)))
                     .collect();
                 format!("{{ {} }}", pairs.join(", "))
             })
             .collect();
         if !calls.is_empty() {
-            self.line(2, &format!("before: [{}]", calls.join(", ")));
+            self.print_line(2, &format!("before: [{}]", calls.join(", ")));
         }
     }
 
-    fn arg(&self, arg: &Arg) -> String {
-        self.value(&arg.value)
+    fn render_arg(&self, arg: &Arg) -> String {
+        self.render_value(&arg.value)
     }
 
-    fn value(&self, value: &ArgValue) -> String {
+    fn render_value(&self, value: &ArgValue) -> String {
         match value {
             ArgValue::None => "null".to_owned(),
             ArgValue::Bool(value) => value.to_string(),
             ArgValue::Int(value) => value.to_string(),
-            ArgValue::Float(value) => float(*value),
-            ArgValue::Str(text) => quoted(&python(text)),
+            ArgValue::Float(value) => render_float(*value),
+            ArgValue::Str(text) => quote_yaml(&quote_python(text)),
             ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            ArgValue::Constexpr(inner) => format!("{{ constexpr: {} }}", self.value(inner)),
-            ArgValue::Global(name) => format!("{{ global: {} }}", quoted(name)),
-            ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
-            ArgValue::Address { at, .. } => {
+            ArgValue::Constexpr(inner) => format!("{{ constexpr: {} }}", self.render_value(inner)),
+            ArgValue::Global(name) => format!("{{ global: {} }}", quote_yaml(name)),
+            ArgValue::Tensor { tensor, .. } => quote_yaml(&self.render_tensor(tensor)),
+            ArgValue::Address { address: at, .. } => {
                 let storage = self.storages.get(at.storage.0 as usize);
-                quoted(&address(storage.map_or("", |(name, ..)| name), at.offset))
+                quote_yaml(&render_address(storage.map_or("", |(name, ..)| name), at.offset))
             }
-            ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
+            ArgValue::Descriptor(descriptor) => self.render_descriptor(descriptor),
             ArgValue::Tuple(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
+                let items: Vec<_> = items.iter().map(|item| self.render_value(item)).collect();
                 format!("[{}]", items.join(", "))
             }
             ArgValue::NamedTuple { fields, items } => {
-                let items = items.iter().map(|item| self.value(item));
-                named_tuple(fields, items)
+                let items = items.iter().map(|item| self.render_value(item));
+                render_named_tuple(fields, items)
             }
         }
     }
 
-    fn descriptor(&self, descriptor: &Descriptor) -> String {
+    fn render_descriptor(&self, descriptor: &Descriptor) -> String {
         let mut text = format!(
             "{{ descriptor: {}, block_shape: {:?}",
-            quoted(&self.tensor(&descriptor.base)),
+            quote_yaml(&self.render_tensor(&descriptor.base)),
             descriptor.block_shape
         );
         if !descriptor.is_whole() {
@@ -381,11 +391,11 @@ impl<'a> Printer<'a> {
     }
 
     /// An expression for a view, whatever made it.
-    fn tensor(&self, tensor: &Tensor) -> String {
+    fn render_tensor(&self, tensor: &Tensor) -> String {
         let Some((name, dtype, shape)) = self.storages.get(tensor.storage.0 as usize) else {
             return String::new();
         };
-        view(
+        render_view(
             name,
             *dtype,
             shape,
@@ -396,8 +406,8 @@ impl<'a> Printer<'a> {
 }
 
 /// The expression for a tensor, whatever made it: of a storage with this name, declared dtype and shape, and size in bytes.
-pub fn view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tensor) -> String {
-    if *tensor == Tensor::contiguous(tensor.storage, dtype, shape) {
+pub fn render_view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tensor) -> String {
+    if *tensor == Tensor::new_contiguous(tensor.storage, dtype, shape) {
         return name.to_owned();
     }
     let mut text = name.to_owned();
@@ -422,7 +432,7 @@ pub fn view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tens
 }
 
 /// The expression for the address of a byte of a storage.
-pub fn address(storage: &str, offset: i64) -> String {
+pub fn render_address(storage: &str, offset: i64) -> String {
     match offset {
         0 => format!("{storage}.data_ptr()"),
         1.. => format!("{storage}.data_ptr() + {offset}"),
@@ -431,17 +441,17 @@ pub fn address(storage: &str, offset: i64) -> String {
 }
 
 /// A named tuple of items that are written already.
-pub fn named_tuple(fields: &[String], items: impl Iterator<Item = String>) -> String {
+pub fn render_named_tuple(fields: &[String], items: impl Iterator<Item = String>) -> String {
     let pairs: Vec<_> = fields
         .iter()
         .zip(items)
-        .map(|(name, item)| format!("{}: {item}", quoted(name)))
+        .map(|(name, item)| format!("{}: {item}", quote_yaml(name)))
         .collect();
     format!("{{ namedtuple: {{ {} }} }}", pairs.join(", "))
 }
 
 /// A number that reads back as the same bits, or the bits.
-fn element(dtype: DType, bits: u64) -> String {
+fn render_element(dtype: DType, bits: u64) -> String {
     let text = numeric::format(dtype, bits);
     let same = !text.contains("nan") && numeric::parse(dtype, &text).is_ok_and(|read| read == bits);
     match text.as_str() {
@@ -453,7 +463,7 @@ fn element(dtype: DType, bits: u64) -> String {
 }
 
 /// A float as an argument.
-pub fn float(value: f64) -> String {
+pub fn render_float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
     }
@@ -463,11 +473,11 @@ pub fn float(value: f64) -> String {
     format!("{value:?}")
 }
 
-fn expected(expectation: &Expectation) -> String {
+fn render_expectation(expectation: &Expectation) -> String {
     let engines: Vec<_> = expectation.engines.iter().map(ToString::to_string).collect();
     let mut pairs = vec![
         format!("engine: [{}]", engines.join(", ")),
-        format!("versions: {}", quoted(&expectation.versions.to_string())),
+        format!("versions: {}", quote_yaml(&expectation.versions.to_string())),
     ];
     if !expectation.axes.is_empty() {
         let axes: Vec<_> = expectation.axes.iter().map(|axis| axis.name()).collect();
@@ -479,24 +489,24 @@ fn expected(expectation: &Expectation) -> String {
         expectation
             .message
             .as_deref()
-            .map(|message| format!("message: {}", quoted(message))),
+            .map(|message| format!("message: {}", quote_yaml(message))),
     );
     if !expectation.quirks.is_empty() {
         let quirks: Vec<_> = expectation.quirks.iter().map(Quirk::name).collect();
         pairs.push(format!("quirk: [{}]", quirks.join(", ")));
     }
-    pairs.push(format!("why: {}", quoted(&expectation.why)));
+    pairs.push(format!("why: {}", quote_yaml(&expectation.reason)));
     pairs.extend(
         expectation
             .link
             .as_deref()
-            .map(|link| format!("link: {}", quoted(link))),
+            .map(|link| format!("link: {}", quote_yaml(link))),
     );
     format!("{{ {} }}", pairs.join(", "))
 }
 
 /// The path of `to` from the folder of `from`.
-fn relative(from: &str, to: &str) -> String {
+fn make_relative(from: &str, to: &str) -> String {
     let mut from: Vec<&str> = from.split('/').collect();
     from.pop();
     let to: Vec<&str> = to.split('/').collect();
@@ -508,7 +518,7 @@ fn relative(from: &str, to: &str) -> String {
 }
 
 /// A Python string literal, for an expression; braces are doubled, because they begin placeholders.
-pub fn python(text: &str) -> String {
+pub fn quote_python(text: &str) -> String {
     let mut literal = String::from("'");
     for c in text.chars() {
         match c {
@@ -521,16 +531,16 @@ pub fn python(text: &str) -> String {
         }
     }
     literal.push('\'');
-    self::literal(&literal)
+    escape_braces(&literal)
 }
 
 /// Text in which nothing is a placeholder.
-fn literal(text: &str) -> String {
+fn escape_braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
 /// A double-quoted YAML string; a plain word stays one.
-pub fn quoted(text: &str) -> String {
+pub fn quote_yaml(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !matches!(
@@ -560,17 +570,17 @@ mod tests {
 
     #[test]
     fn paths_lead_from_one_folder_to_another() {
-        assert_eq!(relative("a/k.py", "a/l.py"), "l.py");
-        assert_eq!(relative("a/k.py", "b/c/l.py"), "../b/c/l.py");
-        assert_eq!(relative("k.py", "b/l.py"), "b/l.py");
-        assert_eq!(relative("a/b/k.py", "l.py"), "../../l.py");
+        assert_eq!(make_relative("a/k.py", "a/l.py"), "l.py");
+        assert_eq!(make_relative("a/k.py", "b/c/l.py"), "../b/c/l.py");
+        assert_eq!(make_relative("k.py", "b/l.py"), "b/l.py");
+        assert_eq!(make_relative("a/b/k.py", "l.py"), "../../l.py");
     }
 
     #[test]
     fn text_is_quoted_for_python_and_for_yaml() {
-        assert_eq!(quoted("a_b"), "a_b");
-        assert_eq!(quoted("a: \"b\"\n"), "\"a: \\\"b\\\"\\U0000000a\"");
-        assert_eq!(quoted("true"), "\"true\"");
-        assert_eq!(python("it's {é}"), "'it\\'s {{\\U000000e9}}'");
+        assert_eq!(quote_yaml("a_b"), "a_b");
+        assert_eq!(quote_yaml("a: \"b\"\n"), "\"a: \\\"b\\\"\\U0000000a\"");
+        assert_eq!(quote_yaml("true"), "\"true\"");
+        assert_eq!(quote_python("it's {é}"), "'it\\'s {{\\U000000e9}}'");
     }
 }

@@ -8,7 +8,7 @@ use cerith_tile::source::Span;
 /// Problems of many cases: the same problem of one place is kept once.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
-    found: Vec<(Diagnostic, String, usize)>,
+    entries: Vec<(Diagnostic, String, usize)>,
     places: HashMap<(&'static str, Option<Span>), usize>,
 }
 
@@ -19,23 +19,23 @@ impl Problems {
             let at = *self
                 .places
                 .entry((problem.code, problem.span()))
-                .or_insert(self.found.len());
-            if let Some((_, _, more)) = self.found.get_mut(at) {
+                .or_insert(self.entries.len());
+            if let Some((_, _, more)) = self.entries.get_mut(at) {
                 *more += 1;
             } else {
-                self.found.push((problem, id.to_owned(), 0));
+                self.entries.push((problem, id.to_owned(), 0));
             }
         }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.entries.is_empty()
     }
 
     /// The problems in the order in which they were found, each with the cases that it is about.
     pub fn finish(self) -> Vec<Diagnostic> {
-        self.found
+        self.entries
             .into_iter()
             .map(|(problem, id, more)| match more {
                 0 => problem.note(format!("in case `{id}`")),

@@ -37,21 +37,21 @@ impl Corpus {
         };
         let real = root.canonicalize().map_err(error)?;
         fs::read_dir(&real).map_err(error)?;
-        let mut found = Found::default();
-        folder(&real, root, "", 0, &mut found);
+        let mut found = CorpusFiles::default();
+        read_folder(&real, root, "", 0, &mut found);
         Ok(Self::with_archives(found.inputs, found.archives))
     }
 }
 
 /// The files of a corpus.
 #[derive(Default)]
-struct Found {
+struct CorpusFiles {
     inputs: Vec<Input>,
     archives: Archives,
 }
 
-fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut Found) {
-    let missing = |name: String, content: Missing, found: &mut Found| {
+fn read_folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut CorpusFiles) {
+    let missing = |name: String, content: Missing, found: &mut CorpusFiles| {
         found.inputs.push(Input {
             // No file has this path: names that begin with a dot are skipped.
             path: format!("{prefix}/.{}.yaml", found.inputs.len()),
@@ -59,7 +59,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
             content: Err(content),
         });
     };
-    let failed = |error: &io::Error, found: &mut Found| {
+    let failed = |error: &io::Error, found: &mut CorpusFiles| {
         missing(
             at.display().to_string(),
             Missing::Unreadable(error.to_string()),
@@ -82,8 +82,8 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
         if file_name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
-        let skip = |why: String, found: &mut Found| {
-            let name = format!("{}/{}", at.display(), escaped(&file_name));
+        let skip = |why: String, found: &mut CorpusFiles| {
+            let name = format!("{}/{}", at.display(), escape_name(&file_name));
             missing(name, Missing::Skipped(why), found);
         };
         let Some(file_name) = file_name.to_str() else {
@@ -93,7 +93,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
                 skip(
                     format!(
                         "the {kind} is skipped, because its name is not UTF-8: `{}`",
-                        escaped(&file_name)
+                        escape_name(&file_name)
                     ),
                     found,
                 );
@@ -124,7 +124,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
                     found,
                 );
             } else if !is_link && depth < MAX_DEPTH {
-                folder(real_root, &place, &path, depth + 1, found);
+                read_folder(real_root, &place, &path, depth + 1, found);
             } else if !is_link {
                 let why =
                     format!("the folder is skipped, because it is nested more than {MAX_DEPTH} folders deep");
@@ -184,7 +184,7 @@ fn ends_with(name: &OsStr, ends: &[&str]) -> bool {
 }
 
 /// A name that is not UTF-8, with the bytes that are not as numbers.
-fn escaped(name: &OsStr) -> String {
+fn escape_name(name: &OsStr) -> String {
     let mut text = String::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());

@@ -79,7 +79,7 @@ impl<'a> Relayout<'a> {
     }
 
     /// Moves memory of the other layout back.
-    pub fn back(&self, other: &Memory) -> MovedBack {
+    pub fn move_back(&self, other: &Memory) -> MovedBack {
         let mut memory = self.as_is.memory();
         let mut touched = 0;
         for id in memory.ids() {
@@ -101,7 +101,9 @@ impl<'a> Relayout<'a> {
                         else {
                             continue;
                         };
-                        let moved = addresses.then(|| self.address(&memory, other, element)).flatten();
+                        let moved = addresses
+                            .then(|| self.translate_address(&memory, other, element))
+                            .flatten();
                         let (bytes, states) = memory.parts_mut(id);
                         if let Some(bytes) = bytes.get_mut(to..to + size) {
                             match moved {
@@ -121,15 +123,15 @@ impl<'a> Relayout<'a> {
                         .count() as u64;
                 }
             }
-            touched += guards(&mut memory, other, id);
+            touched += copy_guards(&mut memory, other, id);
         }
         MovedBack { memory, touched }
     }
 
     /// The same element's address as it is, if the eight bytes are an address of the other layout.
-    fn address(&self, memory: &Memory, other: &Memory, element: &[u8]) -> Option<u64> {
+    fn translate_address(&self, memory: &Memory, other: &Memory, element: &[u8]) -> Option<u64> {
         let address = u64::from_le_bytes(*element.first_chunk()?);
-        match other.access(address, 1) {
+        match other.resolve_access(address, 1) {
             Ok(place) => {
                 let home = match self.storages.get(place.storage.0 as usize) {
                     Some(placed) => *placed.home.get(place.offset).filter(|&&home| home != PADDING)?,
@@ -151,7 +153,7 @@ impl<'a> Relayout<'a> {
 }
 
 /// Copies the guard zones of a storage, as far as both have them; the changed bytes of what is longer in the other.
-fn guards(memory: &mut Memory, other: &Memory, id: StorageId) -> u64 {
+fn copy_guards(memory: &mut Memory, other: &Memory, id: StorageId) -> u64 {
     let (front, behind) = other.guards(id);
     let room = memory.guards(id).1.len();
     let start = (memory.address(id) - ORIGIN) as usize;

@@ -19,7 +19,7 @@ use crate::case::{Case, Launch};
 use crate::case_file::CaseFile;
 use crate::expectation::Expectation;
 use crate::expr::Names;
-use crate::matrix::{Point, truth};
+use crate::matrix::{Point, evaluate_condition};
 use crate::schema::{Schema, StorageSchema};
 use crate::variant::Layout;
 
@@ -34,7 +34,7 @@ pub(crate) fn resolve(
     let schema = &file.schema;
     let mut state = Resolver {
         names: point.names,
-        beside: file.beside(),
+        archive_lookup: file.archive_lookup(),
         layout,
         storages: Storages::new(),
         tensors: Vec::with_capacity(schema.storages.len() + schema.tensors.len()),
@@ -45,39 +45,39 @@ pub(crate) fn resolve(
     let variables = state.names.len();
     let mut fills: Vec<&StorageSchema> = Vec::new();
     for storage in &schema.storages {
-        match state.storage(storage) {
+        match state.resolve_storage(storage) {
             Ok(()) => fills.push(storage),
             Err(problem) => state.fail(Some(&storage.key.name), problem),
         }
     }
     let named_storages = state.storages.len();
-    state.fill(&mut fills, false);
+    state.write_fills(&mut fills, false);
     for (key, value) in &schema.tensors {
-        if state.tensor(key, value) {
-            state.fill(&mut fills, false);
+        if state.resolve_tensor(key, value) {
+            state.write_fills(&mut fills, false);
         }
     }
-    state.fill(&mut fills, true);
+    state.write_fills(&mut fills, true);
     let launches: Vec<Launch> = schema
         .launches
         .iter()
-        .filter_map(|launch| state.launch(file, launch))
+        .filter_map(|launch| state.resolve_launch(file, launch))
         .collect();
     // What it names is in the launches: with a launch missing, it cannot be looked at.
     let compile = match &schema.compile {
-        Some(compile) if launches.len() == schema.launches.len() => state.compile(compile, &launches),
+        Some(compile) if launches.len() == schema.launches.len() => state.resolve_compile(compile, &launches),
         _ => None,
     };
     // What a run left is of the layout that it had, and of no other.
     let recorded = match &schema.recorded {
         Some(recorded) if state.problems.is_empty() && layout.is_none() => {
-            state.recorded(recorded, &schema.storages)
+            state.resolve_recorded(recorded, &schema.storages)
         }
         _ => None,
     };
     // Another layout has its elements elsewhere.
     let given = if state.problems.is_empty() && layout.is_none() {
-        state.given(&schema.gives, &schema.storages)
+        state.resolve_expected_contents(&schema.gives, &schema.storages)
     } else {
         Vec::new()
     };
@@ -92,8 +92,8 @@ pub(crate) fn resolve(
         .take(variables)
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect();
-    let expectations = expectations(schema, &only_variables, &mut state.problems);
-    let module = match file.module(&only_variables) {
+    let expectations = select_expectations(schema, &only_variables, &mut state.problems);
+    let module = match file.find_module(&only_variables) {
         Ok(module) => Some(module),
         Err(problem) => {
             state.problems.push(problem);
@@ -103,9 +103,9 @@ pub(crate) fn resolve(
     match module {
         Some(module) if state.problems.is_empty() => Ok(Case {
             id: id.to_owned(),
-            about: schema.about.clone(),
+            summary: schema.summary.clone(),
             origin: schema.origin.clone(),
-            found: schema.found.clone(),
+            discovery: schema.discovery.clone(),
             point: point.labels,
             module,
             storages: state.storages,
@@ -117,7 +117,7 @@ pub(crate) fn resolve(
             timeout: schema.timeout,
             inspectable: schema.inspectable,
             recorded,
-            given,
+            expected_contents: given,
             expectations,
             span: schema.span,
         }),
@@ -126,13 +126,17 @@ pub(crate) fn resolve(
 }
 
 /// The expectations whose condition holds at a point.
-fn expectations(schema: &Schema, variables: &Names, problems: &mut Vec<Diagnostic>) -> Vec<Expectation> {
+fn select_expectations(
+    schema: &Schema,
+    variables: &Names,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Expectation> {
     let mut found = Vec::with_capacity(schema.expect.len());
     for expect in &schema.expect {
         match expect
-            .when
+            .condition
             .as_ref()
-            .map_or(Ok(true), |when| truth(when, variables))
+            .map_or(Ok(true), |when| evaluate_condition(when, variables))
         {
             Ok(false) => {}
             Ok(true) => found.push(Expectation {
@@ -143,7 +147,7 @@ fn expectations(schema: &Schema, variables: &Names, problems: &mut Vec<Diagnosti
                 outcome: expect.outcome,
                 message: expect.message.clone(),
                 quirks: expect.quirks,
-                why: expect.why.clone(),
+                reason: expect.reason.clone(),
                 link: expect.link.clone(),
                 span: expect.span,
             }),

@@ -24,19 +24,19 @@ use self::reader::{Fields, Reader};
 pub(crate) use self::recorded::{RAISED_KEYS, RECORDED_KEYS, RecordedSchema};
 use crate::expr::Names;
 use crate::fill::{Fill, RecordedBytes};
-use crate::found::Found;
-use crate::matrix::{Matrix, identifier};
+use crate::found::Discovery;
+use crate::matrix::{Matrix, check_identifier};
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
 
 /// A case file.
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
-    pub about: String,
+    pub summary: String,
     /// The place of `about`, or of the file's beginning.
     pub span: Span,
     pub origin: Option<String>,
-    pub found: Option<Found>,
+    pub discovery: Option<Discovery>,
     pub program: Program,
     /// Whether Triton's interpreter can see the kernels' text.
     pub inspectable: bool,
@@ -104,51 +104,53 @@ impl Schema {
             text: &file.text,
             problems,
         };
-        let top = reader.fields(&root, "a case file", &CASE_KEYS)?;
+        let top = reader.parse_fields(&root, "a case file", &CASE_KEYS)?;
         let start = Span::new(source, root.span.start, root.span.start);
         let about = reader
-            .need(
+            .require_field(
                 &top,
                 "about",
                 "a case file",
                 start,
                 "say in a sentence what the case shows",
             )
-            .map(|node| (reader.text(node, "about").unwrap_or_default(), node.span));
-        let program = reader.program(&top, start);
-        let origin = top.get("origin").and_then(|node| reader.text(node, "origin"));
-        let found = top.get("found").and_then(|node| reader.found(node));
-        let matrix = top
-            .get("matrix")
-            .map_or_else(Matrix::none, |node| Matrix::parse(node, reader.problems));
-        let storages = reader.storages(top.get("storages"));
-        let tensors = reader.tensors(top.get("tensors"));
-        reader.unique(&matrix, &storages, &tensors);
+            .map(|node| (reader.parse_text(node, "about").unwrap_or_default(), node.span));
+        let program = reader.parse_program(&top, start);
+        let origin = top
+            .get("origin")
+            .and_then(|node| reader.parse_text(node, "origin"));
+        let found = top.get("found").and_then(|node| reader.parse_discovery(node));
+        let matrix = top.get("matrix").map_or_else(Matrix::without_variables, |node| {
+            Matrix::parse(node, reader.problems)
+        });
+        let storages = reader.parse_storages(top.get("storages"));
+        let tensors = reader.parse_tensors(top.get("tensors"));
+        reader.check_unique_names(&matrix, &storages, &tensors);
         let import = top.get("import").is_some() && top.get("kernel").is_none();
         let launches = reader.all_launches(&top, start, import);
-        let compile = top.get("compile").and_then(|node| reader.compile(node));
+        let compile = top.get("compile").and_then(|node| reader.parse_compile(node));
         let timeout = top
             .get("timeout")
-            .and_then(|node| reader.seconds(node, "timeout"));
-        let inspectable = reader.flag(top.get("inspectable"), "inspectable", true);
-        let recorded = top.get("recorded").and_then(|node| reader.recorded(node));
+            .and_then(|node| reader.parse_seconds(node, "timeout"));
+        let inspectable = reader.parse_flag(top.get("inspectable"), "inspectable", true);
+        let recorded = top.get("recorded").and_then(|node| reader.parse_recorded(node));
         let wanted = "a mapping of storages to what they hold, such as `{ out: [1, 2, 3] }`";
         let gives = reader
-            .pairs(top.get("gives"), "gives", wanted)
+            .parse_pairs(top.get("gives"), "gives", wanted)
             .iter()
             .filter_map(|(key, node)| Some((key.clone(), Fill::parse(node, reader.problems)?)))
             .collect();
         let expect = reader
-            .list(top.get("expect"), "expect")
+            .parse_list(top.get("expect"), "expect")
             .iter()
-            .filter_map(|node| reader.expect(node))
+            .filter_map(|node| reader.parse_expectation(node))
             .collect();
         let (about, span) = about?;
         Some(Self {
-            about,
+            summary: about,
             span,
             origin,
-            found,
+            discovery: found,
             program: program?,
             inspectable,
             matrix,
@@ -180,10 +182,10 @@ impl Schema {
 }
 
 impl Reader<'_> {
-    fn program(&mut self, top: &Fields<'_>, start: Span) -> Option<Program> {
+    fn parse_program(&mut self, top: &Fields<'_>, start: Span) -> Option<Program> {
         match (top.get("kernel"), top.get("import")) {
-            (Some(kernel), None) => self.template(kernel, "kernel").map(Program::Kernel),
-            (None, Some(import)) => self.template(import, "import").map(Program::Import),
+            (Some(kernel), None) => self.parse_template(kernel, "kernel").map(Program::Kernel),
+            (None, Some(import)) => self.parse_template(import, "import").map(Program::Import),
             (None, None) => {
                 self.problems.push(
                     Diagnostic::error("missing-key", start, "a case file without `kernel`")
@@ -209,7 +211,7 @@ impl Reader<'_> {
     /// The launches of a file; one that only imports a module needs none.
     fn all_launches(&mut self, top: &Fields<'_>, start: Span, import: bool) -> Vec<LaunchSchema> {
         match top.get("launches") {
-            Some(node) => self.launches(node, import),
+            Some(node) => self.parse_launches(node, import),
             None if import => Vec::new(),
             None => {
                 self.problems.push(
@@ -221,25 +223,26 @@ impl Reader<'_> {
         }
     }
 
-    fn storages(&mut self, node: Option<&Node>) -> Vec<StorageSchema> {
-        let pairs = self.pairs(
+    fn parse_storages(&mut self, node: Option<&Node>) -> Vec<StorageSchema> {
+        let pairs = self.parse_pairs(
             node,
             "storages",
             "a mapping of names to `{ dtype: f32, shape: [4, 6], fill: arange }`",
         );
         let mut storages = Vec::with_capacity(pairs.len());
         for (key, node) in pairs {
-            if let Err(problem) = identifier(key, "storage") {
+            if let Err(problem) = check_identifier(key, "storage") {
                 self.problems.push(problem);
             }
-            let Some(fields) = self.fields(node, &format!("storage `{}`", key.name), &STORAGE_KEYS) else {
+            let Some(fields) = self.parse_fields(node, &format!("storage `{}`", key.name), &STORAGE_KEYS)
+            else {
                 continue;
             };
             let what = format!("storage `{}`", key.name);
-            let dtype = self.need(&fields, "dtype", &what, key.span, "name one: `dtype: f32`");
-            let dtype = dtype.and_then(|node| self.template(node, "dtype"));
-            let shape = self.need(&fields, "shape", &what, key.span, "give it one: `shape: [4, 6]`");
-            let shape = shape.and_then(|node| self.value(node));
+            let dtype = self.require_field(&fields, "dtype", &what, key.span, "name one: `dtype: f32`");
+            let dtype = dtype.and_then(|node| self.parse_template(node, "dtype"));
+            let shape = self.require_field(&fields, "shape", &what, key.span, "give it one: `shape: [4, 6]`");
+            let shape = shape.and_then(|node| self.parse_value(node));
             let fill = match fields.get("fill") {
                 None => {
                     self.problems.push(
@@ -263,15 +266,15 @@ impl Reader<'_> {
         storages
     }
 
-    fn tensors(&mut self, node: Option<&Node>) -> Vec<(Key, ValueTemplate)> {
-        let pairs = self.pairs(
+    fn parse_tensors(&mut self, node: Option<&Node>) -> Vec<(Key, ValueTemplate)> {
+        let pairs = self.parse_pairs(
             node,
             "tensors",
             "a mapping of names to expressions: `left: original[:, :2]`",
         );
         let mut tensors = Vec::with_capacity(pairs.len());
         for (key, node) in pairs {
-            if let Err(problem) = identifier(key, "tensor") {
+            if let Err(problem) = check_identifier(key, "tensor") {
                 self.problems.push(problem);
             }
             if !matches!(node.value, Yaml::Str(_)) {
@@ -282,13 +285,18 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            tensors.extend(self.value(node).map(|value| (key.clone(), value)));
+            tensors.extend(self.parse_value(node).map(|value| (key.clone(), value)));
         }
         tensors
     }
 
     /// Variables, storages and tensors share one set of names.
-    fn unique(&mut self, matrix: &Matrix, storages: &[StorageSchema], tensors: &[(Key, ValueTemplate)]) {
+    fn check_unique_names(
+        &mut self,
+        matrix: &Matrix,
+        storages: &[StorageSchema],
+        tensors: &[(Key, ValueTemplate)],
+    ) {
         let names = (matrix.bound().map(|(name, span)| (name, span, "matrix variable")))
             .chain(
                 storages

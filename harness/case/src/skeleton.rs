@@ -33,7 +33,12 @@ const BLOCK: i64 = 128;
 ///
 /// # Errors
 /// The module has a syntax error, or no such kernel.
-pub fn skeleton(source: SourceId, text: &str, path: &str, name: &str) -> Result<String, Vec<Diagnostic>> {
+pub fn write_skeleton(
+    source: SourceId,
+    text: &str,
+    path: &str,
+    name: &str,
+) -> Result<String, Vec<Diagnostic>> {
     let contents = module::parse(source, text)?;
     let Some(function) = contents.functions.iter().find(|function| function.name == name) else {
         let kernels = contents
@@ -99,7 +104,7 @@ fn read(text: &str, name: &str, function: &Function) -> Uses {
 }
 
 /// The last name of `tl.load`, or of `load`.
-fn last(expr: &Expr) -> Option<&str> {
+fn find_last_name(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(name) => Some(name.id.as_str()),
         Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
@@ -134,7 +139,7 @@ impl<'a> Visitor<'a> for Uses {
                     .iter()
                     .filter_map(|clause| clause.test.as_ref());
                 for test in tests.chain([&*branch.test]) {
-                    self.tested(test);
+                    self.read_test(test);
                 }
             }
             _ => {}
@@ -144,7 +149,7 @@ impl<'a> Visitor<'a> for Uses {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Call(call) => self.called(call),
+            Expr::Call(call) => self.read_call(call),
             Expr::Compare(compare) => {
                 if let (Some(name), [Expr::StringLiteral(text)]) =
                     (name_of(&compare.left), &*compare.comparators)
@@ -168,26 +173,26 @@ impl Uses {
         }
     }
 
-    fn tested(&mut self, test: &Expr) {
+    fn read_test(&mut self, test: &Expr) {
         match test {
             Expr::Name(name) => {
                 self.flags.insert(name.id.to_string());
             }
-            Expr::UnaryOp(not) => self.tested(&not.operand),
-            Expr::BoolOp(both) => both.values.iter().for_each(|value| self.tested(value)),
+            Expr::UnaryOp(not) => self.read_test(&not.operand),
+            Expr::BoolOp(both) => both.values.iter().for_each(|value| self.read_test(value)),
             _ => {}
         }
     }
 
-    fn called(&mut self, call: &ast::ExprCall) {
+    fn read_call(&mut self, call: &ast::ExprCall) {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         if let Some(name) = argument("dtype", usize::MAX).and_then(name_of) {
             self.dtypes.insert(name.to_owned());
         }
-        match last(&call.func) {
-            Some("load") if self.is_method(call) => self.described(call, false),
+        match find_last_name(&call.func) {
+            Some("load") if self.is_method(call) => self.read_descriptor_call(call, false),
             Some("store" | "atomic_add" | "atomic_max" | "atomic_min") if self.is_method(call) => {
-                self.described(call, true);
+                self.read_descriptor_call(call, true);
             }
             Some("load") => self.loaded.extend(argument("pointer", 0).cloned()),
             Some("store") => self.stored.extend(argument("pointer", 0).cloned()),
@@ -204,7 +209,7 @@ impl Uses {
                 };
                 if let Some(base) = argument("base", 0).and_then(name_of).map(str::to_owned) {
                     for stride in strides.iter().filter_map(name_of) {
-                        self.stride(&base, stride.to_owned());
+                        self.add_stride(&base, stride.to_owned());
                     }
                     self.read.insert(base);
                 }
@@ -235,7 +240,7 @@ impl Uses {
             if name_of(&method.value).is_some_and(|name| self.parameters.contains(name)))
     }
 
-    fn described(&mut self, call: &ast::ExprCall, stores: bool) {
+    fn read_descriptor_call(&mut self, call: &ast::ExprCall, stores: bool) {
         let Expr::Attribute(method) = &*call.func else {
             return;
         };
@@ -252,7 +257,7 @@ impl Uses {
         self.descriptors.insert(name, dimensions);
     }
 
-    fn stride(&mut self, tensor: &str, stride: String) {
+    fn add_stride(&mut self, tensor: &str, stride: String) {
         if self.parameters.contains(&stride) && !self.strides.values().flatten().any(|known| *known == stride)
         {
             self.strides.entry(tensor.to_owned()).or_default().push(stride);
@@ -269,7 +274,7 @@ impl Uses {
             .chain(stored.iter().map(|address| (address, true)))
         {
             let mut terms = Terms::default();
-            self.terms(address, &mut terms);
+            self.collect_terms(address, &mut terms);
             let mut candidates = terms.names.iter().filter(|name| self.parameters.contains(*name));
             let tensor = candidates
                 .clone()
@@ -278,7 +283,7 @@ impl Uses {
             let Some(tensor) = tensor.cloned() else { continue };
             for stride in terms.factors {
                 if stride.contains("stride") {
-                    self.stride(&tensor, stride);
+                    self.add_stride(&tensor, stride);
                 }
             }
             let end = if stores { &mut self.written } else { &mut self.read };
@@ -287,53 +292,53 @@ impl Uses {
     }
 
     /// What an address is the sum of.
-    fn terms(&self, expr: &Expr, terms: &mut Terms) {
+    fn collect_terms(&self, expr: &Expr, terms: &mut Terms) {
         match expr {
             Expr::BinOp(sum) if matches!(sum.op, Operator::Add | Operator::Sub) => {
-                self.terms(&sum.left, terms);
-                self.terms(&sum.right, terms);
+                self.collect_terms(&sum.left, terms);
+                self.collect_terms(&sum.right, terms);
             }
             Expr::Name(name) if self.parameters.contains(name.id.as_str()) => {
                 terms.names.push(name.id.to_string());
                 // A parameter may be moved on: `x_ptr += row * stride`.
-                self.definitions(&name.id, terms);
+                self.collect_definitions(&name.id, terms);
             }
-            Expr::Name(name) => self.definitions(&name.id, terms),
-            Expr::Subscript(subscript) => self.terms(&subscript.value, terms),
+            Expr::Name(name) => self.collect_definitions(&name.id, terms),
+            Expr::Subscript(subscript) => self.collect_terms(&subscript.value, terms),
             // `tl.multiple_of(x, 16)`, `x.to(tl.int64)`.
             Expr::Call(call) => match (&*call.func, call.arguments.args.first()) {
                 (Expr::Attribute(method), _) if method.attr.as_str() == "to" => {
-                    self.terms(&method.value, terms);
+                    self.collect_terms(&method.value, terms);
                 }
-                (_, Some(first)) => self.terms(first, terms),
+                (_, Some(first)) => self.collect_terms(first, terms),
                 _ => {}
             },
             Expr::BinOp(product) if product.op == Operator::Mult => {
-                factors(&product.left, terms);
-                factors(&product.right, terms);
+                collect_factors(&product.left, terms);
+                collect_factors(&product.right, terms);
             }
             _ => {}
         }
     }
 
-    fn definitions(&self, name: &str, terms: &mut Terms) {
-        if terms.seen.insert(name.to_owned()) {
+    fn collect_definitions(&self, name: &str, terms: &mut Terms) {
+        if terms.visited_names.insert(name.to_owned()) {
             for value in self.made_of.get(name).into_iter().flatten() {
-                self.terms(value, terms);
+                self.collect_terms(value, terms);
             }
         }
     }
 }
 
 /// Names that a product is of.
-fn factors(expr: &Expr, terms: &mut Terms) {
+fn collect_factors(expr: &Expr, terms: &mut Terms) {
     match expr {
         Expr::Name(name) => terms.factors.push(name.id.to_string()),
         Expr::BinOp(inner) => {
-            factors(&inner.left, terms);
-            factors(&inner.right, terms);
+            collect_factors(&inner.left, terms);
+            collect_factors(&inner.right, terms);
         }
-        Expr::Subscript(subscript) => factors(&subscript.value, terms),
+        Expr::Subscript(subscript) => collect_factors(&subscript.value, terms),
         _ => {}
     }
 }
@@ -345,7 +350,7 @@ struct Terms {
     /// Names in its products.
     factors: Vec<String>,
     /// Variables that were followed.
-    seen: HashSet<String>,
+    visited_names: HashSet<String>,
 }
 
 /// Writes the case file.
@@ -363,11 +368,11 @@ fn write(function: &Function, uses: &Uses, path: &str) -> String {
             writeln!(by_name, "{}: {value}{mark}", parameter.name)
         };
     };
-    for (nth, parameter) in wanted(function).enumerate() {
+    for (nth, parameter) in required_parameters(function).enumerate() {
         let name = &parameter.name;
         if is_tensor(parameter, uses) {
             let storage = storage_name(name);
-            let shape = shape(name, uses, strided);
+            let shape = choose_shape(name, uses, strided);
             let (read, written) = (uses.read.contains(name), uses.written.contains(name));
             let fill = if read || !written {
                 format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1)
@@ -434,7 +439,7 @@ fn write(function: &Function, uses: &Uses, path: &str) -> String {
             );
         }
     }
-    let given = given(function);
+    let given = list_omitted_parameters(function);
     if !given.is_empty() {
         let _ = writeln!(
             text,
@@ -446,7 +451,7 @@ fn write(function: &Function, uses: &Uses, path: &str) -> String {
 }
 
 /// The shape of a tensor: as many dimensions as it has strides, or as its descriptor is indexed with.
-fn shape(name: &str, uses: &Uses, strided: bool) -> Vec<i64> {
+fn choose_shape(name: &str, uses: &Uses, strided: bool) -> Vec<i64> {
     let strides = || uses.strides.get(name).map(|strides| strides.len().max(2));
     match uses.descriptors.get(name).copied().or_else(strides) {
         Some(dimensions) => vec![SIDE; dimensions],
@@ -456,7 +461,7 @@ fn shape(name: &str, uses: &Uses, strided: bool) -> Vec<i64> {
 }
 
 /// Parameters that a launch must give.
-pub(crate) fn wanted(function: &Function) -> impl Iterator<Item = &Parameter> {
+pub(crate) fn required_parameters(function: &Function) -> impl Iterator<Item = &Parameter> {
     function.parameters.iter().filter(|parameter| {
         !matches!(
             parameter.kind,
@@ -466,8 +471,8 @@ pub(crate) fn wanted(function: &Function) -> impl Iterator<Item = &Parameter> {
     })
 }
 
-fn given(function: &Function) -> Vec<&str> {
-    let wanted: HashSet<&str> = wanted(function)
+fn list_omitted_parameters(function: &Function) -> Vec<&str> {
+    let wanted: HashSet<&str> = required_parameters(function)
         .map(|parameter| parameter.name.as_str())
         .collect();
     function
@@ -517,7 +522,7 @@ fn guess(parameter: &Parameter, uses: &Uses, strided: bool) -> String {
     let word = |wanted: &str| lower.split('_').any(|word| word == wanted);
     let length = if strided { SIDE } else { LENGTH };
     if let Some(text) = uses.texts.get(name) {
-        return quoted(text);
+        return quote_literal(text);
     }
     if uses.flags.contains(name) || ["is", "has", "use", "even", "causal"].into_iter().any(word) {
         return "true".to_owned();
@@ -559,7 +564,7 @@ pub(crate) fn guess_of(parameter: &Parameter, usage: &crate::usage::Usage) -> St
 }
 
 /// A string as a case file has it: Python's quotes, no placeholders, YAML's quotes.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote_literal(text: &str) -> String {
     let mut python = String::new();
     for c in text.chars() {
         match c {

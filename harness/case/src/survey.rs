@@ -19,13 +19,13 @@ use cerith_tile::source::SourceId;
 use self::plan::Planner;
 pub use self::reading::Reading;
 use crate::excerpt::Part;
-use crate::excerpt::tuning::{self, Config, Found};
+use crate::excerpt::tuning::{self, Config, KernelMetadata};
 use crate::kernel::{Function, ParameterKind};
 use crate::module;
 use crate::skeleton::storage_name;
 use crate::usage::library::{Library, Texts};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Flags, TensorUse, Usage, usage};
+use crate::usage::{Bound, Flags, TensorUse, Usage, read_usage};
 
 /// The most configurations of an autotuner that are tried.
 const CONFIGS_MOST: usize = 4;
@@ -48,7 +48,7 @@ pub struct Survey {
     /// The kernel.
     pub kernel: String,
     /// The launches, the plain one first.
-    pub tried: Vec<Attempt>,
+    pub attempts: Vec<Attempt>,
     /// Why the kernel cannot be launched from what its text says.
     pub not_tried: Option<NotTried>,
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
@@ -95,7 +95,7 @@ pub struct Draft {
     usage: Usage,
     /// Its tensors for each setting of its flags ([`plan::list_settings`]).
     by_flags: Vec<(Flags, Vec<TensorUse>)>,
-    found: Found,
+    metadata: KernelMetadata,
     path: String,
     /// Whether it is meant by its name.
     is_named: bool,
@@ -106,7 +106,7 @@ pub struct Draft {
 ///
 /// # Errors
 /// The module has a syntax error.
-pub fn drafts(
+pub fn build_drafts(
     source: SourceId,
     parts: &[Part],
     original: &str,
@@ -116,7 +116,7 @@ pub fn drafts(
         return Ok(Vec::new());
     };
     let contents = module::parse(source, &main.text)?;
-    let mut found = tuning::found(original);
+    let mut found = tuning::read_metadata(original);
     let texts = Texts::new(parts.iter().map(|part| (part.path.as_str(), part.text.as_str())));
     let library = Library::new(&texts);
     let stem = main.path.trim_end_matches(".py");
@@ -126,7 +126,7 @@ pub fn drafts(
         .filter(|function| function.jit && (only.is_empty() || only.contains(&function.name.as_str())));
     Ok(kernels
         .map(|function| {
-            let usage = |flags: &Flags| usage(&library, stem, &function, flags);
+            let usage = |flags: &Flags| read_usage(&library, stem, &function, flags);
             let any = usage(&Flags::new());
             let settings = plan::list_settings(&any).into_iter();
             let by_flags = settings.map(|flags| {
@@ -136,7 +136,7 @@ pub fn drafts(
             Draft {
                 usage: any,
                 by_flags: by_flags.collect(),
-                found: found.remove(&function.name).unwrap_or_default(),
+                metadata: found.remove(&function.name).unwrap_or_default(),
                 path: main.path.clone(),
                 is_named: !only.is_empty(),
                 function,
@@ -149,7 +149,7 @@ pub fn drafts(
 ///
 /// # Errors
 /// The module has a syntax error.
-pub fn kernels(source: SourceId, text: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+pub fn list_kernels(source: SourceId, text: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
     let contents = module::parse(source, text)?;
     let kernels = contents.functions.into_iter().filter(|function| function.jit);
     Ok(kernels.map(|function| function.name).collect())
@@ -168,19 +168,19 @@ impl Draft {
         let mut tried = Vec::new();
         let mut guessed = Vec::new();
         if not_tried.is_none() {
-            let mut configs = self.found.configs.clone();
+            let mut configs = self.metadata.configs.clone();
             // The smallest blocks first: they take the least time, and sizes around them are small.
-            configs.sort_by_key(volume);
-            let planner = |config: Config| self.planner(&usage, reading, config);
+            configs.sort_by_key(compute_volume);
+            let planner = |config: Config| self.build_planner(&usage, reading, config);
             let first = planner(configs.first().cloned().unwrap_or_default());
-            first.all(&mut tried);
+            first.add_all(&mut tried);
             guessed = first.guessed();
             let changed = reading.parameters().into_iter().cloned();
             guessed.extend(changed.filter(|name| !first.guessed().contains(name)));
             let others = configs.iter().skip(1);
             let step = (others.len() / (CONFIGS_MOST - 1)).max(1);
             for config in others.rev().step_by(step).take(CONFIGS_MOST - 1) {
-                planner(config.clone()).plain(&mut tried);
+                planner(config.clone()).add_plain(&mut tried);
             }
         }
         if not_tried.is_none() && tried.is_empty() {
@@ -188,22 +188,22 @@ impl Draft {
         }
         Survey {
             kernel: self.function.name.clone(),
-            tried,
+            attempts: tried,
             not_tried,
-            certain: self.certain(&usage),
+            certain: self.find_certain_storages(&usage),
             guessed,
             changed: reading.words(),
-            omitted: self.found.hooks.clone(),
+            omitted: self.metadata.hooks.clone(),
         }
     }
 
     /// Only the plain launch, as this reading has it; none if there is none.
     pub fn attempt(&self, reading: &Reading) -> Option<Attempt> {
         let usage = self.usage_by(reading);
-        let mut configs = self.found.configs.clone();
-        configs.sort_by_key(volume);
+        let mut configs = self.metadata.configs.clone();
+        configs.sort_by_key(compute_volume);
         let config = configs.into_iter().next().unwrap_or_default();
-        self.planner(&usage, reading, config).first()
+        self.build_planner(&usage, reading, config).first()
     }
 
     /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
@@ -212,13 +212,13 @@ impl Draft {
             return None;
         }
         let usage = self.usage_by(reading);
-        let mut configs = self.found.configs.clone();
-        configs.sort_by_key(volume);
+        let mut configs = self.metadata.configs.clone();
+        configs.sort_by_key(compute_volume);
         let config = configs.into_iter().next().unwrap_or_default();
-        self.planner(&usage, reading, config).varied()
+        self.build_planner(&usage, reading, config).render_matrix_case()
     }
 
-    fn planner<'a>(&'a self, usage: &'a Usage, reading: &'a Reading, config: Config) -> Planner<'a> {
+    fn build_planner<'a>(&'a self, usage: &'a Usage, reading: &'a Reading, config: Config) -> Planner<'a> {
         Planner {
             function: &self.function,
             usage,
@@ -231,7 +231,7 @@ impl Draft {
 
     /// The parameters that are sizes.
     fn sizes(&self) -> Vec<String> {
-        self.planner(&self.usage, &Reading::ALL[0], Config::default())
+        self.build_planner(&self.usage, &Reading::ALL[0], Config::default())
             .sizes()
     }
 
@@ -262,9 +262,9 @@ impl Draft {
         let (function, usage) = (&self.function, &self.usage);
         let is_variadic =
             |kind: ParameterKind| matches!(kind, ParameterKind::VarPositional | ParameterKind::VarKeyword);
-        if self.found.is_gluon {
+        if self.metadata.is_gluon {
             Some(NotTried::Gluon)
-        } else if self.found.is_function && !self.is_named {
+        } else if self.metadata.is_function && !self.is_named {
             Some(NotTried::Function)
         } else if function.parameters.iter().any(|one| is_variadic(one.kind)) {
             Some(NotTried::Variadic)
@@ -280,7 +280,7 @@ impl Draft {
     }
 
     /// The storages of tensors of which the text tells how many elements they have.
-    fn certain(&self, usage: &Usage) -> BTreeSet<String> {
+    fn find_certain_storages(&self, usage: &Usage) -> BTreeSet<String> {
         let is_computed = |bound: &Bound| match bound {
             Bound::Lanes(extent) | Bound::Blocks(_, extent) => match extent {
                 Extent::Number(_) => false,
@@ -299,7 +299,7 @@ impl Draft {
 }
 
 /// The product of the numbers of a configuration.
-fn volume(config: &Config) -> i64 {
+fn compute_volume(config: &Config) -> i64 {
     let numbers = config.values().flatten().filter_map(|value| value.parse().ok());
     numbers.fold(1_i64, |all, one: i64| all.saturating_mul(one.max(1)))
 }

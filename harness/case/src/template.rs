@@ -32,7 +32,7 @@ enum Piece {
     Hole {
         expression: Expression,
         span: Span,
-        at: Option<u32>,
+        text_at: Option<u32>,
     },
 }
 
@@ -41,7 +41,7 @@ impl Template {
     pub fn parse(text: &str, span: Span, text_at: Option<u32>) -> Result<Self, Diagnostic> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
-        let place = |range: Range<usize>| part(span, text_at, range);
+        let place = |range: Range<usize>| locate_part(span, text_at, range);
         let mut rest = 0;
         while let Some(found) = text[rest..].find(['{', '}']) {
             let at = rest + found;
@@ -63,7 +63,7 @@ impl Template {
             let inner = at + 1..at + 1 + len;
             let hole = place(inner.clone());
             let expression = Expression::parse(&text[inner.clone()]).map_err(|error| {
-                described(
+                to_diagnostic(
                     "bad-placeholder",
                     &error,
                     hole,
@@ -77,7 +77,7 @@ impl Template {
             pieces.push(Piece::Hole {
                 expression,
                 span: hole,
-                at: text_at.map(|at| at + inner.start as u32),
+                text_at: text_at.map(|at| at + inner.start as u32),
             });
             rest = inner.end + 1;
         }
@@ -111,11 +111,15 @@ impl Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                Piece::Hole { expression, span, at } => {
-                    known(expression, names, *span, *at, None, "matrix variable")?;
+                Piece::Hole {
+                    expression,
+                    span,
+                    text_at: at,
+                } => {
+                    check_names(expression, names, *span, *at, None, "matrix variable")?;
                     let value = expression
                         .evaluate(names, &mut Storages::new())
-                        .map_err(|error| described("bad-placeholder", &error, *span, *at, None))?;
+                        .map_err(|error| to_diagnostic("bad-placeholder", &error, *span, *at, None))?;
                     write_value(&mut out, &value);
                 }
             }
@@ -186,7 +190,7 @@ impl ValueTemplate {
             return Ok(Self::Text(template));
         };
         let expression = Expression::parse(constant)
-            .map_err(|error| described("bad-expression", &error, span, template.text_at, None))?;
+            .map_err(|error| to_diagnostic("bad-expression", &error, span, template.text_at, None))?;
         Ok(Self::Expression(expression, template))
     }
 
@@ -207,8 +211,9 @@ impl ValueTemplate {
             }
             Self::Text(template) => {
                 let text = template.render(names)?;
-                let expression = Expression::parse(&text)
-                    .map_err(|error| described("bad-expression", &error, template.span, None, Some(&text)))?;
+                let expression = Expression::parse(&text).map_err(|error| {
+                    to_diagnostic("bad-expression", &error, template.span, None, Some(&text))
+                })?;
                 evaluate(&expression, names, storages, template.span, None, Some(&text))
             }
             Self::List(items, _) => items
@@ -220,7 +225,7 @@ impl ValueTemplate {
     }
 
     /// The expression's text at a point; a value that is no text as Python prints it.
-    pub fn text(&self, names: &Names) -> Result<String, Diagnostic> {
+    pub fn render_text(&self, names: &Names) -> Result<String, Diagnostic> {
         Ok(match self {
             Self::Constant(value, _) => value.to_string(),
             Self::Expression(expression, _) => expression.text().to_owned(),
@@ -228,7 +233,7 @@ impl ValueTemplate {
             Self::List(items, _) => {
                 let items: Vec<_> = items
                     .iter()
-                    .map(|item| item.text(names))
+                    .map(|item| item.render_text(names))
                     .collect::<Result<_, _>>()?;
                 format!("[{}]", items.join(", "))
             }
@@ -241,7 +246,7 @@ impl ValueTemplate {
     }
 
     /// Whether it takes any of these names from outside.
-    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+    pub fn mentions_any(&self, names: &Names, wanted: &HashSet<String>) -> bool {
         !wanted.is_empty() && !self.all_names(names, &mut |name| !wanted.contains(name))
     }
 
@@ -269,7 +274,7 @@ fn evaluate(
     text_at: Option<u32>,
     substituted: Option<&str>,
 ) -> Result<Value, Diagnostic> {
-    known(
+    check_names(
         expression,
         names,
         span,
@@ -278,7 +283,7 @@ fn evaluate(
         "tensor or matrix variable",
     )?;
     expression.evaluate(names, storages).map_err(|error| {
-        let mut problem = described("bad-expression", &error, span, text_at, substituted);
+        let mut problem = to_diagnostic("bad-expression", &error, span, text_at, substituted);
         let mut told: Vec<String> = Vec::new();
         for (name, _) in expression.free_names() {
             if let Some(Value::Tensor(tensor)) = names.get(&name)
@@ -307,7 +312,7 @@ fn evaluate(
 }
 
 /// An error at the first name that is not there.
-fn known(
+fn check_names(
     expression: &Expression,
     names: &Names,
     span: Span,
@@ -324,7 +329,7 @@ fn known(
     };
     let mut diagnostic = Diagnostic::error(
         "unknown-name",
-        part(span, text_at, range),
+        locate_part(span, text_at, range),
         format!("unknown {what} `{name}`"),
     );
     diagnostic.help = suggestion(&name, names.keys().map(String::as_str))
@@ -340,7 +345,7 @@ fn known(
     Err(diagnostic)
 }
 
-fn described(
+fn to_diagnostic(
     code: &'static str,
     error: &ExprError,
     span: Span,
@@ -349,7 +354,7 @@ fn described(
 ) -> Diagnostic {
     let mut diagnostic = Diagnostic::error(
         code,
-        part(span, text_at, error.range.clone()),
+        locate_part(span, text_at, error.range.clone()),
         error.message.clone(),
     );
     diagnostic.help.clone_from(&error.help);
@@ -360,7 +365,7 @@ fn described(
 }
 
 /// The place of a part of a text, or of the whole text when it does not stand in the file as it is.
-fn part(span: Span, text_at: Option<u32>, range: Range<usize>) -> Span {
+fn locate_part(span: Span, text_at: Option<u32>, range: Range<usize>) -> Span {
     let Some(at) = text_at else { return span };
     let byte = |offset: usize| {
         at.saturating_add(u32::try_from(offset).unwrap_or(u32::MAX))

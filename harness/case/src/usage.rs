@@ -16,7 +16,7 @@ use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
 use self::library::{Library, Texts};
-use self::polynomial::{Atom, Extent, Polynomial, Product, divided};
+use self::polynomial::{Atom, Extent, Polynomial, Product, divide_product};
 use self::reader::Reader;
 use crate::kernel::{Function, ParameterKind};
 use crate::module::body_of;
@@ -32,9 +32,9 @@ pub struct Usage {
     /// What each axis of the grid counts, as far as it is used.
     pub axes: Vec<AxisUse>,
     /// Sizes that one block of lanes must cover, with the block: no program has more of them.
-    pub within: Vec<(String, Extent)>,
+    pub covered_sizes: Vec<(String, Extent)>,
     /// Sizes that loops cut into blocks, with the blocks.
-    pub cut: Vec<(String, Extent)>,
+    pub cut_sizes: Vec<(String, Extent)>,
     /// Names that decide an `if` by themselves.
     pub flags: BTreeSet<String>,
     /// Parameters that are given to `.to(…)` or `dtype=`.
@@ -153,14 +153,19 @@ pub fn usage_of(text: &str, name: &str) -> Option<Usage> {
     let contents = crate::module::parse(source, text).ok()?;
     let function = contents.functions.iter().find(|function| function.name == name)?;
     let texts = Texts::new([("kernel", text)]);
-    Some(usage(&Library::new(&texts), "kernel", function, &Flags::new()))
+    Some(read_usage(
+        &Library::new(&texts),
+        "kernel",
+        function,
+        &Flags::new(),
+    ))
 }
 
 /// Flags of a kernel, and what they are set to.
 pub(crate) type Flags = BTreeMap<String, bool>;
 
 /// Reads a kernel of a module of the library. It skips the branches of an `if` that these flags do not take.
-pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function, flags: &Flags) -> Usage {
+pub(crate) fn read_usage(library: &Library<'_>, module: &str, function: &Function, flags: &Flags) -> Usage {
     let parameters: Vec<String> = function
         .parameters
         .iter()
@@ -181,8 +186,8 @@ pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function, fl
     let mut reader = Reader::new(library, module, &parameters, &constants, flags);
     // Calls nest deeper than any text.
     stacker::maybe_grow(READING_STACK, READING_STACK, || reader.read(&function.name));
-    let mut usage = settled(&reader, &parameters);
-    let body = body_of(library.body(module), &function.name).unwrap_or_default();
+    let mut usage = build_usage(&reader, &parameters);
+    let body = body_of(library.find_body(module), &function.name).unwrap_or_default();
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
     usage.unused = parameters
@@ -206,7 +211,7 @@ impl<'a> Visitor<'a> for Names {
 }
 
 /// What the text has said, by tensor and by axis.
-fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
+fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     let mut usage = reader.usage.clone();
     for name in parameters {
         let accesses: Vec<&Access> = reader
@@ -222,14 +227,14 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
             .dimensions
             .iter()
             .map(|(product, factor, index)| {
-                let stride = stride(product, *factor);
-                let mut bound = bound(index, reader);
+                let stride = to_stride(product, *factor);
+                let mut bound = find_bound(index, reader);
                 if !matches!(bound, Bound::Size(_)) {
                     // Another access of the same dimension may be bounded.
                     let other = accesses.iter().flat_map(|access| &access.dimensions);
                     let mut bounds = other
                         .filter(|(other, times, _)| other == product && times == factor)
-                        .map(|(_, _, index)| self::bound(index, reader));
+                        .map(|(_, _, index)| find_bound(index, reader));
                     bound = bounds.find(|one| matches!(one, Bound::Size(_))).unwrap_or(bound);
                 }
                 (place(&stride, parameters), Dimension { stride, bound })
@@ -241,7 +246,7 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
-            mirrors: mirrors(name, &reader.accesses),
+            mirrors: find_mirrors(name, &reader.accesses),
             dimensions,
             read: accesses.iter().any(|access| !access.stores),
             written: accesses.iter().any(|access| access.stores),
@@ -263,9 +268,9 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         };
         let is_alone = index.terms().nth(1).is_none();
         let known = if is_alone {
-            &mut usage.within
+            &mut usage.covered_sizes
         } else {
-            &mut usage.cut
+            &mut usage.cut_sizes
         };
         if !known.iter().any(|(known, _)| *known == size) {
             known.push((size, extent));
@@ -278,7 +283,7 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
 }
 
 /// The tensors that are loaded from wherever this one is stored to.
-fn mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
+fn find_mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
     let indices = |access: &Access| -> BTreeSet<Polynomial> {
         let dimensions = access.dimensions.iter();
         dimensions.map(|(_, _, index)| index.clone()).collect()
@@ -326,7 +331,7 @@ fn is_certain(
             && access.dimensions.iter().all(|(stride, factor, index)| {
                 let mut of_widest = widest.dimensions.iter().zip(dimensions);
                 of_widest.any(|((other, times, _), (_, dimension))| {
-                    other == stride && times == factor && bound(index, reader) == dimension.bound
+                    other == stride && times == factor && find_bound(index, reader) == dimension.bound
                 }) && index.number_term() <= 0
             })
     };
@@ -420,7 +425,7 @@ fn place(stride: &Stride, parameters: &[String]) -> usize {
     }
 }
 
-fn stride(product: &Product, factor: i64) -> Stride {
+fn to_stride(product: &Product, factor: i64) -> Stride {
     let names: Vec<String> = product
         .iter()
         .filter_map(|atom| match atom {
@@ -436,7 +441,7 @@ fn stride(product: &Product, factor: i64) -> Stride {
 }
 
 /// What bounds an index.
-fn bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
+fn find_bound(index: &Polynomial, reader: &Reader<'_>) -> Bound {
     if let Some(size) = size_of(index, reader) {
         return Bound::Size(size);
     }
@@ -480,8 +485,8 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
         return Some(size.to_owned());
     }
     for compared in &reader.compared {
-        for size in reader::sizes(compared) {
-            let as_index = compared.plus(&Polynomial::atom(Atom::Param(size.clone())));
+        for size in reader::find_sizes(compared) {
+            let as_index = compared.plus(&Polynomial::from_atom(Atom::Param(size.clone())));
             if as_index.is_some_and(|one| one.without_number() == index) {
                 return Some(size);
             }
@@ -549,7 +554,7 @@ fn is_cut_off(index: &Polynomial) -> bool {
 }
 
 /// The dimensions of an address without its tensor: for each stride, the index.
-fn dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
+fn find_dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
     let is_index = |atom: &Atom| !matches!(atom, Atom::Param(_));
     let mut found: Vec<(Product, i64, Polynomial)> = Vec::new();
     // Lanes say what the strides are.
@@ -557,11 +562,11 @@ fn dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
         let Some(lane) = product.iter().find(|atom| matches!(atom, Atom::Lane(_))) else {
             continue;
         };
-        let stride = divided(product, std::slice::from_ref(lane)).unwrap_or_default();
+        let stride = divide_product(product, std::slice::from_ref(lane)).unwrap_or_default();
         if stride.iter().any(is_index) {
             continue;
         }
-        let index = Polynomial::atom(lane.clone());
+        let index = Polynomial::from_atom(lane.clone());
         match found
             .iter_mut()
             .find(|(known, times, _)| *known == stride && *times == factor)
@@ -589,10 +594,11 @@ fn dimensions(rest: &Polynomial) -> Vec<(Product, i64, Polynomial)> {
             !is_apart
                 && *times != 0
                 && factor % *times == 0
-                && divided(product, stride).is_some_and(|rest| steps_by(&rest, factor / *times, index))
+                && divide_product(product, stride).is_some_and(|rest| steps_by(&rest, factor / *times, index))
         });
         if let Some((stride, times, index)) = home.and_then(|at| found.get_mut(at)) {
-            let part = divided(product, stride).map(|rest| Polynomial::from_terms([(rest, factor / *times)]));
+            let part =
+                divide_product(product, stride).map(|rest| Polynomial::from_terms([(rest, factor / *times)]));
             if let Some(sum) = part.and_then(|part| index.plus(&part)) {
                 *index = sum;
                 continue;

@@ -86,7 +86,7 @@ impl Axis {
     }
 
     /// The values that a sweep tries when nobody names any. Only Triton knows how many configurations there are.
-    fn values(self, configs: usize) -> Vec<Variant> {
+    fn list_values(self, configs: usize) -> Vec<Variant> {
         match self {
             Self::NumWarps => [1, 2, 4, 8].map(Variant::NumWarps).to_vec(),
             Self::NumStages => [1, 2, 3, 4].map(Variant::NumStages).to_vec(),
@@ -132,7 +132,7 @@ impl Layout {
     /// The tensor of a storage's name, and how many elements the storage has; none where the layout is that of a
     /// contiguous tensor.
     pub(crate) fn tensor(self, id: StorageId, dtype: DType, shape: &[i64]) -> Option<(Tensor, i64)> {
-        let mut tensor = Tensor::contiguous(id, dtype, shape);
+        let mut tensor = Tensor::new_contiguous(id, dtype, shape);
         let numel = tensor.numel();
         if numel == 0 || numel == i64::MAX {
             return None;
@@ -151,7 +151,7 @@ impl Layout {
                 let rows = numel / last.max(1);
                 let mut wide: SmallVec<[i64; 4]> = outer.into();
                 wide.push(pitch);
-                tensor.strides = Tensor::contiguous(id, dtype, &wide).strides;
+                tensor.strides = Tensor::new_contiguous(id, dtype, &wide).strides;
                 Some((tensor, rows.checked_mul(pitch)?))
             }
             Self::Transposed => {
@@ -159,7 +159,7 @@ impl Layout {
                     return None;
                 }
                 let reversed: Dims = shape.iter().rev().copied().collect();
-                tensor.strides = Tensor::contiguous(id, dtype, &reversed).strides;
+                tensor.strides = Tensor::new_contiguous(id, dtype, &reversed).strides;
                 tensor.strides.reverse();
                 Some((tensor, numel))
             }
@@ -233,7 +233,7 @@ pub struct BadVariant {
 }
 
 impl BadVariant {
-    fn axis(text: &str, word: &str) -> Self {
+    fn from_unknown_axis(text: &str, word: &str) -> Self {
         let names = Axis::ALL.map(Axis::name);
         Self {
             text: text.to_owned(),
@@ -241,7 +241,7 @@ impl BadVariant {
         }
     }
 
-    fn value(text: &str, axis: Axis) -> Self {
+    fn from_bad_value(text: &str, axis: Axis) -> Self {
         let reason = match axis {
             Axis::FpFusion => "write `enable_fp_fusion=true` or `enable_fp_fusion=false`".to_owned(),
             Axis::Specialize => "there is only `specialize=false`".to_owned(),
@@ -264,8 +264,8 @@ impl FromStr for Variant {
             return Ok(Self::AsIs);
         }
         let (word, value) = text.split_once('=').unwrap_or((text, ""));
-        let axis = Axis::from_name(word).ok_or_else(|| BadVariant::axis(text, word))?;
-        let bad = || BadVariant::value(text, axis);
+        let axis = Axis::from_name(word).ok_or_else(|| BadVariant::from_unknown_axis(text, word))?;
+        let bad = || BadVariant::from_bad_value(text, axis);
         let number = || {
             let plain = value.bytes().all(|byte| byte.is_ascii_digit()) && !value.starts_with("00");
             let number: Option<u32> = value.parse().ok().filter(|_| plain);
@@ -310,7 +310,7 @@ impl Axes {
                 Some((word, values)) => (word, Some(values)),
                 None => (text, None),
             };
-            let axis = Axis::from_name(word).ok_or_else(|| BadVariant::axis(text, word))?;
+            let axis = Axis::from_name(word).ok_or_else(|| BadVariant::from_unknown_axis(text, word))?;
             let values = values.map(|values| {
                 let named = values.split(',').map(|value| format!("{axis}={value}").parse());
                 named.collect::<Result<Vec<Variant>, _>>()
@@ -337,10 +337,10 @@ impl Axes {
     }
 
     /// The variants of a case whose kernels have so many configurations, without the unchanged case.
-    pub fn variants(&self, configs: usize) -> Vec<Variant> {
+    pub fn list_variants(&self, configs: usize) -> Vec<Variant> {
         let mut variants = Vec::new();
         for (axis, values) in &self.0 {
-            for variant in values.clone().unwrap_or_else(|| axis.values(configs)) {
+            for variant in values.clone().unwrap_or_else(|| axis.list_values(configs)) {
                 if !variants.contains(&variant) {
                     variants.push(variant);
                 }

@@ -134,14 +134,14 @@ fn run(text: &str) -> Option<(Version, Version)> {
         return Some((FIRST, LAST));
     }
     if let Some((from, to)) = text.split_once(" - ") {
-        return Some((span(from)?.0, span(to)?.1));
+        return Some((parse_bounds(from)?.0, parse_bounds(to)?.1));
     }
     let (mut from, mut to) = (FIRST, LAST);
     for part in text.split(',').map(str::trim) {
         let operator = part
             .find(|c: char| c.is_ascii_digit())
             .map_or("", |at| part[..at].trim_end());
-        let (first, past) = span(part.strip_prefix(operator)?)?;
+        let (first, past) = parse_bounds(part.strip_prefix(operator)?)?;
         match operator {
             "<" => to = to.min(first),
             "<=" => to = to.min(past),
@@ -155,7 +155,7 @@ fn run(text: &str) -> Option<(Version, Version)> {
 }
 
 /// The first version that begins like the text, and the first one after all that do.
-fn span(text: &str) -> Option<(Version, Version)> {
+fn parse_bounds(text: &str) -> Option<(Version, Version)> {
     let text = text.trim();
     let first: Version = text.parse().ok()?;
     let up = |number: u16| number.checked_add(1);

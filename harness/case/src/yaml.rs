@@ -53,7 +53,7 @@ pub(crate) struct Key {
 
 impl Key {
     /// That it is no key of `what`, with the nearest known one.
-    pub fn unknown(&self, what: &str, known: &[&str]) -> Diagnostic {
+    pub fn reject_unknown(&self, what: &str, known: &[&str]) -> Diagnostic {
         let mut problem = Diagnostic::error(
             "unknown-key",
             self.span,
@@ -86,26 +86,31 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
         .char_indices()
         .find(|&(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
     {
-        let span = place.bytes(at, at + c.len_utf8());
+        let span = place.to_byte_span(at, at + c.len_utf8());
         return Err(
             Diagnostic::error(CODE, span, format!("control character {c:?} in a case file"))
                 .help("remove it; in a double-quoted string it can be written as an escape"),
         );
     }
-    let outline = outline(text, &place)?;
+    let outline = parse_outline(text, &place)?;
     let plain: Plain = serde_yaml::from_str(text).map_err(|error| {
         let at = error.location().map_or(0, |location| location.index());
         let words = error.to_string();
         let words = words
             .rsplit_once(" at line ")
             .map_or(words.as_str(), |(words, _)| words);
-        Diagnostic::error(CODE, place.bytes(at, at), format!("malformed YAML: {words}")).help(mend(words))
+        Diagnostic::error(
+            CODE,
+            place.to_byte_span(at, at),
+            format!("malformed YAML: {words}"),
+        )
+        .help(suggest_fix(words))
     })?;
     merge(outline, plain, text)
 }
 
 /// What to do about text that is no YAML.
-fn mend(words: &str) -> &'static str {
+fn suggest_fix(words: &str) -> &'static str {
     if words.contains("':'") || words.contains("mapping values") {
         "indent keys of one mapping alike, and put text that holds a colon and a space into quotes"
     } else if words.contains("recursion") {
@@ -119,7 +124,7 @@ fn mend(words: &str) -> &'static str {
 }
 
 /// A span without the white space that it ends in.
-fn trimmed(span: Span, text: &str) -> Span {
+fn trim_span(span: Span, text: &str) -> Span {
     let written = text
         .get(span.start as usize..span.end as usize)
         .unwrap_or_default();
@@ -149,7 +154,7 @@ impl Places {
         }
     }
 
-    fn byte(&self, character: usize) -> u32 {
+    fn to_byte(&self, character: usize) -> u32 {
         let at = match &self.bytes {
             Some(bytes) => bytes.get(character).copied().unwrap_or(self.len),
             None => u32::try_from(character).unwrap_or(self.len),
@@ -157,12 +162,12 @@ impl Places {
         at.min(self.len)
     }
 
-    fn span(&self, span: saphyr_parser::Span) -> Span {
-        let start = self.byte(span.start.index());
-        Span::new(self.source, start, self.byte(span.end.index()).max(start))
+    fn to_span(&self, span: saphyr_parser::Span) -> Span {
+        let start = self.to_byte(span.start.index());
+        Span::new(self.source, start, self.to_byte(span.end.index()).max(start))
     }
 
-    fn bytes(&self, start: usize, end: usize) -> Span {
+    fn to_byte_span(&self, start: usize, end: usize) -> Span {
         let start = u32::try_from(start).unwrap_or(self.len).min(self.len);
         Span::new(
             self.source,
@@ -191,22 +196,22 @@ struct Open {
     items: Vec<Outline>,
 }
 
-fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
+fn parse_outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
     let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(text);
     let mut open: Vec<Open> = Vec::new();
     let mut root: Option<Outline> = None;
     let mut end = Span::default();
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
-            let at = place.byte(error.marker().index());
+            let at = place.to_byte(error.marker().index());
             Diagnostic::error(
                 CODE,
                 Span::new(place.source, at, at),
                 format!("malformed YAML: {}", error.info()),
             )
-            .help(mend(error.info()))
+            .help(suggest_fix(error.info()))
         })?;
-        let span = place.span(span);
+        let span = place.to_span(span);
         let refuse = |what: &str, help: &str| {
             Err(Diagnostic::error(CODE, span, format!("{what} in a case file")).help(help))
         };
@@ -266,7 +271,7 @@ fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
         }
     }
     root.ok_or_else(|| {
-        Diagnostic::error(CODE, place.bytes(0, 0), "a case file with nothing in it")
+        Diagnostic::error(CODE, place.to_byte_span(0, 0), "a case file with nothing in it")
             .help("begin with `about:`, `kernel:` and `launches:`")
     })
 }
@@ -297,7 +302,7 @@ fn close(open: Open, bracket: Span, last: Span) -> Outline {
 
 /// Lays the values over the places. The recursion is as deep as [`MAX_DEPTH`] at most.
 fn merge(outline: Outline, plain: Plain, text: &str) -> Result<Node, Diagnostic> {
-    let span = trimmed(outline.span, text);
+    let span = trim_span(outline.span, text);
     let differently = || {
         Diagnostic::error(
             CODE,

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cerith_case::{Case, Entry, Shard};
+use cerith_engine::cuda::build_outcome;
 use cerith_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
-use cerith_engine::cuda::outcome;
 use cerith_engine::cuda::record::{Filed, Provenance, Record, Release, Shelf};
 use cerith_engine::{
-    Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, guarded,
+    Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, catch_panic,
 };
 use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::Target;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Most ids that are named in one message.
-const NAMED: usize = 10;
+const MAX_NAMED_IDS: usize = 10;
 
 /// Accepts, and answers with the exit code.
 pub fn accept(args: &AcceptArgs) -> Exit {
@@ -54,7 +54,7 @@ pub fn accept(args: &AcceptArgs) -> Exit {
     }
     for (why, ids) in &pile.refused {
         exit = Exit::Wrong;
-        terminal.note(&format!("refused, {why}: {}", named(ids)));
+        terminal.note(&format!("refused, {why}: {}", join_ids(ids)));
     }
     let mut files: HashMap<&str, Vec<String>> = HashMap::new();
     for entry in selected.entries(Shard::ALL) {
@@ -100,7 +100,7 @@ pub fn accept(args: &AcceptArgs) -> Exit {
             terminal.note(&format!(
                 "not overwritten: {}\n  = help: `cargo insta review` shows both and takes one; `cerith accept --replace` takes \
                  the new ones",
-                named(pending)
+                join_ids(pending)
             ));
         }
     }
@@ -112,16 +112,16 @@ pub fn accept(args: &AcceptArgs) -> Exit {
     exit
 }
 
-fn named(ids: &[String]) -> String {
+fn join_ids(ids: &[String]) -> String {
     let mut text = ids
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_IDS)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ");
-    if ids.len() > NAMED {
+    if ids.len() > MAX_NAMED_IDS {
         // Writing to a string does not fail.
-        let _ = write!(text, " and {} more", ids.len() - NAMED);
+        let _ = write!(text, " and {} more", ids.len() - MAX_NAMED_IDS);
     }
     text
 }
@@ -145,9 +145,9 @@ struct Pile {
 impl Pile {
     fn read(&mut self, path: &Path, entries: &HashMap<String, Entry>) -> Result<(), BundleError> {
         let file = File::open(path).map_err(BundleError::Read)?;
-        let mut reader = Reader::results(BufReader::new(file))?;
+        let mut reader = Reader::begin_results(BufReader::new(file))?;
         while let Some(result) = reader.next_result()? {
-            let Some((case, release)) = self.case(&result.label, entries) else {
+            let Some((case, release)) = self.resolve_case(&result.label, entries) else {
                 continue;
             };
             let cubin = result.label.cubins.join("");
@@ -156,15 +156,16 @@ impl Pile {
                 .provenance
                 .as_ref()
                 .map_or(1, |provenance| provenance.repetitions);
-            let found = guarded(|| outcome(&case, &result.ran));
+            let found = catch_panic(|| build_outcome(&case, &result.ran));
             let stood = match &found {
-                Ok(Ok(outcome)) => stood(&case, &result.label.engine, outcome),
+                Ok(Ok(outcome)) => judge_outcome(&case, &result.label.engine, outcome),
                 _ => None,
             };
-            match found.map(|found| found.map(|outcome| Record::of(&case, &cubin, &outcome, times))) {
+            match found.map(|found| found.map(|outcome| Record::from_outcome(&case, &cubin, &outcome, times)))
+            {
                 Ok(Ok(Some(record))) => {
-                    let record = marked(record, stood);
-                    let by = provenance(reader.opening(), release.triton, true);
+                    let record = mark_standing(record, stood);
+                    let by = build_provenance(reader.opening(), release.triton, true);
                     self.put(&result.label, release, record, by);
                 }
                 Ok(Ok(None)) => self.refuse("its outcome says nothing", &result.label.case),
@@ -174,26 +175,26 @@ impl Pile {
         }
         for note in reader.take_notes() {
             // What it is about is of a sweep, and refused.
-            self.case(&note.label, entries);
+            self.resolve_case(&note.label, entries);
         }
         for decided in reader.take_decided() {
-            if let Some((case, release)) = self.case(&decided.label, entries) {
+            if let Some((case, release)) = self.resolve_case(&decided.label, entries) {
                 // A record has a name of its own, by which it would be put down, wherever that leads.
-                if decided.record.case != case.id || decided.record.stale(&case).is_some() {
+                if decided.record.case != case.id || decided.record.find_mismatch(&case).is_some() {
                     self.refuse("its record does not belong to its label", &case.id);
                     continue;
                 }
-                let by = provenance(reader.opening(), release.triton, false);
-                let outcome = decided.record.outcome(&case).ok();
-                let stood = outcome.and_then(|outcome| stood(&case, &decided.label.engine, &outcome));
-                self.put(&decided.label, release, marked(decided.record, stood), by);
+                let by = build_provenance(reader.opening(), release.triton, false);
+                let outcome = decided.record.to_outcome(&case).ok();
+                let stood = outcome.and_then(|outcome| judge_outcome(&case, &decided.label.engine, &outcome));
+                self.put(&decided.label, release, mark_standing(decided.record, stood), by);
             }
         }
         Ok(())
     }
 
     /// The case that an entry is about, if it is of this corpus as it is now.
-    fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Release)> {
+    fn resolve_case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Release)> {
         if label.variant.is_some() {
             let why = "it belongs to a sweep, whose variants are not put on record; `cerith sweep --results` \
                 judges it";
@@ -216,7 +217,7 @@ impl Pile {
             self.refuse("there is no such case in the corpus", &label.case);
             return None;
         };
-        let Ok(Ok(case)) = guarded(|| entry.resolve()) else {
+        let Ok(Ok(case)) = catch_panic(|| entry.resolve()) else {
             self.refuse("its case file is wrong", &label.case);
             return None;
         };
@@ -250,16 +251,16 @@ impl Pile {
     }
 }
 
-fn marked(record: Record, stood: Option<Remembered>) -> Record {
+fn mark_standing(record: Record, stood: Option<Remembered>) -> Record {
     match stood {
-        Some(stood) => record.standing(stood),
+        Some(stood) => record.with_agreement(stood),
         None => record,
     }
 }
 
 /// Whether the reference agrees with an outcome, for the record to remember; nothing if Cerith fails.
-fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
-    let given = Given {
+fn judge_outcome(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
+    let given = FixedEngine {
         id: id.clone(),
         capabilities: Capabilities {
             dtypes: Vec::new(),
@@ -269,13 +270,13 @@ fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
         outcome: outcome.clone(),
     };
     let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(given)]);
-    let trial = guarded(|| try_case(case, &panel)).ok()?.ok()?;
+    let trial = catch_panic(|| try_case(case, &panel)).ok()?.ok()?;
     trial.failed.is_empty().then(|| {
         let finished = trial
             .references
             .iter()
             .all(|record| record.outcome.finished().is_some());
-        match trial.verdict.standing(id) {
+        match trial.verdict.find_standing(id) {
             // Nothing agrees with nothing.
             Some(Standing::Agrees) if !trial.verdict.vacuous => Remembered::Agreed,
             // Both left something, and nothing of it certainly differs.
@@ -286,13 +287,13 @@ fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
 }
 
 /// An engine that answers with the outcome that it holds.
-struct Given {
+struct FixedEngine {
     id: EngineId,
     capabilities: Capabilities,
     outcome: Outcome,
 }
 
-impl Engine for Given {
+impl Engine for FixedEngine {
     fn id(&self) -> &EngineId {
         &self.id
     }
@@ -306,7 +307,7 @@ impl Engine for Given {
     }
 }
 
-fn provenance(opening: &Opening, version: Version, executed: bool) -> Provenance {
+fn build_provenance(opening: &Opening, version: Version, executed: bool) -> Provenance {
     let gpu = opening
         .provenance
         .as_ref()
@@ -326,13 +327,13 @@ fn provenance(opening: &Opening, version: Version, executed: bool) -> Provenance
             }
         }),
         triton: version.to_string(),
-        date: day(opening.seconds),
+        date: format_date(opening.seconds),
         cerith: opening.cerith.clone(),
     }
 }
 
 /// The day of a time in seconds since 1970, UTC: `2026-11-20`. Howard Hinnant's `civil_from_days`.
-fn day(seconds: u64) -> String {
+fn format_date(seconds: u64) -> String {
     let days = seconds / 86_400 + 719_468;
     let era = days / 146_097;
     let day_of_era = days % 146_097;
@@ -347,11 +348,11 @@ fn day(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::day;
+    use super::format_date;
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        let check = |seconds, expected: &str| assert_eq!(day(seconds), expected);
+        let check = |seconds, expected: &str| assert_eq!(format_date(seconds), expected);
         check(0, "1970-01-01");
         check(86_399, "1970-01-01");
         check(951_782_400, "2000-02-29");

@@ -33,7 +33,7 @@ pub use self::merge::{MergeArgs, ReportCommand};
 pub use self::record::{ImportArgs, RecordArgs};
 pub use self::report::{ReportArgs, ReportFormat};
 pub use self::run::{Checks, Masked, Reports, RunArgs, RunFormat};
-pub use self::sweep::{Along, SweepArgs};
+pub use self::sweep::{AxisArgs, SweepArgs};
 pub use self::toolchain::{ToolchainArgs, ToolchainCommand};
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_case::{Case, Shard};
-use cerith_engine::{EngineId, Reference, guarded};
+use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_report::describe;
 use cerith_report::standing::Standing;
 use cerith_tile::rules::Version;
@@ -28,7 +28,7 @@ const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"
 /// Searches, and answers with the exit code.
 pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
-    match found(args, stop, &mut terminal) {
+    match run_bisection(args, stop, &mut terminal) {
         Ok(exit) => exit,
         Err(message) => {
             terminal.note(&message);
@@ -41,7 +41,11 @@ pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) -> Result<Exit, String> {
+fn run_bisection(
+    args: &BisectArgs,
+    stop: &'static AtomicBool,
+    terminal: &mut Terminal,
+) -> Result<Exit, String> {
     let selected = Selected::open(args.cases.as_deref(), std::slice::from_ref(&args.case))?;
     let mut entries = selected.entries(Shard::ALL);
     let entry = match (entries.next(), entries.next()) {
@@ -67,37 +71,37 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
         )
     })?;
     drop(entries);
-    let asked = Asked {
+    let asked = BisectQuery {
         case: &case,
         selected: &selected,
         offline: args.offline,
         stop,
     };
-    let engine = |toolchain: ToolchainId| args.engine.of(&toolchain);
+    let engine = |toolchain: ToolchainId| args.engine.to_engine_id(&toolchain);
     if let (Some(folder), Some(build), Some(python), Some(from), Some(to)) =
         (&args.git, &args.build, &args.python, &args.from, &args.to)
     {
-        let commits = Commits::between(folder, from, to, build, python)?;
+        let commits = Commits::from_range(folder, from, to, build, python)?;
         let names = commits.names();
         let found = search(&names, stop, terminal, |place| {
-            let toolchain = match commits.built(place, stop) {
+            let toolchain = match commits.build_commit(place, stop) {
                 Ok(toolchain) => toolchain,
                 // One that does not build is passed over.
                 Err(why) => return Ok(Stand::Silent(why)),
             };
-            let stand = asked.of(&engine(toolchain.clone()));
+            let stand = asked.judge_engine(&engine(toolchain.clone()));
             commits::forget(&toolchain);
             stand
         });
         commits.restore();
-        return Ok(told(found?, &names, &case.id, terminal, stop));
+        return Ok(print_result(found?, &names, &case.id, terminal, stop));
     }
     let toolchains: Vec<ToolchainId> = match &args.numpy {
         Some(triton) => NUMPYS
             .iter()
             .filter_map(|numpy| format!("{}+numpy{numpy}", triton.triton()).parse().ok())
             .collect(),
-        None => releases(args)?.into_iter().map(ToolchainId::of).collect(),
+        None => select_releases(args)?.into_iter().map(ToolchainId::of).collect(),
     };
     let names: Vec<String> = toolchains
         .iter()
@@ -106,14 +110,14 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
     let found = search(&names, stop, terminal, |place| {
         toolchains.get(place).map_or_else(
             || Ok(Stand::Silent(String::new())),
-            |id| asked.of(&engine(id.clone())),
+            |id| asked.judge_engine(&engine(id.clone())),
         )
     })?;
-    Ok(told(found, &names, &case.id, terminal, stop))
+    Ok(print_result(found, &names, &case.id, terminal, stop))
 }
 
 /// The releases that are asked for.
-fn releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
+fn select_releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
     let read = |text: &Option<String>, otherwise: Version| match text {
         None => Ok(otherwise),
         Some(text) => text
@@ -168,16 +172,16 @@ impl fmt::Display for Stand {
 }
 
 /// What is asked of every version.
-struct Asked<'a> {
+struct BisectQuery<'a> {
     case: &'a Case,
     selected: &'a Selected,
     offline: bool,
     stop: &'static AtomicBool,
 }
 
-impl Asked<'_> {
+impl BisectQuery<'_> {
     /// What an engine does with the case.
-    fn of(&self, engine: &EngineId) -> Result<Stand, String> {
+    fn judge_engine(&self, engine: &EngineId) -> Result<Stand, String> {
         let wanted = [EngineId::Reference, engine.clone()];
         let setup = set_up(
             Reference::default(),
@@ -190,19 +194,21 @@ impl Asked<'_> {
         if let Some(failed) = setup.failed.first() {
             return Ok(Stand::Silent(failed.why.clone()));
         }
-        let trial = guarded(|| try_case(self.case, &setup.panel))
+        let trial = catch_panic(|| try_case(self.case, &setup.panel))
             .map_err(|panic| format!("internal error: {panic}"))?
             .map_err(|_| "interrupted".to_owned())?;
-        let verdict = describe::trial(self.case, &trial, &setup.panel, self.selected.corpus.sources());
-        Ok(match Standing::of(&verdict, &engine.to_string()) {
+        let verdict = describe::to_verdict(self.case, &trial, &setup.panel, self.selected.corpus.sources());
+        Ok(match Standing::from_verdict(&verdict, &engine.to_string()) {
             Some(Standing::Right { .. }) => Stand::Right,
-            Some(Standing::Wrong(wrong)) if !wrong.known.is_empty() => Stand::Wrong(wrong.known.join(", ")),
-            Some(Standing::Wrong(wrong)) if !wrong.said.is_empty() => Stand::Wrong(wrong.said),
+            Some(Standing::Wrong(wrong)) if !wrong.known_bugs.is_empty() => {
+                Stand::Wrong(wrong.known_bugs.join(", "))
+            }
+            Some(Standing::Wrong(wrong)) if !wrong.message.is_empty() => Stand::Wrong(wrong.message),
             Some(Standing::Wrong(wrong)) => {
                 Stand::Wrong(format!("{} ({} elements)", wrong.kind, wrong.elements))
             }
             Some(Standing::Undefined) => Stand::Silent("the program has no defined answer".to_owned()),
-            Some(Standing::Silent { why, .. }) => Stand::Silent(why),
+            Some(Standing::Silent { reason: why, .. }) => Stand::Silent(why),
             None => Stand::Silent("it was not asked".to_owned()),
         })
     }
@@ -210,14 +216,14 @@ impl Asked<'_> {
 
 /// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum BisectResult {
     /// The first version that does otherwise than all before it, with what it and they do. Versions between it and the last one
     /// that was asked before it say nothing.
     First {
         /// The place of the last one before.
         before: usize,
         /// Its place.
-        at: usize,
+        index: usize,
         /// What the versions before it do.
         old: Stand,
         /// What it does.
@@ -236,7 +242,7 @@ fn search(
     stop: &AtomicBool,
     terminal: &mut Terminal,
     mut ask: impl FnMut(usize) -> Result<Stand, String>,
-) -> Result<Found, String> {
+) -> Result<BisectResult, String> {
     let mut tried = |place: usize| -> Result<Stand, String> {
         if stop.load(Ordering::Relaxed) {
             return Err("interrupted".to_owned());
@@ -251,11 +257,11 @@ fn search(
     let (old, mut new) = (tried(0)?, tried(last)?);
     for (place, end) in [(0, &old), (last, &new)] {
         if let Stand::Silent(why) = end {
-            return Ok(Found::Silent(place, why.clone()));
+            return Ok(BisectResult::Silent(place, why.clone()));
         }
     }
     if old.is_wrong() == new.is_wrong() {
-        return Ok(Found::Alike(old));
+        return Ok(BisectResult::Alike(old));
     }
     let mut open: Vec<usize> = (1..last).collect();
     while let Some(&place) = open
@@ -274,18 +280,29 @@ fn search(
         }
         open.retain(|other| (low + 1..high).contains(other));
     }
-    Ok(Found::First {
+    Ok(BisectResult::First {
         before: low,
-        at: high,
+        index: high,
         old,
         new,
     })
 }
 
-fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, stop: &AtomicBool) -> Exit {
+fn print_result(
+    found: BisectResult,
+    names: &[String],
+    case: &str,
+    terminal: &mut Terminal,
+    stop: &AtomicBool,
+) -> Exit {
     let name = |place: usize| names.get(place).map_or("", String::as_str);
     let (text, exit) = match found {
-        Found::First { before, at, old, new } => {
+        BisectResult::First {
+            before,
+            index: at,
+            old,
+            new,
+        } => {
             let what = match (&new, &old) {
                 (Stand::Wrong(how), _) => format!("the first that gets {case} wrong: {how}"),
                 (_, Stand::Wrong(how)) => {
@@ -299,7 +316,7 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
             };
             (format!("{} is {what}{between}\n", name(at)), Exit::AsExpected)
         }
-        Found::Alike(stand) => (
+        BisectResult::Alike(stand) => (
             format!(
                 "{} and {} give the same in {case}: {stand}; there is nothing to find between them\n",
                 name(0),
@@ -307,7 +324,7 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
             ),
             Exit::Unexpected,
         ),
-        Found::Silent(place, why) => (
+        BisectResult::Silent(place, why) => (
             format!("{} says nothing about {case}: {why}\n", name(place)),
             Exit::Nothing,
         ),
@@ -337,9 +354,11 @@ mod tests {
             })
         });
         let shown = match found.expect("not interrupted") {
-            Found::First { before, at, .. } => format!("{before}..{at}"),
-            Found::Alike(stand) => format!("alike {stand}"),
-            Found::Silent(place, _) => format!("silent {place}"),
+            BisectResult::First {
+                before, index: at, ..
+            } => format!("{before}..{at}"),
+            BisectResult::Alike(stand) => format!("alike {stand}"),
+            BisectResult::Silent(place, _) => format!("silent {place}"),
         };
         assert_eq!(shown, expected, "{versions}");
         assert!(asked <= most, "{versions}: {asked} asked");

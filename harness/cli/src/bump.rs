@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_engine::EngineId;
-use cerith_report::bump::{Bump, Change, Changes, Measure, Noise, github, human, markdown};
+use cerith_report::bump::{
+    Bump, Change, Changes, Measure, Noise, render_github, render_human, render_markdown,
+};
 use cerith_report::event::{Event, Severity, Verdict};
 use cerith_report::{Joined, read};
 use cerith_tile::rules::Version;
@@ -21,14 +23,14 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::judged;
-use crate::mistyped::unread;
+use crate::mistyped::describe_read_error;
 use crate::output::Output;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs both sides, and answers with the exit code.
 pub fn bump(args: &BumpArgs, stop: &'static AtomicBool) -> Exit {
-    match done(args, stop) {
+    match run_bump(args, stop) {
         Ok(exit) => exit,
         Err(message) => {
             Terminal::new().note(&message);
@@ -41,35 +43,35 @@ pub fn bump(args: &BumpArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
+fn run_bump(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let began = Instant::now();
     let selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
-    let [old, new] = [&args.old, &args.new].map(|side| toolchain(side, &home, stop));
+    let [old, new] = [&args.old, &args.new].map(|side| resolve_toolchain(side, &home, stop));
     let (old, new) = (old?, new?);
     if old == new {
         return Err(format!(
             "error: {old} is the same on both sides; name two versions"
         ));
     }
-    let pairs = pairs(&old, &new, &args.engines);
-    let told = told(&args.against, &pairs)?;
+    let pairs = pair_engines(&old, &new, &args.engines);
+    let told = read_verdicts(&args.against, &pairs)?;
     let sides = pairs.iter().flat_map(|(old, new)| [old, new]);
     let here = sides.filter(|id| !told.engines.contains(&id.to_string()));
     let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)
         .chain(here.cloned())
         .collect();
-    let mut output = Output::quiet(
+    let mut output = Output::new_quiet(
         args.out.as_deref(),
         &selected.report_folder("bump"),
         selected.is_partial(),
         Terminal::new(),
     )
     .map_err(|blocked| format!("error: {blocked}"))?;
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let compiling = args.engines.iter().any(|&kind| kind != BumpEngine::Interpret);
     if compiling {
-        compilers(&wanted, args.offline, stop);
+        install_compilers(&wanted, args.offline, stop);
     }
     let (judged, problems) = judged::run(
         &selected,
@@ -93,21 +95,21 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     for (old, new) in &pairs {
         let mut bump = Bump::new(old.to_string(), new.to_string())
             .with_noise(args.noise.into())
-            .against(&told.verdicts);
+            .with_other_run(&told.verdicts);
         for one in &judged {
-            bump.verdict(&one.verdict, Arc::clone(&one.uses));
+            bump.add_verdict(&one.verdict, Arc::clone(&one.uses));
         }
         let changes = bump.finish();
         worse |= fail_on.iter().any(|&change| changes.count(change) > 0);
         compared += changes.cases - changes.count(Change::NotCompared);
         let text = match args.format {
             BumpFormat::Github => {
-                terminal.print_commands(&github(&changes, &args.only));
+                terminal.print_commands(&render_github(&changes, &args.only));
                 continue;
             }
-            BumpFormat::Human => human(&changes, &args.only, terminal.palette, args.verbose),
-            BumpFormat::Markdown => markdown(&changes, &args.only),
-            BumpFormat::Jsonl => lines(&changes, &args.only),
+            BumpFormat::Human => render_human(&changes, &args.only, terminal.palette, args.verbose),
+            BumpFormat::Markdown => render_markdown(&changes, &args.only),
+            BumpFormat::Jsonl => render_jsonl(&changes, &args.only),
         };
         terminal.print(&text);
     }
@@ -121,7 +123,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
 }
 
 /// Installs the toolchains of compilers. Records need none, so a toolchain that cannot be installed is a warning and no error.
-fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
+fn install_compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
     for id in wanted {
         let EngineId::Cuda { toolchain, .. } = id else {
             continue;
@@ -135,7 +137,7 @@ fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
 }
 
 /// The toolchain of a side: a version, a build that was adopted, or a Python that is adopted now.
-pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<ToolchainId, String> {
+pub fn resolve_toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<ToolchainId, String> {
     match side {
         Side::Toolchain(id) => Ok(id.clone()),
         Side::Python(python) => {
@@ -160,31 +162,34 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
 }
 
 /// The engines that are compared.
-fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(EngineId, EngineId)> {
+fn pair_engines(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(EngineId, EngineId)> {
     let kinds = if kinds.is_empty() {
         &[BumpEngine::Interpret]
     } else {
         kinds
     };
-    kinds.iter().map(|kind| (kind.of(old), kind.of(new))).collect()
+    kinds
+        .iter()
+        .map(|kind| (kind.to_engine_id(old), kind.to_engine_id(new)))
+        .collect()
 }
 
 /// The verdicts of stored runs, and the engines that they asked.
 #[derive(Default)]
-struct Told {
+struct StoredVerdicts {
     verdicts: Vec<Verdict>,
     engines: BTreeSet<String>,
 }
 
 /// The verdicts of stored runs. Each run must have asked one of the wanted engines.
-fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, String> {
+fn read_verdicts(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<StoredVerdicts, String> {
     let sides: BTreeSet<String> = pairs
         .iter()
         .flat_map(|(old, new)| [old.to_string(), new.to_string()])
         .collect();
-    let mut all = Told::default();
+    let mut all = StoredVerdicts::default();
     for path in paths {
-        let (verdicts, asked) = stored(path)?;
+        let (verdicts, asked) = read_run(path)?;
         if !asked.iter().any(|id| sides.contains(id)) {
             let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
             let one = sides.first().copied().unwrap_or_default();
@@ -204,11 +209,11 @@ fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, Strin
 }
 
 /// The verdicts of a stored run, and its engines.
-fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
+fn read_run(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
     let file = cerith_files::open(path).map_err(|error| {
         let help = "name a stream that `cerith run` wrote, such as reports/run/events.jsonl";
-        format!("error: {}", unread(path, &error, help))
+        format!("error: {}", describe_read_error(path, &error, help))
     })?;
     let mut joined = Joined::default();
     joined.begin(path.display().to_string());
@@ -219,7 +224,7 @@ fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
         _ => {}
     };
     let end = read(BufReader::new(file), |event| {
-        joined.event(event).into_iter().for_each(&mut keep);
+        joined.add_event(event).into_iter().for_each(&mut keep);
     })
     .map_err(|error| failed(&error))?;
     joined.end(&end);
@@ -253,7 +258,7 @@ enum Line<'c> {
     Group(&'c cerith_report::bump::Group),
 }
 
-fn lines(changes: &Changes, only: &[Change]) -> String {
+fn render_jsonl(changes: &Changes, only: &[Change]) -> String {
     let head = Line::Changes {
         old: &changes.old,
         new: &changes.new,

@@ -12,8 +12,8 @@ use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, 
 use cerith_engine::cuda::compile::{Compiler, Compiling};
 use cerith_engine::cuda::job::digest;
 use cerith_engine::cuda::record::Record;
-use cerith_engine::cuda::sweep::{Compiled, What, compile as compile_variants};
-use cerith_engine::{EngineId, Failure, Outcome, Reference, guarded};
+use cerith_engine::cuda::sweep::{Compiled, VariantResult, compile as compile_variants};
+use cerith_engine::{EngineId, Failure, Outcome, Reference, catch_panic};
 use cerith_report::describe;
 use cerith_tile::rules::Version;
 
@@ -40,11 +40,11 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> Exit {
 }
 
 /// The result of compiling one case, or one variant of it.
-pub enum Done {
+pub enum CompileResult {
     /// It can be executed.
     Ready(Box<CaseEntry>),
     /// It ended when it was compiled, with the compiler's message.
-    Decided(Box<Decided>, Said),
+    Decided(Box<Decided>, CompilerMessage),
     /// A variant that need not be executed.
     Note(Box<Note>),
     /// A program that is not swept: it has no defined answer, or launches nothing.
@@ -57,13 +57,13 @@ pub enum Done {
 
 /// Why a case ended when it was compiled, with the message of the compiler or of `ptxas`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Said {
+pub struct CompilerMessage {
     outcome: &'static str,
     kind: String,
     message: String,
 }
 
-impl Display for Said {
+impl Display for CompilerMessage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self {
             outcome,
@@ -80,8 +80,8 @@ struct Counts {
     compiled: u64,
     decided: BTreeMap<&'static str, u64>,
     /// The cases and variants with the same message.
-    said: BTreeMap<Said, Vec<String>>,
-    same: u64,
+    messages: BTreeMap<CompilerMessage, Vec<String>>,
+    duplicates: u64,
     not_applicable: u64,
     unswept: u64,
     failed: u64,
@@ -109,7 +109,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             exit
         });
     }
-    let axes = match sweep::axes(&args.along) {
+    let axes = match sweep::parse_axes(&args.axis_args) {
         Ok(axes) => args.sweep.then_some(axes),
         Err(message) => {
             terminal.note(&message);
@@ -117,7 +117,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         }
     };
     let reference = Reference::default();
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if args.engines.is_empty() {
         &newest[..]
@@ -125,12 +125,12 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         &args.engines
     };
     let part = Part::create(&args.out)?;
-    let mut writer = Writer::cases(BufWriter::new(part.file()))
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file()))
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     for id in wanted {
-        let compiler = engines::compiler(id, args.target, args.offline, jobs, selected.readable(), stop)
+        let compiler = engines::open_compiler(id, args.target, args.offline, jobs, selected.readable(), stop)
             .map_err(|why| format!("compile with {id}: {why}"))?;
-        if let Some(warning) = engines::uncontained().filter(|_| Some(id) == wanted.first()) {
+        if let Some(warning) = engines::check_containment().filter(|_| Some(id) == wanted.first()) {
             terminal.note(&warning.rendered);
         }
         let began = Instant::now();
@@ -148,7 +148,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
         terminal.end();
         for problem in wrong.finish() {
-            terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
+            terminal.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
             exit = Exit::Wrong;
         }
         if stop.load(Ordering::Relaxed) {
@@ -158,10 +158,10 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         if counts.failed > 0 {
             exit = exit.max(Exit::Unexpected);
         }
-        for (said, cases) in &counts.said {
+        for (said, cases) in &counts.messages {
             terminal.print(&format!("{said}\n    {}\n", cases.join("\n    ")));
         }
-        terminal.print(&counts.summary(id, cases, began.elapsed().as_secs_f64()));
+        terminal.print(&counts.describe(id, cases, began.elapsed().as_secs_f64()));
     }
     let written = writer
         .finish()
@@ -216,44 +216,44 @@ impl Round<'_> {
             |entry| {
                 (!stop.load(Ordering::Relaxed)).then(|| match sweep {
                     None => vec![compile(&entry, compiler, id)],
-                    Some((axes, reference)) => variants(&entry, axes, compiler, reference, id),
+                    Some((axes, reference)) => bundle_variants(&entry, axes, compiler, reference, id),
                 })
             },
             |all| {
                 for done in all {
                     let written = match done {
-                        Done::Ready(entry) => {
+                        CompileResult::Ready(entry) => {
                             counts.compiled += 1;
-                            writer.case(&entry)
+                            writer.add_case(&entry)
                         }
-                        Done::Decided(decided, said) => {
+                        CompileResult::Decided(decided, said) => {
                             let Label { case, variant, .. } = &decided.label;
                             let variant = variant.map_or(String::new(), |variant| format!(" with {variant}"));
                             counts
-                                .said
+                                .messages
                                 .entry(said)
                                 .or_default()
                                 .push(format!("{case}{variant}"));
                             *counts.decided.entry(decided.record.word()).or_default() += 1;
-                            writer.decided(&decided)
+                            writer.add_decided(&decided)
                         }
-                        Done::Note(note) => {
+                        CompileResult::Note(note) => {
                             *match note.why {
-                                Unexecuted::Same(_) => &mut counts.same,
+                                Unexecuted::Same(_) => &mut counts.duplicates,
                                 Unexecuted::NotApplicable(_) => &mut counts.not_applicable,
                             } += 1;
-                            writer.note(&note)
+                            writer.add_note(&note)
                         }
-                        Done::Unswept => {
+                        CompileResult::Unswept => {
                             counts.unswept += 1;
                             Ok(())
                         }
-                        Done::Failed(why) => {
+                        CompileResult::Failed(why) => {
                             counts.failed += 1;
                             terminal.note(&format!("error: {why}"));
                             Ok(())
                         }
-                        Done::Wrong(id, problems) => {
+                        CompileResult::Wrong(id, problems) => {
                             wrong.add(&id, problems);
                             Ok(())
                         }
@@ -271,46 +271,46 @@ impl Round<'_> {
     }
 }
 
-fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {
-    let case = match guarded(|| entry.resolve()) {
+fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> CompileResult {
+    let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
-        Ok(Err(problems)) => return Done::Wrong(entry.id.clone(), problems),
-        Err(panic) => return Done::Failed(format!("{}: {panic}", entry.id)),
+        Ok(Err(problems)) => return CompileResult::Wrong(entry.id.clone(), problems),
+        Err(panic) => return CompileResult::Failed(format!("{}: {panic}", entry.id)),
     };
     compile_case(&case, compiler, id)
 }
 
 /// Compiles one case for a bundle.
-pub fn compile_case(case: &Case, compiler: &Compiler, id: &EngineId) -> Done {
-    match guarded(|| compiler.job(case)) {
+pub fn compile_case(case: &Case, compiler: &Compiler, id: &EngineId) -> CompileResult {
+    match catch_panic(|| compiler.compile_job(case)) {
         Ok(Ok(Compiling::Ready(job))) => {
             let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
-            Done::Ready(Box::new(CaseEntry {
+            CompileResult::Ready(Box::new(CaseEntry {
                 label: label(case, None, compiler, id, cubins),
                 job: *job,
             }))
         }
-        Ok(Ok(Compiling::Ended(outcome))) => decided(case, None, compiler, id, &outcome),
-        Ok(Err(Failure::Stopped)) => Done::Failed(format!("{}: stopped", case.id)),
-        Ok(Err(failure)) => Done::Failed(format!("{}: failed to {failure}", case.id)),
-        Err(panic) => Done::Failed(format!("{}: {panic}", case.id)),
+        Ok(Ok(Compiling::Ended(outcome))) => record_outcome(case, None, compiler, id, &outcome),
+        Ok(Err(Failure::Stopped)) => CompileResult::Failed(format!("{}: stopped", case.id)),
+        Ok(Err(failure)) => CompileResult::Failed(format!("{}: failed to {failure}", case.id)),
+        Err(panic) => CompileResult::Failed(format!("{}: {panic}", case.id)),
     }
 }
 
 /// Compiles the variants of a case.
-fn variants(
+fn bundle_variants(
     entry: &Entry,
     axes: &Axes,
     compiler: &Compiler,
     reference: &Reference,
     id: &EngineId,
-) -> Vec<Done> {
-    let case = match guarded(|| entry.resolve()) {
+) -> Vec<CompileResult> {
+    let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
-        Ok(Err(problems)) => return vec![Done::Wrong(entry.id.clone(), problems)],
-        Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
+        Ok(Err(problems)) => return vec![CompileResult::Wrong(entry.id.clone(), problems)],
+        Err(panic) => return vec![CompileResult::Failed(format!("{}: {panic}", entry.id))],
     };
-    let compiled = guarded(|| {
+    let compiled = catch_panic(|| {
         if case.is_import_only() || sweep::is_undefined(&case, compiler.version(), reference)? {
             return Ok(None);
         }
@@ -318,47 +318,56 @@ fn variants(
     });
     let compiled = match compiled {
         Ok(Ok(Some(compiled))) => compiled,
-        Ok(Ok(None)) => return vec![Done::Unswept],
-        Ok(Err(Failure::Stopped)) => return vec![Done::Failed(format!("{}: stopped", entry.id))],
-        Ok(Err(failure)) => return vec![Done::Failed(format!("{}: failed to {failure}", entry.id))],
-        Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
+        Ok(Ok(None)) => return vec![CompileResult::Unswept],
+        Ok(Err(Failure::Stopped)) => return vec![CompileResult::Failed(format!("{}: stopped", entry.id))],
+        Ok(Err(failure)) => {
+            return vec![CompileResult::Failed(format!(
+                "{}: failed to {failure}",
+                entry.id
+            ))];
+        }
+        Err(panic) => return vec![CompileResult::Failed(format!("{}: {panic}", entry.id))],
     };
-    let done = |Compiled { variant, case, what }: Compiled| {
+    let done = |Compiled {
+                    variant,
+                    case,
+                    result: what,
+                }: Compiled| {
         let note = |why| {
-            Done::Note(Box::new(Note {
+            CompileResult::Note(Box::new(Note {
                 label: label(&case, Some(variant), compiler, id, Vec::new()),
                 why,
             }))
         };
         match what {
-            What::Job(job) => {
+            VariantResult::Job(job) => {
                 let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
-                Done::Ready(Box::new(CaseEntry {
+                CompileResult::Ready(Box::new(CaseEntry {
                     label: label(&case, Some(variant), compiler, id, cubins),
                     job: *job,
                 }))
             }
-            What::Ended(outcome) => decided(&case, Some(variant), compiler, id, &outcome),
-            What::Same(other) => note(Unexecuted::Same(other)),
-            What::NotApplicable(why) => note(Unexecuted::NotApplicable(why)),
+            VariantResult::Ended(outcome) => record_outcome(&case, Some(variant), compiler, id, &outcome),
+            VariantResult::Same(other) => note(Unexecuted::Same(other)),
+            VariantResult::NotApplicable(why) => note(Unexecuted::NotApplicable(why)),
         }
     };
     compiled.into_iter().map(done).collect()
 }
 
-fn decided(
+fn record_outcome(
     case: &Case,
     variant: Option<Variant>,
     compiler: &Compiler,
     id: &EngineId,
     outcome: &Outcome,
-) -> Done {
-    match Record::of(case, "", outcome, 1) {
+) -> CompileResult {
+    match Record::from_outcome(case, "", outcome, 1) {
         Some(record) => {
             // As it is put on record: without the names of files that are gone.
-            let kept = record.outcome(case).ok();
+            let kept = record.to_outcome(case).ok();
             let complaint = kept.as_ref().unwrap_or(outcome).complaint();
-            let said = Said {
+            let said = CompilerMessage {
                 outcome: record.word(),
                 kind: complaint.map_or_else(String::new, |complaint| complaint.kind.clone()),
                 message: complaint.map_or_else(String::new, |complaint| complaint.message.clone()),
@@ -367,9 +376,9 @@ fn decided(
                 label: label(case, variant, compiler, id, Vec::new()),
                 record,
             };
-            Done::Decided(Box::new(decided), said)
+            CompileResult::Decided(Box::new(decided), said)
         }
-        None => Done::Failed(format!(
+        None => CompileResult::Failed(format!(
             "{}: {}",
             case.id,
             outcome
@@ -398,11 +407,11 @@ fn label(
 }
 
 impl Counts {
-    fn summary(&self, id: &EngineId, cases: u64, seconds: f64) -> String {
+    fn describe(&self, id: &EngineId, cases: u64, seconds: f64) -> String {
         let mut parts = vec![format!("{} compiled", self.compiled)];
         parts.extend(self.decided.iter().map(|(word, count)| format!("{count} {word}")));
         for (count, what) in [
-            (self.same, "the same machine code as another variant"),
+            (self.duplicates, "the same machine code as another variant"),
             (self.not_applicable, "not applicable"),
             (
                 self.unswept,

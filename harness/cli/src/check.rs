@@ -12,17 +12,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::Shard;
-use cerith_engine::{EngineId, Reference, guarded};
+use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
 use cerith_verdict::Panel;
 
-use self::finding::{Findings, Standing, Told};
+use self::finding::{Findings, KernelReport, Standing};
 use self::line::Line;
 use self::reports::Reports;
 use self::subject::Subject;
-use self::target::{Asked, asked};
+use self::target::{CheckTarget, find_targets};
 use crate::args::{CheckArgs, CheckFormat};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
@@ -45,7 +45,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         count: Count::default(),
         reports: Reports::default(),
     };
-    let files = match asked(&args.kernels) {
+    let files = match find_targets(&args.kernels) {
         Ok(files) => files,
         Err(message) => {
             checking.terminal.note(&message);
@@ -54,7 +54,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
     };
     let mut exit = Exit::Nothing;
     for asked in &files {
-        let done = match checking.file(asked) {
+        let done = match checking.check_file(asked) {
             Ok(done) => done,
             Err(message) => {
                 checking.terminal.note(&message);
@@ -64,7 +64,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
                 Exit::Wrong
             }
         };
-        exit = worse(exit, done);
+        exit = pick_worse(exit, done);
         if stop.load(Ordering::Relaxed) {
             return Exit::Interrupted;
         }
@@ -73,8 +73,8 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
         checking.terminal.note(&message);
         return Exit::Wrong;
     }
-    if files.iter().any(|asked| !asked.named) || checking.count.kernels > 1 {
-        checking.terminal.note(&checking.count.told());
+    if files.iter().any(|asked| !asked.explicit) || checking.count.kernels > 1 {
+        checking.terminal.note(&checking.count.describe());
     }
     if checking.count.kernels == 0 && exit == Exit::Nothing {
         checking.terminal.note(&format!(
@@ -87,7 +87,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 /// What several files come to: bad input before findings, findings before none, anything before nothing at all.
-fn worse(a: Exit, b: Exit) -> Exit {
+fn pick_worse(a: Exit, b: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Nothing => 0,
         Exit::AsExpected => 1,
@@ -100,7 +100,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
 
 /// The engines to ask: those that were named, and the reference. It alone knows what has no defined answer, and without it one engine
 /// alone is compared with nothing.
-fn asking(named: &[EngineId]) -> Vec<EngineId> {
+fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
     let reference = (!named.is_empty()).then_some(EngineId::Reference);
     reference.into_iter().chain(named.iter().cloned()).collect()
 }
@@ -110,7 +110,7 @@ fn asking(named: &[EngineId]) -> Vec<EngineId> {
 struct Count {
     kernels: usize,
     clean: usize,
-    found: usize,
+    with_findings: usize,
     not_judged: usize,
     not_tried: usize,
 }
@@ -120,16 +120,16 @@ impl Count {
         self.kernels += 1;
         match standing {
             Standing::Clean => self.clean += 1,
-            Standing::Found(_) => self.found += 1,
+            Standing::Found(_) => self.with_findings += 1,
             Standing::NotJudged => self.not_judged += 1,
             Standing::NotTried(_) => self.not_tried += 1,
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!(
             "{} kernels: {} with findings, {} with nothing found, {} not judged, {} not tried",
-            self.kernels, self.found, self.clean, self.not_judged, self.not_tried
+            self.kernels, self.with_findings, self.clean, self.not_judged, self.not_tried
         )
     }
 }
@@ -145,28 +145,31 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    fn file(&mut self, asked: &Asked) -> Result<Exit, String> {
+    fn check_file(&mut self, asked: &CheckTarget) -> Result<Exit, String> {
         let Some(mut subject) = Subject::open(asked)? else {
             return Ok(Exit::Nothing);
         };
-        let selected = Selected::of(subject.whole(subject.surveys.iter()), subject.root());
-        let Some(panel) = self.panel(&selected) else {
+        let selected = Selected::from_corpus(
+            subject.build_launch_corpus(subject.surveys.iter()),
+            subject.root(),
+        );
+        let Some(panel) = self.open_panel(&selected) else {
             self.keep(&subject, asked)?;
             return Ok(Exit::Nothing);
         };
-        let mut findings = self.judged(&selected, &panel);
+        let mut findings = self.judge_launches(&selected, &panel);
         self.looked_at_again(&mut subject, &mut findings, &panel);
         self.keep(&subject, asked)?;
-        Ok(self.told(&subject, &findings))
+        Ok(self.report_kernels(&subject, &findings))
     }
 
     /// Keeps the launches, if that is wished.
-    fn keep(&self, subject: &Subject, asked: &Asked) -> Result<(), String> {
+    fn keep(&self, subject: &Subject, asked: &CheckTarget) -> Result<(), String> {
         let Some(folder) = &self.args.keep else {
             return Ok(());
         };
         // Several files may have the same name.
-        let folder = if asked.named {
+        let folder = if asked.explicit {
             folder.clone()
         } else {
             let file = asked.file.with_extension("");
@@ -183,16 +186,19 @@ impl Checking<'_> {
             let Some(survey) = subject.surveys.get(at) else {
                 continue;
             };
-            let standing = Told::new(findings, &subject.shown, survey).standing();
+            let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
             if standing != Standing::NotJudged || self.stop.load(Ordering::Relaxed) {
                 continue;
             }
-            let Some(other) = subject.another(survey) else {
+            let Some(other) = subject.find_other_launches(survey) else {
                 continue;
             };
-            let selected = Selected::of(subject.whole(std::iter::once(&other)), subject.root());
-            let found = self.judged(&selected, panel);
-            if Told::new(&found, &subject.shown, &other).standing() == Standing::NotJudged {
+            let selected = Selected::from_corpus(
+                subject.build_launch_corpus(std::iter::once(&other)),
+                subject.root(),
+            );
+            let found = self.judge_launches(&selected, panel);
+            if KernelReport::new(&found, &subject.display_name, &other).standing() == Standing::NotJudged {
                 continue;
             }
             findings.replace(survey, found);
@@ -203,14 +209,14 @@ impl Checking<'_> {
     }
 
     /// The engines; none if one that was asked for cannot be had.
-    fn panel(&mut self, selected: &Selected) -> Option<Arc<Panel>> {
+    fn open_panel(&mut self, selected: &Selected) -> Option<Arc<Panel>> {
         if let Some(panel) = &self.panel {
             return Some(Arc::clone(panel));
         }
         let total = selected.entries(Shard::ALL).count() as u64;
-        let jobs = pipeline::jobs(self.args.jobs);
+        let jobs = pipeline::count_jobs(self.args.jobs);
         let setup = if total == 0 {
-            Setup::nothing()
+            Setup::without_engines()
         } else {
             let limited = Reference::new(Config {
                 fuel: FUEL,
@@ -218,11 +224,11 @@ impl Checking<'_> {
                 leaving: Leaving::Remarked,
                 ..Config::default()
             });
-            let reference = limited.with_threads(pipeline::threads(jobs, total));
+            let reference = limited.with_threads(pipeline::count_threads(jobs, total));
             let engines = &self.args.engines;
             set_up(
                 reference,
-                &asking(&engines.engines),
+                &add_reference(&engines.engines),
                 engines.offline,
                 jobs,
                 selected,
@@ -244,14 +250,14 @@ impl Checking<'_> {
         Some(panel)
     }
 
-    fn told(&mut self, subject: &Subject, findings: &Findings) -> Exit {
+    fn report_kernels(&mut self, subject: &Subject, findings: &Findings) -> Exit {
         let (mut found, mut judged) = (false, false);
         for survey in &subject.surveys {
-            let told = Told::new(findings, &subject.shown, survey);
+            let told = KernelReport::new(findings, &subject.display_name, survey);
             self.reports.add(&told);
             match self.args.format {
-                CheckFormat::Human => self.terminal.print(&told.text(self.terminal.palette)),
-                CheckFormat::Jsonl => self.terminal.print(&Line::of(&told).text()),
+                CheckFormat::Human => self.terminal.print(&told.render(self.terminal.palette)),
+                CheckFormat::Jsonl => self.terminal.print(&Line::new(&told).text()),
             }
             let standing = told.standing();
             self.count.add(standing);
@@ -265,35 +271,35 @@ impl Checking<'_> {
         }
     }
 
-    fn judged(&mut self, selected: &Selected, panel: &Panel) -> Findings {
+    fn judge_launches(&mut self, selected: &Selected, panel: &Panel) -> Findings {
         let sources = selected.corpus.sources();
         let mut findings = Findings::default();
         let stop = self.stop;
         let terminal = &mut self.terminal;
         for problem in selected.corpus.problems() {
-            findings.add("", &Event::Problem(describe::problem(problem, sources)));
+            findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }
         terminal.begin(selected.entries(Shard::ALL).count() as u64);
         pipeline::in_order(
             selected.entries(Shard::ALL),
-            pipeline::jobs(self.args.jobs),
+            pipeline::count_jobs(self.args.jobs),
             |entry| {
                 if stop.load(Ordering::Relaxed) {
                     return None;
                 }
                 let id = entry.id.clone();
                 let began = Instant::now();
-                match guarded(|| entry.resolve()) {
-                    Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources, None)
+                match catch_panic(|| entry.resolve()) {
+                    Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, None)
                         .ok()
                         .map(|events| (id, events)),
                     Ok(Err(problems)) => {
                         let problems = problems
                             .iter()
-                            .map(|problem| Event::Problem(describe::problem(problem, sources)));
+                            .map(|problem| Event::Problem(describe::to_problem(problem, sources)));
                         Some((id, problems.collect()))
                     }
-                    Err(panic) => Some((id, vec![finding::internal(panic)])),
+                    Err(panic) => Some((id, vec![finding::build_internal_error(panic)])),
                 }
             },
             |(id, events)| {
@@ -317,7 +323,7 @@ mod tests {
             .iter()
             .map(|name| name.parse().expect("an engine"))
             .collect();
-        let asked: Vec<String> = asking(&engines).iter().map(ToString::to_string).collect();
+        let asked: Vec<String> = add_reference(&engines).iter().map(ToString::to_string).collect();
         assert_eq!(asked, expected);
     }
 

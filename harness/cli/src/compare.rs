@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::{Case, Entry, Expectation, Shard};
-use cerith_engine::cuda::record::everywhere;
-use cerith_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use cerith_engine::cuda::record::normalize_message;
+use cerith_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};
 use cerith_memory::{ByteState, Memory};
 use cerith_report::Tone;
 use cerith_tile::rules::Rules;
@@ -74,7 +74,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
         terminal.note("error: both engines are the same; name two different ones");
         return Exit::Wrong;
     }
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let wanted = [args.left.clone(), args.right.clone()];
     let setup = set_up(Reference::default(), &wanted, args.offline, jobs, &selected, stop);
     for warning in &setup.warnings {
@@ -90,7 +90,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
     }
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
-    let [Some(left), Some(right)] = wanted.each_ref().map(|id| engine(&panel, id)) else {
+    let [Some(left), Some(right)] = wanted.each_ref().map(|id| find_engine(&panel, id)) else {
         terminal.note("internal error: an engine was set up under another name\nThis is a bug in Cerith.");
         return Exit::Unexpected;
     };
@@ -102,15 +102,15 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
     in_order(
         selected.entries(Shard::ALL),
         jobs,
-        |entry| (!stop.load(Ordering::Relaxed)).then(|| one(&entry, [&*left, &*right]))?,
+        |entry| (!stop.load(Ordering::Relaxed)).then(|| compare_case(&entry, [&*left, &*right]))?,
         |done| {
             counts.cases += 1;
             match done {
                 Ok(compared) => {
                     counts.count(&compared);
                     let text = match args.format {
-                        RunFormat::Jsonl => line(&compared),
-                        RunFormat::Human => shown(&compared, &wanted, &terminal),
+                        RunFormat::Jsonl => render_json_line(&compared),
+                        RunFormat::Human => render_difference(&compared, &wanted, &terminal),
                     };
                     terminal.print(&text);
                 }
@@ -125,8 +125,8 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
     terminal.end();
     counts.seconds = began.elapsed().as_secs_f64();
     let text = match args.format {
-        RunFormat::Jsonl => line(&counts),
-        RunFormat::Human => counts.told(),
+        RunFormat::Jsonl => render_json_line(&counts),
+        RunFormat::Human => counts.describe(),
     };
     terminal.print(&text);
     if stop.load(Ordering::Relaxed) {
@@ -140,17 +140,21 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn engine(panel: &Panel, id: &EngineId) -> Option<Arc<dyn Engine>> {
+fn find_engine(panel: &Panel, id: &EngineId) -> Option<Arc<dyn Engine>> {
     if let (EngineId::Reference, Some(reference)) = (id, panel.reference()) {
         let reference: Arc<dyn Engine> = Arc::<Reference>::clone(reference);
         return Some(reference);
     }
-    panel.others().iter().find(|engine| engine.id() == id).cloned()
+    panel
+        .other_engines()
+        .iter()
+        .find(|engine| engine.id() == id)
+        .cloned()
 }
 
 /// Has both run a case. None: stopped. The error is a sentence for people.
-fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, String>> {
-    let case = match guarded(|| entry.resolve()) {
+fn compare_case(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, String>> {
+    let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
         Ok(Err(_)) => {
             return Some(Err(format!(
@@ -162,7 +166,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     };
     let mut runs = Vec::with_capacity(2);
     for engine in engines {
-        match guarded(|| engine.run(&case, rules(engine, &case))) {
+        match catch_panic(|| engine.run(&case, choose_rules(engine, &case))) {
             Ok(Ok(run)) => runs.push(run),
             Ok(Err(Failure::Stopped)) => return None,
             Ok(Err(failure)) => {
@@ -183,11 +187,11 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     }
     let [left, right] = &runs[..] else { return None };
     let outcomes = [&left.outcome, &right.outcome];
-    let difference = difference(outcomes);
+    let difference = describe_difference(outcomes);
     let undefined = difference
         .as_ref()
-        .and_then(|_| undefined(&case, rules(engines[1], &case), outcomes));
-    let foreseen = difference.as_ref().and_then(|_| foreseen(&case, engines));
+        .and_then(|_| explain_undefined(&case, choose_rules(engines[1], &case), outcomes));
+    let foreseen = difference.as_ref().and_then(|_| explain_expected(&case, engines));
     Some(Ok(Compared {
         case: case.id.clone(),
         same: difference.is_none(),
@@ -199,29 +203,29 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     }))
 }
 
-fn rules(engine: &dyn Engine, case: &Case) -> Rules {
+fn choose_rules(engine: &dyn Engine, case: &Case) -> Rules {
     engine
         .origin(case)
         .version()
-        .map_or_else(Rules::default, Rules::of)
+        .map_or_else(Rules::default, Rules::from_version)
 }
 
 /// Why the case's file expects something of one engine that it does not expect of the other.
-fn foreseen(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
+fn explain_expected(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
     let all = &case.expectations;
     let speaks = |expectation: &Expectation, engine: &dyn Engine| {
-        expectation.applies_among(all, &engine.id().to_string(), rules(engine, case).version)
+        expectation.applies_among(all, &engine.id().to_string(), choose_rules(engine, case).version)
     };
     let told = all
         .iter()
         .find(|one| speaks(one, engines[0]) != speaks(one, engines[1]));
-    told.map(|one| one.why.clone())
+    told.map(|one| one.reason.clone())
 }
 
 /// Why the reference says that a program has no defined answer: for the whole program, because the result depends on the order
 /// of programs, or for the bytes that differ.
-fn undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Option<String> {
-    let reference = guarded(|| Reference::default().run(case, rules)).ok()?.ok()?;
+fn explain_undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Option<String> {
+    let reference = catch_panic(|| Reference::default().run(case, rules)).ok()?.ok()?;
     match &reference.outcome {
         Outcome::Trapped(Trap::Undefined, complaint) => Some(complaint.message.clone()),
         Outcome::Finished(finished) => {
@@ -251,19 +255,19 @@ fn only_poison(left: &Memory, right: &Memory, reference: &Memory) -> bool {
 }
 
 /// The difference of two outcomes, if there is one.
-fn difference([left, right]: [&Outcome; 2]) -> Option<String> {
+fn describe_difference([left, right]: [&Outcome; 2]) -> Option<String> {
     if let (Outcome::Finished(left), Outcome::Finished(right)) = (left, right) {
-        return bytes(&left.memory, &right.memory);
+        return compare_memory(&left.memory, &right.memory);
     }
     // A record does not say where in the kernel it was.
     let placed = [left, right].map(|outcome| outcome.complaint().is_some_and(|one| one.position.is_some()));
     let placed = placed == [true; 2];
-    let (left, right) = (told(left, placed), told(right, placed));
+    let (left, right) = (describe_outcome(left, placed), describe_outcome(right, placed));
     (left != right).then(|| format!("{left}\n{right}"))
 }
 
 /// An outcome in words, without what differs from process to process.
-fn told(outcome: &Outcome, placed: bool) -> String {
+fn describe_outcome(outcome: &Outcome, placed: bool) -> String {
     let kind = match outcome {
         Outcome::Trapped(trap, _) => format!("trapped ({trap:?})").to_lowercase(),
         _ => outcome.kind().to_string(),
@@ -272,19 +276,19 @@ fn told(outcome: &Outcome, placed: bool) -> String {
         (_, None) => kind,
         // Where it was when its time was over is chance, and how long it had is the engine's.
         (Outcome::Exhausted(_), Some(complaint)) => format!("{kind}: {}", complaint.kind),
-        (_, Some(complaint)) => kind + &words(complaint, placed),
+        (_, Some(complaint)) => kind + &describe_complaint(complaint, placed),
     }
 }
 
 /// The message, and the place if both know it. If a GPU was stopped, only CUDA's sentence, because the threads that it then lists come
 /// in any order.
-fn words(complaint: &Complaint, placed: bool) -> String {
+fn describe_complaint(complaint: &Complaint, placed: bool) -> String {
     let message = if complaint.kind.starts_with("CUDA_ERROR_") {
         complaint.message.lines().next().unwrap_or_default()
     } else {
         &complaint.message
     };
-    let mut words = format!(": {}: {}", complaint.kind, impersonal(message));
+    let mut words = format!(": {}: {}", complaint.kind, normalise_message(message));
     if let Some(launch) = complaint.launch {
         let _ = write!(words, ", launch {launch}");
     }
@@ -296,7 +300,7 @@ fn words(complaint: &Complaint, placed: bool) -> String {
 
 /// A message without what differs from process to process, and without the elements of tensors, which stand-ins do not
 /// show.
-fn impersonal(message: &str) -> String {
+fn normalise_message(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;
     while let Some((before, after)) = rest.split_once("tensor(") {
@@ -314,11 +318,11 @@ fn impersonal(message: &str) -> String {
         rest = end.and_then(|end| after.get(end..)).unwrap_or_default();
     }
     out.push_str(rest);
-    everywhere(&out)
+    normalize_message(&out)
 }
 
 /// The first byte in which two memories differ, guard zones included, and how many do.
-fn bytes(left: &Memory, right: &Memory) -> Option<String> {
+fn compare_memory(left: &Memory, right: &Memory) -> Option<String> {
     let mut first = None;
     let mut count = 0u64;
     for id in left.ids() {
@@ -357,12 +361,12 @@ fn bytes(left: &Memory, right: &Memory) -> Option<String> {
     })
 }
 
-fn line(value: &impl Serialize) -> String {
+fn render_json_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).map_or_else(|_| String::new(), |line| line + "\n")
 }
 
 /// A difference, for people.
-fn shown(compared: &Compared, engines: &[EngineId; 2], terminal: &Terminal) -> String {
+fn render_difference(compared: &Compared, engines: &[EngineId; 2], terminal: &Terminal) -> String {
     let Some(difference) = &compared.difference else {
         return String::new();
     };
@@ -397,7 +401,7 @@ impl Counts {
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let [left, right] = &self.engines;
         format!(
             "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ as the case file \
@@ -413,7 +417,7 @@ mod tests {
 
     #[test]
     fn what_no_two_processes_have_in_common_is_left_out() {
-        let check = |message: &str, expected: &str| assert_eq!(impersonal(message), expected);
+        let check = |message: &str, expected: &str| assert_eq!(normalise_message(message), expected);
         check(
             "<function sum at 0x7f5831942b60> of 0x12",
             "<function sum at 0x…> of 0x12",
@@ -433,7 +437,7 @@ mod tests {
     fn of_a_fault_cudas_sentence_is_compared_and_of_a_time_out_that_it_is_one() {
         let complaint = |kind: &str, message: &str| Box::new(Complaint::new(kind, message));
         let assert = |message: &str| Outcome::Trapped(Trap::Assert, complaint("CUDA_ERROR_ASSERT", message));
-        let same = |left: &Outcome, right: &Outcome| difference([left, right]).is_none();
+        let same = |left: &Outcome, right: &Outcome| describe_difference([left, right]).is_none();
         assert!(same(&assert("failed\nthread 1"), &assert("failed\nthread 2")));
         assert!(!same(&assert("failed"), &assert("it failed")));
         let late = |message: &str| Outcome::Exhausted(complaint("time", message));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use cerith_case::Shard;
 use cerith_engine::Reference;
-use cerith_frontend::coverage::{Support, canonical, has_dtypes, support};
+use cerith_frontend::coverage::{Support, canonicalize_name, check_support, has_dtypes};
 use cerith_report::Tone;
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
@@ -49,21 +49,21 @@ struct Counts {
 }
 
 /// Prints the table, and answers with the exit code.
-pub fn coverage(args: &CoverageArgs) -> Exit {
+pub fn print_coverage(args: &CoverageArgs) -> Exit {
     if let Some(campaign) = &args.campaign {
-        return fuzz::covered(args, campaign);
+        return fuzz::print_campaign_coverage(args, campaign);
     }
     let mut terminal = Terminal::new();
-    match rows(args, &terminal) {
+    match build_rows(args, &terminal) {
         Ok(rows) => {
             let shown: Vec<&Row> = rows.iter().filter(|row| !args.holes || row.has_hole()).collect();
             let holes = rows.iter().filter(|row| row.is_hole()).count();
             let text = match args.format {
-                CoverageFormat::Text => table(&shown, &terminal),
+                CoverageFormat::Text => render_table(&shown, &terminal),
                 CoverageFormat::Json => json_text(args, &shown),
             };
             terminal.print(&text);
-            terminal.note(&summary(&rows, holes, args));
+            terminal.note(&describe_coverage(&rows, holes, args));
             Exit::unexpected_if(holes > 0)
         }
         Err(message) => {
@@ -86,7 +86,7 @@ impl Row {
     }
 }
 
-fn rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
+fn build_rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
     let selected = Selected::open(args.cases.as_deref(), &[])?;
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
     let toolchain = home.resolve(&args.triton).ok_or_else(|| {
@@ -96,7 +96,7 @@ fn rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
             id = args.triton
         )
     })?;
-    let rules = Rules::of(args.triton.triton());
+    let rules = Rules::from_version(args.triton.triton());
     let names = Pool::new(toolchain, 1)
         .map_err(|error| format!("error: failed to start Triton {}: {error}", args.triton))
         .and_then(|pool| public_names(&pool).map_err(|error| format!("error: failed to {error}")))?;
@@ -113,12 +113,12 @@ fn rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
         let answers = if has_dtypes(&name, rules) {
             let dtypes = KINDS.iter().flat_map(|(_, dtypes)| dtypes.iter().copied());
             dtypes
-                .map(|dtype| (Some(dtype), support(&name, dtype, rules)))
+                .map(|dtype| (Some(dtype), check_support(&name, dtype, rules)))
                 .collect()
         } else {
-            vec![(None, support(&name, DType::I32, rules))]
+            vec![(None, check_support(&name, DType::I32, rules))]
         };
-        let key = canonical(&name, rules);
+        let key = canonicalize_name(&name, rules);
         let by_dtype = KINDS.iter().flat_map(|(_, dtypes)| dtypes.iter());
         rows.push(Row {
             answers,
@@ -151,7 +151,7 @@ fn count(selected: &Selected, rules: Rules, terminal: &Terminal) -> Counts {
         let Ok(case) = entry.resolve() else { continue };
         let mut uses = HashSet::new();
         for launch in &case.launches {
-            if let Ok(Ok(kernel)) = reference.kernel(launch, rules) {
+            if let Ok(Ok(kernel)) = reference.trace_kernel(launch, rules) {
                 uses.extend(kernel.traced.uses.iter().cloned());
             }
         }
@@ -168,7 +168,7 @@ fn count(selected: &Selected, rules: Rules, terminal: &Terminal) -> Counts {
     counts
 }
 
-const fn word(answer: &Support) -> &'static str {
+const fn describe_support(answer: &Support) -> &'static str {
     match answer {
         Support::Supported => "yes",
         Support::Rejected(_) => "no",
@@ -179,11 +179,11 @@ const fn word(answer: &Support) -> &'static str {
 }
 
 /// What a kind's cell says: one word where all dtypes have the same answer, or the dtypes that have the better one.
-fn cell(row: &Row, dtypes: &[DType]) -> String {
+fn render_cell(row: &Row, dtypes: &[DType]) -> String {
     let answers: Vec<(DType, &str)> = row
         .answers
         .iter()
-        .filter_map(|(dtype, answer)| Some(((*dtype)?, word(answer))))
+        .filter_map(|(dtype, answer)| Some(((*dtype)?, describe_support(answer))))
         .filter(|(dtype, _)| dtypes.contains(dtype))
         .collect();
     let Some(&(_, first)) = answers.first() else {
@@ -207,7 +207,7 @@ fn cell(row: &Row, dtypes: &[DType]) -> String {
     }
 }
 
-fn table(rows: &[&Row], terminal: &Terminal) -> String {
+fn render_table(rows: &[&Row], terminal: &Terminal) -> String {
     let mut lines = vec![
         ["name", "cases"]
             .into_iter()
@@ -218,8 +218,8 @@ fn table(rows: &[&Row], terminal: &Terminal) -> String {
     for row in rows {
         let mut line = vec![row.name.clone(), row.cases.to_string()];
         match row.answers.as_slice() {
-            [(None, answer)] => line.push(word(answer).to_owned()),
-            _ => line.extend(KINDS.iter().map(|(_, dtypes)| cell(row, dtypes))),
+            [(None, answer)] => line.push(describe_support(answer).to_owned()),
+            _ => line.extend(KINDS.iter().map(|(_, dtypes)| render_cell(row, dtypes))),
         }
         lines.push(line);
     }
@@ -245,7 +245,7 @@ fn table(rows: &[&Row], terminal: &Terminal) -> String {
             Some(tone) => writeln!(text, "{}", terminal.palette.paint(tone, printed)),
             None => writeln!(text, "{printed}"),
         };
-        for why in row.into_iter().flat_map(|row| reasons(row)) {
+        for why in row.into_iter().flat_map(|row| collect_reasons(row)) {
             let _ = writeln!(text, "    {}", terminal.palette.paint(Tone::Dim, &why));
         }
     }
@@ -253,7 +253,7 @@ fn table(rows: &[&Row], terminal: &Terminal) -> String {
 }
 
 /// Why something is not known, each reason once.
-fn reasons(row: &Row) -> Vec<String> {
+fn collect_reasons(row: &Row) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for (_, answer) in &row.answers {
         let why = match answer {
@@ -298,7 +298,7 @@ fn json_text(args: &CoverageArgs, rows: &[&Row]) -> String {
     )
 }
 
-fn summary(rows: &[Row], holes: usize, args: &CoverageArgs) -> String {
+fn describe_coverage(rows: &[Row], holes: usize, args: &CoverageArgs) -> String {
     let pairs = |wanted: fn(&Support) -> bool| {
         let answers = rows.iter().flat_map(|row| &row.answers);
         answers.filter(|(_, answer)| wanted(answer)).count()

@@ -11,7 +11,9 @@ use cerith_case::Shard;
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::record::Shelf;
 use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Ptx, Recorded, Reference, Standby, Ttir};
+use cerith_engine::{
+    Cuda, Engine, EngineId, Interpret, Jit, LaunchExecutor, Ptx, Recorded, Reference, Standby, Ttir,
+};
 use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Stage, Target};
@@ -25,7 +27,7 @@ use cerith_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::corpus::Selected;
-use crate::inductor::{Means, inductors};
+use crate::inductor::{Means, build_inductors};
 use crate::readable::Readable;
 use crate::terminal::Terminal;
 
@@ -45,7 +47,7 @@ pub struct Setup {
 
 impl Setup {
     /// No engines, for a run of no cases.
-    pub fn nothing() -> Self {
+    pub fn without_engines() -> Self {
         let panel = Panel::default();
         Self {
             panel,
@@ -58,7 +60,7 @@ impl Setup {
 
     /// Errors for the engines that were asked for and cannot run.
     pub fn problems(&self) -> Vec<Problem> {
-        self.failed.iter().map(problem).collect()
+        self.failed.iter().map(build_problem).collect()
     }
 }
 
@@ -83,11 +85,11 @@ pub fn set_up(
         gpus: OnceCell::new(),
     };
     let wanted = if wanted.is_empty() {
-        opener.defaults(selected)
+        opener.choose_defaults(selected)
     } else {
         with_reference(wanted)
     };
-    let mut setup = Setup::nothing();
+    let mut setup = Setup::without_engines();
     let mut has_workers = false;
     for id in &wanted {
         if setup.panel.has(id) {
@@ -110,12 +112,12 @@ pub fn set_up(
             }
             // Why the interpreter of the same toolchain cannot run says it already.
             Err(_) if opener.by_default && matches!(id, EngineId::Ptx { .. }) => {}
-            Err(why) if opener.by_default => setup.left_out.push(cannot(id, why)),
-            Err(why) => setup.failed.push(cannot(id, why)),
+            Err(why) if opener.by_default => setup.left_out.push(leave_out(id, why)),
+            Err(why) => setup.failed.push(leave_out(id, why)),
         }
     }
     if has_workers {
-        setup.warnings.extend(uncontained());
+        setup.warnings.extend(check_containment());
     }
     setup
 }
@@ -151,7 +153,7 @@ struct Opener<'a> {
 
 impl Opener<'_> {
     /// The engines of a corpus for which nobody named one.
-    fn defaults(&self, selected: &Selected) -> Vec<EngineId> {
+    fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
         defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
@@ -181,11 +183,11 @@ impl Opener<'_> {
         let engine: Arc<dyn Engine> = match id {
             EngineId::Reference => return Ok(Opened::Reference(Arc::clone(&self.reference))),
             EngineId::Recorded => Arc::new(Recorded::default()),
-            EngineId::Inductor { torch, by } => return self.inductors(*torch, *by),
-            EngineId::Cuda { toolchain, target } => return self.cuda(id, toolchain, *target),
-            EngineId::Ptx { .. } => self.ptx(id)?,
-            EngineId::Jit { version } => jit(*version, self.jobs, self.corpus)?,
-            EngineId::Ttir { toolchain, stage } => self.ttir(toolchain, *stage)?,
+            EngineId::Inductor { torch, executor: by } => return self.open_inductors(*torch, *by),
+            EngineId::Cuda { toolchain, target } => return self.open_cuda(id, toolchain, *target),
+            EngineId::Ptx { .. } => self.open_ptx(id)?,
+            EngineId::Jit { version } => open_jit(*version, self.jobs, self.corpus)?,
+            EngineId::Ttir { toolchain, stage } => self.open_ttir(toolchain, *stage)?,
             EngineId::Interpret {
                 toolchain,
                 host,
@@ -199,7 +201,7 @@ impl Opener<'_> {
     }
 
     /// An Inductor engine, with the engines that execute its launches.
-    fn inductors(&self, torch: Version, by: By) -> Result<Opened, String> {
+    fn open_inductors(&self, torch: Version, by: LaunchExecutor) -> Result<Opened, String> {
         let means = Means {
             reference: &self.reference,
             gpus: self.gpus(),
@@ -207,7 +209,7 @@ impl Opener<'_> {
             corpus: self.corpus,
             stop: self.stop,
         };
-        let engines = inductors(torch, by, &means)?;
+        let engines = build_inductors(torch, by, &means)?;
         let engines = engines
             .into_iter()
             .map(|engine| Arc::new(engine) as Arc<dyn Engine>);
@@ -215,9 +217,9 @@ impl Opener<'_> {
     }
 
     /// Triton's IR at a stage of its compiler. It is what Triton makes for Hopper, as records are.
-    fn ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, String> {
+    fn open_ttir(&self, toolchain: &ToolchainId, stage: Stage) -> Result<Arc<dyn Engine>, String> {
         let id = EngineId::compiler(toolchain);
-        let compiler = compiler(
+        let compiler = open_compiler(
             &id,
             Target::HOPPER,
             self.offline,
@@ -230,9 +232,9 @@ impl Opener<'_> {
 
     /// Triton's PTX, executed here. The assembler is told to make what `cuda@…:sm_80` keeps, so that both share it. If nobody named
     /// it, it is asked where nothing is on record.
-    fn ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
+    fn open_ptx(&self, id: &EngineId) -> Result<Arc<dyn Engine>, String> {
         let offline = self.offline || self.by_default;
-        let compiler = compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
+        let compiler = open_compiler(id, Target::HOPPER, offline, self.jobs, self.corpus, self.stop)?;
         let ptx = Arc::new(Ptx::new(compiler));
         if !self.by_default {
             return Ok(ptx);
@@ -247,12 +249,17 @@ impl Opener<'_> {
     }
 
     /// A compiler with a GPU, or with records.
-    fn cuda(&self, id: &EngineId, toolchain: &ToolchainId, target: Option<Target>) -> Result<Opened, String> {
+    fn open_cuda(
+        &self,
+        id: &EngineId,
+        toolchain: &ToolchainId,
+        target: Option<Target>,
+    ) -> Result<Opened, String> {
         if let Some(executor) = self.gpus()
             && let Some(gpu) = executor.gpus().first()
         {
             let offline = self.offline || self.by_default;
-            match compiler(
+            match open_compiler(
                 id,
                 Target(gpu.capability),
                 offline,
@@ -261,7 +268,7 @@ impl Opener<'_> {
                 self.stop,
             ) {
                 Ok(compiler) => {
-                    let live = Cuda::live(compiler, Arc::clone(executor));
+                    let live = Cuda::from_executor(compiler, Arc::clone(executor));
                     return Ok(Opened::Engines(vec![Arc::new(live)]));
                 }
                 Err(why) if !self.by_default || !self.shelf.holds(toolchain.triton(), Target::HOPPER) => {
@@ -272,22 +279,22 @@ impl Opener<'_> {
         }
         // A toolchain is not installed for what is on record.
         let gpu = Target::HOPPER;
-        let compiler = compiler(id, gpu, true, self.jobs, self.corpus, self.stop).ok();
+        let compiler = open_compiler(id, gpu, true, self.jobs, self.corpus, self.stop).ok();
         let compiles = compiler.is_some();
         let shelf = Arc::clone(&self.shelf);
-        let engine = Arc::new(Cuda::recorded(toolchain, target, gpu, shelf, compiler));
+        let engine = Arc::new(Cuda::from_records(toolchain, target, gpu, shelf, compiler));
         Ok(Opened::OnRecord { engine, compiles })
     }
 }
 
 /// The warning if workers cannot be contained in full.
-pub fn uncontained() -> Option<Problem> {
+pub fn check_containment() -> Option<Problem> {
     let containment = Containment::of_this_system();
     let message = format!(
         "workers are not contained in full: {}",
         containment.missing.join("; ")
     );
-    let help = "run kernels that you do not trust where they can do no harm; docs/CONTAINMENT.md says what \
+    let help = "run kernels that you do not trust where they can do no harm; docs/containment.md says what \
         is contained"
         .to_owned();
     (!containment.is_whole()).then(|| Problem {
@@ -304,11 +311,11 @@ pub fn uncontained() -> Option<Problem> {
 /// one that executes with everything brings those that execute with one thing.
 fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
     let brought = |id: &EngineId| match id {
-        EngineId::Inductor { torch, by } => {
-            *by != By::Reference
+        EngineId::Inductor { torch, executor: by } => {
+            *by != LaunchExecutor::Reference
                 && wanted.contains(&EngineId::Inductor {
                     torch: *torch,
-                    by: By::Reference,
+                    executor: LaunchExecutor::Reference,
                 })
         }
         _ => false,
@@ -323,7 +330,7 @@ fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
         .collect()
 }
 
-fn problem(failed: &LeftOut) -> Problem {
+fn build_problem(failed: &LeftOut) -> Problem {
     let message = format!("engine {} cannot run: {}", failed.engine, failed.why);
     Problem {
         severity: Severity::Error,
@@ -335,7 +342,7 @@ fn problem(failed: &LeftOut) -> Problem {
     }
 }
 
-fn cannot(id: &EngineId, why: String) -> LeftOut {
+fn leave_out(id: &EngineId, why: String) -> LeftOut {
     LeftOut {
         engine: id.to_string(),
         why,
@@ -343,7 +350,7 @@ fn cannot(id: &EngineId, why: String) -> LeftOut {
 }
 
 /// Checks that workers may read from the corpus.
-pub fn readable(corpus: &Readable) -> Result<(), String> {
+pub fn check_readable(corpus: &Readable) -> Result<(), String> {
     Containment::of_this_system()
         .refuses(corpus.root())
         .map_or(Ok(()), Err)
@@ -357,7 +364,7 @@ fn interpret(
     corpus: &Readable,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn Engine>, String> {
-    readable(corpus)?;
+    check_readable(corpus)?;
     let toolchain = find_or_add(id, offline, stop)?;
     let mut pool = Pool::new(toolchain, jobs)
         .map_err(|error| format!("failed to start workers: {error}"))?
@@ -379,10 +386,10 @@ fn with_torch(
     jobs: usize,
     corpus: &Readable,
 ) -> Result<Arc<dyn Engine>, String> {
-    readable(corpus)?;
+    check_readable(corpus)?;
     let toolchain = find_with_torch(id, false)?;
     let device = if host { Device::Host } else { Device::Cuda };
-    let pool = started(Pool::with_torch(toolchain, jobs, device), corpus)?;
+    let pool = start_pool(Pool::with_torch(toolchain, jobs, device), corpus)?;
     let limits = Limits {
         time: Duration::from_secs(20),
         ..Limits::default()
@@ -391,10 +398,10 @@ fn with_torch(
 }
 
 /// Triton's launcher on a GPU.
-fn jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engine>, String> {
-    readable(corpus)?;
+fn open_jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engine>, String> {
+    check_readable(corpus)?;
     let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
-    let pool = started(Pool::jit(toolchain, jobs), corpus)?;
+    let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
     // A kernel that never ends keeps a GPU busy for as long as this.
     let limits = Limits {
         time: Duration::from_secs(30),
@@ -404,7 +411,7 @@ fn jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engin
 }
 
 /// A pool in which a worker is known to start. One whose worker wants a GPU may not.
-fn started(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
+fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
     let pool = pool
         .map_err(|error| format!("failed to start workers: {error}"))?
         .reading_files(corpus.root(), corpus.files());
@@ -420,7 +427,7 @@ fn find_with_torch(id: &ToolchainId, any_numpy: bool) -> Result<Toolchain, Strin
              does, and `cerith toolchain list` shows what there is"
         )
     })?;
-    whole(found)
+    check_toolchain(found)
 }
 
 /// The newest Triton that has torch beside it, for commands that name none.
@@ -429,7 +436,7 @@ pub fn newest_with_torch() -> Option<Version> {
 }
 
 /// The compiler of an engine, for the kernels of a corpus and the GPU that executes them, its toolchain found or installed.
-pub fn compiler(
+pub fn open_compiler(
     id: &EngineId,
     gpu: Target,
     offline: bool,
@@ -437,7 +444,7 @@ pub fn compiler(
     corpus: &Readable,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
-    readable(corpus)?;
+    check_readable(corpus)?;
     let (toolchain, target) = match id {
         EngineId::Cuda { toolchain, target } => (toolchain, *target),
         EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
@@ -455,17 +462,17 @@ pub fn compiler(
         .map_err(|error| format!("failed to start compilers: {error}"))?
         .reading_files(corpus.root(), corpus.files());
     let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
-    Ok(compiler.targeting(target.unwrap_or(gpu)))
+    Ok(compiler.with_target(target.unwrap_or(gpu)))
 }
 
 /// An installed toolchain to compile with, with any NumPy; if there is none, one is installed now.
 pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
-    there.map_or_else(|| find_or_add(id, offline, stop), whole)
+    there.map_or_else(|| find_or_add(id, offline, stop), check_toolchain)
 }
 
 /// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
-pub fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
+pub fn check_toolchain(toolchain: Toolchain) -> Result<Toolchain, String> {
     let Some(why) = toolchain.gone() else {
         toolchain.check().map_err(|damage| damage.to_string())?;
         return Ok(toolchain);
@@ -488,7 +495,7 @@ pub fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
 pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     if let Some(toolchain) = home.resolve(id) {
-        return whole(toolchain);
+        return check_toolchain(toolchain);
     }
     if let Some(why) = home.why_broken(id) {
         return Err(why);
@@ -521,7 +528,11 @@ pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain
 }
 
 /// Repairs a toolchain, showing how it goes.
-pub fn repair(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<(Toolchain, Repaired), AddError> {
+pub fn repair_toolchain(
+    home: &Home,
+    id: &ToolchainId,
+    stop: &AtomicBool,
+) -> Result<(Toolchain, Repaired), AddError> {
     let installation = Installation {
         bar: RefCell::new(None),
         stop,

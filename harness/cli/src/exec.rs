@@ -60,7 +60,7 @@ enum End {
 
 fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<String, End> {
     // All of it is checked before anything is executed.
-    let (total, rest) = count(&args.cases).map_err(|error| at(&args.cases, &error))?;
+    let (total, rest) = count(&args.cases).map_err(|error| locate_error(&args.cases, &error))?;
     match (total, rest.is_empty()) {
         (0, true) => return Err(End::Nothing(format!("{} holds no cases", args.cases.display()))),
         (0, false) => return pass_on(args, &rest),
@@ -81,35 +81,35 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         time_limit: args.time_limit.as_millis().try_into().unwrap_or(u64::MAX),
     };
     let part = Part::create(&args.out).map_err(End::Wrong)?;
-    let mut writer =
-        Writer::results(BufWriter::new(part.file()), provenance).map_err(|error| at(&args.out, &error))?;
+    let mut writer = Writer::begin_results(BufWriter::new(part.file()), provenance)
+        .map_err(|error| locate_error(&args.out, &error))?;
     terminal.begin(total);
     let began = Instant::now();
     let counts = stream(args, &executor, stop, &mut writer, terminal)?;
     let seconds = began.elapsed();
     terminal.end();
-    let written = writer.finish().map_err(|error| at(&args.out, &error))?;
+    let written = writer.finish().map_err(|error| locate_error(&args.out, &error))?;
     drop(written);
     part.keep().map_err(End::Wrong)?;
-    Ok(counts.summary(&gpu, executor.gpus().len(), args.repeat, seconds))
+    Ok(counts.describe(&gpu, executor.gpus().len(), args.repeat, seconds))
 }
 
-fn at(path: &Path, error: &BundleError) -> End {
+fn locate_error(path: &Path, error: &BundleError) -> End {
     End::Wrong(format!("{error}\n  --> {}", path.display()))
 }
 
 fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
-    Reader::cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
+    Reader::begin_cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
 }
 
 /// The part of a bundle that needs no GPU.
-struct Rest {
+struct DecidedPart {
     decided: Vec<Decided>,
     notes: Vec<Note>,
 }
 
-impl Rest {
-    fn of(reader: &mut Reader<BufReader<File>>) -> Self {
+impl DecidedPart {
+    fn from_reader(reader: &mut Reader<BufReader<File>>) -> Self {
         Self {
             decided: reader.take_decided(),
             notes: reader.take_notes(),
@@ -122,33 +122,33 @@ impl Rest {
 
     fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<(), BundleError> {
         for decided in &self.decided {
-            writer.decided(decided)?;
+            writer.add_decided(decided)?;
         }
         for note in &self.notes {
-            writer.note(note)?;
+            writer.add_note(note)?;
         }
         Ok(())
     }
 }
 
 /// How many cases there are to execute, and what else.
-fn count(path: &Path) -> Result<(u64, Rest), BundleError> {
+fn count(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
     let mut reader = open(path)?;
     let mut count = 0;
     while reader.next_case()?.is_some() {
         count += 1;
     }
-    Ok((count, Rest::of(&mut reader)))
+    Ok((count, DecidedPart::from_reader(&mut reader)))
 }
 
 /// The results of a bundle with nothing left to execute: the outcomes that were decided when it was compiled. This needs no GPU.
-fn pass_on(args: &ExecArgs, rest: &Rest) -> Result<String, End> {
+fn pass_on(args: &ExecArgs, rest: &DecidedPart) -> Result<String, End> {
     let part = Part::create(&args.out).map_err(End::Wrong)?;
-    let written = Writer::unexecuted(BufWriter::new(part.file())).and_then(|mut writer| {
+    let written = Writer::begin_unexecuted(BufWriter::new(part.file())).and_then(|mut writer| {
         rest.write(&mut writer)?;
         writer.finish()
     });
-    drop(written.map_err(|error| at(&args.out, &error))?);
+    drop(written.map_err(|error| locate_error(&args.out, &error))?);
     part.keep().map_err(End::Wrong)?;
     let mut parts = vec![format!("{} decided when they were compiled", rest.decided.len())];
     if !rest.notes.is_empty() {
@@ -164,7 +164,7 @@ fn stream(
     writer: &mut Writer<BufWriter<&File>>,
     terminal: &mut Terminal,
 ) -> Result<Counts, End> {
-    let mut reader = open(&args.cases).map_err(|error| at(&args.cases, &error))?;
+    let mut reader = open(&args.cases).map_err(|error| locate_error(&args.cases, &error))?;
     let labels = RefCell::new(HashMap::new());
     let mut counts = Counts::default();
     let (mut unread, mut unwritten) = (None, None);
@@ -188,7 +188,7 @@ fn stream(
     let done = executor.stream(jobs, |key, ran| {
         counts.count(&ran);
         if let Some(label) = labels.borrow_mut().remove(&key)
-            && let Err(error) = writer.result(&ResultEntry { label, ran })
+            && let Err(error) = writer.add_result(&ResultEntry { label, ran })
         {
             unwritten = Some(error);
             return false;
@@ -201,14 +201,15 @@ fn stream(
         return Err(End::Interrupted);
     }
     if let Some(error) = unread {
-        return Err(at(&args.cases, &error));
+        return Err(locate_error(&args.cases, &error));
     }
     if let Some(error) = unwritten {
-        return Err(at(&args.out, &error));
+        return Err(locate_error(&args.out, &error));
     }
-    let rest = Rest::of(&mut reader);
+    let rest = DecidedPart::from_reader(&mut reader);
     counts.decided = rest.decided.len() as u64;
-    rest.write(writer).map_err(|error| at(&args.out, &error))?;
+    rest.write(writer)
+        .map_err(|error| locate_error(&args.out, &error))?;
     match done {
         Ok(()) => Ok(counts),
         Err(Failure::Stopped) => Err(End::Interrupted),
@@ -234,8 +235,14 @@ impl Counts {
     fn count(&mut self, ran: &Ran) {
         self.cases += 1;
         *match ran {
-            Ran::Finished { other: None, .. } => &mut self.finished,
-            Ran::Finished { other: Some(_), .. } => &mut self.nondeterministic,
+            Ran::Finished {
+                different_arena: None,
+                ..
+            } => &mut self.finished,
+            Ran::Finished {
+                different_arena: Some(_),
+                ..
+            } => &mut self.nondeterministic,
             Ran::Faulted { .. } => &mut self.faulted,
             Ran::TimedOut { .. } => &mut self.timed_out,
             Ran::Died { .. } => &mut self.died,
@@ -243,7 +250,7 @@ impl Counts {
         } += 1;
     }
 
-    fn summary(&self, gpu: &GpuHeader, gpus: usize, repetitions: u32, time: Duration) -> String {
+    fn describe(&self, gpu: &GpuHeader, gpus: usize, repetitions: u32, time: Duration) -> String {
         let parts = [
             (self.finished, "finished"),
             (self.nondeterministic, "nondeterministic"),

@@ -12,11 +12,11 @@ use cerith_case::{CaseFile, MAX_TEXT, NewExpectation, Shard};
 use cerith_report::event::{Event, Start, Verdict};
 use cerith_report::{Human, Tone, quote_for_shell, read, safe};
 
-use self::proposal::{Change, Found, Proposal};
+use self::proposal::{Change, FileProposals, Proposal};
 use crate::args::ExpectArgs;
 use crate::corpus::Selected;
 use crate::exit::Exit;
-use crate::output::latest;
+use crate::output::find_latest_stream;
 use crate::part::Part;
 use crate::terminal::Terminal;
 
@@ -26,7 +26,7 @@ const CONTEXT: usize = 1;
 /// Reviews, and answers with the exit code.
 pub fn expect(args: &ExpectArgs) -> Exit {
     let mut terminal = Terminal::new();
-    match reviewed(args, &mut terminal) {
+    match review_expectations(args, &mut terminal) {
         Ok(exit) => exit,
         Err(message) => {
             terminal.note(&message);
@@ -55,7 +55,7 @@ struct Count {
     quit: bool,
 }
 
-fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> {
+fn review_expectations(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> {
     let mode = match (args.accept, args.prune) {
         (add, remove) if add || remove => Mode::Accept { add, remove },
         _ if args.list || args.check => Mode::Show,
@@ -73,7 +73,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
         return Err(unmatched.rendered.clone());
     }
     let folder = selected.report_folder("run");
-    let stream = latest(args.out.as_deref().unwrap_or(&folder.path));
+    let stream = find_latest_stream(args.out.as_deref().unwrap_or(&folder.path));
     let run = Run::read(&stream, &selected)?;
     let mut meant: BTreeMap<String, Arc<CaseFile>> = BTreeMap::new();
     let ids: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
@@ -107,15 +107,15 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
     for case in run
         .failed
         .iter()
-        .filter(|case| ids.contains(*case) && !run.judged(case))
+        .filter(|case| ids.contains(*case) && !run.has_verdict(case))
     {
         count.refused += 1;
         terminal.print(&format!(
             "refused {}: Cerith itself failed here; report the internal error\n",
-            safe::line(case)
+            safe::escape_line(case)
         ));
     }
-    terminal.print(&summed(&count, pending, mode, &selected.named()));
+    terminal.print(&describe_count(&count, pending, mode, &selected.named_folder()));
     Ok(match mode {
         _ if count.failed => Exit::Wrong,
         Mode::Show if args.check && pending > 0 => Exit::Unexpected,
@@ -124,7 +124,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> 
     })
 }
 
-fn summed(count: &Count, pending: usize, mode: Mode, corpus: &str) -> String {
+fn describe_count(count: &Count, pending: usize, mode: Mode, corpus: &str) -> String {
     let mut parts = vec![match mode {
         Mode::Show => format!("{pending} to review"),
         _ => format!("{} written, {} removed", count.written, count.removed),
@@ -206,7 +206,7 @@ impl Run {
         Ok(run)
     }
 
-    fn judged(&self, case: &str) -> bool {
+    fn has_verdict(&self, case: &str) -> bool {
         self.verdicts.iter().any(|verdict| verdict.case == case)
     }
 }
@@ -220,7 +220,7 @@ struct OneFile<'a> {
 }
 
 impl OneFile<'_> {
-    fn go_through(&mut self, found: Found, mode: Mode) {
+    fn go_through(&mut self, found: FileProposals, mode: Mode) {
         if found.proposals.is_empty() && found.refused.is_empty() {
             return;
         }
@@ -248,7 +248,7 @@ impl OneFile<'_> {
                 Change::Remove(line) => (&[][..], Some(*line)),
             };
             // Alone first: what cannot be written takes nothing else with it.
-            let edited = match self.file.edited(&text, one_new, one_gone.as_slice()) {
+            let edited = match self.file.edit_expectations(&text, one_new, one_gone.as_slice()) {
                 Ok(edited) => edited,
                 Err(error) => {
                     self.refuse(&proposal.example.case, &error.to_string());
@@ -278,8 +278,8 @@ impl OneFile<'_> {
     fn show(&mut self, proposal: &Proposal, text: &str, edited: &str) {
         let event = Event::Verdict(Box::new(proposal.example.clone()));
         let palette = self.terminal.palette;
-        let said = Human::new(palette).event(&event);
-        self.terminal.print(&safe::lines(&said));
+        let said = Human::new(palette).render_event(&event);
+        self.terminal.print(&safe::escape_lines(&said));
         if proposal.cases > 1 {
             self.terminal
                 .print(&format!("  and {} more cases of the file\n", proposal.cases - 1));
@@ -292,13 +292,13 @@ impl OneFile<'_> {
             "{}\n",
             palette.paint(Tone::Name, &self.path.display().to_string())
         );
-        for (mark, number, line) in changed(text, edited) {
+        for (mark, number, line) in diff_lines(text, edited) {
             let tone = match mark {
                 '+' => Tone::Good,
                 '-' => Tone::Bad,
                 _ => Tone::Dim,
             };
-            let line = format!("{mark} {number:>4} {}", safe::line(line));
+            let line = format!("{mark} {number:>4} {}", safe::escape_line(line));
             shown.push_str(&palette.paint(tone, &line));
             shown.push('\n');
         }
@@ -336,7 +336,7 @@ impl OneFile<'_> {
 
     /// Writes the file, whole or not at all.
     fn write(&mut self, before: &str, new: &[NewExpectation], gone: &[u32]) {
-        let edited = match self.file.edited(before, new, gone) {
+        let edited = match self.file.edit_expectations(before, new, gone) {
             Ok(edited) => edited,
             Err(error) => return self.fail(&format!("edit {}: {error}", self.path.display())),
         };
@@ -367,8 +367,11 @@ impl OneFile<'_> {
 
     fn refuse(&mut self, what: &str, why: &str) {
         self.count.refused += 1;
-        self.terminal
-            .print(&format!("refused {}: {}\n", safe::line(what), safe::line(why)));
+        self.terminal.print(&format!(
+            "refused {}: {}\n",
+            safe::escape_line(what),
+            safe::escape_line(why)
+        ));
     }
 
     fn fail(&mut self, error: &str) {
@@ -380,7 +383,7 @@ impl OneFile<'_> {
 }
 
 /// The lines that are not in both texts, with what stands above them: a mark, the line's number, the line.
-fn changed<'a>(before: &'a str, after: &'a str) -> Vec<(char, usize, &'a str)> {
+fn diff_lines<'a>(before: &'a str, after: &'a str) -> Vec<(char, usize, &'a str)> {
     let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same = before
         .iter()

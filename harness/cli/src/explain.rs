@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cerith_case::{Case, Problems, Shard};
-use cerith_engine::{Reference, guarded};
-use cerith_report::{Shown, Tone, describe, page};
+use cerith_engine::{Reference, catch_panic};
+use cerith_report::{PageCase, Tone, describe, render_page};
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
@@ -20,11 +20,11 @@ use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
 use crate::pipeline;
-use crate::stages::{Means, Stages, subject};
+use crate::stages::{Means, Stages, choose_compiler};
 use crate::terminal::Terminal;
 
 /// More cases than this are listed instead of explained.
-const MOST: usize = 5;
+const MAX_CASES: usize = 5;
 
 /// Explains, and answers with the exit code.
 pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
@@ -36,7 +36,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let entries: Vec<_> = selected.entries(Shard::ALL).take(MOST + 1).collect();
+    let entries: Vec<_> = selected.entries(Shard::ALL).take(MAX_CASES + 1).collect();
     let unmatched = selected.unmatched();
     if entries.is_empty() || !unmatched.is_empty() {
         for problem in selected.problems().into_iter().chain(unmatched) {
@@ -44,9 +44,9 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         }
         return Exit::Wrong;
     }
-    if entries.len() > MOST {
+    if entries.len() > MAX_CASES {
         terminal.note(&format!(
-            "`{}` selects many cases; explaining the first {MOST}",
+            "`{}` selects many cases; explaining the first {MAX_CASES}",
             args.case.join(" ")
         ));
     }
@@ -54,7 +54,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     let setup = set_up(
         Reference::default()
             .with_masked_zero(args.masked == Masked::Zero)
-            .with_threads(pipeline::threads(1, 1)),
+            .with_threads(pipeline::count_threads(1, 1)),
         &engines.engines,
         engines.offline,
         1,
@@ -81,7 +81,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     let mut pages = Vec::new();
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
-    for (nth, entry) in entries.iter().take(MOST).enumerate() {
+    for (nth, entry) in entries.iter().take(MAX_CASES).enumerate() {
         let case = match entry.resolve() {
             Ok(case) => case,
             Err(problems) => {
@@ -95,7 +95,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         };
         let reference = panel.reference().cloned().unwrap_or_default();
         let sources = selected.corpus.sources();
-        let mut event = describe::trial(&case, &trial, &panel, sources);
+        let mut event = describe::to_verdict(&case, &trial, &panel, sources);
         event.exhibit = Some(Box::new(describe::of_trial(
             &case,
             &trial,
@@ -103,8 +103,8 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
             sources,
         )));
         if args.html {
-            pages.push(Shown {
-                ir: ir(&case, &reference, &panel),
+            pages.push(PageCase {
+                ir: collect_ir(&case, &reference, &panel),
                 verdict: event,
             });
             continue;
@@ -112,11 +112,11 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         if nth > 0 {
             terminal.print("\n");
         }
-        terminal.print(&verdict::headline(&case, &event, &terminal));
-        terminal.print(&verdict::outcomes(&case, &trial, &terminal));
-        terminal.print(&verdict::differences(&event, &terminal));
-        terminal.print(&room::text(&case, &trial, &reference, &terminal));
-        terminal.print(&layout::text(&case, &terminal));
+        terminal.print(&verdict::render_headline(&case, &event, &terminal));
+        terminal.print(&verdict::render_outcomes(&case, &trial, &terminal));
+        terminal.print(&verdict::render_differences(&event, &terminal));
+        terminal.print(&room::render_room(&case, &trial, &reference, &terminal));
+        terminal.print(&layout::render_layout(&case, &terminal));
         if args.ir {
             let ir = ir_text(&case, &reference, &panel, &terminal);
             terminal.print(&ir);
@@ -129,9 +129,9 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
                 corpus: selected.readable(),
                 stop,
             };
-            let opened = Stages::open(subject(&trial), &means);
+            let opened = Stages::open(choose_compiler(&trial), &means);
             match opened {
-                Ok(stages) => match asked(&stages, &case, &trial, args.pass, &terminal) {
+                Ok(stages) => match explain_stages(&stages, &case, &trial, args.pass, &terminal) {
                     Ok(text) => terminal.print(&text),
                     Err(Stopped) => return Exit::Interrupted,
                 },
@@ -143,8 +143,8 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         }
     }
     if args.html {
-        match page(&pages) {
-            Ok(page) => terminal.print_page(&page),
+        match render_page(&pages) {
+            Ok(render_page) => terminal.print_page(&render_page),
             Err(error) => {
                 terminal.note(&error.to_string());
                 exit = Exit::Wrong;
@@ -152,23 +152,23 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         }
     }
     for problem in wrong.finish() {
-        terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
+        terminal.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
     }
     exit
 }
 
 /// What the stages say of a case, and the passes if they are asked too.
-fn asked(
+fn explain_stages(
     stages: &Stages,
     case: &Case,
     trial: &Trial,
     passes: bool,
     terminal: &Terminal,
 ) -> Result<String, Stopped> {
-    let mut text = stages::text(stages, &stages.ask(case, trial)?, terminal);
+    let mut text = stages::render_stages(stages, &stages.ask(case, trial)?, terminal);
     if passes {
-        match stages.passes(case)? {
-            Ok(passes) => text.push_str(&stages::passes(&passes, terminal)),
+        match stages.search_passes(case)? {
+            Ok(passes) => text.push_str(&stages::render_passes(&passes, terminal)),
             Err(failure) => {
                 let _ = writeln!(text, "    failed to {failure}");
             }
@@ -177,21 +177,21 @@ fn asked(
     Ok(text)
 }
 
-fn heading(terminal: &Terminal, words: &str) -> String {
+fn render_heading(terminal: &Terminal, words: &str) -> String {
     format!("\n{}\n", terminal.palette.paint(Tone::Strong, words))
 }
 
 /// The IR of each launch, by the rules of the first engine that has some, with a heading.
-fn ir(case: &Case, reference: &Reference, panel: &Panel) -> Vec<(String, String)> {
+fn collect_ir(case: &Case, reference: &Reference, panel: &Panel) -> Vec<(String, String)> {
     let version = panel
-        .others()
+        .other_engines()
         .iter()
         .find_map(|engine| engine.origin(case).version());
-    let rules = version.map_or_else(Rules::default, Rules::of);
+    let rules = version.map_or_else(Rules::default, Rules::from_version);
     let mut parts: Vec<(String, String)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (nth, launch) in case.launches.iter().enumerate() {
-        let shown = match guarded(|| reference.kernel(launch, rules)) {
+        let shown = match catch_panic(|| reference.trace_kernel(launch, rules)) {
             Ok(Ok(Ok(kernel))) => kernel.traced.function.to_string(),
             // Why there is none is among the outcomes.
             Ok(Ok(Err(_))) => continue,
@@ -218,8 +218,8 @@ fn ir(case: &Case, reference: &Reference, panel: &Panel) -> Vec<(String, String)
 
 fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Terminal) -> String {
     let mut text = String::new();
-    for (words, part) in ir(case, reference, panel) {
-        text.push_str(&heading(terminal, &words));
+    for (words, part) in collect_ir(case, reference, panel) {
+        text.push_str(&render_heading(terminal, &words));
         for line in part.lines() {
             let _ = writeln!(text, "    {line}");
         }

@@ -23,11 +23,11 @@ mod tried;
 mod trophies;
 mod twins;
 
-pub use self::covered::covered;
+pub use self::covered::print_campaign_coverage;
 pub use self::keep::keep;
 pub use self::promote::promote;
-pub use self::range::range;
-pub use self::trophies::trophies;
+pub use self::range::find_ranges;
+pub use self::trophies::update_trophies;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{Engine, EngineId, Reference, guarded};
+use cerith_engine::{Engine, EngineId, Reference, catch_panic};
 use cerith_gen::case::Detail;
 use cerith_verdict::{Panel, Trial, try_case};
 
@@ -53,7 +53,7 @@ use self::campaign::{Campaign, with_reference};
 use self::compiled::Executed;
 use self::recipe::{Recipe, make};
 use self::steer::Steer;
-use self::tried::{News, Tried};
+use self::tried::{FuzzResult, News};
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let terminal = Terminal::new();
     let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
     let findings = out.join("findings");
-    let opened = opened(args, &out).and_then(|(wanted, campaign)| {
+    let opened = open_campaign(args, &out).and_then(|(wanted, campaign)| {
         cerith_files::create_folders(&findings)
             .map_err(|error| format!("error: {}: {error}", findings.display()))?;
         let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
@@ -82,7 +82,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     if !args.results.is_empty() {
         return judge(args, out, &selected, &wanted, campaign, stop);
     }
@@ -114,13 +114,13 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     for silent in left_out.iter().chain(&failed) {
         terminal.note(&format!("error: {} is left out: {}", silent.engine, silent.why));
     }
-    for (engine, why) in guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default() {
+    for (engine, why) in catch_panic(|| cerith_verdict::run_canaries(&mut panel)).unwrap_or_default() {
         terminal.note(&format!(
             "error: {engine} is left out: it is wrong about cases with known results: {why}"
         ));
     }
     let alone = wanted == [EngineId::Reference];
-    if panel.others().is_empty() && !alone || !failed.is_empty() {
+    if panel.other_engines().is_empty() && !alone || !failed.is_empty() {
         terminal.note(
             "error: there is no engine to compare the reference with\n  = help: `--engine interpret@3.9.0` \
              names one, and `--engine reference` compares kernels with their twins alone",
@@ -129,7 +129,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
         let _ = cerith_files::remove_folder(&findings).and_then(|()| cerith_files::remove_folder(&out));
         return Exit::Nothing;
     }
-    if let Some(mistrial) = guarded(cerith_verdict::selfcheck)
+    if let Some(mistrial) = catch_panic(cerith_verdict::run_selfcheck)
         .unwrap_or_else(|panic| vec![panic])
         .first()
     {
@@ -151,21 +151,26 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 /// The campaign that goes on or begins, and its engines.
-fn opened(args: &FuzzArgs, out: &Path) -> Result<(Vec<EngineId>, Campaign), String> {
+fn open_campaign(args: &FuzzArgs, out: &Path) -> Result<(Vec<EngineId>, Campaign), String> {
     let failed = |error| format!("error: {error}");
     if args.resume.is_some() {
         let named = if args.engines.engines.is_empty() {
             Vec::new()
         } else {
-            shown(&with_reference(&args.engines.engines))
+            format_engines(&with_reference(&args.engines.engines))
         };
         let campaign = Campaign::resume(out, args.seed, &named).map_err(failed)?;
         let wanted = campaign.engines.iter().filter_map(|id| id.parse().ok()).collect();
         return Ok((wanted, campaign));
     }
     let wanted = with_reference(&args.engines.engines);
-    let campaign = Campaign::begin(out, args.seed.unwrap_or(0), shown(&wanted)).map_err(failed)?;
-    Ok((wanted, campaign.breaking(args.broken).steered(!args.unsteered)))
+    let campaign = Campaign::begin(out, args.seed.unwrap_or(0), format_engines(&wanted)).map_err(failed)?;
+    Ok((
+        wanted,
+        campaign
+            .with_broken_cases(args.broken)
+            .with_steering(!args.unsteered),
+    ))
 }
 
 fn is_compiler(id: &EngineId) -> bool {
@@ -190,7 +195,7 @@ fn send(
     let most = if args.time.is_some() {
         u64::MAX
     } else {
-        compiled::MOST
+        compiled::MAX_CASES
     };
     let steer = campaign.sent.take().map(|sent| Arc::new(Steer::new(sent)));
     let order = compiled::Order {
@@ -201,13 +206,13 @@ fn send(
         },
         numbers: first..first.saturating_add(args.count.unwrap_or(most)),
         offline: args.engines.offline,
-        jobs: pipeline::jobs(args.jobs),
+        jobs: pipeline::count_jobs(args.jobs),
     };
     let began = Instant::now();
     let over = || args.time.is_some_and(|time| began.elapsed() >= time);
     let written = compiled::bundle(&order, out, findings, stop, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
-        campaign.sent = steer.map(|steer| steer.seen());
+        campaign.sent = steer.map(|steer| steer.history());
         campaign
             .save(out)
             .map_err(|error| format!("{}: {error}", out.display()))?;
@@ -266,7 +271,7 @@ fn judge(
     }
     let panel = Arc::new(Panel::new(Some(Arc::new(Reference::default())), others));
     interrupt::on_interrupt(&panel);
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let findings = out.join("findings");
     let mut hunt = Hunt::new(out, findings, campaign);
     if !args.no_reduce {
@@ -284,7 +289,7 @@ fn judge(
     hunt.run(args, end, &panel, jobs, stop)
 }
 
-fn shown(engines: &[EngineId]) -> Vec<String> {
+fn format_engines(engines: &[EngineId]) -> Vec<String> {
     engines.iter().map(ToString::to_string).collect()
 }
 
@@ -303,7 +308,7 @@ struct Hunt {
     /// What chooses among kernels.
     steer: Option<Arc<Steer>>,
     /// How many case numbers share one kernel.
-    together: u64,
+    cases_per_kernel: u64,
     /// The panel that judges smaller cases, if it is another one.
     smaller: Option<Panel>,
 }
@@ -315,7 +320,7 @@ impl Hunt {
             began: Instant::now(),
             first: campaign.done,
             steer: seen.map(|seen| Arc::new(Steer::new(seen))),
-            together: 1,
+            cases_per_kernel: 1,
             smaller: None,
             out,
             findings,
@@ -328,7 +333,10 @@ impl Hunt {
 
     fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> Exit {
         let (began, time) = (self.began, args.time);
-        let alone = panel.reference().cloned().filter(|_| panel.others().is_empty());
+        let alone = panel
+            .reference()
+            .cloned()
+            .filter(|_| panel.other_engines().is_empty());
         let (steer, breaks) = (self.steer.clone(), self.campaign.broken);
         let recipe = Recipe {
             steer: steer.clone(),
@@ -336,12 +344,12 @@ impl Hunt {
             ..Recipe::new(self.campaign.seed, panel.order())
         };
         // Alone, a number is a kernel with all its twins; and what breaks a rule is a kernel by itself.
-        self.together = if alone.is_some() || breaks {
+        self.cases_per_kernel = if alone.is_some() || breaks {
             1
         } else {
-            recipe.together
+            recipe.cases_per_kernel
         };
-        let together = self.together;
+        let together = self.cases_per_kernel;
         // Threads that wait for a GPU leave the cores to the others, and fill its batches.
         let at_once = if recipe.varies { jobs * WAITING } else { jobs };
         // Nothing that is waited for comes out any more.
@@ -379,14 +387,14 @@ impl Hunt {
         let without_gpu = asked.is_some();
         let asked = asked.as_ref().unwrap_or(panel);
         // Twins are no engine's.
-        let asks = !asked.others().is_empty();
+        let asks = !asked.other_engines().is_empty();
         if asks && !breaks && !args.no_reduce && self.unwritten.is_none() {
             self.shrink(asked, without_gpu, jobs, stop);
         }
         if let Some(reference) = asked.reference().filter(|_| asks && !breaks)
             && self.unwritten.is_none()
         {
-            let readable = Readable::generated(&self.findings);
+            let readable = Readable::new_generated(&self.findings);
             let means = Means {
                 reference,
                 offline: true,
@@ -401,26 +409,26 @@ impl Hunt {
     }
 
     /// Counts the result of a case, and keeps a difference that is news.
-    fn note(&mut self, number: u64, tried: Tried) {
+    fn note(&mut self, number: u64, tried: FuzzResult) {
         if self.unwritten.is_some() {
             return;
         }
         if let Some(steer) = self
             .steer
             .as_ref()
-            .filter(|_| number.is_multiple_of(self.together))
+            .filter(|_| number.is_multiple_of(self.cases_per_kernel))
         {
-            steer.note(number / self.together);
+            steer.note(number / self.cases_per_kernel);
         }
         match tried {
-            Tried::Failed(message) => {
+            FuzzResult::Failed(message) => {
                 self.campaign.failed += 1;
                 self.terminal.note(&format!(
                     "internal error: case {number} of seed {}: {message}",
                     self.campaign.seed
                 ));
             }
-            Tried::Judged {
+            FuzzResult::Judged {
                 verdict,
                 explained,
                 news,
@@ -465,7 +473,7 @@ impl Hunt {
 
     fn save(&mut self) {
         if let Some(steer) = &self.steer {
-            self.campaign.seen = Some(steer.seen());
+            self.campaign.seen = Some(steer.history());
         }
         if let Err(error) = self.campaign.save(&self.out) {
             self.unwritten = Some(error);
@@ -523,38 +531,41 @@ impl Hunt {
 }
 
 /// Makes a case and judges it; nothing where the run was stopped.
-fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
-    let judged = guarded(|| {
+fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
+    let judged = catch_panic(|| {
         let made = match make(recipe, number, Detail::Chosen, folder) {
             Ok(made) => made,
-            Err(message) => return Some(Tried::Failed(message)),
+            Err(message) => return Some(FuzzResult::Failed(message)),
         };
         let trial = try_case(&made.case, panel).ok()?;
         if let Some(failed) = trial.failed.first() {
-            return Some(Tried::Failed(format!("{}: {}", failed.engine, failed.message)));
+            return Some(FuzzResult::Failed(format!(
+                "{}: {}",
+                failed.engine, failed.message
+            )));
         }
-        if finding::news(&trial).is_some() && !finding::repeats(&made, &trial, panel) {
+        if finding::find_unexplained(&trial).is_some() && !finding::is_repeatable(&made, &trial, panel) {
             // A worker that died for want of memory, say: nothing that could be shown to anybody.
-            return Some(Tried::Judged {
+            return Some(FuzzResult::Judged {
                 verdict: UNREPEATED.to_owned(),
-                explained: explained(&trial),
+                explained: collect_known_bugs(&trial),
                 news: None,
             });
         }
-        Some(Tried::Judged {
+        Some(FuzzResult::Judged {
             verdict: trial.verdict.kind.to_string(),
-            explained: explained(&trial),
+            explained: collect_known_bugs(&trial),
             news: finding::find(&made, &trial, panel, recipe, number, folder)
                 .map(|finding| News::Finding(Box::new(finding))),
         })
     });
-    judged.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
+    judged.unwrap_or_else(|panic| Some(FuzzResult::Failed(panic)))
 }
 
 /// Compares the reference with itself: a kernel and its twins.
-fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> Tried {
-    match guarded(|| twins::compare(reference, recipe, number, folder)) {
-        Ok(Ok(compared)) => Tried::Judged {
+fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> FuzzResult {
+    match catch_panic(|| twins::compare(reference, recipe, number, folder)) {
+        Ok(Ok(compared)) => FuzzResult::Judged {
             verdict: match (&compared.unlike, compared.silent) {
                 (Some(_), _) => "differ",
                 (None, true) => "inconclusive",
@@ -564,16 +575,16 @@ fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &
             explained: Vec::new(),
             news: compared.unlike.map(|unlike| News::Unlike(Box::new(unlike))),
         },
-        Ok(Err(message)) | Err(message) => Tried::Failed(message),
+        Ok(Err(message)) | Err(message) => FuzzResult::Failed(message),
     }
 }
 
 /// The known bugs in a trial.
-fn explained(trial: &Trial) -> Vec<String> {
+fn collect_known_bugs(trial: &Trial) -> Vec<String> {
     let differences = trial.verdict.differences.iter();
     differences
         .flat_map(|one| {
-            let told = one.told.map(|told| told.name.to_owned());
+            let told = one.known_bug.map(|told| told.name.to_owned());
             one.explained.iter().map(|quirk| quirk.to_string()).chain(told)
         })
         .collect()

@@ -15,11 +15,11 @@ use crate::part::Part;
 use crate::terminal::Terminal;
 
 /// The most cases that a message names.
-const NAMED: usize = 8;
+const MAX_NAMED_CASES: usize = 8;
 
 /// What decides whether a run passes.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct PassCriteria {
     /// After how many failures it ends.
     pub enough: Option<u64>,
     baseline: Option<(String, Baseline)>,
@@ -36,7 +36,7 @@ pub struct Before {
     pub problems: Vec<Problem>,
 }
 
-impl Held {
+impl PassCriteria {
     /// Reads what the arguments name; `folder` is where this run's reports go. Fails with what to tell the user, before anything of
     /// the run before is gone.
     pub fn read(gate: &Gate, folder: &Path) -> Result<Self, String> {
@@ -53,7 +53,7 @@ impl Held {
                         path.display()
                     ));
                 }
-                Some((path.display().to_string(), baseline(path)?))
+                Some((path.display().to_string(), read_baseline(path)?))
             }
         };
         Ok(Self {
@@ -72,7 +72,7 @@ impl Held {
     }
 
     /// Cases of the baseline that are not in the corpus.
-    pub fn gone<'a>(&self, corpus: impl Iterator<Item = &'a str>) -> Option<Problem> {
+    pub fn warn_missing<'a>(&self, corpus: impl Iterator<Item = &'a str>) -> Option<Problem> {
         let (name, baseline) = self.baseline.as_ref()?;
         let known: HashSet<&str> = corpus.collect();
         let gone: Vec<&str> = baseline.cases().filter(|case| !known.contains(case)).collect();
@@ -83,9 +83,9 @@ impl Held {
                 format!(
                     "{} {} of the baseline {name} {} not in the corpus: {}",
                     gone.len(),
-                    cases(gone.len()),
+                    pluralise_case(gone.len()),
                     are(gone.len()),
-                    few(&gone)
+                    join_names(&gone)
                 ),
                 "remove them from the file and correct the number in its first line, or write the baseline \
                  again: `cerith report baseline`",
@@ -98,7 +98,7 @@ impl Held {
         let (Some((_, baseline)), Event::Verdict(verdict)) = (&self.baseline, event) else {
             return;
         };
-        verdict.against = baseline.against(verdict, &self.engines).map(Box::new);
+        verdict.against = baseline.compare_verdict(verdict, &self.engines).map(Box::new);
         if verdict
             .against
             .as_ref()
@@ -109,7 +109,7 @@ impl Held {
     }
 
     /// The message about mended cases, after the last verdict; `stream` is the run's.
-    pub fn mended(&self, stream: &Path) -> Option<Problem> {
+    pub fn warn_fixed(&self, stream: &Path) -> Option<Problem> {
         let (name, _) = self.baseline.as_ref()?;
         let count = self.mended.len();
         (count > 0).then(|| {
@@ -118,9 +118,9 @@ impl Held {
                 "mended",
                 format!(
                     "{count} {} of the baseline {name} {} mended, at least in part: {}",
-                    cases(count),
+                    pluralise_case(count),
                     are(count),
-                    few(&self.mended)
+                    join_names(&self.mended)
                 ),
                 &format!(
                     "remove it from the baseline, so that it cannot come back unseen: `cerith report \
@@ -132,7 +132,7 @@ impl Held {
     }
 
     /// The message that the run ended early.
-    pub fn stopped(&self, not_run: u64, total: u64) -> Option<Problem> {
+    pub fn warn_stopped(&self, not_run: u64, total: u64) -> Option<Problem> {
         let enough = self.enough?;
         (not_run > 0).then(|| {
             let after = if enough == 1 {
@@ -153,7 +153,7 @@ impl Held {
 
 /// Reads what the runs before left in a folder of reports: the last run of all cases, and the later run of some cases, whose
 /// verdicts count. Fails with what to tell the user.
-pub fn before(folder: &Path) -> Result<Before, String> {
+pub fn read_previous_runs(folder: &Path) -> Result<Before, String> {
     let help =
         "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
     let mut before = Before::default();
@@ -226,7 +226,7 @@ impl Before {
 /// `cerith report baseline`: prints or writes one, and answers with the exit code.
 pub fn make(args: &BaselineArgs) -> Exit {
     let mut terminal = Terminal::new();
-    let made = match made(args) {
+    let made = match build_baseline(args) {
         Ok(made) => made,
         Err(message) => {
             terminal.note(&message);
@@ -260,16 +260,20 @@ pub fn make(args: &BaselineArgs) -> Exit {
         return Exit::Wrong;
     }
     let count = made.cases().count();
-    terminal.print(&format!("{}: {count} {}\n", path.display(), cases(count)));
+    terminal.print(&format!(
+        "{}: {count} {}\n",
+        path.display(),
+        pluralise_case(count)
+    ));
     Exit::AsExpected
 }
 
-fn made(args: &BaselineArgs) -> Result<Baseline, String> {
-    let now = baseline(&args.stream)?;
+fn build_baseline(args: &BaselineArgs) -> Result<Baseline, String> {
+    let now = read_baseline(&args.stream)?;
     let Some(old) = &args.prune else {
         return Ok(now);
     };
-    let mut old = baseline(old)?;
+    let mut old = read_baseline(old)?;
     let mut verdicts: Vec<Verdict> = Vec::new();
     let file = cerith_files::open(&args.stream)
         .map_err(|error| format!("error: {}: {error}", args.stream.display()))?;
@@ -296,7 +300,7 @@ fn made(args: &BaselineArgs) -> Result<Baseline, String> {
 }
 
 /// Reads a baseline. Fails with what to tell the user.
-fn baseline(path: &Path) -> Result<Baseline, String> {
+fn read_baseline(path: &Path) -> Result<Baseline, String> {
     let help = "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
     let file =
         cerith_files::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
@@ -304,21 +308,21 @@ fn baseline(path: &Path) -> Result<Baseline, String> {
         format!(
             "error: {}: failed to {}\n{help}",
             path.display(),
-            safe::line(&error.to_string())
+            safe::escape_line(&error.to_string())
         )
     })
 }
 
-fn few<S: AsRef<str>>(names: &[S]) -> String {
-    let mut shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
-    let more = format!("{} more", names.len().saturating_sub(NAMED));
-    if names.len() > NAMED {
+fn join_names<S: AsRef<str>>(names: &[S]) -> String {
+    let mut shown: Vec<&str> = names.iter().take(MAX_NAMED_CASES).map(AsRef::as_ref).collect();
+    let more = format!("{} more", names.len().saturating_sub(MAX_NAMED_CASES));
+    if names.len() > MAX_NAMED_CASES {
         shown.push(&more);
     }
     shown.join(", ")
 }
 
-const fn cases(count: usize) -> &'static str {
+const fn pluralise_case(count: usize) -> &'static str {
     if count == 1 { "case" } else { "cases" }
 }
 

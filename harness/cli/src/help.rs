@@ -26,7 +26,7 @@ pub fn help(args: &HelpArgs) -> Exit {
         && topic == CASES
     {
         let palette = terminal.palette;
-        terminal.print(&page(format::TEXT, palette));
+        terminal.print(&render_page(format::TEXT, palette));
     } else if let Some(command) = command_of(&root, &args.topic) {
         let text = command.clone().render_long_help();
         let text = if terminal.palette.colour {
@@ -36,7 +36,7 @@ pub fn help(args: &HelpArgs) -> Exit {
         };
         terminal.print(&text);
     } else {
-        terminal.note(&unknown(&root, &args.topic));
+        terminal.note(&describe_unknown(&root, &args.topic));
         return Exit::Wrong;
     }
     Exit::AsExpected
@@ -50,7 +50,7 @@ pub fn command_of<'a>(root: &'a Command, words: &[String]) -> Option<&'a Command
 }
 
 /// The words name no command.
-pub fn unknown(root: &Command, words: &[String]) -> String {
+pub fn describe_unknown(root: &Command, words: &[String]) -> String {
     let known = root
         .get_subcommands()
         .filter(|command| !command.is_hide_set())
@@ -67,7 +67,7 @@ pub fn unknown(root: &Command, words: &[String]) -> String {
 }
 
 /// Markdown as a page of a terminal: tables become lists, and lines are wrapped.
-fn page(markdown: &str, palette: Palette) -> String {
+fn render_page(markdown: &str, palette: Palette) -> String {
     let mut text = String::new();
     let mut paragraph = String::new();
     let mut is_code = false;
@@ -107,21 +107,21 @@ fn table_row(text: &mut String, line: &str, palette: Palette) {
     if !key.contains('`') {
         return;
     }
-    let _ = writeln!(text, "  {}", words(key, palette));
-    for line in wrapped(about, WIDTH - 6) {
-        let _ = writeln!(text, "      {}", words(&line, palette));
+    let _ = writeln!(text, "  {}", render_line(key, palette));
+    for line in wrap_text(about, WIDTH - 6) {
+        let _ = writeln!(text, "      {}", render_line(&line, palette));
     }
 }
 
 fn flush(text: &mut String, paragraph: &mut String, palette: Palette) {
-    for line in wrapped(paragraph, WIDTH) {
-        let _ = writeln!(text, "{}", words(&line, palette));
+    for line in wrap_text(paragraph, WIDTH) {
+        let _ = writeln!(text, "{}", render_line(&line, palette));
     }
     paragraph.clear();
 }
 
 /// A line without marks for bold text. Backticks tell what to type from what is said, unless colours do.
-fn words(line: &str, palette: Palette) -> String {
+fn render_line(line: &str, palette: Palette) -> String {
     let mut painted = String::new();
     for (nth, part) in line.split('`').enumerate() {
         match (nth % 2, palette.colour) {
@@ -136,9 +136,9 @@ fn words(line: &str, palette: Palette) -> String {
 }
 
 /// Lines of at most `width` characters; a longer word, or code with spaces, has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for piece in pieces(text) {
+    for piece in split_words(text) {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + piece.chars().count() <= width => {
                 line.push(' ');
@@ -151,7 +151,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The words of a text, with code between backticks in one piece.
-fn pieces(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut is_open = false;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn check(markdown: &str, expected: &str) {
-        assert_eq!(page(markdown, Palette::default()), expected);
+        assert_eq!(render_page(markdown, Palette::default()), expected);
     }
 
     #[test]
@@ -190,13 +190,13 @@ mod tests {
 
     #[test]
     fn long_lines_are_wrapped_between_words_and_never_in_code() {
-        let lines = wrapped("aaaa `b b b b` cc", 8);
+        let lines = wrap_text("aaaa `b b b b` cc", 8);
         assert_eq!(lines, ["aaaa", "`b b b b`", "cc"]);
     }
 
     #[test]
     fn every_line_of_the_format_fits_or_is_code() {
-        let text = page(format::TEXT, Palette::default());
+        let text = render_page(format::TEXT, Palette::default());
         let long = text.lines().filter(|line| line.chars().count() > 130);
         assert_eq!(long.collect::<Vec<_>>(), [""; 0]);
         assert!(text.contains("`kernel[grid](**args, **options)`") && !text.contains("```"));

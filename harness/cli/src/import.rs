@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use cerith_case::excerpt::Part;
-use cerith_case::{Corpus, Input, MAX_TEXT, Reading, drafts, skeleton};
-use cerith_engine::{Engine, Failure, Outcome, Reference, guarded};
+use cerith_case::{Corpus, Input, MAX_TEXT, Reading, build_drafts, write_skeleton};
+use cerith_engine::{Engine, Failure, Outcome, Reference, catch_panic};
 use cerith_report::{describe, quote_for_shell};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
@@ -14,8 +14,8 @@ use cerith_tile::source::{SourceFile, Sources};
 use crate::args::ImportArgs;
 use crate::corpus::{folder_of, is_python, modules_in};
 use crate::exit::Exit;
-use crate::kernels::{is_case_file, launched, only};
-use crate::mistyped::unread;
+use crate::kernels::{find_launched_kernels, find_only_kernel, is_case_file};
+use crate::mistyped::describe_read_error;
 use crate::terminal::Terminal;
 
 /// Imports, and answers with the exit code.
@@ -24,7 +24,7 @@ pub fn import(args: &ImportArgs) -> Exit {
     match write(args) {
         Ok(written) => {
             terminal.print(&format!("{}\n", written.display()));
-            terminal.note(&tried(&written, args));
+            terminal.note(&describe_trial(&written, args));
             Exit::AsExpected
         }
         Err(message) => {
@@ -36,7 +36,7 @@ pub fn import(args: &ImportArgs) -> Exit {
 
 /// Writes the case file, or says why not.
 fn write(args: &ImportArgs) -> Result<PathBuf, String> {
-    let (file, kernel) = named(args)?;
+    let (file, kernel) = find_kernel(args)?;
     let kernel = kernel.as_str();
     let text = read(&file)?;
     let out = args.out.clone().unwrap_or_else(|| {
@@ -58,7 +58,7 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
             out.display()
         ));
     }
-    let path = below(&folder_of(&out), &file).ok_or_else(|| {
+    let path = find_relative_path(&folder_of(&out), &file).ok_or_else(|| {
         format!(
             "error: {} is neither in the folder of {} nor below it\n  = help: a case file names its kernel \
              by a path that does \
@@ -95,21 +95,21 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
     let rendered = |problems: Vec<_>| {
         let shown = problems
             .iter()
-            .map(|problem| describe::problem(problem, &sources).rendered);
+            .map(|problem| describe::to_problem(problem, &sources).rendered);
         shown.collect::<Vec<_>>().join("\n")
     };
-    let plain = skeleton(source, text, path, kernel).map_err(rendered)?;
+    let plain = write_skeleton(source, text, path, kernel).map_err(rendered)?;
     let part = Part {
         path: path.to_owned(),
         origin: path.to_owned(),
         text: text.to_owned(),
     };
-    let drafts = drafts(source, &[part], text, &[kernel]).map_err(rendered)?;
+    let drafts = build_drafts(source, &[part], text, &[kernel]).map_err(rendered)?;
     let Some(draft) = drafts.first() else {
         return Ok(plain);
     };
     let runs = |yaml: &String| {
-        let tried = guarded(|| Tried::of(yaml, out, file));
+        let tried = catch_panic(|| ImportTrial::run_cases(yaml, out, file));
         tried.is_ok_and(|tried| tried.is_ok_and(|tried| tried.compiled > 0))
     };
     let varied = Reading::ALL
@@ -122,12 +122,12 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
 fn read(file: &Path) -> Result<String, String> {
     cerith_files::read_text(file, MAX_TEXT as u64).map_err(|error| {
         let help = "name a kernel and its file: `cerith import softmax.py:softmax_kernel`";
-        format!("error: {}", unread(file, &error, help))
+        format!("error: {}", describe_read_error(file, &error, help))
     })
 }
 
 /// The kernel that is meant, with its file: as it is named, the only one of a Python file, or that of a case file.
-fn named(args: &ImportArgs) -> Result<(PathBuf, String), String> {
+fn find_kernel(args: &ImportArgs) -> Result<(PathBuf, String), String> {
     if let Some((file, kernel)) = args.kernel.rsplit_once(':')
         && !file.is_empty()
         && !kernel.is_empty()
@@ -136,7 +136,7 @@ fn named(args: &ImportArgs) -> Result<(PathBuf, String), String> {
     }
     let path = Path::new(&args.kernel);
     if is_case_file(path) && path.is_file() {
-        let mut kernels = launched(path)?;
+        let mut kernels = find_launched_kernels(path)?;
         if kernels.len() > 1 {
             let names: Vec<String> = kernels
                 .iter()
@@ -152,7 +152,7 @@ fn named(args: &ImportArgs) -> Result<(PathBuf, String), String> {
         return Ok(kernels.swap_remove(0));
     }
     if is_python(path) {
-        let kernel = only(path, &read(path)?)?;
+        let kernel = find_only_kernel(path, &read(path)?)?;
         return Ok((path.to_owned(), kernel));
     }
     Err(format!(
@@ -162,7 +162,7 @@ fn named(args: &ImportArgs) -> Result<(PathBuf, String), String> {
 }
 
 /// The path of a file from a folder that it is in, with `/` between folders.
-fn below(folder: &Path, file: &Path) -> Option<String> {
+fn find_relative_path(folder: &Path, file: &Path) -> Option<String> {
     let (folder, file) = (folder.canonicalize().ok()?, file.canonicalize().ok()?);
     let parts: Option<Vec<&str>> = file
         .strip_prefix(folder)
@@ -174,19 +174,19 @@ fn below(folder: &Path, file: &Path) -> Option<String> {
 }
 
 /// How far the guess goes, in the words of the reference.
-fn tried(yaml: &Path, args: &ImportArgs) -> String {
+fn describe_trial(yaml: &Path, args: &ImportArgs) -> String {
     let next = format!(
         "edit it, and run it: cerith run --cases {} {}",
         quote_for_shell(&folder_of(yaml).to_string_lossy()),
         quote_for_shell(&yaml.file_stem().unwrap_or_default().to_string_lossy())
     );
     let asked = || {
-        let (kernel, _) = named(args)?;
+        let (kernel, _) = find_kernel(args)?;
         let text = fs::read_to_string(yaml).map_err(|error| error.to_string())?;
-        Tried::of(&text, yaml, &kernel)
+        ImportTrial::run_cases(&text, yaml, &kernel)
     };
-    let said = match guarded(asked) {
-        Ok(Ok(tried)) => tried.told(),
+    let said = match catch_panic(asked) {
+        Ok(Ok(tried)) => tried.describe(),
         Ok(Err(problems)) => problems,
         Err(panic) => format!("internal error: {panic}"),
     };
@@ -195,24 +195,24 @@ fn tried(yaml: &Path, args: &ImportArgs) -> String {
 
 /// What the reference makes of the cases of a case file.
 #[derive(Default)]
-struct Tried {
+struct ImportTrial {
     cases: usize,
     /// Cases whose kernel compiles.
     compiled: usize,
     /// Cases that it runs to their end.
     finished: usize,
     /// How others end, each once: the first case that ends so, the words, how many.
-    others: Vec<(String, String, usize)>,
+    endings: Vec<(String, String, usize)>,
 }
 
-impl Tried {
+impl ImportTrial {
     /// Runs the cases of a text that is to be a case file at `out`. Fails with what is wrong with it.
-    fn of(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, String> {
+    fn run_cases(yaml: &str, out: &Path, kernel: &Path) -> Result<Self, String> {
         let root = folder_of(out);
         // What the kernel's file imports lies beside it.
         let modules = modules_in(&folder_of(kernel)).filter_map(|path| {
             Some(Input {
-                path: below(&root, &path)?,
+                path: find_relative_path(&root, &path)?,
                 name: path.display().to_string(),
                 content: fs::read(&path).map_err(|error| cerith_case::Missing::Unreadable(error.to_string())),
             })
@@ -226,7 +226,7 @@ impl Tried {
         let rendered = |problems: &[cerith_tile::diagnostic::Diagnostic]| {
             problems
                 .iter()
-                .map(|problem| describe::problem(problem, corpus.sources()).rendered)
+                .map(|problem| describe::to_problem(problem, corpus.sources()).rendered)
                 .collect::<Vec<_>>()
                 .join("\n")
         };
@@ -265,20 +265,20 @@ impl Tried {
             }
             Err(failure) => format!("the reference failed to {failure}"),
         };
-        match self.others.iter_mut().find(|(_, known, _)| *known == words) {
+        match self.endings.iter_mut().find(|(_, known, _)| *known == words) {
             Some((_, _, count)) => *count += 1,
-            None => self.others.push((id.to_owned(), words, 1)),
+            None => self.endings.push((id.to_owned(), words, 1)),
         }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let mut said = match (self.cases, self.finished) {
             (0, _) => "there is no case in it".to_owned(),
             (1, 1) => "the reference runs it to its end".to_owned(),
             (1, _) => String::new(),
             (cases, finished) => format!("the reference runs {finished} of its {cases} cases to their end"),
         };
-        for (id, words, count) in &self.others {
+        for (id, words, count) in &self.endings {
             let more = if *count > 1 {
                 format!(" ({count} cases)")
             } else {

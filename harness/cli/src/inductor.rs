@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use cerith_engine::cuda::Executor;
 use cerith_engine::cuda::compile::Compiler;
-use cerith_engine::{By, Cuda, Engine, Inductor, Interpret, Reference};
+use cerith_engine::{Cuda, Engine, Inductor, Interpret, LaunchExecutor, Reference};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
 
-use crate::engines::{find_or_add, readable};
+use crate::engines::{check_readable, find_or_add};
 use crate::readable::Readable;
 
 /// What is needed to make the engines of a torch.
@@ -32,16 +32,23 @@ pub struct Means<'a> {
 
 /// Sets up what `inductor@V` means: the reference, the interpreter and, where there is a GPU, CUDA execute; or the one of
 /// them that was asked for.
-pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Inductor>, String> {
-    readable(means.corpus)?;
+pub fn build_inductors(
+    torch: Version,
+    by: LaunchExecutor,
+    means: &Means<'_>,
+) -> Result<Vec<Inductor>, String> {
+    check_readable(means.corpus)?;
     let id = ToolchainId::of_torch(torch).ok_or_else(|| format!("torch {torch} is not known"))?;
     let toolchain = find_or_add(&id, true, means.stop)?;
-    let mut executing: Vec<(By, Arc<dyn Engine>)> = Vec::new();
-    if by == By::Reference {
-        executing.push((By::Reference, Arc::clone(means.reference) as Arc<dyn Engine>));
+    let mut executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> = Vec::new();
+    if by == LaunchExecutor::Reference {
+        executing.push((
+            LaunchExecutor::Reference,
+            Arc::clone(means.reference) as Arc<dyn Engine>,
+        ));
     }
     // An interpreter with a NumPy that it does not work with would be blamed for that.
-    if by == By::Interpret || (by == By::Reference && toolchain.numpy_fits()) {
+    if by == LaunchExecutor::Interpret || (by == LaunchExecutor::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(|error| format!("failed to start workers: {error}"))?
             .reading_files(means.corpus.root(), means.corpus.files());
@@ -49,23 +56,26 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
             time: Duration::from_secs(20),
             ..Limits::default()
         };
-        executing.push((By::Interpret, Arc::new(Interpret::new(pool, true, limits))));
+        executing.push((
+            LaunchExecutor::Interpret,
+            Arc::new(Interpret::new(pool, true, limits)),
+        ));
     }
-    if by != By::Interpret {
-        match cuda(&toolchain, means)? {
-            Some(engine) => executing.push((By::Cuda, Arc::new(engine))),
-            None if by == By::Cuda => return Err("there is no GPU here".to_owned()),
+    if by != LaunchExecutor::Interpret {
+        match open_cuda(&toolchain, means)? {
+            Some(engine) => executing.push((LaunchExecutor::Cuda, Arc::new(engine))),
+            None if by == LaunchExecutor::Cuda => return Err("there is no GPU here".to_owned()),
             None => {}
         }
     }
     let inductors = Inductors::new(toolchain, means.jobs)
         .map_err(|error| format!("failed to start workers with torch: {error}"))?
         .reading_files(means.corpus.root(), means.corpus.files());
-    Ok(Inductor::all(inductors, executing, Inductors::LIMITS))
+    Ok(Inductor::build_engines(inductors, executing, Inductors::LIMITS))
 }
 
 /// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
-fn cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String> {
+fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String> {
     let Some((executor, gpu)) = means
         .gpus
         .and_then(|executor| Some((executor, executor.gpus().first()?)))
@@ -77,5 +87,5 @@ fn cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String
         .map_err(|error| format!("failed to start compilers: {error}"))?
         .reading_files(means.corpus.root(), means.corpus.files());
     let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
-    Ok(Some(Cuda::live(compiler, Arc::clone(executor))))
+    Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use cerith_case::{Case, Entry, Shard};
-use cerith_engine::{EngineId, Failure, Reference, guarded};
+use cerith_engine::{EngineId, Failure, Reference, catch_panic};
 use cerith_report::event::{Compiled, Event, Internal, Severity, Start, Verdict};
 use cerith_report::{FORMAT, describe};
 use cerith_tile::DType;
@@ -18,7 +18,7 @@ use cerith_verdict::Panel;
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::judge;
-use crate::output::{Done, Output};
+use crate::output::{CaseResult, Output};
 use crate::pipeline;
 
 /// A verdict, with what the case's kernels use of the language.
@@ -42,27 +42,27 @@ pub fn run(
     stop: &'static AtomicBool,
 ) -> (Vec<Judged>, u64) {
     let total = selected.entries(Shard::ALL).count() as u64;
-    let reference = Reference::default().with_threads(pipeline::threads(jobs, total));
+    let reference = Reference::default().with_threads(pipeline::count_threads(jobs, total));
     let setup = set_up(reference, wanted, offline, jobs, selected, stop);
     let mut problems = setup.problems();
     problems.extend(selected.problems());
     problems.extend(selected.unmatched());
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
-    output.event(&Event::Start(Start {
+    output.emit_event(&Event::Start(Start {
         format: FORMAT,
         partial: selected.is_partial(),
         cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: panel.order().iter().map(ToString::to_string).collect(),
         recorded: setup.recorded,
         cases: total,
-        corpus: selected.named(),
+        corpus: selected.named_folder(),
         corpus_hash: selected.corpus.hash().to_owned(),
         ..Start::default()
     }));
     for problem in setup.warnings.into_iter().chain(problems.iter().cloned()) {
         output.terminal.note(&problem.rendered);
-        output.event(&Event::Problem(problem));
+        output.emit_event(&Event::Problem(problem));
     }
     let errors = problems
         .iter()
@@ -79,7 +79,7 @@ pub fn run(
         jobs,
         stop,
         sources,
-        |(place, entry)| one(&entry, &panel, sources, place, compiling, &judged),
+        |(place, entry)| judge_entry(&entry, &panel, sources, place, compiling, &judged),
     );
     output.terminal.end();
     let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ pub fn run(
 }
 
 /// What else these operations stand for: operations on a class of dtypes, and the operations that Triton turns some into.
-fn more(used: &[String]) -> BTreeSet<String> {
+fn find_implied(used: &[String]) -> BTreeSet<String> {
     /// The reference has an operation of its own where Triton's Python makes an `xor`.
     const MADE_OF: [(&str, &str); 3] = [
         ("not", "xor"),
@@ -112,14 +112,14 @@ fn more(used: &[String]) -> BTreeSet<String> {
 type ByEngine = Vec<(String, Compiled)>;
 
 /// What each engine that compiles ahead of time made of a case, and what failed; nothing if the run was stopped.
-fn compiled(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
+fn compile_case(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
     let (mut compiled, mut failed) = (Vec::new(), Vec::new());
-    for engine in panel.others() {
+    for engine in panel.other_engines() {
         let id = engine.id().to_string();
-        let message = match guarded(|| engine.made(case)) {
+        let message = match catch_panic(|| engine.collect_stats(case)) {
             Ok(Ok(None)) => continue,
             Ok(Ok(Some(made))) => {
-                compiled.push((id, describe::compiled(case, &made)));
+                compiled.push((id, describe::to_compiled(case, &made)));
                 continue;
             }
             Ok(Err(Failure::Stopped)) => return None,
@@ -135,29 +135,29 @@ fn compiled(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
     Some((compiled, failed))
 }
 
-fn one(
+fn judge_entry(
     entry: &Entry,
     panel: &Panel,
     sources: &Sources,
     place: usize,
     compiling: bool,
     judged: &Mutex<Vec<Judged>>,
-) -> Option<Done> {
+) -> Option<CaseResult> {
     let began = Instant::now();
-    let case = match guarded(|| entry.resolve()) {
+    let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
-        Ok(Err(problems)) => return Some(Done::Wrong(entry.id.clone(), problems)),
+        Ok(Err(problems)) => return Some(CaseResult::Wrong(entry.id.clone(), problems)),
         Err(message) => {
-            return Some(Done::Events(vec![Event::Internal(Internal {
+            return Some(CaseResult::Events(vec![Event::Internal(Internal {
                 case: Some(entry.id.clone()),
                 engine: None,
                 message,
             })]));
         }
     };
-    let mut events = judge::events(&case, began.elapsed(), panel, sources, None).ok()?;
+    let mut events = judge::judge_case(&case, began.elapsed(), panel, sources, None).ok()?;
     if compiling {
-        let (compiled, failed) = compiled(&case, panel)?;
+        let (compiled, failed) = compile_case(&case, panel)?;
         for event in &mut events {
             if let Event::Verdict(verdict) = event {
                 verdict.compiled.extend(compiled.iter().cloned());
@@ -166,15 +166,15 @@ fn one(
         events.extend(failed);
     }
     let newest = panel
-        .others()
+        .other_engines()
         .iter()
         .filter_map(|engine| engine.id().version())
         .max();
-    let rules = newest.map_or_else(Rules::default, Rules::of);
+    let rules = newest.map_or_else(Rules::default, Rules::from_version);
     let used = panel.reference().map(AsRef::as_ref).and_then(|reference| {
-        let mut used = guarded(|| reference.executed(&case, rules)).ok()?.ok()?;
-        used.extend(guarded(|| reference.used(&case, rules)).ok()?.ok()?);
-        let more = more(&used);
+        let mut used = catch_panic(|| reference.list_executed(&case, rules)).ok()?.ok()?;
+        used.extend(catch_panic(|| reference.list_uses(&case, rules)).ok()?.ok()?);
+        let more = find_implied(&used);
         used.extend(more);
         Some(used)
     });
@@ -196,5 +196,5 @@ fn one(
                 });
         }
     }
-    Some(Done::Events(events))
+    Some(CaseResult::Events(events))
 }

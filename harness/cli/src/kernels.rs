@@ -13,7 +13,7 @@ pub fn is_case_file(path: &Path) -> bool {
 }
 
 /// The files and names of the kernels that the cases of a case file launch, each once. Fails with what to tell the user.
-pub fn launched(file: &Path) -> Result<Vec<(PathBuf, String)>, String> {
+pub fn find_launched_kernels(file: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let shown = file.display().to_string();
     let selected = Selected::open(None, std::slice::from_ref(&shown))?;
     // What is wrong with other files of the folder is not asked.
@@ -46,14 +46,14 @@ pub fn launched(file: &Path) -> Result<Vec<(PathBuf, String)>, String> {
 }
 
 /// The only kernel of a file's text. Fails with what to type for one of them.
-pub fn only(file: &Path, text: &str) -> Result<String, String> {
+pub fn find_only_kernel(file: &Path, text: &str) -> Result<String, String> {
     let shown = file.display();
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(shown.to_string(), text));
-    let mut kernels = cerith_case::kernels(source, text).map_err(|problems| {
+    let mut kernels = cerith_case::list_kernels(source, text).map_err(|problems| {
         let shown = problems
             .iter()
-            .map(|problem| cerith_report::describe::problem(problem, &sources).rendered);
+            .map(|problem| cerith_report::describe::to_problem(problem, &sources).rendered);
         shown.collect::<Vec<_>>().join("\n")
     })?;
     match kernels.len() {

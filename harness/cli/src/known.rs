@@ -1,19 +1,19 @@
 //! `--known`: how much is printed about differences that are as expected. Left out: printing it (the printer).
 
-use cerith_report::Known;
+use cerith_report::KnownDetail;
 use clap::{Args, ValueEnum};
 
 /// How much is said of differences that are as expected.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct KnownArgs {
     /// How much is printed about expected differences. Unexpected ones are always printed in full.
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = How::Groups)]
-    known: How,
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = KnownWord::Groups)]
+    known: KnownWord,
 }
 
 /// The words for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum How {
+enum KnownWord {
     /// Only their number.
     None,
     /// The most frequent causes, with counts.
@@ -22,12 +22,12 @@ enum How {
     All,
 }
 
-impl From<KnownArgs> for Known {
+impl From<KnownArgs> for KnownDetail {
     fn from(args: KnownArgs) -> Self {
         match args.known {
-            How::None => Self::None,
-            How::Groups => Self::Groups,
-            How::All => Self::All,
+            KnownWord::None => Self::None,
+            KnownWord::Groups => Self::Groups,
+            KnownWord::All => Self::All,
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn list(args: &ListArgs) -> Exit {
         let mut text = String::new();
         if entry.file().id != last {
             last.clone_from(&entry.file().id);
-            let about = format!("# {}", safe::line(entry.file().about()));
+            let about = format!("# {}", safe::escape_line(entry.file().summary()));
             text = format!("{}\n", palette.paint(Tone::Dim, &about));
         }
         text.push_str(&entry.id);

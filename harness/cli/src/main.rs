@@ -52,8 +52,8 @@ mod workflows;
 
 use std::process::ExitCode;
 
+use cerith_engine::catch_panic;
 use cerith_engine::cuda::child;
-use cerith_engine::guarded;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
@@ -77,21 +77,21 @@ fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     terminal::use_colours(cli.color);
     let stop = interrupt::listen();
-    let done = guarded(|| match &cli.command {
+    let done = catch_panic(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
         Command::Check(args) => check::check(args, stop),
         Command::Import(args) => import::import(args),
         Command::Record(args) => record::record(args, stop),
-        Command::Preflight { part } => preflight::preflight(part),
+        Command::Preflight { part } => preflight::run_preflight(part),
         Command::List(args) => list::list(args),
         Command::Expect(args) => expect::expect(args),
         Command::Compare(args) => compare::compare(args, stop),
         Command::Bump(args) => bump::bump(args, stop),
-        Command::Matrix(args) => matrix::matrix(args, stop),
+        Command::Matrix(args) => matrix::run_matrix(args, stop),
         Command::Bisect(args) => bisect::bisect(args, stop),
         Command::Explain(args) => explain::explain(args, stop),
-        Command::Coverage(args) => coverage::coverage(args),
-        Command::Toolchain(args) => toolchain::toolchain(args, stop),
+        Command::Coverage(args) => coverage::print_coverage(args),
+        Command::Toolchain(args) => toolchain::manage_toolchains(args, stop),
         Command::Report(args) => match &args.command {
             None => report::report(args),
             Some(ReportCommand::Merge(args)) => merge::merge(args),
@@ -103,16 +103,16 @@ fn main() -> ExitCode {
         Command::Accept(args) => accept::accept(args),
         Command::Fuzz(args) => match &args.command {
             None => fuzz::fuzz(args, stop),
-            Some(FuzzCommand::Range(args)) => fuzz::range(args, stop),
+            Some(FuzzCommand::Range(args)) => fuzz::find_ranges(args, stop),
             Some(FuzzCommand::Keep(args)) => fuzz::keep(args, stop),
             Some(FuzzCommand::Promote(args)) => fuzz::promote(args, stop),
-            Some(FuzzCommand::Trophies(args)) => fuzz::trophies(args),
+            Some(FuzzCommand::Trophies(args)) => fuzz::update_trophies(args),
         },
         Command::Reduce(args) => reduce::reduce(args, stop),
         Command::Help(args) => help::help(args),
-        Command::Completions(args) => manual::completions(args),
-        Command::Man(args) => manual::man(args),
-        Command::Schema(_) => manual::schema(),
+        Command::Completions(args) => manual::print_completions(args),
+        Command::Man(args) => manual::print_manual(args),
+        Command::Schema(_) => manual::print_schema(),
     });
     let exit = done.unwrap_or_else(|panic| {
         terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));

@@ -11,19 +11,19 @@ use clap_mangen::Man;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::exit::Exit;
-use crate::help::{command_of, unknown};
+use crate::help::{command_of, describe_unknown};
 use crate::terminal::Terminal;
 
 /// Prints a completion script, and answers with the exit code.
-pub fn completions(args: &CompletionsArgs) -> Exit {
+pub fn print_completions(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
-    generate(args.shell, &mut shown(), "cerith", &mut script);
+    generate(args.shell, &mut build_command(), "cerith", &mut script);
     print(&script)
 }
 
 /// Prints one manual page or writes all, and answers with the exit code.
-pub fn man(args: &ManArgs) -> Exit {
-    let root = shown();
+pub fn print_manual(args: &ManArgs) -> Exit {
+    let root = build_command();
     if let Some(folder) = &args.out {
         return match write(root, folder) {
             Ok(pages) => {
@@ -38,7 +38,7 @@ pub fn man(args: &ManArgs) -> Exit {
         };
     }
     let Some(command) = command_of(&root, &args.command) else {
-        Terminal::new().note(&unknown(&root, &args.command));
+        Terminal::new().note(&describe_unknown(&root, &args.command));
         return Exit::Wrong;
     };
     let mut page = Vec::new();
@@ -48,7 +48,7 @@ pub fn man(args: &ManArgs) -> Exit {
 }
 
 /// Prints the JSON schema of case files, and answers with the exit code.
-pub fn schema() -> Exit {
+pub fn print_schema() -> Exit {
     print(format!("{:#}\n", json_schema()).as_bytes())
 }
 
@@ -74,7 +74,7 @@ fn write(root: Command, folder: &Path) -> io::Result<usize> {
 }
 
 /// The command line.
-fn shown() -> Command {
+fn build_command() -> Command {
     let mut root = Cli::command();
     root.build();
     root

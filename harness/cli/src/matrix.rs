@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_engine::EngineId;
-use cerith_report::matrix::{Matrix, Tally, human, markdown};
+use cerith_report::matrix::{Matrix, Tally, render_human, render_markdown};
 use cerith_tile::rules::Version;
 use cerith_toolchain::{Home, ToolchainId};
 use serde::Serialize;
@@ -19,8 +19,8 @@ use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs all versions, and answers with the exit code.
-pub fn matrix(args: &MatrixArgs, stop: &'static AtomicBool) -> Exit {
-    match done(args, stop) {
+pub fn run_matrix(args: &MatrixArgs, stop: &'static AtomicBool) -> Exit {
+    match compare_versions(args, stop) {
         Ok(exit) => exit,
         Err(message) => {
             Terminal::new().note(&message);
@@ -33,7 +33,7 @@ pub fn matrix(args: &MatrixArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
+fn compare_versions(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let began = Instant::now();
     let (versions, filters): (Vec<&String>, Vec<&String>) = args
         .words
@@ -45,13 +45,13 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let mut toolchains = Vec::new();
     for version in versions {
         let side = version.parse::<Side>().map_err(|why| format!("error: {why}"))?;
-        toolchains.push(bump::toolchain(&side, &home, stop)?);
+        toolchains.push(bump::resolve_toolchain(&side, &home, stop)?);
     }
     for side in &args.builds {
-        toolchains.push(bump::toolchain(side, &home, stop)?);
+        toolchains.push(bump::resolve_toolchain(side, &home, stop)?);
     }
     if toolchains.is_empty() {
-        toolchains = installed(&home)?;
+        toolchains = find_installed(&home)?;
     }
     toolchains.sort_by_key(ToolchainId::triton);
     toolchains.dedup();
@@ -65,32 +65,32 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     }
     let columns: Vec<EngineId> = toolchains
         .iter()
-        .map(|toolchain| args.engine.of(toolchain))
+        .map(|toolchain| args.engine.to_engine_id(toolchain))
         .collect();
     let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)
         .chain(columns.iter().cloned())
         .collect();
-    let mut output = Output::quiet(
+    let mut output = Output::new_quiet(
         args.out.as_deref(),
         &selected.report_folder("matrix"),
         selected.is_partial(),
         Terminal::new(),
     )
     .map_err(|blocked| format!("error: {blocked}"))?;
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, false, &mut output, stop);
     let interrupted = stop.load(Ordering::Relaxed);
     let written = output.finish(began, interrupted);
     let mut tally = Tally::new(columns.iter().map(ToString::to_string).collect());
     for one in &judged {
-        tally.verdict(&one.verdict);
+        tally.add_verdict(&one.verdict);
     }
     let matrix = tally.finish();
     let mut terminal = Terminal::new();
     let text = match args.format {
-        MatrixFormat::Human => human(&matrix, terminal.palette, args.verbose),
-        MatrixFormat::Markdown => markdown(&matrix),
-        MatrixFormat::Jsonl => lines(&matrix),
+        MatrixFormat::Human => render_human(&matrix, terminal.palette, args.verbose),
+        MatrixFormat::Markdown => render_markdown(&matrix),
+        MatrixFormat::Jsonl => render_jsonl(&matrix),
     };
     terminal.print(&text);
     Ok(match () {
@@ -102,7 +102,7 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
 }
 
 /// The releases of Triton that are here.
-fn installed(home: &Home) -> Result<Vec<ToolchainId>, String> {
+fn find_installed(home: &Home) -> Result<Vec<ToolchainId>, String> {
     let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
     Ok(all
         .into_iter()
@@ -130,7 +130,7 @@ enum Line<'m> {
     },
 }
 
-fn lines(matrix: &Matrix) -> String {
+fn render_jsonl(matrix: &Matrix) -> String {
     let head = Line::Matrix {
         engines: &matrix.engines,
         cases: matrix.cases,

@@ -21,7 +21,7 @@ const PRINTED: usize = 1 << 16;
 /// Merges, and answers with the exit code.
 pub fn merge(args: &MergeArgs) -> Exit {
     let mut terminal = Terminal::new();
-    if let Some(lost) = lost(args) {
+    if let Some(lost) = find_overwritten(args) {
         terminal.note(&format!(
             "error: {} is one of the streams, and would be overwritten\n  = help: name another file for the \
              merged stream",
@@ -37,7 +37,7 @@ pub fn merge(args: &MergeArgs) -> Exit {
         Ok(merge) => merge,
         Err(nothing) => {
             for fault in &nothing.faults {
-                terminal.note(&safe::lines(&fault.rendered));
+                terminal.note(&safe::escape_lines(&fault.rendered));
             }
             terminal.note(&format!("error: {nothing}, so there is nothing to merge"));
             return Exit::Wrong;
@@ -56,19 +56,19 @@ pub fn merge(args: &MergeArgs) -> Exit {
         }
     };
     for fault in &merged.faults {
-        terminal.note(&safe::lines(&fault.rendered));
+        terminal.note(&safe::escape_lines(&fault.rendered));
     }
     let exit = Exit::from(merged.summary.exit);
     if let Some(file) = &args.output {
         let mut human = Human::new(terminal.palette);
-        terminal.print(&human.event(&Event::Summary(merged.summary)));
+        terminal.print(&human.render_event(&Event::Summary(merged.summary)));
         terminal.print(&format!("stream: {}\n", file.display()));
     }
     exit
 }
 
 /// An input stream that the result would overwrite.
-fn lost(args: &MergeArgs) -> Option<PathBuf> {
+fn find_overwritten(args: &MergeArgs) -> Option<PathBuf> {
     let into = match (&args.out, &args.output) {
         (Some(folder), _) => folder.join(STREAM),
         (None, Some(file)) => file.clone(),
@@ -110,7 +110,7 @@ fn onto_terminal(merge: Merge<BufReader<File>>, terminal: &mut Terminal) -> Resu
 fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
     match line {
         Some(line) => writer.copy(line),
-        None => writer.event(event),
+        None => writer.write_event(event),
     }
 }
 
@@ -133,11 +133,11 @@ fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, t
         format: RunFormat::Human,
         out: Some(folder.to_owned()),
         verbose: false,
-        known: args.known,
+        known_args: args.known_args,
     };
     let nowhere = ReportFolder {
         path: folder.to_owned(),
-        own: None,
+        cerith_folder: None,
     };
     let mut output = match Output::new(&reports, &nowhere, false, terminal) {
         Ok(output) => output,
@@ -149,9 +149,9 @@ fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, t
     let merged = merge.run(|event, line| {
         // The line has the exhibit, which the reports show.
         match line.map(read_event) {
-            Some(Ok(whole)) => output.event(&whole),
+            Some(Ok(whole)) => output.emit_event(&whole),
             _ if matches!(event, Event::Summary(_)) => {}
-            _ => output.event(event),
+            _ => output.emit_event(event),
         }
         Ok(())
     });

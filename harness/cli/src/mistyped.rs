@@ -8,16 +8,16 @@ use cerith_python::nearest::nearest;
 
 /// The message about a file that could not be read, with the next thing to type. `otherwise` helps where no file beside it has a
 /// similar name.
-pub fn unread(path: &Path, error: &Error, otherwise: &str) -> String {
+pub fn describe_read_error(path: &Path, error: &Error, otherwise: &str) -> String {
     let near = (error.kind() == ErrorKind::NotFound)
-        .then(|| similar(path))
+        .then(|| find_similar(path))
         .flatten();
     let help = near.map_or_else(|| otherwise.to_owned(), |near| format!("did you mean `{near}`?"));
     format!("failed to read {}: {error}\n  = help: {help}", path.display())
 }
 
 /// The file beside a path whose name is nearest to its own.
-pub fn similar(path: &Path) -> Option<String> {
+pub fn find_similar(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut names: Vec<String> = fs::read_dir(folder.unwrap_or(Path::new(".")))
@@ -43,7 +43,7 @@ mod tests {
         for name in ["softmax.py", "scan.py", "softmax.yaml"] {
             fs::write(folder.path().join(name), "").expect("a file");
         }
-        let found = similar(&folder.path().join(wanted));
+        let found = find_similar(&folder.path().join(wanted));
         let expected = expected.map(|name| folder.path().join(name).display().to_string());
         assert_eq!(found, expected);
     }

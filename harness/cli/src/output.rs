@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::Problems;
-use cerith_report::event::{Event, Once, Severity, Summary};
+use cerith_report::event::{Deduplicator, Event, Severity, Summary};
 use cerith_report::{Human, Writer, describe, safe};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Sources;
@@ -14,26 +14,26 @@ use cerith_tile::source::Sources;
 use crate::args::{Reports, RunFormat};
 use crate::corpus::ReportFolder;
 use crate::exit::Exit;
-use crate::gate::Held;
+use crate::gate::PassCriteria;
 use crate::pipeline::in_order;
 use crate::store::{NoStore, Plan, Store};
 use crate::terminal::Terminal;
 
-pub use crate::store::{Blocked, PARTIAL, STREAM, latest};
+pub use crate::store::{Blocked, PARTIAL, STREAM, find_latest_stream};
 
 /// Where the events of a run go: the terminal, and the stream on disk.
 pub struct Output {
     /// The terminal.
     pub terminal: Terminal,
-    shown: Shown,
+    printer: EventPrinter,
     summary: Summary,
     store: Option<Store>,
     /// What decides whether the run passes.
-    pub held: Held,
+    pub criteria: PassCriteria,
 }
 
 /// What the terminal hears of events.
-enum Shown {
+enum EventPrinter {
     /// Text for people.
     Human(Box<Human>),
     /// A line of JSON for each.
@@ -43,7 +43,7 @@ enum Shown {
 }
 
 /// The result of one case.
-pub enum Done {
+pub enum CaseResult {
     /// It was judged.
     Events(Vec<Event>),
     /// There is no such case: its file is wrong at this point of the matrix.
@@ -59,10 +59,10 @@ impl Output {
         jobs: usize,
         stop: &AtomicBool,
         sources: &Sources,
-        work: impl Fn(T) -> Option<Done> + Sync,
+        work: impl Fn(T) -> Option<CaseResult> + Sync,
     ) {
         let mut wrong = Problems::default();
-        let mut once = Once::default();
+        let mut once = Deduplicator::default();
         let enough = AtomicBool::new(false);
         let mut done_with = 0;
         in_order(
@@ -82,28 +82,28 @@ impl Output {
                 }
                 done_with += 1;
                 match done {
-                    Done::Events(mut events) => {
+                    CaseResult::Events(mut events) => {
                         for event in &mut events {
-                            once.event(event);
-                            self.held.hold(event);
+                            once.remove_repeats(event);
+                            self.criteria.hold(event);
                         }
-                        self.events(&events);
+                        self.emit_events(&events);
                     }
-                    Done::Wrong(id, problems) => {
+                    CaseResult::Wrong(id, problems) => {
                         self.terminal.advance(0);
                         wrong.add(&id, problems);
                     }
                 }
                 let failures = self.summary.failures();
                 enough.store(
-                    self.held.enough.is_some_and(|enough| failures >= enough),
+                    self.criteria.enough.is_some_and(|enough| failures >= enough),
                     Ordering::Relaxed,
                 );
             },
         );
         let enough = enough.into_inner();
         for problem in wrong.finish() {
-            self.event(&Event::Problem(describe::problem(&problem, sources)));
+            self.emit_event(&Event::Problem(describe::to_problem(&problem, sources)));
         }
         if enough {
             self.summary.not_run = total.saturating_sub(done_with);
@@ -113,10 +113,10 @@ impl Output {
             .store
             .as_ref()
             .map(|store| store.final_folder(whole).join(STREAM));
-        let mended = self.held.mended(&stream.unwrap_or_default());
-        let stopped = self.held.stopped(self.summary.not_run, total);
+        let mended = self.criteria.warn_fixed(&stream.unwrap_or_default());
+        let stopped = self.criteria.warn_stopped(self.summary.not_run, total);
         for problem in mended.into_iter().chain(stopped) {
-            self.event(&Event::Problem(problem));
+            self.emit_event(&Event::Problem(problem));
         }
     }
 
@@ -135,37 +135,37 @@ impl Output {
             RunFormat::Human => {
                 let mut human = Human::new(terminal.palette);
                 human.verbose = args.verbose;
-                human.known = args.known.into();
+                human.known_detail = args.known_args.into();
                 // `cerith expect --cases DIR` does not look into the folder of a corpus that was named as a filter.
-                let elsewhere = otherwise.own.is_some().then_some(&otherwise.path);
+                let elsewhere = otherwise.cerith_folder.is_some().then_some(&otherwise.path);
                 let named = args
                     .out
                     .as_ref()
                     .or(elsewhere)
                     .map(|out| out.display().to_string());
-                human.kept = Some(named.unwrap_or_default());
-                Shown::Human(Box::new(human))
+                human.reports_folder = Some(named.unwrap_or_default());
+                EventPrinter::Human(Box::new(human))
             }
-            RunFormat::Jsonl => Shown::Lines(Box::new(Writer::new(Vec::new()))),
+            RunFormat::Jsonl => EventPrinter::Lines(Box::new(Writer::new(Vec::new()))),
         };
-        Self::showing(shown, args.out.as_deref(), otherwise, partial, terminal)
+        Self::with_printer(shown, args.out.as_deref(), otherwise, partial, terminal)
     }
 
     /// The same, which shows nothing but the progress.
     ///
     /// # Errors
     /// As for [`Self::new`].
-    pub fn quiet(
+    pub fn new_quiet(
         out: Option<&Path>,
         otherwise: &ReportFolder,
         partial: bool,
         terminal: Terminal,
     ) -> Result<Self, Blocked> {
-        Self::showing(Shown::Nothing, out, otherwise, partial, terminal)
+        Self::with_printer(EventPrinter::Nothing, out, otherwise, partial, terminal)
     }
 
-    fn showing(
-        shown: Shown,
+    fn with_printer(
+        shown: EventPrinter,
         out: Option<&Path>,
         otherwise: &ReportFolder,
         partial: bool,
@@ -175,7 +175,7 @@ impl Output {
         let mut summary = Summary::default();
         let plan = Plan {
             folder: out.unwrap_or(&otherwise.path),
-            own: otherwise.own.as_deref().filter(|_| !asked),
+            cerith_folder: otherwise.cerith_folder.as_deref().filter(|_| !asked),
             keeps: !asked,
             partial,
         };
@@ -201,40 +201,40 @@ impl Output {
         };
         Ok(Self {
             terminal,
-            shown,
+            printer: shown,
             summary,
             store,
-            held: Held::default(),
+            criteria: PassCriteria::default(),
         })
     }
 
     /// Shows and keeps events.
-    pub fn events(&mut self, events: &[Event]) {
+    pub fn emit_events(&mut self, events: &[Event]) {
         for event in events {
-            self.event(event);
+            self.emit_event(event);
         }
     }
 
     /// Shows and keeps an event.
-    pub fn event(&mut self, event: &Event) {
+    pub fn emit_event(&mut self, event: &Event) {
         self.summary.count(event);
         self.show(event);
         if matches!(event, Event::Verdict(_) | Event::Sweep(_)) {
             self.terminal.advance(self.summary.failures());
         }
         let Some(store) = &mut self.store else { return };
-        if let Err(error) = store.writer.event(event) {
+        if let Err(error) = store.writer.write_event(event) {
             self.give_up(&error);
         }
     }
 
     fn show(&mut self, event: &Event) {
-        let text = match &mut self.shown {
-            Shown::Nothing => return,
-            Shown::Human(human) => human.event(event),
-            Shown::Lines(writer) => {
+        let text = match &mut self.printer {
+            EventPrinter::Nothing => return,
+            EventPrinter::Human(human) => human.render_event(event),
+            EventPrinter::Lines(writer) => {
                 // Nothing fails to be written into memory.
-                let _ = writer.event(event);
+                let _ = writer.write_event(event);
                 let lines = writer.take();
                 return self.terminal.print(&String::from_utf8_lossy(&lines));
             }
@@ -265,7 +265,7 @@ impl Output {
         self.summary.exit = self.summary.exit_code();
         let event = Event::Summary(self.summary.clone());
         if let Some(store) = &mut self.store
-            && let Err(error) = store.writer.event(&event)
+            && let Err(error) = store.writer.write_event(&event)
         {
             self.give_up(&error);
         }
@@ -287,20 +287,20 @@ impl Output {
         self.summary.exit = self.summary.exit_code();
         let exit = Exit::from(self.summary.exit);
         if written.is_none()
-            && let Shown::Human(human) = &mut self.shown
+            && let EventPrinter::Human(human) = &mut self.printer
         {
             // `cerith expect` reads the stream that was kept.
-            human.kept = None;
+            human.reports_folder = None;
         }
         self.show(&Event::Summary(self.summary.clone()));
-        if let Some((folder, kept)) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
-            self.terminal.print(&safe::line(&format!(
+        if let Some((folder, kept)) = written.filter(|_| matches!(self.printer, EventPrinter::Human(_))) {
+            self.terminal.print(&safe::escape_line(&format!(
                 "reports: {}, report.md, junit.xml, {STREAM}",
                 folder.join("report.html").display()
             )));
             self.terminal.print("\n");
             if let Some(kept) = kept {
-                self.terminal.print(&safe::line(&format!(
+                self.terminal.print(&safe::escape_line(&format!(
                     "the reports of the last run of all cases are still in {}",
                     kept.display()
                 )));

@@ -12,7 +12,7 @@ const ROWS: usize = 8;
 
 /// Draws a storage of so many bytes and the tensors over it. A cell is `#` where every byte is covered, `+` where some
 /// are, `.` where none is.
-pub fn picture(storage: StorageId, bytes: usize, tensors: &[NamedTensor]) -> String {
+pub fn draw_storage(storage: StorageId, bytes: usize, tensors: &[NamedTensor]) -> String {
     let shown: Vec<&NamedTensor> = tensors
         .iter()
         .filter(|named| named.tensor.storage == storage)
@@ -92,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    fn named(name: &str, shape: &[i64], strides: &[i64], offset: i64, dtype: DType) -> NamedTensor {
-        let mut tensor = Tensor::contiguous(StorageId(0), dtype, shape);
+    fn build_tensor(name: &str, shape: &[i64], strides: &[i64], offset: i64, dtype: DType) -> NamedTensor {
+        let mut tensor = Tensor::new_contiguous(StorageId(0), dtype, shape);
         tensor.strides = strides.into();
         tensor.offset = offset;
         NamedTensor {
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn each_tensor_is_drawn_over_the_bytes_that_it_covers() {
         let tensors = [
-            named("original", &[4, 6], &[6, 1], 0, DType::F16),
-            named("left", &[4, 2], &[6, 1], 0, DType::F16),
-            named("right", &[4, 4], &[6, 1], 2, DType::F16),
-            named("wide", &[2], &[3], 1, DType::F32),
-            named("row", &[3, 6], &[0, 1], 6, DType::F16),
-            named("none", &[0], &[1], 0, DType::F16),
+            build_tensor("original", &[4, 6], &[6, 1], 0, DType::F16),
+            build_tensor("left", &[4, 2], &[6, 1], 0, DType::F16),
+            build_tensor("right", &[4, 4], &[6, 1], 2, DType::F16),
+            build_tensor("wide", &[2], &[3], 1, DType::F32),
+            build_tensor("row", &[3, 6], &[0, 1], 6, DType::F16),
+            build_tensor("none", &[0], &[1], 0, DType::F16),
         ];
-        insta::assert_snapshot!(picture(StorageId(0), 48, &tensors), @r"
+        insta::assert_snapshot!(draw_storage(StorageId(0), 48, &tensors), @r"
         one cell is 2 bytes
                   byte 0
         original  ########################
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn a_large_storage_gets_larger_cells() {
         let tensors = [
-            named("x", &[100_000], &[1], 0, DType::I8),
-            named("y", &[3], &[1], 0, DType::I8),
+            build_tensor("x", &[100_000], &[1], 0, DType::I8),
+            build_tensor("y", &[3], &[1], 0, DType::I8),
         ];
-        let drawn = picture(StorageId(0), 100_000, &tensors);
+        let drawn = draw_storage(StorageId(0), 100_000, &tensors);
         assert!(drawn.starts_with("    one cell is 256 bytes\n"), "{drawn}");
         assert!(drawn.lines().count() <= 1 + ROWS * 3, "{drawn}");
         assert!(drawn.contains("y  +..."), "{drawn}");

@@ -44,24 +44,24 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
         Some((number, item))
     }
 
-    fn emitted(&self, count: u64) {
+    fn set_emitted(&self, count: u64) {
         self.lock().emitted = count;
         self.moved.notify_all();
     }
 }
 
 /// The number of jobs: as many as asked for, or as there are cores.
-pub fn jobs(asked: Option<u16>) -> usize {
-    asked.map_or_else(cores, usize::from)
+pub fn count_jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(count_cores, usize::from)
 }
 
 /// How many threads a launch may have: the cores that so many jobs leave free, if there are no more items than this.
-pub fn threads(jobs: usize, items: u64) -> usize {
+pub fn count_threads(jobs: usize, items: u64) -> usize {
     let busy = usize::try_from(items).unwrap_or(jobs).min(jobs).max(1);
-    (cores() / busy).max(1)
+    (count_cores() / busy).max(1)
 }
 
-fn cores() -> usize {
+fn count_cores() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
@@ -104,7 +104,7 @@ pub fn in_order<T: Send, R: Send>(
             }
         }
         drop(sender);
-        reorder(&receiver, emit, |count| queue.emitted(count));
+        reorder(&receiver, emit, |count| queue.set_emitted(count));
     });
 }
 
@@ -127,7 +127,7 @@ fn reorder<R>(receiver: &Receiver<(u64, Option<R>)>, mut emit: impl FnMut(R), em
 mod tests {
     use super::*;
 
-    fn squares(jobs: usize, stop_at: u64) -> Vec<u64> {
+    fn compute_squares(jobs: usize, stop_at: u64) -> Vec<u64> {
         let mut out = Vec::new();
         in_order(
             0..1000u64,
@@ -142,14 +142,14 @@ mod tests {
     fn results_come_in_order_whatever_the_number_of_jobs() {
         let expected: Vec<u64> = (0..1000).map(|n| n * n).collect();
         for jobs in [0, 1, 2, 7] {
-            assert_eq!(squares(jobs, u64::MAX), expected, "{jobs} jobs");
+            assert_eq!(compute_squares(jobs, u64::MAX), expected, "{jobs} jobs");
         }
     }
 
     #[test]
     fn a_stopped_run_hands_over_what_was_done() {
         for jobs in [1, 3] {
-            let out = squares(jobs, 10);
+            let out = compute_squares(jobs, 10);
             assert_eq!(out, (0..10).map(|n| n * n).collect::<Vec<_>>(), "{jobs} jobs");
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use cerith_case::{Case, Corpus};
-use cerith_engine::{Complaint, Engine, Outcome, Reference, Trap, guarded, language};
+use cerith_engine::{Complaint, Engine, Outcome, Reference, Trap, catch_panic, infer_rules};
 use cerith_recording::Follower;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ struct Answer {
 }
 
 /// Answers about the launches of a part file: for each line on stdin, about the one that was written last.
-pub fn preflight(part: &Path) -> Exit {
+pub fn run_preflight(part: &Path) -> Exit {
     let reference = Reference::default();
     let mut follower = Follower::new(part);
     let mut answers = io::stdout().lock();
@@ -51,10 +51,10 @@ fn answer(reference: &Reference, follower: &mut Follower) -> Answer {
         return Answer::default();
     };
     let case = corpus.entries().next().and_then(|entry| entry.resolve().ok());
-    case.map_or_else(Answer::default, |case| match judged(reference, &case) {
+    case.map_or_else(Answer::default, |case| match judge_case(reference, &case) {
         Judged::Undefined(complaint) => Answer {
             judged: true,
-            undefined: Some(words(&kernel(&case), &complaint)),
+            undefined: Some(describe_undefined(&find_kernel_name(&case), &complaint)),
         },
         Judged::Defined => Answer {
             judged: true,
@@ -75,8 +75,8 @@ pub enum Judged {
 }
 
 /// Asks the reference about a case, by the rules of the Triton that it was recorded with.
-pub fn judged(reference: &Reference, case: &Case) -> Judged {
-    match guarded(|| reference.run(case, language(case))) {
+pub fn judge_case(reference: &Reference, case: &Case) -> Judged {
+    match catch_panic(|| reference.run(case, infer_rules(case))) {
         Ok(Ok(run)) => match run.outcome {
             Outcome::Trapped(Trap::Undefined, complaint) => Judged::Undefined(complaint),
             Outcome::Finished(_) | Outcome::Rejected(_) | Outcome::Trapped(..) => Judged::Defined,
@@ -91,13 +91,13 @@ pub fn judged(reference: &Reference, case: &Case) -> Judged {
 }
 
 /// The name of a case's kernel.
-pub fn kernel(case: &Case) -> String {
+pub fn find_kernel_name(case: &Case) -> String {
     let launch = case.launches.first();
     launch.map_or_else(String::new, |launch| launch.kernel.name.clone())
 }
 
 /// What is undefined, in words: what, where, and the line.
-pub fn words(kernel: &str, complaint: &Complaint) -> String {
+pub fn describe_undefined(kernel: &str, complaint: &Complaint) -> String {
     let mut text = format!("{kernel} is undefined: {}: {}", complaint.kind, complaint.message);
     if let Some(at) = &complaint.position {
         let _ = write!(text, "\n  at {}:{}:{}", at.file, at.line, at.column);

@@ -27,13 +27,13 @@ impl Readable {
         let modules = modules.filter(|path| path.extension().is_some_and(|end| end == "py"));
         Self {
             root: root.to_owned(),
-            files: imported(root, modules),
+            files: find_imported_files(root, modules),
             generated: false,
         }
     }
 
     /// No files, for cases that Cerith generates. They import nothing, and may share a process.
-    pub fn generated(root: &Path) -> Self {
+    pub fn new_generated(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             files: Vec::new(),
@@ -58,7 +58,7 @@ impl Readable {
 }
 
 /// These modules and what they import, directly or through others, as far as it is in `root` and not hidden.
-fn imported(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+fn find_imported_files(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let Ok(root) = root.canonicalize() else {
         return Vec::new();
     };
@@ -71,16 +71,16 @@ fn imported(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf>
         if found.len() >= MAX_FILES || !seen.insert((base.clone(), path.clone())) {
             continue;
         }
-        let Some(real) = visible(&root, &path) else {
+        let Some(real) = resolve_visible(&root, &path) else {
             continue;
         };
         let Ok(text) = cerith_files::read_text(&real, MAX_TEXT as u64) else {
             continue;
         };
         found.insert(real);
-        let candidates = imports(&text)
+        let candidates = parse_imports(&text)
             .into_iter()
-            .flat_map(|name| name.files(&base, &path));
+            .flat_map(|name| name.list_files(&base, &path));
         let files = candidates.filter(|file| file.is_file());
         waiting.extend(files.map(|file| (base.clone(), file)));
     }
@@ -88,7 +88,7 @@ fn imported(root: &Path, modules: impl Iterator<Item = PathBuf>) -> Vec<PathBuf>
 }
 
 /// The real path of a file in `root`, if neither it nor a folder around it is hidden.
-fn visible(root: &Path, path: &Path) -> Option<PathBuf> {
+fn resolve_visible(root: &Path, path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     let hidden = |part: &std::ffi::OsStr| part.as_encoded_bytes().starts_with(b".");
     let inside = real.strip_prefix(root).ok()?;
@@ -116,7 +116,7 @@ impl Name {
     }
 
     /// The name of something in it.
-    fn joined(&self, name: &str) -> Self {
+    fn join(&self, name: &str) -> Self {
         let mut parts = self.parts.clone();
         parts.push(name.to_owned());
         Self {
@@ -126,7 +126,7 @@ impl Name {
     }
 
     /// The files that it may be or that Python executes for it, for an import in `file`, with modules looked up in `base`.
-    fn files(&self, base: &Path, file: &Path) -> Vec<PathBuf> {
+    fn list_files(&self, base: &Path, file: &Path) -> Vec<PathBuf> {
         let mut at = match self.level {
             0 => base.to_owned(),
             level => file.ancestors().nth(level).unwrap_or(base).to_owned(),
@@ -143,7 +143,7 @@ impl Name {
 
 /// The modules that a text's imports name, wherever they stand. It takes what looks like an import for one: a file too many can be
 /// read then.
-fn imports(text: &str) -> Vec<Name> {
+fn parse_imports(text: &str) -> Vec<Name> {
     let mut names = Vec::new();
     let statements = text.split(['\n', ';', ':']).map(str::trim_start);
     let mut rest = text;
@@ -167,7 +167,7 @@ fn imports(text: &str) -> Vec<Name> {
                 .lines()
                 .map(|line| line.split('#').next().unwrap_or_default());
             let items = items.flat_map(|line| line.split(',')).filter_map(first_word);
-            names.extend(items.map(|name| module.joined(name)));
+            names.extend(items.map(|name| module.join(name)));
             names.push(module);
         }
     }
@@ -190,8 +190,8 @@ mod tests {
 
     use super::*;
 
-    fn named(text: &str) -> Vec<String> {
-        let mut names: Vec<String> = imports(text)
+    fn parse_names(text: &str) -> Vec<String> {
+        let mut names: Vec<String> = parse_imports(text)
             .into_iter()
             .map(|name| format!("{}{}", ".".repeat(name.level), name.parts.join(".")))
             .collect();
@@ -201,22 +201,22 @@ mod tests {
 
     #[test]
     fn imports_are_found_wherever_they_stand() {
-        assert_eq!(named("import a, b.c as d\n"), ["a", "b.c"]);
+        assert_eq!(parse_names("import a, b.c as d\n"), ["a", "b.c"]);
         assert_eq!(
-            named("def f():\n    from a.b import c as d, e\n"),
+            parse_names("def f():\n    from a.b import c as d, e\n"),
             ["a.b", "a.b.c", "a.b.e"]
         );
-        assert_eq!(named("try: import a; import b\nexcept: pass"), ["a", "b"]);
+        assert_eq!(parse_names("try: import a; import b\nexcept: pass"), ["a", "b"]);
         assert_eq!(
-            named("from a import (b, # c\n  d,\n)\nimport e"),
+            parse_names("from a import (b, # c\n  d,\n)\nimport e"),
             ["a", "a.b", "a.d", "e"]
         );
         assert_eq!(
-            named("from . import a\nfrom ..b import c"),
+            parse_names("from . import a\nfrom ..b import c"),
             [".", "..b", "..b.c", ".a"]
         );
-        assert_eq!(named("path = join(here, \"program.py\")"), ["program"]);
-        assert_eq!(named("important = 1\nx = 'from here to there'\n"), [""; 0]);
+        assert_eq!(parse_names("path = join(here, \"program.py\")"), ["program"]);
+        assert_eq!(parse_names("important = 1\nx = 'from here to there'\n"), [""; 0]);
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("../outside.py", root.join("outside.py")).expect("linked");
         std::os::unix::fs::symlink(".hidden/k.py", root.join("secret.py")).expect("linked");
-        let found = imported(&root, std::iter::once(root.join("k.py")));
+        let found = find_imported_files(&root, std::iter::once(root.join("k.py")));
         let found: Vec<_> = found
             .iter()
             .map(|path| path.strip_prefix(&root).expect("inside"))

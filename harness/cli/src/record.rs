@@ -32,10 +32,10 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
         Exit::Wrong
     };
     if let Some(parts) = &args.collect {
-        return match made(args, parts) {
+        return match make_recording(args, parts) {
             Ok(collected) => {
-                terminal.note(&words::summary(args, &collected, None));
-                empty(&collected, &args.out);
+                terminal.note(&words::describe_recording(args, &collected, None));
+                remove_empty(&collected, &args.out);
                 Exit::AsExpected
             }
             Err(message) => told(&message),
@@ -52,7 +52,7 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
             return told(&message);
         }
     };
-    let collected = match made(args, &parts) {
+    let collected = match make_recording(args, &parts) {
         Ok(collected) => collected,
         Err(message) => {
             return told(&format!(
@@ -62,9 +62,9 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
         }
     };
     tidy(&args.out, &parts);
-    terminal.note(&words::summary(args, &collected, Some(status)));
-    empty(&collected, &args.out);
-    match code(status) {
+    terminal.note(&words::describe_recording(args, &collected, Some(status)));
+    remove_empty(&collected, &args.out);
+    match convert_status(status) {
         Exit::Program(0) if collected.cases == 0 => Exit::Nothing,
         code => code,
     }
@@ -72,7 +72,7 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
 
 /// Makes the folder for part files, with the recorder in it.
 fn prepare(out: &Path) -> Result<PathBuf, String> {
-    vacant(out).map_err(|error| refused(&error))?;
+    vacant(out).map_err(|error| describe_collect_error(&error))?;
     let parts = out.join(PARTS);
     let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
     if parts.exists() {
@@ -154,7 +154,7 @@ fn wait(child: &mut Child, stop: &AtomicBool) -> io::Result<ExitStatus> {
 }
 
 /// How the program ended, as a shell has it.
-fn code(status: ExitStatus) -> Exit {
+fn convert_status(status: ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let code = status
         .code()
@@ -164,7 +164,7 @@ fn code(status: ExitStatus) -> Exit {
 }
 
 /// Makes the recording.
-fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
+fn make_recording(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
     let command: Vec<String> = args
         .command
         .iter()
@@ -177,10 +177,10 @@ fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
         sample: args.sample().to_owned(),
         private: args.no_data,
     };
-    collect::collect(&options).map_err(|error| refused(&error))
+    collect::collect(&options).map_err(|error| describe_collect_error(&error))
 }
 
-fn refused(error: &CollectError) -> String {
+fn describe_collect_error(error: &CollectError) -> String {
     let help = match error {
         CollectError::Occupied(_) => "\n  = help: name a new folder with `--out`",
         CollectError::Io { .. } => "",
@@ -189,7 +189,7 @@ fn refused(error: &CollectError) -> String {
 }
 
 /// Removes a recording without a case: what it knows was said, and it would be in the way of the next one.
-fn empty(collected: &Collected, out: &Path) {
+fn remove_empty(collected: &Collected, out: &Path) {
     if collected.cases == 0 {
         let _ = cerith_files::remove_file(out.join(collect::MANIFEST));
         let _ = cerith_files::remove_folder(out);

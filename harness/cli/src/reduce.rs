@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::{Case, Shard};
-use cerith_engine::{EngineId, Reference, guarded};
+use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_gen::reduce::{Candidate, Reduced, Size};
 use cerith_verdict::{Panel, Trial, try_case};
 
@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
-use self::asked::{Asked, Tally};
+use self::asked::{CandidateTester, Tally};
 use self::mark::Mark;
 
 /// The name of a kernel's file.
@@ -53,7 +53,7 @@ pub struct Smaller {
     /// How large the case was.
     pub before: Size,
     /// What stayed the same, a line for each engine.
-    pub kept: Vec<String>,
+    pub preserved: Vec<String>,
     /// What was done for it.
     pub tally: Tally,
     /// How long it took.
@@ -94,9 +94,9 @@ pub enum Unreduced {
 }
 
 /// Makes a case smaller while its differences stay the same: the engine, the kind, what explains it, the message.
-pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller, Unreduced> {
+pub fn reduce_case(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller, Unreduced> {
     let began = Instant::now();
-    let trial = match guarded(|| try_case(case, panel)) {
+    let trial = match catch_panic(|| try_case(case, panel)) {
         Ok(Ok(trial)) => trial,
         Ok(Err(_)) => return Err(Unreduced::Stopped),
         Err(panic) => return Err(Unreduced::Failed(panic)),
@@ -107,15 +107,15 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
             failed.engine, failed.message
         )));
     }
-    let mut marks = Mark::of(&trial);
+    let mut marks = Mark::from_trial(&trial);
     if marks.is_empty() {
-        return Err(Unreduced::NoDifference(ended(&trial)));
+        return Err(Unreduced::NoDifference(describe_verdict(&trial)));
     }
     // Nothing is on record of a smaller case.
     let on_record = |mark: &Mark| {
         mark.engine == EngineId::Recorded
             || trial
-                .others
+                .other_records
                 .iter()
                 .any(|one| one.id == mark.engine && one.remembered.is_some())
     };
@@ -126,23 +126,23 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
             return Err(Unreduced::OnRecord(engine));
         }
     }
-    let start = Candidate::of(case).ok_or(Unreduced::NoKernel)?;
+    let start = Candidate::from_case(case).ok_or(Unreduced::NoKernel)?;
     // Engines that do not differ have nothing to say.
     let asked = Panel::new(
         panel.reference().cloned(),
         panel
-            .others()
+            .other_engines()
             .iter()
             .filter(|engine| marks.iter().any(|mark| mark.engine == *engine.id()))
             .cloned()
             .collect(),
     );
-    let start_calls = bounds.keeps.filter(|name| start.calls(name));
+    let start_calls = bounds.keeps.filter(|name| start.has_call(name));
     let bounds = Bounds {
         keeps: start_calls,
         ..bounds
     };
-    let mut oracle = Asked::new(case, &trial, &asked, &marks, bounds);
+    let mut oracle = CandidateTester::new(case, &trial, &asked, &marks, bounds);
     match oracle.holds(&start) {
         Ok(true) => {}
         Ok(false) => return Err(Unreduced::Unsteady),
@@ -152,7 +152,7 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
     let reduced = cerith_gen::reduce::reduce(start, &mut oracle);
     Ok(Smaller {
         before,
-        kept: marks.iter().map(Mark::shown).collect(),
+        preserved: marks.iter().map(Mark::describe).collect(),
         tally: oracle.tally(),
         took: began.elapsed(),
         reduced,
@@ -160,7 +160,7 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
 }
 
 /// How a trial without differences ended.
-fn ended(trial: &Trial) -> String {
+fn describe_verdict(trial: &Trial) -> String {
     let word = trial.verdict.kind.to_string();
     match &trial.verdict.reason {
         Some(reason) => format!("{word}: {reason}"),
@@ -177,7 +177,7 @@ impl Smaller {
             .case_file()
             .ok_or_else(|| io::Error::other("the case cannot be written as a case file"))?;
         cerith_files::write(folder.join(KERNEL), candidate.kernel())?;
-        for (path, text) in candidate.beside() {
+        for (path, text) in candidate.imported_files() {
             let path = folder.join(path);
             if let Some(parent) = path.parent() {
                 cerith_files::create_folders(parent)?;
@@ -188,7 +188,7 @@ impl Smaller {
     }
 
     /// The result, for people.
-    pub fn shown(&self) -> String {
+    pub fn render(&self) -> String {
         let after = self.reduced.candidate.size();
         let row = |what: &str, before: usize, after: usize| format!("  {what:<16}{before:>8} {after:>8}\n");
         let tally = self.tally;
@@ -199,7 +199,7 @@ impl Smaller {
             100.0 * (tally.filtered - tally.passed) as f64 / tally.filtered as f64
         };
         let mut text = String::new();
-        for line in &self.kept {
+        for line in &self.preserved {
             let _ = writeln!(text, "kept {line}");
         }
         let _ = writeln!(text, "  {:<16}{:>8} {:>8}", "", "before", "after");
@@ -237,12 +237,12 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let case = match only(args, &selected, &terminal) {
+    let case = match find_only_case(args, &selected, &terminal) {
         Ok(case) => case,
         Err(exit) => return exit,
     };
-    let jobs = pipeline::jobs(args.jobs);
-    let panel = match panel(args, &selected, jobs, stop, &terminal) {
+    let jobs = pipeline::count_jobs(args.jobs);
+    let panel = match open_panel(args, &selected, jobs, stop, &terminal) {
         Ok(panel) => Arc::new(panel),
         Err(exit) => return exit,
     };
@@ -253,7 +253,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
         stop,
         keeps: None,
     };
-    let mut smaller = match smaller(&case, &panel, bounds) {
+    let mut smaller = match reduce_case(&case, &panel, bounds) {
         Ok(smaller) => smaller,
         Err(Unreduced::Stopped) => return Exit::Interrupted,
         Err(why @ Unreduced::Failed(_)) => {
@@ -269,7 +269,10 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
         .origin
         .clone()
         .or_else(|| Some(format!("reduced from {}", case.id)));
-    smaller.reduced.candidate = smaller.reduced.candidate.about(case.about.clone(), origin);
+    smaller.reduced.candidate = smaller
+        .reduced
+        .candidate
+        .with_description(case.summary.clone(), origin);
     let out = args
         .out
         .clone()
@@ -292,7 +295,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
     terminal.print(&format!(
         "{}\n{}\n{}\nwritten to {}\n",
         case.id,
-        smaller.shown(),
+        smaller.render(),
         smaller.reduced.candidate.kernel().trim_end(),
         out.display()
     ));
@@ -304,7 +307,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 /// The one case that is selected, or how the command ends without it.
-fn only(args: &ReduceArgs, selected: &Selected, terminal: &Terminal) -> Result<Case, Exit> {
+fn find_only_case(args: &ReduceArgs, selected: &Selected, terminal: &Terminal) -> Result<Case, Exit> {
     let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
     let entry = match (entries.as_slice(), selected.unmatched()) {
         ([entry], unmatched) if unmatched.is_empty() => entry,
@@ -328,7 +331,7 @@ fn only(args: &ReduceArgs, selected: &Selected, terminal: &Terminal) -> Result<C
         let mut wrong = cerith_case::Problems::default();
         wrong.add(&entry.id, problems);
         for problem in wrong.finish() {
-            let shown = cerith_report::describe::problem(&problem, selected.corpus.sources());
+            let shown = cerith_report::describe::to_problem(&problem, selected.corpus.sources());
             terminal.note(&shown.rendered);
         }
         Exit::Wrong
@@ -336,7 +339,7 @@ fn only(args: &ReduceArgs, selected: &Selected, terminal: &Terminal) -> Result<C
 }
 
 /// The engines that are asked of every candidate, or how the command ends without one of them.
-fn panel(
+fn open_panel(
     args: &ReduceArgs,
     selected: &Selected,
     jobs: usize,

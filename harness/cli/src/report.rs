@@ -7,12 +7,12 @@ use std::path::Path;
 
 use cerith_report::event::Event;
 use cerith_report::{
-    Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, markdown, read, safe,
+    Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, read, render_markdown, safe,
 };
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::exit::Exit;
-use crate::mistyped::unread;
+use crate::mistyped::describe_read_error;
 use crate::terminal::Terminal;
 
 /// Prints, and answers with the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.
@@ -25,16 +25,16 @@ pub fn report(args: &ReportArgs) -> Exit {
             Ok(open) => open,
             Err(error) => {
                 let help = "name a stream; `cerith run` writes one: `cerith report reports/run/events.jsonl`";
-                terminal.note(&format!("error: {}", unread(path, &error, help)));
+                terminal.note(&format!("error: {}", describe_read_error(path, &error, help)));
                 return Exit::Wrong;
             }
         };
         joined.begin(path.display().to_string());
         let result = read(&mut open, |event| {
-            printer.events(joined.event(event), &mut terminal);
+            printer.print_events(joined.add_event(event), &mut terminal);
         });
         match result {
-            Ok(end) => printer.events(joined.end(&end), &mut terminal),
+            Ok(end) => printer.print_events(joined.end(&end), &mut terminal),
             Err(error) => {
                 terminal.note(&format!("error: {}: failed to {error}", path.display()));
                 return Exit::Wrong;
@@ -42,17 +42,17 @@ pub fn report(args: &ReportArgs) -> Exit {
         }
     }
     let ended = joined.finish();
-    printer.events(ended.events, &mut terminal);
+    printer.print_events(ended.events, &mut terminal);
     if args.format != ReportFormat::Human {
         // The other formats go into a file, which nobody may look at.
         for fault in &ended.faults {
-            terminal.note(&safe::lines(&fault.rendered));
+            terminal.note(&safe::escape_lines(&fault.rendered));
         }
     }
     // A page without a summary says that the run was cut short.
     let exit = Exit::from(ended.summary.exit);
     if !ended.cut || !matches!(args.format, ReportFormat::Html | ReportFormat::Markdown) {
-        printer.events([Event::Summary(ended.summary)], &mut terminal);
+        printer.print_events([Event::Summary(ended.summary)], &mut terminal);
     }
     match printer.finish() {
         Ok(text) => match args.format {
@@ -84,7 +84,7 @@ impl Printer {
             ReportFormat::Human => {
                 let mut human = Human::new(palette);
                 human.verbose = args.verbose;
-                human.known = args.known.into();
+                human.known_detail = args.known_args.into();
                 Self::Human(Box::new(human))
             }
             ReportFormat::Html => Self::Html(Box::default()),
@@ -95,14 +95,14 @@ impl Printer {
         }
     }
 
-    fn events(&mut self, events: impl IntoIterator<Item = Event>, terminal: &mut Terminal) {
+    fn print_events(&mut self, events: impl IntoIterator<Item = Event>, terminal: &mut Terminal) {
         for event in events {
             match self {
-                Self::Human(human) => terminal.print(&human.event(&event)),
-                Self::Html(html) => html.event(&event),
-                Self::Markdown(digest) => digest.event(&event),
-                Self::Junit(junit) => junit.event(&event),
-                Self::Github(remarks) | Self::Sarif(remarks) => remarks.event(&event),
+                Self::Human(human) => terminal.print(&human.render_event(&event)),
+                Self::Html(html) => html.add_event(&event),
+                Self::Markdown(digest) => digest.add_event(&event),
+                Self::Junit(junit) => junit.add_event(&event),
+                Self::Github(remarks) | Self::Sarif(remarks) => remarks.add_event(&event),
             }
         }
     }
@@ -112,7 +112,7 @@ impl Printer {
         Ok(match self {
             Self::Human(_) => String::new(),
             Self::Html(html) => html.finish()?,
-            Self::Markdown(digest) => markdown(&digest.finish()),
+            Self::Markdown(digest) => render_markdown(&digest.finish()),
             Self::Junit(junit) => junit.finish()?,
             Self::Github(remarks) => remarks.github(),
             Self::Sarif(remarks) => remarks.sarif()?,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::{Entry, Shard};
-use cerith_engine::{Reference, guarded};
+use cerith_engine::{Reference, catch_panic};
 use cerith_report::FORMAT;
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_tile::source::Sources;
@@ -16,9 +16,9 @@ use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::{ReportFolder, Selected};
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
-use crate::gate::{self, Held};
+use crate::gate::{self, PassCriteria};
 use crate::judge;
-use crate::output::{Done, Output};
+use crate::output::{CaseResult, Output};
 use crate::pipeline;
 use crate::stages::{Blaming, Means};
 use crate::terminal::Terminal;
@@ -27,7 +27,7 @@ use crate::terminal::Terminal;
 pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     let began = Instant::now();
     let terminal = Terminal::new();
-    let asked = match Asked::read(args) {
+    let asked = match RunPlan::read(args) {
         Ok(asked) => asked,
         Err(message) => {
             terminal.note(&message);
@@ -56,21 +56,21 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             return Exit::Wrong;
         }
     };
-    let jobs = pipeline::jobs(args.jobs);
-    let mut setup = seated(args, &asked.selected, jobs, total, stop);
-    let strays = guarded(|| cerith_verdict::canaries(&mut setup.panel)).unwrap_or_default();
+    let jobs = pipeline::count_jobs(args.jobs);
+    let mut setup = set_up_engines(args, &asked.selected, jobs, total, stop);
+    let strays = catch_panic(|| cerith_verdict::run_canaries(&mut setup.panel)).unwrap_or_default();
     let panel = begin(
         args,
         &mut output,
         setup,
-        asked.held,
+        asked.criteria,
         asked.before,
         &asked.selected,
     );
     crate::interrupt::on_interrupt(&panel);
     output.terminal.begin(total);
     for (engine, why) in strays {
-        output.event(&Event::Internal(Internal {
+        output.emit_event(&Event::Internal(Internal {
             case: None,
             engine: Some(engine.to_string()),
             message: format!("it is wrong about cases with known results, so it is left out: {why}"),
@@ -90,7 +90,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             })
         });
         output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
-            work(entry, &panel, sources, blaming.as_ref())
+            judge_entry(entry, &panel, sources, blaming.as_ref())
         });
     }
     output.terminal.end();
@@ -98,18 +98,18 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 /// What is asked for, as far as files say it: which cases, where reports go, and what is known of runs before.
-struct Asked {
+struct RunPlan {
     selected: Selected,
     /// Where reports go if nobody names another folder.
     folder: ReportFolder,
     /// Where they go.
     into: PathBuf,
-    held: Held,
+    criteria: PassCriteria,
     /// With `--last-failed`: the problems of the run before.
     before: Option<Vec<Problem>>,
 }
 
-impl Asked {
+impl RunPlan {
     fn read(args: &RunArgs) -> Result<Self, String> {
         if args.schedules > 0 && args.checks == Checks::Fast {
             return Err(
@@ -121,10 +121,10 @@ impl Asked {
         let mut selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
         let folder = selected.report_folder("run");
         let into = args.reports.out.clone().unwrap_or_else(|| folder.path.clone());
-        let held = Held::read(&args.gate, &into)?;
+        let held = PassCriteria::read(&args.gate, &into)?;
         let mut before = None;
         if args.gate.last_failed {
-            let run = gate::before(&into)?;
+            let run = gate::read_previous_runs(&into)?;
             selected.keep_only(run.failed);
             before = Some(run.problems);
         }
@@ -132,28 +132,34 @@ impl Asked {
             selected,
             folder,
             into,
-            held,
+            criteria: held,
             before,
         })
     }
 }
 
 /// The engines, with what they must do. Without a case there is none.
-fn seated(args: &RunArgs, selected: &Selected, jobs: usize, total: u64, stop: &'static AtomicBool) -> Setup {
+fn set_up_engines(
+    args: &RunArgs,
+    selected: &Selected,
+    jobs: usize,
+    total: u64,
+    stop: &'static AtomicBool,
+) -> Setup {
     let engines = &args.engines;
     let mut setup = if total == 0 {
-        Setup::nothing()
+        Setup::without_engines()
     } else {
         let reference = Reference::default()
             .with_checks(args.checks.into())
             .with_masked_zero(args.masked == Masked::Zero)
             .with_views(args.views)
             .with_schedules(args.schedules)
-            .with_threads(pipeline::threads(jobs, total));
+            .with_threads(pipeline::count_threads(jobs, total));
         set_up(reference, &engines.engines, engines.offline, jobs, selected, stop)
     };
     setup.panel.demands = Demands {
-        named: engines.engines.clone(),
+        named_engines: engines.engines.clone(),
         silence_allowed: args.allow_unavailable,
     };
     setup
@@ -164,7 +170,7 @@ fn begin(
     args: &RunArgs,
     output: &mut Output,
     setup: Setup,
-    mut held: Held,
+    mut held: PassCriteria,
     before: Option<Vec<Problem>>,
     selected: &Selected,
 ) -> Arc<Panel> {
@@ -184,14 +190,14 @@ fn begin(
     let baseline = held.begin(&order);
     let gone = args.gate.baseline.as_ref().and_then(|_| {
         let ids: Vec<String> = selected.corpus.entries().map(|entry| entry.id).collect();
-        held.gone(ids.iter().map(String::as_str))
+        held.warn_missing(ids.iter().map(String::as_str))
     });
-    output.held = held;
+    output.criteria = held;
     let cases = selected.entries(args.shard.unwrap_or_default()).count() as u64;
-    output.event(&Event::Start(Start {
+    output.emit_event(&Event::Start(Start {
         left_out,
         recorded,
-        corpus: selected.named(),
+        corpus: selected.named_folder(),
         corpus_hash: selected.corpus.hash().to_owned(),
         total: selected.entries(Shard::ALL).count() as u64,
         baseline,
@@ -205,17 +211,17 @@ fn begin(
         .chain(gone)
         .chain(selected.unmatched())
     {
-        output.event(&Event::Problem(problem));
+        output.emit_event(&Event::Problem(problem));
     }
     Arc::new(panel)
 }
 
 /// Whether the judge is right about trials with known verdicts. If not, no verdict of it is worth anything.
 fn is_trusted(output: &mut Output) -> bool {
-    let mistrials = guarded(cerith_verdict::selfcheck).unwrap_or_else(|panic| vec![panic]);
+    let mistrials = catch_panic(cerith_verdict::run_selfcheck).unwrap_or_else(|panic| vec![panic]);
     let trusted = mistrials.is_empty();
     for mistrial in mistrials {
-        output.event(&Event::Internal(Internal {
+        output.emit_event(&Event::Internal(Internal {
             case: None,
             engine: None,
             message: format!(
@@ -226,20 +232,25 @@ fn is_trusted(output: &mut Output) -> bool {
     trusted
 }
 
-fn work(entry: Entry, panel: &Panel, sources: &Sources, blaming: Option<&Blaming<'_>>) -> Option<Done> {
+fn judge_entry(
+    entry: Entry,
+    panel: &Panel,
+    sources: &Sources,
+    blaming: Option<&Blaming<'_>>,
+) -> Option<CaseResult> {
     let began = Instant::now();
-    match guarded(|| entry.resolve()) {
-        Ok(Ok(case)) => judge::events(&case, began.elapsed(), panel, sources, blaming)
+    match catch_panic(|| entry.resolve()) {
+        Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, blaming)
             .ok()
-            .map(Done::Events),
-        Ok(Err(problems)) => Some(Done::Wrong(entry.id, problems)),
+            .map(CaseResult::Events),
+        Ok(Err(problems)) => Some(CaseResult::Wrong(entry.id, problems)),
         Err(message) => {
             let internal = Internal {
                 case: Some(entry.id),
                 engine: None,
                 message,
             };
-            Some(Done::Events(vec![Event::Internal(internal)]))
+            Some(CaseResult::Events(vec![Event::Internal(internal)]))
         }
     }
 }

@@ -11,7 +11,7 @@ use cerith_report::event;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::compiled::{Stage as Ended, Target};
-use cerith_verdict::stage::{Blamed, Stage, blamed};
+use cerith_verdict::stage::{Blamed, Stage, find_blamed};
 use cerith_verdict::{Panel, Standing, Stopped, Trial, try_case};
 
 use crate::engines;
@@ -47,7 +47,7 @@ impl<'a> Blaming<'a> {
         }
     }
 
-    fn stages(&self, of: &Compiles) -> Result<Arc<Stages>, String> {
+    fn open_stages(&self, of: &Compiles) -> Result<Arc<Stages>, String> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened
             .entry(of.clone())
@@ -60,7 +60,7 @@ impl<'a> Blaming<'a> {
     /// # Errors
     /// Cerith was told to stop.
     pub fn add(&self, case: &Case, trial: &Trial, verdict: &mut event::Verdict) -> Result<(), Stopped> {
-        let told = self.of(case, trial, &trial.verdict.blame)?;
+        let told = self.blame_stages(case, trial, &trial.verdict.blame)?;
         verdict.notes.extend(told.notes);
         verdict.notes.extend(told.stages.iter().map(ToString::to_string));
         verdict.stages = told.stages;
@@ -71,11 +71,16 @@ impl<'a> Blaming<'a> {
     ///
     /// # Errors
     /// Cerith was told to stop.
-    pub fn of(&self, case: &Case, trial: &Trial, engines: &[EngineId]) -> Result<Told, Stopped> {
+    pub fn blame_stages(
+        &self,
+        case: &Case,
+        trial: &Trial,
+        engines: &[EngineId],
+    ) -> Result<StageBlame, Stopped> {
         let mut known: HashMap<Compiles, usize> = HashMap::new();
-        let mut told = Told::default();
+        let mut told = StageBlame::default();
         for id in engines {
-            let Some(of) = compiles(id) else {
+            let Some(of) = find_compiler(id) else {
                 continue;
             };
             if let Some(&at) = known.get(&of) {
@@ -85,7 +90,7 @@ impl<'a> Blaming<'a> {
                 }
                 continue;
             }
-            let stages = match self.stages(&of) {
+            let stages = match self.open_stages(&of) {
                 Ok(stages) => stages,
                 Err(why) => {
                     told.notes
@@ -100,7 +105,7 @@ impl<'a> Blaming<'a> {
             let mut passes = Vec::new();
             let in_passes = blamed.first <= Stage::Ttgir && blamed.last >= Stage::Ttir;
             if in_passes {
-                passes = match stages.passes(case)? {
+                passes = match stages.search_passes(case)? {
                     Ok(Passes::Culprit(culprit)) => culprit.names,
                     Ok(Passes::Failed(failed)) => vec![failed.name],
                     _ => Vec::new(),
@@ -120,7 +125,7 @@ impl<'a> Blaming<'a> {
 
 /// What stages said of the compiled engines of a trial.
 #[derive(Default)]
-pub struct Told {
+pub struct StageBlame {
     /// The stages that are wrong.
     pub stages: Vec<event::Stage>,
     /// Of which engines none is known to be, and why.
@@ -139,7 +144,7 @@ pub struct Stages {
 }
 
 /// What a stage said.
-pub struct Said {
+pub struct StageResult {
     /// Which.
     pub stage: Stage,
     /// The engine that was asked, or that would have to be.
@@ -155,7 +160,7 @@ pub struct Said {
 /// What all stages said.
 pub struct Answer {
     /// One for each stage.
-    pub said: Vec<Said>,
+    pub results: Vec<StageResult>,
     /// The one that is wrong.
     pub blamed: Option<Blamed>,
 }
@@ -188,7 +193,7 @@ pub enum Passes {
 type Compiles = (ToolchainId, Target);
 
 /// What a compiled engine's code comes from.
-fn compiles(id: &EngineId) -> Option<Compiles> {
+fn find_compiler(id: &EngineId) -> Option<Compiles> {
     match id {
         EngineId::Ptx { toolchain } => Some((toolchain.clone(), Ptx::TARGET)),
         EngineId::Cuda { toolchain, target } => Some((toolchain.clone(), target.unwrap_or(Target::HOPPER))),
@@ -197,12 +202,12 @@ fn compiles(id: &EngineId) -> Option<Compiles> {
 }
 
 /// The compiled engine of a trial whose stages are of interest: one that is to blame, else any; and the GPU that its code is for.
-pub fn subject(trial: &Trial) -> Compiles {
+pub fn choose_compiler(trial: &Trial) -> Compiles {
     let of = |id: &EngineId| match id {
         EngineId::Ttir { toolchain, .. } => Some((toolchain.clone(), Target::HOPPER)),
-        id => compiles(id),
+        id => find_compiler(id),
     };
-    let all = trial.others.iter().map(|record| &record.id);
+    let all = trial.other_records.iter().map(|record| &record.id);
     trial
         .verdict
         .blame
@@ -233,7 +238,7 @@ impl Stages {
             EngineId::compiler(&toolchain)
         };
         // The assembler is not reached, or is told to make what `cuda@…:sm_80` keeps.
-        let compiler = || engines::compiler(&compiles, Target::HOPPER, offline, jobs, corpus, stop);
+        let compiler = || engines::open_compiler(&compiles, Target::HOPPER, offline, jobs, corpus, stop);
         let ir = |stage, ended| Ok::<_, String>((stage, Arc::new(Ttir::new(compiler()?, ended))));
         Ok(Self {
             ir: [
@@ -249,7 +254,7 @@ impl Stages {
     }
 
     /// Which Triton, and for what GPU: `Triton 3.6.0 for sm_80`.
-    pub fn of(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("Triton {} for {}", self.toolchain, self.target)
     }
 
@@ -257,37 +262,40 @@ impl Stages {
     pub fn ask(&self, case: &Case, trial: &Trial) -> Result<Answer, Stopped> {
         let mut said = Vec::with_capacity(Stage::ALL.len());
         for (stage, engine) in &self.ir {
-            said.push(self.said(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
+            said.push(self.run_stage(*stage, case, Arc::clone(engine) as Arc<dyn Engine>)?);
         }
-        let mut ptx = self.said(Stage::Llvm, case, Arc::clone(&self.ptx) as Arc<dyn Engine>)?;
+        let mut ptx = self.run_stage(Stage::Llvm, case, Arc::clone(&self.ptx) as Arc<dyn Engine>)?;
         if self.target != Ptx::TARGET {
             ptx.engine = format!("{}, for {}", ptx.engine, self.target);
         }
         said.push(ptx);
-        said.push(self.executed(trial));
+        said.push(self.find_execution(trial));
         clear_those_before_a_crash(&mut said);
         let standings: Vec<(Stage, Standing)> = said.iter().map(|said| (said.stage, said.standing)).collect();
         Ok(Answer {
-            blamed: blamed(&standings),
-            said,
+            blamed: find_blamed(&standings),
+            results: said,
         })
     }
 
     /// What the machine code did, if the trial had that.
-    fn executed(&self, trial: &Trial) -> Said {
-        let found = trial.others.iter().find(|record| match &record.id {
+    fn find_execution(&self, trial: &Trial) -> StageResult {
+        let found = trial.other_records.iter().find(|record| match &record.id {
             EngineId::Cuda { toolchain, target } => {
                 *toolchain == self.toolchain && target.unwrap_or(Target::HOPPER) == self.target
             }
             _ => false,
         });
         if let Some(record) = found {
-            return Said {
+            return StageResult {
                 stage: Stage::Ptxas,
                 engine: record.id.to_string(),
-                standing: trial.verdict.standing(&record.id).unwrap_or(Standing::Silent),
+                standing: trial
+                    .verdict
+                    .find_standing(&record.id)
+                    .unwrap_or(Standing::Silent),
                 end: Some(record.outcome.kind()),
-                words: words(trial, &record.id),
+                words: describe_result(trial, &record.id),
             };
         }
         let target = if self.target == Target::HOPPER {
@@ -296,7 +304,7 @@ impl Stages {
             format!(":{}", self.target)
         };
         let engine = format!("cuda@{}{target}", self.toolchain);
-        Said {
+        StageResult {
             stage: Stage::Ptxas,
             words: format!("not asked; `--engine {engine}` asks it"),
             engine,
@@ -307,22 +315,22 @@ impl Stages {
 
     /// What one stage says. Each is judged beside the reference alone: stages share what those before them did, so that they are no
     /// witnesses for each other.
-    fn said(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<Said, Stopped> {
+    fn run_stage(&self, stage: Stage, case: &Case, engine: Arc<dyn Engine>) -> Result<StageResult, Stopped> {
         let id = engine.id().clone();
         let panel = Panel::new(Some(Arc::clone(&self.reference)), vec![engine]);
         let trial = try_case(case, &panel)?;
-        let outcome = trial.others.first().map(|record| &record.outcome);
+        let outcome = trial.other_records.first().map(|record| &record.outcome);
         let invalid = matches!(outcome, Some(Outcome::Rejected(why)) if why.kind == INVALID_IR);
-        Ok(Said {
+        Ok(StageResult {
             stage,
             standing: if invalid {
                 // To reject a program is to say so, and not to make of it what the next one cannot read.
                 Standing::Differs
             } else {
-                trial.verdict.standing(&id).unwrap_or(Standing::Silent)
+                trial.verdict.find_standing(&id).unwrap_or(Standing::Silent)
             },
             end: outcome.map(Outcome::kind),
-            words: words(&trial, &id),
+            words: describe_result(&trial, &id),
             engine: id.to_string(),
         })
     }
@@ -331,14 +339,14 @@ impl Stages {
     ///
     /// # Errors
     /// Cerith was told to stop, or failed.
-    pub fn passes(&self, case: &Case) -> Result<Result<Passes, Failure>, Stopped> {
+    pub fn search_passes(&self, case: &Case) -> Result<Result<Passes, Failure>, Stopped> {
         let (_, engine) = &self.ir[2];
-        let passes = match engine.passes(case) {
+        let passes = match engine.compile_passes(case) {
             Ok(Ok(passes)) => passes,
             Ok(Err(outcome)) => {
                 return Ok(Ok(Passes::Unasked(format!(
                     "the compiler does not come to the end of its passes: {}",
-                    ended(&outcome)
+                    describe_outcome(&outcome)
                 ))));
             }
             Err(failure) => return Ok(Err(failure)),
@@ -347,12 +355,12 @@ impl Stages {
         let mut known: HashMap<Vec<String>, Standing> = HashMap::new();
         let mut standings = Vec::with_capacity(count + 1);
         for nth in 0..=count {
-            let ir: Vec<String> = passes.before(nth).map(without_places).collect();
+            let ir: Vec<String> = passes.ir_before(nth).map(without_places).collect();
             let standing = if let Some(&standing) = known.get(&ir) {
                 standing
             } else {
-                let engine = Arc::new(engine.executing(passes.compiled_before(nth)));
-                let standing = self.said(Stage::Ttgir, case, engine)?.standing;
+                let engine = Arc::new(engine.with_compiled(passes.compiled_before(nth)));
+                let standing = self.run_stage(Stage::Ttgir, case, engine)?.standing;
                 known.insert(ir, standing);
                 standing
             };
@@ -377,7 +385,7 @@ impl Stages {
             (right, Some(wrong)) => {
                 let (from, to) = (right.unwrap_or(0), after + wrong);
                 let ir = |nth| {
-                    let texts: Vec<String> = passes.before(nth).map(without_places).collect();
+                    let texts: Vec<String> = passes.ir_before(nth).map(without_places).collect();
                     texts.join("\n")
                 };
                 Passes::Culprit(Box::new(Culprit {
@@ -392,8 +400,9 @@ impl Stages {
 
 /// Where the compiler dies of a program that the reference rejects, nothing can be said of what a stage leaves that comes to its
 /// end. It is not what dies, and is cleared.
-fn clear_those_before_a_crash(said: &mut [Said]) {
-    let crashes = |one: &Said| one.end == Some(OutcomeKind::Crashed) && one.standing == Standing::Differs;
+fn clear_those_before_a_crash(said: &mut [StageResult]) {
+    let crashes =
+        |one: &StageResult| one.end == Some(OutcomeKind::Crashed) && one.standing == Standing::Differs;
     let Some(first) = said.iter().position(crashes) else {
         return;
     };
@@ -405,8 +414,8 @@ fn clear_those_before_a_crash(said: &mut [Said]) {
 }
 
 /// What came of an engine in few words: how it differs, or why it said nothing.
-fn words(trial: &Trial, id: &EngineId) -> String {
-    let record = trial.others.iter().find(|record| record.id == *id);
+fn describe_result(trial: &Trial, id: &EngineId) -> String {
+    let record = trial.other_records.iter().find(|record| record.id == *id);
     let outcome = record.map(|record| &record.outcome);
     let found = trial.verdict.differences.iter().find(|one| one.engine == *id);
     match (found, outcome) {
@@ -417,13 +426,13 @@ fn words(trial: &Trial, id: &EngineId) -> String {
             },
             None => format!("differs: {}", difference.kind),
         },
-        (_, Some(outcome)) => ended(outcome),
+        (_, Some(outcome)) => describe_outcome(outcome),
         (_, None) => "could not be run".to_owned(),
     }
 }
 
 /// An outcome, with the first line of why it is no end of all launches.
-fn ended(outcome: &Outcome) -> String {
+fn describe_outcome(outcome: &Outcome) -> String {
     let why = outcome
         .complaint()
         .and_then(|complaint| complaint.message.lines().next());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cerith_files::{Folder, FolderLock, Obstacle};
 use cerith_report::event::Event;
-use cerith_report::{Digest, Html, Junit, Writer, markdown, read, read_event};
+use cerith_report::{Digest, Html, Junit, Writer, read, read_event, render_markdown};
 
 /// The stream's file in a folder of reports.
 pub const STREAM: &str = "events.jsonl";
@@ -24,7 +24,7 @@ const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];
 const MAX_SUMMARY: u64 = 1 << 20;
 
 /// The stream of the last run that wrote into a folder of reports.
-pub fn latest(folder: &Path) -> PathBuf {
+pub fn find_latest_stream(folder: &Path) -> PathBuf {
     let partial = folder.join(PARTIAL).join(STREAM);
     if partial.is_file() {
         partial
@@ -39,7 +39,7 @@ pub struct Plan<'a> {
     /// The folder.
     pub folder: &'a Path,
     /// A folder of Cerith's own around it, which git ignores.
-    pub own: Option<&'a Path>,
+    pub cerith_folder: Option<&'a Path>,
     /// Whether the reports of a run of all cases stay until such a run is finished.
     pub keeps: bool,
     /// Whether the run excludes cases.
@@ -72,7 +72,7 @@ pub enum NoStore {
 
 impl From<io::Error> for NoStore {
     fn from(error: io::Error) -> Self {
-        match Obstacle::of(&error) {
+        match Obstacle::from_error(&error) {
             Some(obstacle) if !obstacle.is_plain_file() => Self::Blocked(Blocked::Obstacle(obstacle.clone())),
             _ => Self::Io(error),
         }
@@ -85,7 +85,7 @@ pub struct Store {
     pub writer: Writer<File>,
     stream: File,
     /// The folder of reports, if it has those of a run of all cases, and the run writes into another one.
-    kept: Option<Folder>,
+    full_run_folder: Option<Folder>,
     folder: Folder,
     partial: bool,
     _lock: FolderLock,
@@ -94,7 +94,7 @@ pub struct Store {
 impl Store {
     /// Begins a stream. Of what is in the folder, nothing is removed until it is sure that the stream can be written.
     pub fn create(plan: &Plan<'_>) -> Result<Self, NoStore> {
-        if let Some(own) = plan.own {
+        if let Some(own) = plan.cerith_folder {
             let own = Folder::create(own)?;
             if !own.has_file(".gitignore")? {
                 own.write(".gitignore", "*\n")?;
@@ -125,7 +125,7 @@ impl Store {
         Ok(Self {
             writer: Writer::new(stream.try_clone()?),
             stream,
-            kept,
+            full_run_folder: kept,
             folder,
             partial: plan.partial,
             _lock: lock,
@@ -139,7 +139,7 @@ impl Store {
 
     /// The folder of the reports once the run is over; `whole` says whether it judged all of its cases.
     pub fn final_folder(&self, whole: bool) -> PathBuf {
-        match &self.kept {
+        match &self.full_run_folder {
             Some(kept) if whole && !self.partial => kept.path().to_owned(),
             _ => self.folder().to_owned(),
         }
@@ -162,9 +162,9 @@ impl Store {
             .seek(SeekFrom::Start(0))
             .map_err(|error| error.to_string())?;
         let end = read(BufReader::new(stream), |event| {
-            digest.event(&event);
-            junit.event(&event);
-            html.event(&event);
+            digest.add_event(&event);
+            junit.add_event(&event);
+            html.add_event(&event);
         })
         .map_err(|error| error.to_string())?;
         if let Some(fault) = end.fault() {
@@ -172,12 +172,12 @@ impl Store {
         }
         // One after the other: of a long run each is large.
         let digest = digest.finish();
-        self.page("report.html", html.finish().map_err(|error| error.to_string()))?;
-        self.page("report.md", Ok(markdown(&digest)))?;
-        self.page("junit.xml", junit.finish().map_err(|error| error.to_string()))
+        self.write_page("report.html", html.finish().map_err(|error| error.to_string()))?;
+        self.write_page("report.md", Ok(render_markdown(&digest)))?;
+        self.write_page("junit.xml", junit.finish().map_err(|error| error.to_string()))
     }
 
-    fn page(&self, name: &str, page: Result<String, String>) -> Result<(), String> {
+    fn write_page(&self, name: &str, page: Result<String, String>) -> Result<(), String> {
         self.folder
             .write(name, page?)
             .map_err(|error| format!("{name}: {error}"))
@@ -186,7 +186,7 @@ impl Store {
     /// Puts the reports into their final folder. Answers with the folder of the reports of an earlier run of all cases, if these
     /// are still there.
     pub fn finish(&self, whole: bool) -> Result<Option<PathBuf>, String> {
-        let Some(kept) = &self.kept else {
+        let Some(kept) = &self.full_run_folder else {
             return Ok(None);
         };
         if !whole || self.partial {

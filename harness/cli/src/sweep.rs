@@ -10,9 +10,9 @@ use std::time::Instant;
 use cerith_case::{Axes, Case, Entry, Shard, Variant};
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::job::{Job, Ran};
-use cerith_engine::cuda::sweep::{self, Compiled, What};
-use cerith_engine::cuda::{Executor, Options, outcome};
-use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, guarded};
+use cerith_engine::cuda::sweep::{self, Compiled, VariantResult};
+use cerith_engine::cuda::{Executor, Options, build_outcome};
+use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_report::{SWEEPS, describe};
 use cerith_tile::rules::Version;
@@ -21,11 +21,11 @@ use cerith_toolchain::compiled::Target;
 use cerith_verdict::{Sample, Samples, Stopped, try_sweep};
 
 use self::results::Pile;
-use crate::args::{Along, SweepArgs};
+use crate::args::{AxisArgs, SweepArgs};
 use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
-use crate::output::{Done, Output};
+use crate::output::{CaseResult, Output};
 use crate::pipeline;
 use crate::terminal::Terminal;
 
@@ -33,7 +33,7 @@ use crate::terminal::Terminal;
 pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
     let began = Instant::now();
     let terminal = Terminal::new();
-    let axes = match axes(&args.along) {
+    let axes = match parse_axes(&args.axis_args) {
         Ok(axes) => axes,
         Err(message) => {
             terminal.note(&message);
@@ -56,7 +56,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
         }
     };
     let source = if args.results.is_empty() {
-        live(args, axes.clone(), &selected, stop)
+        open_compilers(args, axes.clone(), &selected, stop)
     } else {
         Pile::read(&args.results, &args.engines, &selected).map(Source::Results)
     };
@@ -68,7 +68,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
         }
     };
     let reference = Reference::default();
-    let jobs = pipeline::jobs(args.jobs);
+    let jobs = pipeline::count_jobs(args.jobs);
     let tasks: Vec<(Entry, usize)> = selected
         .entries(Shard::ALL)
         .flat_map(|entry| {
@@ -76,7 +76,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
             engines.into_iter().map(move |engine| (entry.clone(), engine))
         })
         .collect();
-    output.event(&Event::Start(Start {
+    output.emit_event(&Event::Start(Start {
         format: SWEEPS,
         partial,
         cerith: env!("CARGO_PKG_VERSION").to_owned(),
@@ -86,16 +86,16 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
             Source::Results(pile) => pile.axes(),
         },
         cases: tasks.len() as u64,
-        corpus: selected.named(),
+        corpus: selected.named_folder(),
         corpus_hash: selected.corpus.hash().to_owned(),
         filters: args.selection.filters.clone(),
         ..Start::default()
     }));
     for problem in selected.problems().into_iter().chain(source.problems()) {
-        output.event(&Event::Problem(problem));
+        output.emit_event(&Event::Problem(problem));
     }
     for unmatched in selected.unmatched() {
-        output.event(&Event::Problem(unmatched));
+        output.emit_event(&Event::Problem(unmatched));
     }
     output.terminal.begin(tasks.len() as u64);
     let sources = selected.corpus.sources();
@@ -105,7 +105,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
         jobs,
         stop,
         sources,
-        |(entry, engine)| work(&entry, engine, &source, &reference, sources),
+        |(entry, engine)| judge_entry(&entry, engine, &source, &reference, sources),
     );
     output.terminal.end();
     let exit = output.finish(began, stop.load(Ordering::Relaxed));
@@ -114,7 +114,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
 }
 
 /// The axes asked for, or what to tell the user.
-pub fn axes(along: &Along) -> Result<Axes, String> {
+pub fn parse_axes(along: &AxisArgs) -> Result<Axes, String> {
     Axes::parse(&along.axes).map_err(|error| format!("error: --axis: {error}"))
 }
 
@@ -174,7 +174,7 @@ impl Maker {
 }
 
 /// The GPUs of this machine.
-fn gpus() -> Result<Arc<Executor>, End> {
+fn start_executor() -> Result<Arc<Executor>, End> {
     Executor::start(Options::default()).map(Arc::new).map_err(|unavailable| End {
         message: format!(
             "nothing was swept: {unavailable}\n  = help: `cerith sweep --engine ptx@{}` executes the compiler's PTX here\n  \
@@ -186,7 +186,12 @@ fn gpus() -> Result<Arc<Executor>, End> {
     })
 }
 
-fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) -> Result<Source, End> {
+fn open_compilers(
+    args: &SweepArgs,
+    axes: Axes,
+    selected: &Selected,
+    stop: &AtomicBool,
+) -> Result<Source, End> {
     let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if args.engines.is_empty() {
         &newest[..]
@@ -194,7 +199,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         &args.engines
     };
     let needs_gpu = wanted.iter().any(|id| !matches!(id, EngineId::Ptx { .. }));
-    let executor = needs_gpu.then(gpus).transpose()?;
+    let executor = needs_gpu.then(start_executor).transpose()?;
     let gpu = executor.as_ref().and_then(|executor| executor.gpus().first());
     let gpu = gpu.map_or(Target::HOPPER, |gpu| Target(gpu.capability));
     let mut makers: Vec<Maker> = Vec::new();
@@ -202,9 +207,9 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         if makers.iter().any(|known| known.id() == id) {
             continue;
         }
-        let jobs = pipeline::jobs(args.jobs);
-        let compiler =
-            engines::compiler(id, gpu, args.offline, jobs, selected.readable(), stop).map_err(|why| End {
+        let jobs = pipeline::count_jobs(args.jobs);
+        let compiler = engines::open_compiler(id, gpu, args.offline, jobs, selected.readable(), stop)
+            .map_err(|why| End {
                 message: format!("error: failed to compile with {id}: {why}"),
                 exit: Exit::Wrong,
             })?;
@@ -236,7 +241,7 @@ impl Source {
 
     fn problems(&self) -> Vec<Problem> {
         match self {
-            Self::Live { .. } => engines::uncontained().into_iter().collect(),
+            Self::Live { .. } => engines::check_containment().into_iter().collect(),
             Self::Results(pile) => pile.problems(),
         }
     }
@@ -248,7 +253,7 @@ impl Source {
     }
 
     /// What an engine did with the variants of a case.
-    fn samples(
+    fn collect_samples(
         &self,
         entry: &Entry,
         case: &Case,
@@ -256,7 +261,7 @@ impl Source {
         reference: &Reference,
     ) -> Result<Samples, Trouble> {
         match self {
-            Self::Results(pile) => pile.samples(entry, case, engine),
+            Self::Results(pile) => pile.collect_samples(entry, case, engine),
             Self::Live { axes, makers } => {
                 let Some(maker) = makers.get(engine) else {
                     return Ok(Samples::default());
@@ -275,7 +280,7 @@ impl Source {
 /// Whether the reference says that a case has no defined answer: then there is nothing to sweep.
 pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Result<bool, Failure> {
     use cerith_engine::Trap;
-    let run = reference.run(case, cerith_tile::rules::Rules::of(version))?;
+    let run = reference.run(case, cerith_tile::rules::Rules::from_version(version))?;
     Ok(matches!(run.outcome, Outcome::Trapped(Trap::Undefined, _)))
 }
 
@@ -297,8 +302,8 @@ impl From<Failure> for Trouble {
 fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
     let jobs: Vec<Arc<Job>> = compiled
         .iter()
-        .filter_map(|one| match &one.what {
-            What::Job(job) => Some(Arc::new((**job).clone())),
+        .filter_map(|one| match &one.result {
+            VariantResult::Job(job) => Some(Arc::new((**job).clone())),
             _ => None,
         })
         .collect();
@@ -307,18 +312,18 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
     for Compiled {
         variant,
         case: varied,
-        what,
+        result: what,
     } in compiled
     {
         match what {
-            What::Same(other) => samples.same.push((variant, other)),
-            What::NotApplicable(why) => samples.not_applicable.push((variant, why)),
-            What::Ended(outcome) => samples.tried.push(Sample {
+            VariantResult::Same(other) => samples.duplicates.push((variant, other)),
+            VariantResult::NotApplicable(why) => samples.not_applicable.push((variant, why)),
+            VariantResult::Ended(outcome) => samples.samples.push(Sample {
                 variant,
                 outcome,
                 touched: 0,
             }),
-            What::Job(_) => {
+            VariantResult::Job(_) => {
                 let ran = ran
                     .next()
                     .ok_or_else(|| Failure::internal("execute variants", "an answer is missing"))?;
@@ -335,27 +340,27 @@ fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sampl
     for Compiled {
         variant,
         case: varied,
-        what,
+        result: what,
     } in compiled
     {
         let job = match what {
-            What::Same(other) => {
-                samples.same.push((variant, other));
+            VariantResult::Same(other) => {
+                samples.duplicates.push((variant, other));
                 continue;
             }
-            What::NotApplicable(why) => {
+            VariantResult::NotApplicable(why) => {
                 samples.not_applicable.push((variant, why));
                 continue;
             }
-            What::Ended(outcome) => {
-                samples.tried.push(Sample {
+            VariantResult::Ended(outcome) => {
+                samples.samples.push(Sample {
                     variant,
                     outcome,
                     touched: 0,
                 });
                 continue;
             }
-            What::Job(job) => job,
+            VariantResult::Job(job) => job,
         };
         let outcome = ptx.execute_varied(&varied, variant, job.compiled)?;
         if let Outcome::Unsupported(complaint) | Outcome::Exhausted(complaint) = &outcome {
@@ -365,7 +370,7 @@ fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sampl
             continue;
         }
         let (outcome, touched) = sweep::as_is_outcome(case, &varied, variant, outcome)?;
-        samples.tried.push(Sample {
+        samples.samples.push(Sample {
             variant,
             outcome,
             touched,
@@ -386,9 +391,9 @@ fn take(
         samples.not_applicable.push((variant, why));
         return Ok(());
     }
-    let outcome = outcome(varied, ran)?;
+    let outcome = build_outcome(varied, ran)?;
     let (outcome, touched) = sweep::as_is_outcome(case, varied, variant, outcome)?;
-    samples.tried.push(Sample {
+    samples.samples.push(Sample {
         variant,
         outcome,
         touched,
@@ -397,29 +402,29 @@ fn take(
 }
 
 /// Judges a case; nothing if the run was stopped.
-fn work(
+fn judge_entry(
     entry: &Entry,
     engine: usize,
     source: &Source,
     reference: &Reference,
     sources: &Sources,
-) -> Option<Done> {
+) -> Option<CaseResult> {
     let internal = |message: String| {
-        Some(Done::Events(vec![Event::Internal(Internal {
+        Some(CaseResult::Events(vec![Event::Internal(Internal {
             case: Some(entry.id.clone()),
             engine: source.engines().get(engine).map(ToString::to_string),
             message,
         })]))
     };
-    let case = match guarded(|| entry.resolve()) {
+    let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
-        Ok(Err(problems)) => return Some(Done::Wrong(entry.id.clone(), problems)),
+        Ok(Err(problems)) => return Some(CaseResult::Wrong(entry.id.clone(), problems)),
         Err(panic) => return internal(panic),
     };
     let id = source.engines().get(engine)?.clone();
-    let samples = match guarded(|| source.samples(entry, &case, engine, reference)) {
+    let samples = match catch_panic(|| source.collect_samples(entry, &case, engine, reference)) {
         Ok(Ok(samples)) => samples,
-        Ok(Err(Trouble::Given(problem))) => return Some(Done::Events(vec![Event::Problem(*problem)])),
+        Ok(Err(Trouble::Given(problem))) => return Some(CaseResult::Events(vec![Event::Problem(*problem)])),
         Ok(Err(Trouble::Failed(Failure::Stopped))) => return None,
         Ok(Err(Trouble::Failed(failure))) => return internal(format!("failed to {failure}")),
         Err(panic) => return internal(panic),
@@ -429,7 +434,7 @@ fn work(
         Variant::Layout(_) => Some(case.clone()),
         variant => entry.vary(&case, variant).ok(),
     };
-    match guarded(|| try_sweep(&case, &id, Some(reference), &samples, &vary)) {
+    match catch_panic(|| try_sweep(&case, &id, Some(reference), &samples, &vary)) {
         Ok(Ok(trial)) => {
             let failed = trial.failed.iter().map(|failed| {
                 Event::Internal(Internal {
@@ -438,10 +443,10 @@ fn work(
                     message: failed.message.clone(),
                 })
             });
-            let mut judged = describe::sweep(&case, &id, &samples, &trial, sources);
+            let mut judged = describe::to_sweep_verdict(&case, &id, &samples, &trial, sources);
             let exhibit = describe::of_sweep(&case, &samples, &trial, sources);
             judged.exhibit = Some(Box::new(exhibit));
-            Some(Done::Events(
+            Some(CaseResult::Events(
                 failed.chain([Event::Sweep(Box::new(judged))]).collect(),
             ))
         }

@@ -36,7 +36,7 @@ pub struct Terminal {
     /// Colours of standard output.
     pub palette: Palette,
     bar: ProgressBar,
-    done: u64,
+    completed: u64,
     total: u64,
     last: Instant,
     is_broken: bool,
@@ -50,7 +50,7 @@ impl Terminal {
                 colour: AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
             },
             bar: ProgressBar::hidden(),
-            done: 0,
+            completed: 0,
             total: 0,
             last: Instant::now(),
             is_broken: false,
@@ -64,7 +64,7 @@ impl Terminal {
 
     /// Shows how far the run is, as a bar on a terminal and as a line now and then elsewhere.
     pub fn begin(&mut self, total: u64) {
-        (self.done, self.total, self.last) = (0, total, Instant::now());
+        (self.completed, self.total, self.last) = (0, total, Instant::now());
         if Self::is_interactive() {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases {msg} {eta} left") {
@@ -76,14 +76,14 @@ impl Terminal {
 
     /// One more case is done.
     pub fn advance(&mut self, failed: u64) {
-        self.done += 1;
-        self.bar.set_position(self.done);
+        self.completed += 1;
+        self.bar.set_position(self.completed);
         if failed > 0 {
             self.bar.set_message(format!("{failed} not as expected"));
         }
         if self.bar.is_hidden() && self.last.elapsed() >= HEARTBEAT {
             self.last = Instant::now();
-            self.note(&format!("{}/{} cases", self.done, self.total));
+            self.note(&format!("{}/{} cases", self.completed, self.total));
         }
     }
 
@@ -96,17 +96,17 @@ impl Terminal {
     /// Prints to standard output: no character in it moves the cursor, and no line in it is a command of a workflow. If standard
     /// output is closed, the run continues, and [`output_failed`] says so at the end.
     pub fn print(&mut self, text: &str) {
-        self.write(&safe::log(text, self.palette.colour));
+        self.write(&safe::escape_log(text, self.palette.colour));
     }
 
     /// Prints commands of a workflow, each of which `cerith_report` wrote.
     pub fn print_commands(&mut self, text: &str) {
-        self.write(&safe::screen(text, false));
+        self.write(&safe::escape_screen(text, false));
     }
 
     /// Prints a page, whose own text may begin a line with `::`; words from outside were made safe when it was written.
     pub fn print_page(&mut self, text: &str) {
-        self.write(&safe::screen(text, false));
+        self.write(&safe::escape_screen(text, false));
     }
 
     fn write(&mut self, text: &str) {
@@ -128,7 +128,7 @@ impl Terminal {
 
     /// Prints a line to standard error.
     pub fn note(&self, text: &str) {
-        let text = safe::log(text, self.palette.colour);
+        let text = safe::escape_log(text, self.palette.colour);
         self.bar.suspend(|| {
             // Nothing is left to tell when standard error is gone.
             let _ = writeln!(io::stderr().lock(), "{text}");

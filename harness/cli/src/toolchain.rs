@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Does it, and answers with the exit code.
-pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
+pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     let home = match Home::discover() {
         Ok(home) => home,
@@ -28,29 +28,33 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
         ToolchainCommand::Add { ids } => add(&mut terminal, &home, ids, stop),
         ToolchainCommand::Adopt { python, name } => {
             let adopted = engines::adopt(&home, python, name.as_deref(), stop);
-            done(&mut terminal, adopted, |terminal, toolchain| {
-                let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
+            print_result(&mut terminal, adopted, |terminal, toolchain| {
+                let what = format!(
+                    "adopted as {}: {}\n",
+                    toolchain.id,
+                    describe_contents(&toolchain.contents)
+                );
                 terminal.print(&what);
             })
         }
         ToolchainCommand::List => {
             let all = home.list();
-            done(&mut terminal, all, |terminal, all| list(terminal, &home, &all))
+            print_result(&mut terminal, all, |terminal, all| list(terminal, &home, &all))
         }
         ToolchainCommand::Newest { known: true } => {
             terminal.print(&format!("{}\n", Version::NEWEST));
             Exit::AsExpected
         }
         ToolchainCommand::Newest { known: false } => {
-            done(&mut terminal, published::releases(), |terminal, releases| {
-                newest(terminal, &releases);
+            print_result(&mut terminal, published::releases(), |terminal, releases| {
+                print_newest(terminal, &releases);
             })
         }
-        ToolchainCommand::Repair { ids } => repair(&mut terminal, &home, ids, stop),
+        ToolchainCommand::Repair { ids } => repair_toolchains(&mut terminal, &home, ids, stop),
         ToolchainCommand::Remove { ids } => {
             let mut exit = Exit::AsExpected;
             for id in ids {
-                let removed = done(&mut terminal, home.remove(id), |terminal, ()| {
+                let removed = print_result(&mut terminal, home.remove(id), |terminal, ()| {
                     terminal.print(&format!("removed {id}\n"));
                 });
                 if removed != Exit::AsExpected {
@@ -64,7 +68,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
 }
 
 /// Prints what came of something, or why it failed.
-fn done<T, E: Display>(
+fn print_result<T, E: Display>(
     terminal: &mut Terminal,
     result: Result<T, E>,
     print: impl FnOnce(&mut Terminal, T),
@@ -88,7 +92,7 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicB
         match engines::add(home, id, stop) {
             Ok(toolchain) => {
                 let what = if there { "already installed:" } else { "installed:" };
-                terminal.print(&format!("{what} {}\n", words(&toolchain.contents)));
+                terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));
             }
             Err(AddError::Cancelled { .. }) => {
                 terminal.note("cancelled; nothing was left behind");
@@ -106,19 +110,19 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicB
     exit
 }
 
-fn repair(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
+fn repair_toolchains(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], stop: &AtomicBool) -> Exit {
     let mut exit = Exit::AsExpected;
     for id in ids {
-        let repaired = done(
+        let repaired = print_result(
             terminal,
-            engines::repair(home, id, stop),
+            engines::repair_toolchain(home, id, stop),
             |terminal, (toolchain, how)| {
                 let what = match how {
                     Repaired::Whole => "not damaged:",
                     Repaired::Python => "made its environment again:",
                     Repaired::Installed => "installed again:",
                 };
-                terminal.print(&format!("{what} {}\n", words(&toolchain.contents)));
+                terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));
             },
         );
         if stop.load(Ordering::Relaxed) {
@@ -149,7 +153,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
         let line = format!(
             "{}  {}{size}\n",
             terminal.palette.paint(Tone::Name, &name),
-            words(contents),
+            describe_contents(contents),
         );
         terminal.print(&line);
     }
@@ -160,7 +164,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
     terminal.print(&format!("in {}\n", home.root().display()));
     let containment = Containment::of_this_system();
     if containment.is_whole() {
-        terminal.print("workers are contained: docs/CONTAINMENT.md says how far\n");
+        terminal.print("workers are contained: docs/containment.md says how far\n");
     } else {
         let missing = containment.missing.join("; ");
         terminal.print(&format!("workers are not contained in full: {missing}\n"));
@@ -168,7 +172,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
 }
 
 /// Prints the newest release, and warns about one whose language is not known yet.
-fn newest(terminal: &mut Terminal, releases: &[Version]) {
+fn print_newest(terminal: &mut Terminal, releases: &[Version]) {
     let Some(newest) = releases.last() else { return };
     terminal.print(&format!("{newest}\n"));
     if *newest > Version::NEWEST {
@@ -203,7 +207,7 @@ fn cache(terminal: &mut Terminal, home: &Home, clear: bool) -> Exit {
 }
 
 /// What a toolchain holds.
-fn words(contents: &Contents) -> String {
+fn describe_contents(contents: &Contents) -> String {
     let Contents {
         triton,
         numpy,

@@ -20,7 +20,7 @@ fn files_in(folder: &str) -> Vec<PathBuf> {
     files.map(|file| file.expect("a file").path()).collect()
 }
 
-fn workflows() -> Vec<PathBuf> {
+fn find_workflows() -> Vec<PathBuf> {
     files_in(".github/workflows")
 }
 
@@ -29,7 +29,7 @@ fn read(path: &Path) -> String {
 }
 
 /// The scripts of a workflow's steps.
-fn scripts(workflow: &Value) -> Vec<&str> {
+fn find_scripts(workflow: &Value) -> Vec<&str> {
     let jobs = workflow["jobs"].as_mapping().expect("jobs");
     jobs.values()
         .flat_map(|job| job["steps"].as_sequence().expect("steps"))
@@ -38,7 +38,7 @@ fn scripts(workflow: &Value) -> Vec<&str> {
 }
 
 /// The words of every call of `cerith` in a script. What a variable holds is a version, but for the filter and the seed.
-fn calls(script: &str) -> Vec<Vec<String>> {
+fn find_calls(script: &str) -> Vec<Vec<String>> {
     let mut calls = Vec::new();
     for line in script.lines() {
         for (at, _) in line.match_indices("cerith ") {
@@ -65,10 +65,10 @@ fn calls(script: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_call_of_cerith_in_a_workflow_is_one_that_it_takes() {
     let mut count = 0;
-    for path in workflows() {
+    for path in find_workflows() {
         let text = fs::read_to_string(&path).expect("a workflow");
         let workflow: Value = serde_yaml::from_str(&text).expect("YAML");
-        for call in scripts(&workflow).into_iter().flat_map(calls) {
+        for call in find_scripts(&workflow).into_iter().flat_map(find_calls) {
             if let Err(error) = Cli::try_parse_from(&call) {
                 panic!("{}: {call:?}: {error}", path.display());
             }
@@ -104,7 +104,7 @@ fn every_call_of_cerith_in_the_documentation_is_one_that_it_takes() {
     let mut count = 0;
     for path in pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
         let page = fs::read_to_string(&path).expect("a page");
-        for call in calls(&shell_lines(&page)) {
+        for call in find_calls(&shell_lines(&page)) {
             // A shell takes the quotes away. A Python must be there to be named.
             let words = call.iter().map(|word| match word.trim_matches('\'') {
                 "../triton/.venv/bin/python" => "/bin/sh",
@@ -121,12 +121,12 @@ fn every_call_of_cerith_in_the_documentation_is_one_that_it_takes() {
 
 #[test]
 fn a_call_that_cerith_does_not_take_would_be_noticed() {
-    let [ref call] = calls("x=$(cerith toolchain newst)")[..] else {
+    let [ref call] = find_calls("x=$(cerith toolchain newst)")[..] else {
         panic!("one call");
     };
     assert_eq!(call, &["cerith", "toolchain", "newst"]);
     assert!(Cli::try_parse_from(call).is_err());
-    assert!(calls("echo \"Cerith reads cerithology\"").is_empty());
+    assert!(find_calls("echo \"Cerith reads cerithology\"").is_empty());
 }
 
 /// A line that asks for a GPU would end a job that has none.
@@ -136,7 +136,7 @@ fn the_scheduled_job_needs_no_gpu_and_runs_by_itself() {
     let workflow: Value = serde_yaml::from_str(text).expect("YAML");
     let on = &workflow["on"];
     assert!(on["schedule"][0]["cron"].is_string() && on.get("workflow_dispatch").is_some());
-    for script in scripts(&workflow) {
+    for script in find_scripts(&workflow) {
         assert!(!script.contains("cuda@") && !script.contains("jit"), "{script}");
         // What an expression puts into a script may be anybody's words.
         assert!(!script.contains("${{"), "{script}");
@@ -159,7 +159,7 @@ fn is_pinned(used: &str) -> bool {
 /// version is tagged.
 #[test]
 fn every_action_is_pinned_to_a_commit() {
-    let mut paths = workflows();
+    let mut paths = find_workflows();
     paths.extend(files_in("ci-templates"));
     paths.extend(files_in("examples/rowwise/.github/workflows"));
     paths.extend(
@@ -201,7 +201,7 @@ fn a_job_that_may_publish_only_uploads() {
         "pypa/gh-action-pypi-publish",
     ];
     let mut count = 0;
-    for path in workflows() {
+    for path in find_workflows() {
         let workflow: Value = serde_yaml::from_str(&read(&path)).expect("YAML");
         assert!(
             workflow["permissions"]["id-token"].is_null(),

@@ -36,8 +36,8 @@ def add(x, y, out, BLOCK: tl.constexpr):
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     // A corpus of two texts. `Corpus::read(folder)` reads case files and kernels from a folder, a recording among them.
     let corpus = Corpus::load([
-        Input::text("sums/add.yaml", CASES),
-        Input::text("sums/add.py", KERNEL),
+        Input::from_text("sums/add.yaml", CASES),
+        Input::from_text("sums/add.py", KERNEL),
     ]);
 
     let mut panel = Panel::new(Some(reference()), vec![]);
@@ -50,7 +50,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mut printer = Human::default();
     printer.verbose = true;
-    let summary = judge(&corpus, &panel, |event| print!("{}", printer.event(event)))
+    let summary = judge(&corpus, &panel, |event| print!("{}", printer.render_event(event)))
         .map_err(|_| "somebody stopped the panel")?;
     Ok(ExitCode::from(summary.exit_code()))
 }

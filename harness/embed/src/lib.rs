@@ -105,18 +105,18 @@ pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Re
     };
     let sources = corpus.sources();
     for problem in corpus.problems() {
-        told(Event::Problem(describe::problem(problem, sources)));
+        told(Event::Problem(describe::to_problem(problem, sources)));
     }
     for entry in corpus.entries() {
         match entry.resolve() {
             Ok(case) => {
                 let trial = try_case(&case, panel)?;
-                let verdict = describe::trial(&case, &trial, panel, sources);
+                let verdict = describe::to_verdict(&case, &trial, panel, sources);
                 told(Event::Verdict(Box::new(verdict)));
             }
             Err(problems) => {
                 for problem in &problems {
-                    told(Event::Problem(describe::problem(problem, sources)));
+                    told(Event::Problem(describe::to_problem(problem, sources)));
                 }
             }
         }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_case_is_told_and_counted() {
-        let corpus = Corpus::load([Input::text("area/bad.yaml", "about: 1\nkernel: gone.py:k\n")]);
+        let corpus = Corpus::load([Input::from_text("area/bad.yaml", "about: 1\nkernel: gone.py:k\n")]);
         let panel = Panel::new(Some(reference()), vec![]);
         let mut problems = 0;
         let summary = judge(&corpus, &panel, |event| {

@@ -42,7 +42,7 @@ fn main() {
         .expect("a folder for the workers")
         .reading(&corpus);
     let compiler = Compiler::new(compilers, target, Compilers::LIMITS);
-    let mut cases = cases(filters);
+    let mut cases = resolve_cases(filters);
     // `cargo test --benches` runs this too: then it is enough that it works.
     if !std::env::args().any(|arg| arg == "--bench") {
         cases.truncate(3);
@@ -56,11 +56,11 @@ fn main() {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let began = Instant::now();
-                    let compiling = compiler.job(case).expect("no failure of ours");
+                    let compiling = compiler.compile_job(case).expect("no failure of ours");
                     let took = began.elapsed();
                     rows.lock()
                         .expect("no panic")
-                        .push((took, told(case, &compiling)));
+                        .push((took, describe_compiling(case, &compiling)));
                 }
             });
         }
@@ -87,7 +87,7 @@ fn main() {
 }
 
 /// The kind, and a line for those that did not compile.
-fn told(case: &Case, compiling: &Compiling) -> (String, String) {
+fn describe_compiling(case: &Case, compiling: &Compiling) -> (String, String) {
     match compiling {
         Compiling::Ready(_) => ("compiled".to_owned(), String::new()),
         Compiling::Ended(outcome) => {
@@ -101,7 +101,7 @@ fn told(case: &Case, compiling: &Compiling) -> (String, String) {
     }
 }
 
-fn cases(filters: &[String]) -> Vec<Case> {
+fn resolve_cases(filters: &[String]) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
     let corpus = Corpus::read(&root).expect("the corpus");
     let filter = Filter::parse(filters, "cases").expect("filters");

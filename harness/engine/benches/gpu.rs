@@ -15,7 +15,7 @@ use cerith_engine::cuda::job::Job;
 use cerith_engine::cuda::{Executor, Options, child};
 use cerith_toolchain::compiled::{Kernel, Target};
 
-use crate::fixture::{add, is_sum, kernel};
+use crate::fixture::{add, is_sum, read_kernel};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -44,33 +44,38 @@ fn main() -> ExitCode {
             executor.gpus()[0].name,
             began.elapsed()
         );
-        let first = kernel("add");
-        measure(&executor, "warm", repetitions, &jobs(100, |_| Arc::clone(&first)));
+        let first = read_kernel("add");
+        measure(
+            &executor,
+            "warm",
+            repetitions,
+            &build_jobs(100, |_| Arc::clone(&first)),
+        );
         measure(
             &executor,
             "cold",
             repetitions,
-            &jobs(count, |index| distinct(&first, index)),
+            &build_jobs(count, |index| copy_kernel(&first, index)),
         );
-        let same = jobs(count, |_| Arc::clone(&first));
+        let same = build_jobs(count, |_| Arc::clone(&first));
         measure(&executor, "prepared", repetitions, &same);
-        bundled(
+        measure_bundle(
             &executor,
             repetitions,
-            &jobs(count / 4, |index| distinct(&first, index)),
+            &build_jobs(count / 4, |index| copy_kernel(&first, index)),
         );
     }
     ExitCode::SUCCESS
 }
 
-fn jobs(count: usize, kernel: impl Fn(usize) -> Arc<Kernel>) -> Vec<Arc<Job>> {
+fn build_jobs(count: usize, kernel: impl Fn(usize) -> Arc<Kernel>) -> Vec<Arc<Job>> {
     (0..count)
         .map(|index| Arc::new(add(&kernel(index), index as f32)))
         .collect()
 }
 
 /// The same machine code in a file of its own, with bytes behind its end that nobody reads.
-fn distinct(kernel: &Arc<Kernel>, index: usize) -> Arc<Kernel> {
+fn copy_kernel(kernel: &Arc<Kernel>, index: usize) -> Arc<Kernel> {
     let mut kernel = Kernel::clone(kernel);
     kernel.cubin = [&kernel.cubin[..], &index.to_le_bytes()].concat().into();
     Arc::new(kernel)
@@ -91,7 +96,7 @@ fn measure(executor: &Executor, name: &str, repetitions: u32, jobs: &[Arc<Job>])
     );
 }
 
-fn bundled(executor: &Executor, repetitions: u32, jobs: &[Arc<Job>]) {
+fn measure_bundle(executor: &Executor, repetitions: u32, jobs: &[Arc<Job>]) {
     let label = |index: usize| Label {
         case: format!("bench/add:i={index}"),
         variant: None,
@@ -101,27 +106,29 @@ fn bundled(executor: &Executor, repetitions: u32, jobs: &[Arc<Job>]) {
         layout: String::new(),
         cubins: Vec::new(),
     };
-    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    let mut writer = Writer::begin_cases(Vec::new()).expect("it is memory");
     for (index, job) in jobs.iter().enumerate() {
         let entry = CaseEntry {
             label: label(index),
             job: Job::clone(job),
         };
-        writer.case(&entry).expect("it is memory");
+        writer.add_case(&entry).expect("it is memory");
     }
     let cases = writer.finish().expect("it is memory");
     let began = Instant::now();
-    let mut reader = Reader::cases(cases.as_slice()).expect("a good bundle");
+    let mut reader = Reader::begin_cases(cases.as_slice()).expect("a good bundle");
     let provenance = Provenance {
         gpu: executor.gpus()[0].clone(),
         repetitions,
         time_limit: 10_000,
     };
-    let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
+    let mut writer = Writer::begin_results(Vec::new(), provenance).expect("it is memory");
     let read = std::iter::from_fn(|| reader.next_case().expect("a good bundle"));
     let done = executor.stream(read.map(|entry| Arc::new(entry.job)), |index, ran| {
         let label = label(index);
-        writer.result(&ResultEntry { label, ran }).expect("it is memory");
+        writer
+            .add_result(&ResultEntry { label, ran })
+            .expect("it is memory");
         true
     });
     done.expect("no failure of ours");

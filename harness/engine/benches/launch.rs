@@ -34,7 +34,7 @@ fn main() {
     let test = !std::env::args().any(|arg| arg == "--bench");
     let budget = if test { Duration::ZERO } else { BUDGET };
     let reference = Reference::default();
-    let interpreter = interpreter();
+    let interpreter = find_interpreter();
     match &interpreter {
         Some(engine) => println!("{} in one worker, load {}", engine.id(), load()),
         None => println!(
@@ -44,11 +44,11 @@ fn main() {
     }
     compare(&reference, interpreter.as_ref(), budget);
     if !test {
-        corpus(&reference, interpreter.as_ref());
+        measure_corpus(&reference, interpreter.as_ref());
     }
 }
 
-fn interpreter() -> Option<Interpret> {
+fn find_interpreter() -> Option<Interpret> {
     let toolchain = Home::discover().ok()?.find(&ToolchainId::of(Version::NEWEST))?;
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
     let pool = Pool::new(toolchain, 1)
@@ -75,7 +75,7 @@ fn open(folder: &str) -> Corpus {
     corpus
 }
 
-fn cases(corpus: &Corpus) -> Vec<Case> {
+fn resolve_cases(corpus: &Corpus) -> Vec<Case> {
     corpus
         .select(&Filter::default(), Shard::ALL)
         .map(|entry| entry.resolve().expect("a case without problems"))
@@ -88,14 +88,14 @@ fn compare(reference: &Reference, interpreter: Option<&Interpret>, budget: Durat
         "launch", "reference", "interpret", "ratio"
     );
     let mut ratios = Vec::new();
-    for case in cases(&open("benches/launches")) {
+    for case in resolve_cases(&open("benches/launches")) {
         let (ours, expected) = measure(reference, &case, budget);
         let Some(interpreter) = interpreter else {
             println!("{:<40} {ours:>12.2?}", case.id);
             continue;
         };
         let (theirs, outcome) = measure(interpreter, &case, budget);
-        same(&case, &expected, &outcome);
+        assert_close(&case, &expected, &outcome);
         let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
         println!("{:<40} {ours:>12.2?} {theirs:>12.2?} {ratio:>8.0}", case.id);
         if HEADLINE.contains(&case.id.as_str()) {
@@ -129,7 +129,7 @@ fn measure(engine: &dyn Engine, case: &Case, budget: Duration) -> (Duration, Out
 }
 
 /// Both did the work. How far floats may differ is `cerith-verdict`'s question; here it is enough that they are close.
-fn same(case: &Case, ours: &Outcome, theirs: &Outcome) {
+fn assert_close(case: &Case, ours: &Outcome, theirs: &Outcome) {
     let (Outcome::Finished(ours), Outcome::Finished(theirs)) = (ours, theirs) else {
         panic!("{}: {ours:?} and {theirs:?}", case.id);
     };
@@ -159,10 +159,10 @@ fn same(case: &Case, ours: &Outcome, theirs: &Outcome) {
     }
 }
 
-fn corpus(reference: &Reference, interpreter: Option<&Interpret>) {
+fn measure_corpus(reference: &Reference, interpreter: Option<&Interpret>) {
     let began = Instant::now();
     let corpus = open("../../cases");
-    let cases = cases(&corpus);
+    let cases = resolve_cases(&corpus);
     let parsed = began.elapsed();
     for case in &cases {
         reference.run(case, Rules::default()).expect("no bug of ours");

@@ -19,7 +19,7 @@ pub(crate) fn clear_before(case: &Case, nth: usize, clears: &Clears, memory: &mu
     let Some(launch) = case.launches.get(nth) else {
         return false;
     };
-    let tunes = !clears.when_tuning.is_empty() && tunes(&case.launches, nth, &clears.key);
+    let tunes = !clears.when_tuning.is_empty() && is_first_tuning(&case.launches, nth, &clears.key);
     let when_tuning = clears.when_tuning.iter().filter(|_| tunes);
     let mut any = false;
     for name in clears.always.iter().chain(when_tuning) {
@@ -40,7 +40,7 @@ pub(crate) fn clear_before(case: &Case, nth: usize, clears: &Clears, memory: &mu
 
 /// Whether a launch is the first of its tuner with this key: the values of some parameters, and the dtypes of all tensors
 /// (`Autotuner.run`).
-fn tunes(launches: &[Launch], nth: usize, key: &[String]) -> bool {
+fn is_first_tuning(launches: &[Launch], nth: usize, key: &[String]) -> bool {
     let Some((launch, before)) = launches.get(..=nth).and_then(<[Launch]>::split_last) else {
         return false;
     };

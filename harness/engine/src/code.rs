@@ -22,16 +22,16 @@ pub struct Families(u8);
 
 impl Families {
     /// The code of an engine, whatever comes out of it.
-    pub fn of(engine: &EngineId) -> Self {
+    pub fn from_engine(engine: &EngineId) -> Self {
         engine
             .families()
             .iter()
-            .fold(Self::default(), |all, &family| all.with(family))
+            .fold(Self::default(), |all, &family| all.with_family(family))
     }
 
     /// These and one more.
     #[must_use]
-    pub const fn with(self, family: Family) -> Self {
+    pub const fn with_family(self, family: Family) -> Self {
         Self(self.0 | 1 << family as u8)
     }
 
@@ -53,11 +53,11 @@ impl Families {
 
 /// The code that an outcome came from. `origin` is the engine whose code did it, and `through` the library functions in Triton
 /// code that the case goes through ([`through`]).
-pub fn families(origin: &EngineId, outcome: &Outcome, through: &[String]) -> Families {
-    let own = Families::of(origin);
+pub fn find_families(origin: &EngineId, outcome: &Outcome, through: &[String]) -> Families {
+    let own = Families::from_engine(origin);
     let tritons = own.has(Family::Interpreter) || own.has(Family::Compiler);
     if tritons && is_shared(own, outcome, through) {
-        own.with(Family::Language)
+        own.with_family(Family::Language)
     } else {
         own
     }
@@ -85,7 +85,7 @@ fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
 }
 
 /// What of Triton's package is the compiler's or the interpreter's alone. All else of it serves both.
-const OWN: [&str; 7] = [
+const UNSHARED_FILES: [&str; 7] = [
     "triton/compiler/",
     "triton/backends/",
     "triton/runtime/interpreter.py",
@@ -97,7 +97,7 @@ const OWN: [&str; 7] = [
 
 /// Whether a file, named from the folder that holds Triton's package, serves the interpreter and the compiler.
 fn is_shared_file(file: &str) -> bool {
-    file.starts_with("triton/") && !OWN.iter().any(|own| file.starts_with(own))
+    file.starts_with("triton/") && !UNSHARED_FILES.iter().any(|own| file.starts_with(own))
 }
 
 /// Whether an exception is one that only a compiler or a GPU makes: of MLIR's passes, LLVM, ptxas, CUDA, or of the walk over
@@ -128,7 +128,7 @@ fn is_compilers_own(complaint: &Complaint) -> bool {
 
 /// What of Triton's own Triton code, and of its launchers' Python, decides what a case leaves under a version's language:
 /// names as a reader knows them, in order.
-pub fn through(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<String> {
+pub fn list_triton_code(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<String> {
     let mut found = Vec::new();
     for launch in &case.launches {
         let decorated = launch.kernel.function();
@@ -147,7 +147,7 @@ pub fn through(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<
             }
         }
         found.extend(launch.host.as_ref().map(|host| host.name.clone()));
-        match reference.and_then(|reference| reference.kernel(launch, rules).ok()?.ok()) {
+        match reference.and_then(|reference| reference.trace_kernel(launch, rules).ok()?.ok()) {
             Some(kernel) => {
                 for used in &kernel.traced.uses {
                     let library = used
@@ -167,7 +167,7 @@ pub fn through(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<
                 launch
                     .kernel
                     .pieces()
-                    .flat_map(|piece| named(piece, rules.version)),
+                    .flat_map(|piece| find_library_names(piece, rules.version)),
             ),
         }
     }
@@ -177,7 +177,7 @@ pub fn through(case: &Case, reference: Option<&Reference>, rules: Rules) -> Vec<
 }
 
 /// The library functions that a text names behind a dot.
-fn named(text: &str, version: Version) -> Vec<String> {
+fn find_library_names(text: &str, version: Version) -> Vec<String> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.split('.')
         .skip(1)

@@ -28,17 +28,16 @@ fn is_open(op: &Operation) -> bool {
 }
 
 /// Whether a reduction does, here or in a block within.
-fn reduces(block: &Block) -> bool {
-    block
-        .ops
-        .iter()
-        .any(|op| is_open(op) && matches!(op.kind, OpKind::Reduce { .. }) || op.kind.regions().any(reduces))
+fn has_open_reduction(block: &Block) -> bool {
+    block.ops.iter().any(|op| {
+        is_open(op) && matches!(op.kind, OpKind::Reduce { .. }) || op.kind.regions().any(has_open_reduction)
+    })
 }
 
 /// Where a kernel combines elements by a function that is not well known.
 pub(crate) fn open(function: &Function) -> Vec<LocId> {
     let mut open = Vec::new();
-    function.body.each(&mut |op| {
+    function.body.visit_operations(&mut |op| {
         if is_open(op) {
             open.push(op.loc);
         }
@@ -52,15 +51,15 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
 /// the reverse gives what is before the first NaN, so these two always differ; trees hide most NaN of long axes. The result of
 /// another thread than the first comes from the last element's side, and shows only if the result goes to more than one lane: the
 /// first thread stores the result itself.
-fn orders(function: &Function) -> [&'static [Combining]; 2] {
+fn list_orders(function: &Function) -> [&'static [Combining]; 2] {
     use Combining::{
         Backwards, Forwards, Halves, NanFirst, NanLast, Neighbours, Random, RandomLevels, Turned,
     };
-    if !reduces(&function.body) {
+    if !has_open_reduction(&function.body) {
         // Scans keep the elements' order: only the brackets are open.
         return [&[Halves, Random(1)], &[]];
     }
-    let choices = choices(function);
+    let choices = find_choices(function);
     let spread = spread(&function.body, &mut vec![false; function.values.len()]);
     match (choices, spread) {
         // Without a NaN, every order gives the same. With one, these two differ.
@@ -96,7 +95,7 @@ fn orders(function: &Function) -> [&'static [Combining]; 2] {
 pub(crate) fn orders_of_all<'f>(functions: impl Iterator<Item = &'f Function>) -> [Vec<Combining>; 2] {
     let mut all: [Vec<Combining>; 2] = Default::default();
     for function in functions {
-        for (all, orders) in all.iter_mut().zip(orders(function)) {
+        for (all, orders) in all.iter_mut().zip(list_orders(function)) {
             for order in orders {
                 if !all.contains(order) {
                     all.push(*order);
@@ -118,15 +117,15 @@ pub(crate) enum Choices {
 }
 
 /// What a kernel combines elements by, where that is not well known.
-pub(crate) fn choices(function: &Function) -> Choices {
+pub(crate) fn find_choices(function: &Function) -> Choices {
     let is_float = |value| function.ty(value).elem.num().is_some_and(DType::is_float);
     let mut all = Choices::Orderly;
-    function.body.each(&mut |op| {
+    function.body.visit_operations(&mut |op| {
         if !is_open(op) {
             return;
         }
         let choice = match &op.kind {
-            OpKind::Reduce { region, .. } => region.choice(is_float),
+            OpKind::Reduce { region, .. } => region.find_choice(is_float),
             _ => None,
         };
         match choice {
@@ -172,7 +171,7 @@ fn spread(block: &Block, from: &mut [bool]) -> bool {
 }
 
 /// What is said of a kernel whose result depends on the order in which elements are combined.
-pub(crate) fn diagnostic(
+pub(crate) fn build_diagnostic(
     function: &Function,
     open: &[LocId],
     dependent: &Dependent,
@@ -189,10 +188,10 @@ pub(crate) fn diagnostic(
         span,
         format!(
             "{} on the order in which elements are combined, which Triton leaves open",
-            dependent.told(memory)
+            dependent.describe_bytes(memory)
         ),
     )
-    .here(format!("its function is not associative and commutative on these elements{others}"))
+    .label_primary(format!("its function is not associative and commutative on these elements{others}"))
     .note("they have no one value, and are not compared")
     .help("keep what has no order (a NaN, for one) from the elements, or use a function that does not depend on it");
     stack.fold(diagnostic, |diagnostic, call| {

@@ -11,7 +11,7 @@ use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::ToolchainId;
 
-use crate::cuda::made::Made;
+use crate::cuda::made::CompileStats;
 use crate::{EngineId, Finished, Outcome};
 
 /// Something a case may ask of an engine, besides dtypes.
@@ -62,7 +62,7 @@ impl Capabilities {
     }
 
     /// Whether it takes tensors of a dtype.
-    pub fn takes(&self, dtype: DType) -> bool {
+    pub fn has_dtype(&self, dtype: DType) -> bool {
         self.dtypes.contains(&dtype)
     }
 }
@@ -135,7 +135,7 @@ pub trait Engine: Send + Sync {
 
     /// Of an engine that answers with records, how that of a case stood to the reference when it was accepted, where that is
     /// known.
-    fn remembered(&self, _case: &Case) -> Option<Remembered> {
+    fn recall_agreement(&self, _case: &Case) -> Option<Remembered> {
         None
     }
 
@@ -150,7 +150,7 @@ pub trait Engine: Send + Sync {
 
     /// Of an engine that compiles ahead of time, what its compiler makes of a case. Nothing where the case came to its end when it
     /// was compiled, or where there is no compiler: an engine may answer with records alone.
-    fn made(&self, _case: &Case) -> Result<Option<Made>, Failure> {
+    fn collect_stats(&self, _case: &Case) -> Result<Option<CompileStats>, Failure> {
         Ok(None)
     }
 
@@ -213,7 +213,7 @@ impl Run {
 }
 
 /// The outcome of a case that launches nothing: its module is there and imports.
-pub(crate) fn imported(memory: Memory) -> Outcome {
+pub(crate) fn finish_import(memory: Memory) -> Outcome {
     Outcome::Finished(Box::new(Finished {
         memory,
         tracked: None,

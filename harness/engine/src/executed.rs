@@ -6,7 +6,7 @@ use cerith_memory::Memory;
 use cerith_tile::source::Sources;
 
 use crate::lane_orders;
-use crate::reference::{complaint, position};
+use crate::reference::{build_complaint, find_position};
 use crate::{Complaint, Finished, Outcome, Tracked, Trap};
 
 /// What the launches so far did.
@@ -34,7 +34,7 @@ impl Executed {
                 self.tracked.order_dependent |= finished.stats.order_dependent;
                 self.printed.extend(finished.prints);
                 for diagnostic in &finished.remarks {
-                    let said = complaint(diagnostic, sources, nth);
+                    let said = build_complaint(diagnostic, sources, nth);
                     if self
                         .remark
                         .as_ref()
@@ -51,19 +51,19 @@ impl Executed {
                 } else {
                     Trap::Undefined
                 };
-                let said = complaint(&trap.diagnostic, sources, nth);
+                let said = build_complaint(&trap.diagnostic, sources, nth);
                 Some(Outcome::Trapped(kind, Box::new(said)))
             }
             LaunchOutcome::Exhausted(exhausted) => {
                 let mut complaint = Complaint::new("limit", exhausted.to_string());
-                complaint.position = exhausted.span.and_then(|span| position(sources, span));
+                complaint.position = exhausted.span.and_then(|span| find_position(sources, span));
                 complaint.launch = Some(nth);
                 Some(Outcome::Exhausted(Box::new(complaint)))
             }
             LaunchOutcome::Unsupported(unsupported) => {
                 let message = format!("`{}` is not supported yet", unsupported.construct);
                 let mut complaint = Complaint::new("unsupported", message);
-                complaint.position = position(sources, unsupported.span);
+                complaint.position = find_position(sources, unsupported.span);
                 complaint.launch = Some(nth);
                 Some(Outcome::Unsupported(Box::new(complaint)))
             }
@@ -76,7 +76,8 @@ impl Executed {
         let tracked = &mut self.tracked;
         let defined = tracked.stored.saturating_sub(tracked.poisoned);
         tracked.vacuous = tracked.poisoned > 0
-            && (defined == 0 || defined == self.updated && !lane_orders::changed(&case.memory(), &memory));
+            && (defined == 0
+                || defined == self.updated && !lane_orders::has_changes(&case.memory(), &memory));
         Outcome::Finished(Box::new(Finished {
             memory,
             tracked: Some(self.tracked),

@@ -21,7 +21,7 @@ use cerith_tile::rules::Rules;
 
 use crate::clears::clear_before;
 use crate::engine::Failure;
-use crate::reference::{Kernel, Reference, arguments, failure};
+use crate::reference::{Kernel, Reference, build_arguments, to_failure};
 
 /// Warps of a launch that asks for none in particular.
 const DEFAULT_WARPS: i128 = 4;
@@ -37,7 +37,7 @@ enum Content {
     /// A storage, as it is.
     Whole,
     /// The elements of one argument: where they are in the storage, and where in the copy.
-    Elements { there: Tensor, here: Tensor },
+    Elements { in_storage: Tensor, here: Tensor },
 }
 
 /// A copy in the host's memory.
@@ -83,7 +83,7 @@ impl Host {
         for (id, copy) in memory.ids().zip(&placed) {
             let (bytes, states) = memory.parts_mut(id);
             let (from, known) = (device.bytes(copy.origin), device.states(copy.origin));
-            for (there, here, size) in copy.pieces(from.len()) {
+            for (there, here, size) in copy.list_pieces(from.len()) {
                 bytes
                     .get_mut(here..here + size)?
                     .copy_from_slice(from.get(there..there + size)?);
@@ -118,7 +118,14 @@ impl Host {
                     };
                     let there = tensor.clone();
                     let bytes = usize::try_from(tensor.numel()).ok()? * tensor.element_size();
-                    all.push((tensor.storage, bytes, Content::Elements { there, here }));
+                    all.push((
+                        tensor.storage,
+                        bytes,
+                        Content::Elements {
+                            in_storage: there,
+                            here,
+                        },
+                    ));
                 }
                 ArgValue::Descriptor(_) | ArgValue::Tuple(_) | ArgValue::NamedTuple { .. } => return None,
                 _ => {}
@@ -133,7 +140,9 @@ impl Host {
         for (id, copy) in self.memory.ids().zip(&self.copies) {
             let (bytes, states) = (self.memory.bytes(id), self.memory.states(id));
             let whole = device.size(copy.origin);
-            if let Content::Elements { there, .. } = &copy.content
+            if let Content::Elements {
+                in_storage: there, ..
+            } = &copy.content
                 && there
                     .shape
                     .iter()
@@ -144,7 +153,7 @@ impl Host {
             }
             let (to, known) = device.parts_mut(copy.origin);
             let mut length = 0;
-            for (there, here, size) in copy.pieces(whole) {
+            for (there, here, size) in copy.list_pieces(whole) {
                 to.get_mut(there..there + size)?
                     .copy_from_slice(bytes.get(here..here + size)?);
                 known
@@ -179,7 +188,7 @@ impl Host {
             .rev()
             .filter(|(_, copy)| copy.origin == storage)
             .find_map(|(id, copy)| {
-                let pieces = copy.pieces(device.size(storage));
+                let pieces = copy.list_pieces(device.size(storage));
                 let (there, here, _) = pieces
                     .into_iter()
                     .rev()
@@ -189,7 +198,7 @@ impl Host {
     }
 
     /// The same arguments, in this memory.
-    fn arguments(
+    fn place_arguments(
         &self,
         args: Vec<ParamValue>,
         launch: &Launch,
@@ -242,10 +251,13 @@ impl Host {
 
 impl Copied {
     /// Runs of bytes: where they begin in the origin, where in the copy, and how many.
-    fn pieces(&self, whole: usize) -> Vec<(usize, usize, usize)> {
+    fn list_pieces(&self, whole: usize) -> Vec<(usize, usize, usize)> {
         match &self.content {
             Content::Whole => vec![(0, self.start, whole)],
-            Content::Elements { there, here } => {
+            Content::Elements {
+                in_storage: there,
+                here,
+            } => {
                 let size = here.element_size();
                 there
                     .element_starts()
@@ -264,14 +276,14 @@ pub struct Following<'a> {
     case: &'a Case,
     kernels: Vec<Arc<Kernel>>,
     /// Whether each argument is copied by itself.
-    apart: bool,
+    copies_apart: bool,
 }
 
 impl PartialEq for Following<'_> {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, other): (&Arc<Kernel>, &Arc<Kernel>)| Arc::ptr_eq(one, other);
         std::ptr::eq(self.case, other.case)
-            && self.apart == other.apart
+            && self.copies_apart == other.copies_apart
             && self.kernels.len() == other.kernels.len()
             && self.kernels.iter().zip(&other.kernels).all(same)
     }
@@ -281,7 +293,7 @@ impl std::fmt::Debug for Following<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Following")
             .field("case", &self.case.id)
-            .field("apart", &self.apart)
+            .field("apart", &self.copies_apart)
             .finish_non_exhaustive()
     }
 }
@@ -289,10 +301,10 @@ impl std::fmt::Debug for Following<'_> {
 impl<'a> Following<'a> {
     /// What the case leaves, of all programs or of only one, and with these numerics; `None` if the launches do not finish, or if copies
     /// cannot be made.
-    pub fn leaves(self, only: Option<u64>, numerics: Numerics) -> Result<Option<Followed<'a>>, Failure> {
+    pub fn execute(self, only: Option<u64>, numerics: Numerics) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = self.case.memory();
         let config = Config {
-            only,
+            only_program: only,
             numerics,
             ..self.config()
         };
@@ -300,18 +312,18 @@ impl<'a> Following<'a> {
         let mut strays = Vec::new();
         for (nth, (launch, kernel)) in self.case.launches.iter().zip(&self.kernels).enumerate() {
             clear_before(self.case, nth, &kernel.traced.clears, &mut device);
-            let host = self.host(&device, launch);
-            let args = arguments(launch, kernel, &device)?;
+            let host = self.build_host(&device, launch);
+            let args = build_arguments(launch, kernel, &device)?;
             let placed = host
                 .as_ref()
-                .and_then(|host| host.arguments(args, launch, kernel, &device));
+                .and_then(|host| host.place_arguments(args, launch, kernel, &device));
             let (Some(mut host), Some(args)) = (host, placed) else {
                 return Ok(None);
             };
             let outcome = kernel
                 .program()
                 .launch(launch.grid, &args, &mut host.memory, &config)
-                .map_err(|error| failed(launch, error))?;
+                .map_err(|error| wrap_error(launch, error))?;
             if !matches!(outcome, LaunchOutcome::Finished(_))
                 || host.write_back(&mut device, &mut strays).is_none()
             {
@@ -327,7 +339,7 @@ impl<'a> Following<'a> {
         Ok(Some(Followed {
             memory: device,
             following: self,
-            only,
+            only_program: only,
             accepted: OnceCell::new(),
         }))
     }
@@ -340,8 +352,8 @@ impl<'a> Following<'a> {
         }
         let device = self.case.memory();
         let host = match self.case.launches.as_slice() {
-            [launch] => self.host(&device, launch),
-            _ if self.apart => None,
+            [launch] => self.build_host(&device, launch),
+            _ if self.copies_apart => None,
             _ => Host::of_storages(&device),
         };
         let Some(mut host) = host else {
@@ -349,18 +361,18 @@ impl<'a> Following<'a> {
         };
         let mut map = AcceptanceMap::default();
         let config = Config {
-            only,
+            only_program: only,
             ..self.config()
         };
         for (launch, kernel) in self.case.launches.iter().zip(&self.kernels) {
-            let args = arguments(launch, kernel, &device)?;
-            let Some(args) = host.arguments(args, launch, kernel, &device) else {
+            let args = build_arguments(launch, kernel, &device)?;
+            let Some(args) = host.place_arguments(args, launch, kernel, &device) else {
                 return Ok(None);
             };
             let accepted = kernel
                 .program()
                 .accept(launch.grid, &args, &mut host.memory, &mut map, &config)
-                .map_err(|error| failed(launch, error))?;
+                .map_err(|error| wrap_error(launch, error))?;
             if accepted != Acceptance::Known {
                 return Ok(None);
             }
@@ -368,8 +380,8 @@ impl<'a> Following<'a> {
         Ok(Some((map, host)))
     }
 
-    fn host(&self, device: &Memory, launch: &Launch) -> Option<Host> {
-        if self.apart {
+    fn build_host(&self, device: &Memory, launch: &Launch) -> Option<Host> {
+        if self.copies_apart {
             Host::of_arguments(device, launch)
         } else {
             Host::of_storages(device)
@@ -388,8 +400,8 @@ impl<'a> Following<'a> {
     }
 }
 
-fn failed(launch: &Launch, error: InternalError) -> Failure {
-    failure(format!("run `{}` with quirks", launch.kernel.name), error)
+fn wrap_error(launch: &Launch, error: InternalError) -> Failure {
+    to_failure(format!("run `{}` with quirks", launch.kernel.name), error)
 }
 
 /// What a case leaves where quirks are followed.
@@ -398,24 +410,24 @@ pub struct Followed<'a> {
     /// The memory, laid out as the case's.
     pub memory: Memory,
     following: Following<'a>,
-    only: Option<u64>,
+    only_program: Option<u64>,
     /// Computed when it is asked for, with the host's memory that it is of; none where launches each have their own.
     accepted: OnceCell<Option<(AcceptanceMap, Host)>>,
 }
 
 impl Followed<'_> {
     /// What an implementation that follows the same quirks may leave in an element, and its first byte.
-    pub fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+    pub fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = self
             .accepted
-            .get_or_init(|| self.following.accepts(self.only).ok().flatten());
+            .get_or_init(|| self.following.accepts(self.only_program).ok().flatten());
         let here = accepted
             .as_ref()
             .and_then(|(map, host)| Some((map, host.find(&self.memory, storage, byte)?)));
         let Some((map, (copy, at))) = here else {
             return (byte, Accepted::Exact);
         };
-        let (first, accepted) = map.at(copy, at);
+        let (first, accepted) = map.accepted_at(copy, at);
         ((byte + first).saturating_sub(at), accepted)
     }
 }
@@ -426,32 +438,38 @@ impl Reference {
     pub fn asked_of(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
         let apart = case.launches.iter().any(is_copied_apart);
         let apart = apart.then_some(Quirk::ArgumentsAreCopiedApart);
-        let asked = case.launches.iter().map(|launch| self.asked(launch, rules));
+        let asked = case.launches.iter().map(|launch| self.find_quirks(launch, rules));
         let asked = asked.fold(apart.into_iter().collect(), Quirks::union);
-        let others = quirks.among(asked).iter().filter(|&quirk| !rules.follows(quirk));
+        let others = quirks
+            .intersect(asked)
+            .iter()
+            .filter(|&quirk| !rules.has_quirk(quirk));
         others.collect()
     }
 
     /// Those of some quirks that change something about a case, each by itself, where the rules' quirks are followed.
-    pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
+    pub fn find_touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Quirks {
         let kernels = |rules| {
-            let of = case.launches.iter().map(|launch| self.rewritten(launch, rules));
+            let of = case
+                .launches
+                .iter()
+                .map(|launch| self.rewrite_launch(launch, rules));
             of.collect::<Vec<_>>()
         };
         let unchanged = kernels(rules);
         let touches = |quirk| {
             quirk == Quirk::ArgumentsAreCopiedApart
-                || kernels(rules.following(rules.quirks.with(quirk))) != unchanged
+                || kernels(rules.with_quirks(rules.quirks.with_quirk(quirk))) != unchanged
         };
         let asked = self.asked_of(case, rules, quirks);
         asked.iter().filter(|&quirk| touches(quirk)).collect()
     }
 
     /// What a case's kernels use of the language, each name with the dtype that it is used on.
-    pub fn used(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
+    pub fn list_uses(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
         let mut used = Vec::new();
         for launch in &case.launches {
-            if let Ok(kernel) = self.kernel(launch, rules)? {
+            if let Ok(kernel) = self.trace_kernel(launch, rules)? {
                 used.extend(kernel.traced.uses.iter().map(|one| match one.dtype {
                     Some(dtype) => format!("{} {dtype}", one.name),
                     None => one.name.clone(),
@@ -462,10 +480,10 @@ impl Reference {
     }
 
     /// Which operations a case's kernels execute, by their names in printed IR, each with the dtype that it works on.
-    pub fn executed(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
+    pub fn list_executed(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
         let mut executed = BTreeSet::new();
         for launch in &case.launches {
-            if let Ok(kernel) = self.kernel(launch, rules)? {
+            if let Ok(kernel) = self.trace_kernel(launch, rules)? {
                 let operations = kernel.traced.function.executed();
                 executed.extend(operations.into_iter().map(|(name, dtype)| match dtype {
                     Some(dtype) => format!("{name} {dtype}"),
@@ -478,7 +496,7 @@ impl Reference {
 
     /// Whether programs of a case's launches may meet at an atomic operation.
     pub fn has_atomics(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
-        let executed = self.executed(case, rules)?;
+        let executed = self.list_executed(case, rules)?;
         Ok(executed.iter().any(|name| name.starts_with("atomic")))
     }
 
@@ -491,7 +509,7 @@ impl Reference {
     ) -> Result<Vec<Alternative>, Failure> {
         let mut alternatives = Vec::new();
         for launch in &case.launches {
-            if let Ok(kernel) = self.kernel(launch, rules)? {
+            if let Ok(kernel) = self.trace_kernel(launch, rules)? {
                 let function = &kernel.traced.function;
                 for one in cerith_quirk::list_alternatives(function, form, count_lanes(launch), rules.version)
                 {
@@ -507,7 +525,7 @@ impl Reference {
     /// The memory that a case leaves if the operations of a form have no values: the bytes that depend on them are poison. `None` if there are
     /// no such operations, or if the launches don't finish without their values.
     pub fn find_dependents(&self, case: &Case, rules: Rules, form: Form) -> Result<Option<Memory>, Failure> {
-        let Some(plain) = self.following(case, rules)? else {
+        let Some(plain) = self.prepare_following(case, rules)? else {
             return Ok(None);
         };
         let mut kernels = Vec::with_capacity(plain.kernels.len());
@@ -527,7 +545,7 @@ impl Reference {
         if !changed {
             return Ok(None);
         }
-        let followed = Following { kernels, ..plain }.leaves(None, Numerics::Own)?;
+        let followed = Following { kernels, ..plain }.execute(None, Numerics::Own)?;
         Ok(followed.map(|followed| followed.memory))
     }
 
@@ -540,7 +558,7 @@ impl Reference {
         form: Form,
         alternative: &Alternative,
     ) -> Result<Vec<Following<'a>>, Failure> {
-        let Some(plain) = self.following(case, rules)? else {
+        let Some(plain) = self.prepare_following(case, rules)? else {
             return Ok(Vec::new());
         };
         let mut by_launch = Vec::with_capacity(case.launches.len());
@@ -570,17 +588,21 @@ impl Reference {
 
     /// How a case is executed with the rules' quirks; `None` if a kernel is refused, or if memory or arguments hold addresses, which
     /// copies cannot follow.
-    pub fn following<'a>(&'a self, case: &'a Case, rules: Rules) -> Result<Option<Following<'a>>, Failure> {
+    pub fn prepare_following<'a>(
+        &'a self,
+        case: &'a Case,
+        rules: Rules,
+    ) -> Result<Option<Following<'a>>, Failure> {
         let memory = case.memory();
         if memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses() {
             return Ok(None);
         }
-        let kernels = self.kernels(case, rules)?;
+        let kernels = self.trace_kernels(case, rules)?;
         Ok(kernels.map(|kernels| Following {
             reference: self,
             case,
             kernels,
-            apart: rules.follows(Quirk::ArgumentsAreCopiedApart),
+            copies_apart: rules.has_quirk(Quirk::ArgumentsAreCopiedApart),
         }))
     }
 }

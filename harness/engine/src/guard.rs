@@ -14,7 +14,7 @@ thread_local! {
 static HOOK: Once = Once::new();
 
 /// Does something that must not panic. A panic comes back as its message and place, and is not printed.
-pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
@@ -29,14 +29,14 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let result = catch_unwind(AssertUnwindSafe(work));
     INSIDE.set(outer);
     result.map_err(|payload| {
-        let message = message(payload.as_ref());
+        let message = describe_payload(payload.as_ref());
         PLACE
             .take()
             .map_or_else(|| message.clone(), |place| format!("{message}, at {place}"))
     })
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+fn describe_payload(payload: &(dyn Any + Send)) -> String {
     payload
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
@@ -50,15 +50,15 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_words_with_its_place() {
-        assert_eq!(guarded(|| 1), Ok(1));
-        let words = guarded(|| panic!("no {}", "way"))
+        assert_eq!(catch_panic(|| 1), Ok(1));
+        let words = catch_panic(|| panic!("no {}", "way"))
             .map(|()| 0)
             .expect_err("it panicked");
         assert!(
             words.starts_with("no way, at ") && words.contains("guard.rs:"),
             "{words}"
         );
-        let nested = guarded(|| guarded(|| panic!("inner")).map(|()| 0));
+        let nested = catch_panic(|| catch_panic(|| panic!("inner")).map(|()| 0));
         assert!(nested.is_ok_and(|inner| inner.is_err_and(|words| words.starts_with("inner"))));
     }
 }

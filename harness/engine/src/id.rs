@@ -55,7 +55,7 @@ pub enum EngineId {
         /// The torch version.
         torch: Version,
         /// Who executes the launches that the generated code makes.
-        by: By,
+        executor: LaunchExecutor,
     },
     /// What is on record of a case, whoever executed it.
     Recorded,
@@ -63,7 +63,7 @@ pub enum EngineId {
 
 /// Who executes the launches that `TorchInductor`'s code makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum By {
+pub enum LaunchExecutor {
     /// The reference.
     Reference,
     /// The interpreter of the Triton that this torch brings, on CPU tensors; `+interpret`.
@@ -72,7 +72,7 @@ pub enum By {
     Cuda,
 }
 
-impl By {
+impl LaunchExecutor {
     /// What an id has behind the version.
     const fn suffix(self) -> &'static str {
         match self {
@@ -177,12 +177,17 @@ impl EngineId {
             // Triton decides what is computed, and the reference's interpreter computes.
             Self::Ttir { .. } => &[Family::Reference, Family::Compiler],
             Self::Inductor {
-                by: By::Reference, ..
+                executor: LaunchExecutor::Reference,
+                ..
             } => &[Family::Inductor, Family::Reference],
             Self::Inductor {
-                by: By::Interpret, ..
+                executor: LaunchExecutor::Interpret,
+                ..
             } => &[Family::Inductor, Family::Interpreter],
-            Self::Inductor { by: By::Cuda, .. } => &[Family::Inductor, Family::Compiler],
+            Self::Inductor {
+                executor: LaunchExecutor::Cuda,
+                ..
+            } => &[Family::Inductor, Family::Compiler],
             Self::Recorded => &[],
         }
     }
@@ -223,7 +228,7 @@ impl fmt::Display for EngineId {
                 Stage::Ttir => format!("ttir@{toolchain}"),
                 Stage::Ttgir => format!("ttgir@{toolchain}"),
             }),
-            Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
+            Self::Inductor { torch, executor: by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
     }
 }
@@ -253,7 +258,7 @@ const KINDS: [&str; 9] = [
 ];
 
 /// A good id of a kind.
-fn example(kind: &str) -> String {
+fn build_example(kind: &str) -> String {
     let version = if kind == "inductor" {
         NEWEST_TORCH
     } else {
@@ -276,10 +281,10 @@ impl FromStr for EngineId {
             None => (text, None),
         };
         if !KINDS.contains(&kind) {
-            let nearest = nearest(kind, KINDS).map(|kind| match (kind, rest) {
+            let nearest = find_nearest(kind, KINDS).map(|kind| match (kind, rest) {
                 ("reference" | "recorded", _) => kind.to_owned(),
                 (_, Some(rest)) => format!("{kind}@{rest}"),
-                (_, None) => example(kind),
+                (_, None) => build_example(kind),
             });
             return Err(bad(format!("the engines are {}", KINDS.join(", ")), nearest));
         }
@@ -306,14 +311,14 @@ impl FromStr for EngineId {
             let whose = if kind == "inductor" { "torch" } else { "Triton" };
             return Err(bad(
                 format!("`{kind}` needs a {whose} version"),
-                Some(example(kind)),
+                Some(build_example(kind)),
             ));
         };
         if kind == "inductor" {
-            return inductor(text, rest);
+            return parse_inductor(text, rest);
         }
         if matches!(kind, "cuda" | "ptx" | "jit" | "ttir" | "ttgir") {
-            return compiled(text, kind, rest);
+            return parse_compiled(text, kind, rest);
         }
         let (mut host, mut torch) = (false, false);
         let mut toolchain = String::new();
@@ -342,14 +347,14 @@ impl FromStr for EngineId {
             let version = version
                 .parse::<ToolchainId>()
                 .map_or_else(|_| Version::NEWEST.to_string(), |id| id.to_string());
-            let extra = nearest(extra, ["host", "torch", "numpy1", "numpy2"])
+            let extra = find_nearest(extra, ["host", "torch", "numpy1", "numpy2"])
                 .map_or(String::new(), |extra| format!("+{extra}"));
             bad(error.problem, Some(format!("interpret@{version}{extra}")))
         })?;
         if toolchain.torch().is_some() {
             return Err(no_torch(text, kind, &toolchain));
         }
-        known(text, kind, toolchain.triton())?;
+        check_version(text, kind, toolchain.triton())?;
         Ok(Self::Interpret {
             toolchain,
             host,
@@ -359,7 +364,7 @@ impl FromStr for EngineId {
 }
 
 /// Reads what follows `cuda@`, `ptx@`, `jit@`, `ttir@` or `ttgir@`.
-fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId> {
+fn parse_compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId> {
     let bad = |reason: String, suggestion: String| BadEngineId {
         text: text.to_owned(),
         reason,
@@ -373,11 +378,11 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
         .map_or((built, None), |(version, extra)| (version, Some(extra)));
     let id: ToolchainId = version
         .parse()
-        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, example(kind)))?;
+        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, build_example(kind)))?;
     if id.torch().is_some() {
         return Err(no_torch(text, kind, &id));
     }
-    known(text, kind, id.triton())?;
+    check_version(text, kind, id.triton())?;
     let not_taken = |extra: &str| {
         bad(
             format!("`{kind}` takes no `{extra}`"),
@@ -438,7 +443,7 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
 }
 
 /// Reads what follows `inductor@`.
-fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
+fn parse_inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
     let bad = |reason: String, suggestion: String| BadEngineId {
         text: text.to_owned(),
         reason,
@@ -449,13 +454,13 @@ fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
         .map_or((rest, None), |(version, extra)| (version, Some(extra)));
     let id: ToolchainId = format!("torch{version}")
         .parse()
-        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, example("inductor")))?;
+        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, build_example("inductor")))?;
     let by = match extra {
-        None => By::Reference,
-        Some("interpret") => By::Interpret,
-        Some("cuda") => By::Cuda,
+        None => LaunchExecutor::Reference,
+        Some("interpret") => LaunchExecutor::Interpret,
+        Some("cuda") => LaunchExecutor::Cuda,
         Some(extra) => {
-            let suggestion = nearest(extra, ["interpret", "cuda"]).map_or_else(
+            let suggestion = find_nearest(extra, ["interpret", "cuda"]).map_or_else(
                 || format!("inductor@{version}"),
                 |extra| format!("inductor@{version}+{extra}"),
             );
@@ -463,14 +468,14 @@ fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
         }
     };
     let torch = id.torch().unwrap_or(NEWEST_TORCH);
-    Ok(EngineId::Inductor { torch, by })
+    Ok(EngineId::Inductor { torch, executor: by })
 }
 
 /// The oldest Triton whose language is known.
 const OLDEST: Version = Version::new(3, 0, 0);
 
 /// Refuses a Triton whose language is not known: it would be judged by rules that are not its own.
-fn known(text: &str, kind: &str, version: Version) -> Result<(), BadEngineId> {
+fn check_version(text: &str, kind: &str, version: Version) -> Result<(), BadEngineId> {
     if version < OLDEST {
         return Err(too_old(text, kind, version));
     }
@@ -498,7 +503,7 @@ fn no_torch(text: &str, kind: &str, id: &ToolchainId) -> BadEngineId {
 
 /// The candidate that is fewest edits away from `text`, if it is near enough to have been meant: kinds of engines are few, so
 /// half of the letters may be wrong.
-fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn find_nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_within(text, candidates, (text.chars().count() / 2).max(2))
 }
 

@@ -16,7 +16,7 @@ use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::{self, Device, Driver, Relocation, Request};
 use cerith_toolchain::response::{Memory as After, Response};
 
-use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, finish_import};
 use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// `interpret@V`, and `interpret@V+torch` where the pool's workers pass torch's own tensors.
@@ -84,7 +84,7 @@ impl Engine for Interpret {
 
     /// An interpreter has nothing to prepare; the worker keeps imported modules by content.
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        Ok(ready(&self.shared, case))
+        Ok(prepare_case(&self.shared, case))
     }
 
     fn confirm(&self, _case: &Case) -> Result<bool, Failure> {
@@ -97,7 +97,7 @@ impl Engine for Interpret {
 }
 
 /// A case that workers can be asked for.
-pub(crate) fn ready(shared: &Arc<Shared>, case: &Case) -> Preparation {
+pub(crate) fn prepare_case(shared: &Arc<Shared>, case: &Case) -> Preparation {
     let misplaced = case.storages.iter().find_map(|(_, storage)| {
         let pointer = storage
             .pointers()
@@ -136,8 +136,8 @@ impl Prepared for Ready {
             ..self.shared.limits
         };
         match self.shared.pool.request(&request, limits) {
-            Ok(response) => answered(case, memory, response),
-            Err(failure) => translation::unanswered(case, failure),
+            Ok(response) => convert_response(case, memory, response),
+            Err(failure) => translation::translate_failure(case, failure),
         }
     }
 }
@@ -167,9 +167,9 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         })
         .collect();
     Request {
-        module: translation::module(case, &case.module),
+        module: translation::convert_module(case, &case.module),
         storages,
-        launches: translation::launches(case),
+        launches: translation::convert_launches(case),
         device,
         driver: Driver::Absent,
         inspectable: case.inspectable,
@@ -250,12 +250,12 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
     Ok(())
 }
 
-fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
+fn convert_response(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
     if let Err(raised) = response.result {
-        return Ok(translation::stopped(case, &raised, &response.stderr));
+        return Ok(translation::translate_exception(case, &raised, &response.stderr));
     }
     if case.is_import_only() {
-        return Ok(imported(memory));
+        return Ok(finish_import(memory));
     }
     place(&mut memory, &response.storages)?;
     let printed = response.stdout.lines().map(str::to_owned).collect();
@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
     use crate::Trap;
-    use crate::translation::{position, stopped, unanswered};
+    use crate::translation::{find_position, translate_exception, translate_failure};
 
     const CASE: &str = "\
 about: A table of addresses.
@@ -301,7 +301,7 @@ launches:
 
     const HOSTS: &str = "def launch(kernel, grid, args):\n    kernel[grid](**args)\n";
 
-    fn case() -> Case {
+    fn build_case() -> Case {
         let input = |path: &str, text: &str| Input {
             path: path.to_owned(),
             name: format!("cases/{path}"),
@@ -321,7 +321,7 @@ launches:
             .expect("a good case")
     }
 
-    fn response(case: &Case, change: impl Fn(usize, &mut Vec<u8>, &mut Vec<Relocation>)) -> Response {
+    fn build_response(case: &Case, change: impl Fn(usize, &mut Vec<u8>, &mut Vec<Relocation>)) -> Response {
         let memory = case.memory();
         let storages = translate(case, &memory, Device::Cuda)
             .storages
@@ -348,7 +348,7 @@ launches:
 
     #[test]
     fn a_case_is_asked_for_as_it_is_written() {
-        let case = case();
+        let case = build_case();
         let memory = case.memory();
         let request = translate(&case, &memory, Device::Cuda);
         let [x, table] = &request.storages[..] else {
@@ -381,7 +381,7 @@ launches:
         );
         assert_eq!(host.function, "launch");
         assert_eq!((hosted.args.len(), hosted.kwargs.len()), (0, 5));
-        let raised = position(
+        let raised = find_position(
             &case,
             &Location {
                 file: "/somewhere/cases/area/hosts.py".into(),
@@ -397,7 +397,7 @@ launches:
 
     #[test]
     fn whether_a_kernel_can_be_inspected_is_told() {
-        let mut case = case();
+        let mut case = build_case();
         let inspectable = |case: &Case| translate(case, &case.memory(), Device::Host).inspectable;
         assert!(inspectable(&case));
         case.inspectable = false;
@@ -406,9 +406,10 @@ launches:
 
     #[test]
     fn an_answer_is_put_where_the_layout_has_it() {
-        let case = case();
+        let case = build_case();
         let before = case.memory();
-        let same = answered(&case, case.memory(), response(&case, |_, _, _| ())).expect("no bug");
+        let same =
+            convert_response(&case, case.memory(), build_response(&case, |_, _, _| ())).expect("no bug");
         let finished = same.finished().expect("finished");
         assert_eq!(
             finished.memory.bytes(StorageId(1)),
@@ -416,7 +417,7 @@ launches:
             "addresses are the layout's"
         );
         assert_eq!(finished.printed, ["one", "two"]);
-        let changed = response(&case, |nth, bytes, relocations| {
+        let changed = build_response(&case, |nth, bytes, relocations| {
             if nth == 0 {
                 let behind = bytes.len() - 1;
                 bytes[behind] = 1;
@@ -424,23 +425,23 @@ launches:
                 relocations[1].addend = 12;
             }
         });
-        let changed = answered(&case, case.memory(), changed).expect("no bug");
+        let changed = convert_response(&case, case.memory(), changed).expect("no bug");
         let memory = &changed.finished().expect("finished").memory;
         assert_eq!(memory.guards(StorageId(0)).1.last(), Some(&1));
         let word = |memory: &Memory| {
             u64::from_le_bytes(memory.bytes(StorageId(1))[8..].try_into().expect("8 bytes"))
         };
         assert_eq!(word(memory), word(&before) + 12);
-        let short = response(&case, |_, bytes, _| bytes.truncate(3));
+        let short = build_response(&case, |_, bytes, _| bytes.truncate(3));
         assert!(matches!(
-            answered(&case, case.memory(), short),
+            convert_response(&case, case.memory(), short),
             Err(Failure::Internal { .. })
         ));
     }
 
     #[test]
     fn exceptions_and_dead_workers_are_outcomes() {
-        let case = case();
+        let case = build_case();
         let raised = |kind: &str| Raised {
             phase: Phase::Launch(0),
             chain: vec![PythonError {
@@ -457,7 +458,7 @@ launches:
             origin: None,
             traceback: "Traceback".to_owned(),
         };
-        let outcome = stopped(&case, &raised("AttributeError"), "");
+        let outcome = translate_exception(&case, &raised("AttributeError"), "");
         let Outcome::Trapped(Trap::Raised, complaint) = outcome else {
             panic!("{outcome:?}")
         };
@@ -466,7 +467,7 @@ launches:
         assert_eq!(position.text, "def copy(x, table, n, flag, nothing):");
         assert_eq!(complaint.launch, Some(0));
         assert!(matches!(
-            stopped(&case, &raised("triton.compiler.errors.CompilationError"), ""),
+            translate_exception(&case, &raised("triton.compiler.errors.CompilationError"), ""),
             Outcome::Rejected(_)
         ));
         // What stops a GPU has CUDA's names, as it has without Python.
@@ -474,7 +475,7 @@ launches:
             ("CUDA_ERROR_ASSERT", Trap::Assert),
             ("CUDA_ERROR_ILLEGAL_ADDRESS", Trap::Raised),
         ] {
-            let outcome = stopped(&case, &raised(kind), "so it failed\n");
+            let outcome = translate_exception(&case, &raised(kind), "so it failed\n");
             let complaint = outcome.complaint().expect("a complaint");
             assert_eq!(
                 (complaint.message.as_str(), complaint.launch),
@@ -485,7 +486,7 @@ launches:
             );
         }
 
-        let dead = |failure| unanswered(&case, failure).map(|outcome| outcome.kind().name());
+        let dead = |failure| translate_failure(&case, failure).map(|outcome| outcome.kind().name());
         let (stderr, location) = (String::new(), None);
         let how = Exit::Signal(11);
         assert_eq!(

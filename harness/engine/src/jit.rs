@@ -13,9 +13,9 @@ use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::Device;
 
 use crate::EngineId;
-use crate::cuda::capabilities;
+use crate::cuda::list_capabilities;
 use crate::engine::{Capabilities, Engine, Failure, Preparation};
-use crate::interpret::{Shared, ready};
+use crate::interpret::{Shared, prepare_case};
 
 /// `jit@V`.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Jit {
         let version = pool.toolchain().triton();
         Self {
             id: EngineId::Jit { version },
-            capabilities: capabilities(version, true),
+            capabilities: list_capabilities(version, true),
             shared: Arc::new(Shared {
                 pool,
                 limits,
@@ -52,7 +52,7 @@ impl Engine for Jit {
 
     /// Triton compiles when it launches, so there is nothing to prepare.
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        Ok(ready(&self.shared, case))
+        Ok(prepare_case(&self.shared, case))
     }
 
     fn stop(&self) {

@@ -10,7 +10,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
 /// What is said of a kernel whose result depends on an order of lanes.
-pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Memory) -> Diagnostic {
+pub(crate) fn build_diagnostic(function: &Function, dependent: &Dependent, memory: &Memory) -> Diagnostic {
     let open = function.open_lane_orders();
     let mut stack = open.first().into_iter().flat_map(|&loc| function.call_stack(loc));
     let span = stack.next().unwrap_or_default();
@@ -20,10 +20,10 @@ pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Me
     };
     let message = format!(
         "{} on an order of lanes that Triton leaves open",
-        dependent.told(memory)
+        dependent.describe_bytes(memory)
     );
     let diagnostic = Diagnostic::warning("lane-order", span, message)
-        .here(format!("its lanes may come in any order{others}"))
+        .label_primary(format!("its lanes may come in any order{others}"))
         .note("they have no one value, and are not compared")
         .help("use it where the order does not matter, or ask for the order: `can_reorder=False`, `reshape` for `view`");
     stack.fold(diagnostic, |diagnostic, call| {
@@ -52,13 +52,13 @@ impl Dependent {
                     at += 1;
                     continue;
                 }
-                let (start, accepted) = map.at(id, at);
+                let (start, accepted) = map.accepted_at(id, at);
                 match accepted {
                     Accepted::Within { dtype, .. } => {
                         let end = start + dtype.size();
                         if let Some(word) = b.get(start..end)
                             && known.get(start..end) == now.get(start..end)
-                            && accepted.admits(little_endian(word)) == Some(true)
+                            && accepted.check_bits(little_endian(word)) == Some(true)
                         {
                             at = end;
                             continue;
@@ -98,7 +98,7 @@ impl Dependent {
     }
 
     /// `8 bytes of `out` depend`.
-    pub fn told(&self, memory: &Memory) -> String {
+    pub fn describe_bytes(&self, memory: &Memory) -> String {
         let bytes = self.count();
         let names: Vec<String> = self
             .storages()
@@ -116,7 +116,7 @@ impl Dependent {
     }
 
     /// Makes poison of them. Gives back how many had a value.
-    pub fn poison(&self, memory: &mut Memory) -> u64 {
+    pub fn poison_bytes(&self, memory: &mut Memory) -> u64 {
         let mut changed = 0;
         for (id, bytes) in &self.0 {
             let (_, states) = memory.parts_mut(*id);
@@ -130,7 +130,7 @@ impl Dependent {
 }
 
 /// Whether a launch left something other than it found, and defined.
-pub(crate) fn changed(before: &Memory, after: &Memory) -> bool {
+pub(crate) fn has_changes(before: &Memory, after: &Memory) -> bool {
     after.ids().any(|id| {
         let now = after.bytes(id).iter().zip(after.states(id));
         let then = before.bytes(id).iter().zip(before.states(id));
@@ -146,7 +146,7 @@ fn widen(memory: &Memory, id: StorageId, bytes: &mut [bool]) {
         .tensors()
         .iter()
         .filter(|named| named.tensor.storage == id)
-        .map(|named| once(&named.tensor))
+        .map(|named| remove_repeats(&named.tensor))
         .collect();
     views.sort_by_key(Tensor::element_size);
     for view in views {
@@ -166,7 +166,7 @@ fn widen(memory: &Memory, id: StorageId, bytes: &mut [bool]) {
 }
 
 /// The tensor without what it shows again and again.
-fn once(tensor: &Tensor) -> Tensor {
+fn remove_repeats(tensor: &Tensor) -> Tensor {
     let mut once = tensor.clone();
     for (extent, &stride) in once.shape.iter_mut().zip(&tensor.strides) {
         if stride == 0 {

@@ -73,12 +73,12 @@ mod target;
 mod translation;
 mod ttir;
 
-pub use code::{Families, families, is_triton_code, through};
+pub use code::{Families, find_families, is_triton_code, list_triton_code};
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use followed::{Followed, Following};
-pub use guard::guarded;
-pub use id::{BadEngineId, By, EngineId, Family};
+pub use guard::catch_panic;
+pub use id::{BadEngineId, EngineId, Family, LaunchExecutor};
 pub use inductor::Inductor;
 pub use interpret::Interpret;
 pub use jit::Jit;
@@ -88,7 +88,7 @@ pub use outcome::{
     OTHER_CODE, Outcome, Position, STALE_RECORDING, Tracked, Trap,
 };
 pub use ptx::Ptx;
-pub use recorded::{Recorded, language};
+pub use recorded::{Recorded, infer_rules};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};
 pub use standby::Standby;
 pub use ttir::{FailedPass, Passes, Ttir};

@@ -35,8 +35,8 @@ impl Reference {
         let mut changed = BTreeSet::new();
         for launch in &case.launches {
             let (plain, followed) = (
-                self.kernel(launch, rules)?,
-                self.kernel(launch, rules.following(quirks))?,
+                self.trace_kernel(launch, rules)?,
+                self.trace_kernel(launch, rules.with_quirks(quirks))?,
             );
             let (Ok(plain), Ok(followed)) = (plain, followed) else {
                 continue;
@@ -65,22 +65,22 @@ impl Reference {
     ) -> Result<BTreeMap<StorageId, BTreeSet<Line>>, Failure> {
         let mut writing: BTreeMap<StorageId, BTreeSet<Line>> = BTreeMap::new();
         for launch in &case.launches {
-            let Ok(kernel) = self.kernel(launch, rules)? else {
+            let Ok(kernel) = self.trace_kernel(launch, rules)? else {
                 continue;
             };
             let function = &kernel.traced.function;
-            let roots = roots(function);
-            each(&function.body, &mut |op| {
-                if !writes(&op.kind) {
+            let roots = find_roots(function);
+            visit_operations(&function.body, &mut |op| {
+                if !is_write(&op.kind) {
                     return;
                 }
-                let Some(line) = line(launch, function, op.loc) else {
+                let Some(line) = find_line(launch, function, op.loc) else {
                     return;
                 };
                 let pointer = op.operands.first().and_then(|pointer| roots.get(&pointer.0));
                 for param in pointer.into_iter().flatten() {
                     let name = function.params.get(*param).map(|param| param.name.as_str());
-                    if let Some(storage) = name.and_then(|name| storage(case, launch, name)) {
+                    if let Some(storage) = name.and_then(|name| find_storage(case, launch, name)) {
                         writing.entry(storage).or_default().insert(line.clone());
                     }
                 }
@@ -90,7 +90,7 @@ impl Reference {
     }
 }
 
-const fn writes(kind: &OpKind) -> bool {
+const fn is_write(kind: &OpKind) -> bool {
     matches!(
         kind,
         OpKind::Store { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. }
@@ -98,7 +98,7 @@ const fn writes(kind: &OpKind) -> bool {
 }
 
 /// The storage that is passed for a parameter.
-fn storage(case: &Case, launch: &Launch, param: &str) -> Option<StorageId> {
+fn find_storage(case: &Case, launch: &Launch, param: &str) -> Option<StorageId> {
     // A descriptor is passed as several values, and so is a tuple: `desc.0`.
     let own = param.split('.').next().unwrap_or(param);
     let (_, arg) = launch
@@ -113,7 +113,7 @@ fn storage(case: &Case, launch: &Launch, param: &str) -> Option<StorageId> {
 }
 
 /// The parameters, by number, that each pointer may come from.
-fn roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
+fn find_roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
     let mut roots: HashMap<u32, HashSet<usize>> = function
         .params
         .iter()
@@ -127,7 +127,7 @@ fn roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
     // What a loop carries comes from what it carried before; it settles soon.
     for _ in 0..4 {
         let before: usize = roots.values().map(HashSet::len).sum();
-        each(&function.body, &mut |op| {
+        visit_operations(&function.body, &mut |op| {
             let from: HashSet<usize> = op
                 .operands
                 .iter()
@@ -154,7 +154,7 @@ fn roots(function: &Function) -> HashMap<u32, HashSet<usize>> {
 /// What each line does: its operations and the types that they make.
 fn by_line<'a>(launch: &Launch, function: &'a Function) -> BTreeMap<Line, Vec<(&'a OpKind, Vec<&'a Type>)>> {
     let mut lines: BTreeMap<Line, Vec<_>> = BTreeMap::new();
-    each(&function.body, &mut |op| {
+    visit_operations(&function.body, &mut |op| {
         // What a loop does is told by its own lines.
         if op.kind.regions().next().is_some()
             && matches!(
@@ -164,7 +164,7 @@ fn by_line<'a>(launch: &Launch, function: &'a Function) -> BTreeMap<Line, Vec<(&
         {
             return;
         }
-        if let Some(line) = line(launch, function, op.loc) {
+        if let Some(line) = find_line(launch, function, op.loc) {
             let types = op.results.iter().map(|&result| function.ty(result)).collect();
             lines.entry(line).or_default().push((&op.kind, types));
         }
@@ -173,7 +173,7 @@ fn by_line<'a>(launch: &Launch, function: &'a Function) -> BTreeMap<Line, Vec<(&
 }
 
 /// The line of an operation in the kernel's own file: of what is inlined from Triton's library, that of the call.
-fn line(launch: &Launch, function: &Function, loc: LocId) -> Option<Line> {
+fn find_line(launch: &Launch, function: &Function, loc: LocId) -> Option<Line> {
     let own = &launch.kernel.module.file.name;
     function.call_stack(loc).find_map(|span| {
         let file = function.sources.get(span.source)?;
@@ -184,11 +184,11 @@ fn line(launch: &Launch, function: &Function, loc: LocId) -> Option<Line> {
     })
 }
 
-fn each<'a>(block: &'a Block, f: &mut impl FnMut(&'a Operation)) {
+fn visit_operations<'a>(block: &'a Block, f: &mut impl FnMut(&'a Operation)) {
     for op in &block.ops {
         f(op);
         for region in op.kind.regions() {
-            each(region, f);
+            visit_operations(region, f);
         }
     }
 }

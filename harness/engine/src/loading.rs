@@ -9,7 +9,7 @@ use cerith_toolchain::response::{Phase, Raised};
 use crate::{Complaint, MODULE_NOT_FOUND, translation};
 
 /// Why the case's files cannot be loaded, with the mend, if that is what was raised.
-pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
+pub(crate) fn explain_load_failure(case: &Case, raised: &Raised) -> Option<Complaint> {
     let by_triton = raised.origin.as_deref().is_some_and(|file| !file.is_empty());
     if raised.phase != Phase::Import || by_triton {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
     let root = raised.root();
     let file = raised.location.as_ref().map_or_else(
         || case.module.file.name.clone(),
-        |location| translation::position(case, location).file,
+        |location| translation::find_position(case, location).file,
     );
     let message = match root.kind.as_str() {
         "ModuleNotFoundError" => {
@@ -43,7 +43,7 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
         position: raised
             .location
             .as_ref()
-            .map(|location| translation::position(case, location)),
+            .map(|location| translation::find_position(case, location)),
         detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
         ..Complaint::new(MODULE_NOT_FOUND, message)
     })
@@ -58,14 +58,14 @@ mod tests {
 
     const CASE: &str = "about: Nothing.\nkernel: k.py:k\nlaunches: [{ grid: [1], args: {} }]\n";
 
-    fn case() -> Case {
+    fn build_case() -> Case {
         let kernel = "import triton\n@triton.jit\ndef k(): pass\n";
-        let corpus = Corpus::load([Input::text("c.yaml", CASE), Input::text("k.py", kernel)]);
+        let corpus = Corpus::load([Input::from_text("c.yaml", CASE), Input::from_text("k.py", kernel)]);
         let mut cases = corpus.entries().map(|entry| entry.resolve());
         cases.next().expect("a case").expect("a good case")
     }
 
-    fn raised(kind: &str, message: &str) -> Raised {
+    fn build_raised(kind: &str, message: &str) -> Raised {
         Raised {
             phase: Phase::Import,
             chain: vec![PythonError {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     fn check(raised: &Raised, expected: Option<&str>) {
-        let complaint = lacks(&case(), raised);
+        let complaint = explain_load_failure(&build_case(), raised);
         let said = complaint.as_ref().map(|complaint| complaint.message.as_str());
         match (said, expected) {
             (Some(said), Some(part)) => assert!(said.contains(part), "{said}"),
@@ -96,15 +96,15 @@ mod tests {
     #[test]
     fn a_module_that_is_not_there_is_nobodys_bug() {
         check(
-            &raised("ModuleNotFoundError", "No module named 'torch.nn'"),
+            &build_raised("ModuleNotFoundError", "No module named 'torch.nn'"),
             Some("k.py imports `torch.nn` for what the kernel uses"),
         );
         check(
-            &raised("ModuleNotFoundError", "No module named 'einops'"),
+            &build_raised("ModuleNotFoundError", "No module named 'einops'"),
             Some("a file of that name beside the kernel's"),
         );
         check(
-            &raised(
+            &build_raised(
                 "ImportError",
                 "attempted relative import with no known parent package",
             ),
@@ -114,16 +114,16 @@ mod tests {
 
     #[test]
     fn what_triton_lacks_or_raises_is_an_outcome() {
-        let torch = raised("ModuleNotFoundError", "No module named 'torch'");
+        let torch = build_raised("ModuleNotFoundError", "No module named 'torch'");
         check(
-            &raised("ModuleNotFoundError", "No module named 'triton.new'"),
+            &build_raised("ModuleNotFoundError", "No module named 'triton.new'"),
             None,
         );
         check(
-            &raised("ImportError", "cannot import name 'x' from 'triton'"),
+            &build_raised("ImportError", "cannot import name 'x' from 'triton'"),
             None,
         );
-        check(&raised("RuntimeError", "0 active drivers"), None);
+        check(&build_raised("RuntimeError", "0 active drivers"), None);
         check(
             &Raised {
                 origin: Some("triton/runtime/autotuner.py".to_owned()),

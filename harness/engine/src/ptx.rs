@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::{ArgValue, Case, Variant};
-use cerith_memory::element::beyond;
+use cerith_memory::element::describe_beyond;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_ptx::{Config, FindingKind, Kernel, Launch, LaunchOutcome, LinkError, SCRATCH_WINDOW, TrapKind};
 use cerith_tile::rules::Rules;
@@ -23,13 +23,13 @@ use cerith_toolchain::Tuning;
 use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch, Target};
 
 use crate::clears::clear;
-use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
-use crate::cuda::made::Made;
-use crate::cuda::sweep::tuning;
+use crate::cuda::list_capabilities;
+use crate::cuda::made::CompileStats;
+use crate::cuda::sweep::build_tuning;
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap, translation};
-use lines::{Again, Lines};
+use lines::{Lines, Recompiler};
 
 /// The most time that the launches of a case take.
 const TIME: Duration = Duration::from_secs(20);
@@ -50,7 +50,7 @@ impl Ptx {
     /// Executes what a compiler for [`Self::TARGET`] makes.
     pub fn new(compiler: Compiler) -> Self {
         let toolchain = compiler.toolchain().compiler();
-        let mut capabilities = capabilities(toolchain.triton(), true);
+        let mut capabilities = list_capabilities(toolchain.triton(), true);
         capabilities.needs = Needs {
             gpu: false,
             ..capabilities.needs
@@ -101,16 +101,16 @@ impl Ptx {
         variant: Variant,
         compiled: Compiled,
     ) -> Result<Outcome, Failure> {
-        Self::finish(self.ready(case, compiled, tuning(variant))?, case)
+        Self::finish(self.prepare_case(case, compiled, build_tuning(variant))?, case)
     }
 
-    fn ready(
+    fn prepare_case(
         &self,
         case: &Case,
         compiled: Compiled,
         tuning: Tuning,
     ) -> Result<Result<Ready, Box<Complaint>>, Failure> {
-        let again = Again {
+        let again = Recompiler {
             compiler: Arc::clone(&self.compiler),
             tuning,
         };
@@ -132,14 +132,14 @@ impl Engine for Ptx {
             Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
             Compiling::Ready(job) => job,
         };
-        match self.ready(case, job.compiled, Tuning::default())? {
+        match self.prepare_case(case, job.compiled, Tuning::default())? {
             Ok(ready) => Ok(Preparation::Ready(Box::new(ready))),
             Err(complaint) => Ok(Preparation::Ended(Outcome::Unsupported(complaint))),
         }
     }
 
-    fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
-        self.compiler.made(case)
+    fn collect_stats(&self, case: &Case) -> Result<Option<CompileStats>, Failure> {
+        self.compiler.collect_stats(case)
     }
 
     fn confirm(&self, case: &Case) -> Result<bool, Failure> {
@@ -153,10 +153,10 @@ impl Engine for Ptx {
 }
 
 /// The kernels of a compilation, or the first of them that is not supported.
-fn kernels(
+fn parse_kernels(
     case: &Case,
     compiled: &Compiled,
-    again: Option<&Again>,
+    again: Option<&Recompiler>,
 ) -> Result<Result<Vec<Kernel>, Box<Complaint>>, Failure> {
     let mut all = Vec::with_capacity(compiled.kernels.len());
     for kernel in &compiled.kernels {
@@ -197,7 +197,7 @@ fn kernels(
 struct Ready {
     kernels: Vec<Kernel>,
     compiled: Compiled,
-    again: Option<Again>,
+    recompiler: Option<Recompiler>,
     stopped: Arc<AtomicBool>,
 }
 
@@ -205,15 +205,17 @@ impl Ready {
     fn new(
         case: &Case,
         compiled: Compiled,
-        again: Option<Again>,
+        again: Option<Recompiler>,
         stopped: Arc<AtomicBool>,
     ) -> Result<Result<Self, Box<Complaint>>, Failure> {
-        Ok(kernels(case, &compiled, again.as_ref())?.map(|kernels| Self {
-            kernels,
-            compiled,
-            again,
-            stopped,
-        }))
+        Ok(
+            parse_kernels(case, &compiled, again.as_ref())?.map(|kernels| Self {
+                kernels,
+                compiled,
+                recompiler: again,
+                stopped,
+            }),
+        )
     }
 }
 
@@ -234,7 +236,7 @@ impl Prepared for Ready {
                 ));
             };
             let metadata = &compiled.metadata;
-            let (bytes, scratch) = match parameters(kernel, metadata, invocation, &memory) {
+            let (bytes, scratch) = match encode_parameters(kernel, metadata, invocation, &memory) {
                 Ok(parameters) => parameters,
                 Err(why) => return Ok(Outcome::Unsupported(Box::new(Complaint::new("launch", why)))),
             };
@@ -270,7 +272,7 @@ impl Prepared for Ready {
                         uninitialised.get_or_insert(complaint);
                     }
                 }
-                other => return stopped(&other, position, (case, invocation.launch), &memory),
+                other => return translate_outcome(&other, position, (case, invocation.launch), &memory),
             }
         }
         Ok(Outcome::Finished(Box::new(Finished {
@@ -292,7 +294,7 @@ impl Ready {
         number: usize,
         ended: &mut LaunchOutcome,
     ) -> Result<Option<Position>, Failure> {
-        let lines = Lines::new(case, self.again.as_ref());
+        let lines = Lines::new(case, self.recompiler.as_ref());
         let (at, other) = match ended {
             // What is told is the first.
             LaunchOutcome::Finished(finished) => match finished.findings.first_mut() {
@@ -345,12 +347,12 @@ fn beyond_argument(
     let (name, tensor) = passed.next()?;
     passed
         .all(|(_, other)| other == tensor)
-        .then(|| beyond(name, tensor, byte))
+        .then(|| describe_beyond(name, tensor, byte))
         .flatten()
 }
 
 /// A launch that did not come to its end.
-fn stopped(
+fn translate_outcome(
     ended: &LaunchOutcome,
     position: Option<Position>,
     (case, launch): (&Case, usize),
@@ -388,7 +390,7 @@ fn stopped(
 }
 
 /// A launch's parameters as the kernel reads them, and the bytes of scratch memory that it wants; or why there are none.
-fn parameters(
+fn encode_parameters(
     kernel: &Kernel,
     metadata: &Metadata,
     invocation: &Invocation,

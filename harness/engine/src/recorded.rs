@@ -12,11 +12,11 @@ use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared}
 use crate::{Complaint, EngineId, Finished, Outcome, translation};
 
 /// The language of a case if no engine decides it: that of the Triton that made the recording, or else the newest.
-pub fn language(case: &Case) -> Rules {
+pub fn infer_rules(case: &Case) -> Rules {
     case.recorded
         .as_ref()
         .and_then(|recorded| recorded.engine.parse::<EngineId>().ok()?.version())
-        .map_or_else(Rules::default, Rules::of)
+        .map_or_else(Rules::default, Rules::from_version)
 }
 
 /// The engine `recorded`.
@@ -106,7 +106,7 @@ impl Prepared for OnRecord {
                     origin: None,
                     traceback: String::new(),
                 };
-                return Ok(translation::stopped(case, &raised, ""));
+                return Ok(translation::translate_exception(case, &raised, ""));
             }
             Ending::Finished(left) => left,
         };

@@ -24,20 +24,20 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Rules;
 
 use self::arguments::request;
-use self::cache::{Cache, Entry, key};
-use self::intervals::intervals;
-use self::kernel::{differs_as_numpy, multiplies};
+use self::cache::{Cache, Entry, build_key};
+use self::intervals::run_intervals;
+use self::kernel::{differs_as_numpy, has_float_dot};
 use self::orders::Ready;
-use self::said::{refusal, refused_descriptor};
-use self::traces::{Read, Rewritten, Traces, asked};
+use self::said::{convert_refusal, refused_descriptor};
+use self::traces::{Read, Rewritten, Traces, find_quirks};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
 use crate::{EngineId, Outcome};
 
-pub(crate) use self::arguments::arguments;
+pub(crate) use self::arguments::build_arguments;
 pub use self::intervals::{Conforming, Explanation, Widest};
 pub use self::kernel::Kernel;
-pub(crate) use self::said::{complaint, failure, position};
-pub(crate) use self::watch::watched;
+pub(crate) use self::said::{build_complaint, find_position, to_failure};
+pub(crate) use self::watch::add_watch;
 
 /// What a launch may do, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.
 pub(crate) const FUEL: u64 = 1 << 33;
@@ -95,7 +95,7 @@ impl Reference {
 
     /// The limits of a case's launches, and what ends them from outside.
     pub(crate) fn config(&self, case: &Case) -> Config<'_> {
-        watched(self.config, case, &self.stopped)
+        add_watch(self.config, case, &self.stopped)
     }
 
     /// The same, watching so much.
@@ -147,7 +147,7 @@ impl Reference {
     }
 
     /// The kernel of a launch, traced or taken from the cache.
-    pub fn kernel(
+    pub fn trace_kernel(
         &self,
         launch: &Launch,
         rules: Rules,
@@ -156,8 +156,8 @@ impl Reference {
         if !rules.quirks.is_empty() {
             return self.kernel_with_quirks(&request);
         }
-        let key = key(&request);
-        if let Some(cached) = self.cached(&key) {
+        let key = build_key(&request);
+        if let Some(cached) = self.find_cached(&key) {
             return Ok(cached);
         }
         let kernel = match cerith_frontend::trace(&request) {
@@ -176,15 +176,15 @@ impl Reference {
     }
 
     /// The kernel of a request without quirks, if it was launched of late.
-    fn cached(&self, key: &str) -> Option<Result<Arc<Kernel>, Arc<Refused>>> {
+    fn find_cached(&self, key: &str) -> Option<Result<Arc<Kernel>, Arc<Refused>>> {
         let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.entries.get(key).map(|entry| entry.kernel.clone())
     }
 
     /// The kernel of a request whose rules follow quirks. It may be that of another set of them, or of none.
     fn kernel_with_quirks(&self, request: &Request) -> Result<Result<Arc<Kernel>, Arc<Refused>>, Failure> {
-        let (key, quirks) = (key(request), request.rules.quirks);
-        let known = self.traces().kernel(&key, quirks);
+        let (key, quirks) = (build_key(request), request.rules.quirks);
+        let known = self.traces().find_kernel(&key, quirks);
         if let Some(kernel) = known {
             return Ok(Ok(kernel));
         }
@@ -192,7 +192,7 @@ impl Reference {
             Ok(rewritten) => rewritten,
             Err(refused) => return Ok(Err(refused)),
         };
-        let plain = self.cached(&key).and_then(Result::ok);
+        let plain = self.find_cached(&key).and_then(Result::ok);
         let same = plain
             .filter(|kernel| rewritten.is(kernel))
             .or_else(|| self.traces().same_kernel(&key, &rewritten));
@@ -210,12 +210,12 @@ impl Reference {
 
     /// A kernel as it is read, from the trace of another set of quirks, or of none, where that is the same.
     fn read(&self, request: &Request) -> Read {
-        let (key, quirks) = (key(request), request.rules.quirks);
+        let (key, quirks) = (build_key(request), request.rules.quirks);
         let plain = self
-            .cached(&key)
+            .find_cached(&key)
             .map(|kernel| kernel.map(|kernel| Arc::clone(&kernel.traced)));
         let found = plain
-            .filter(|read| quirks.among(asked(read)).is_empty())
+            .filter(|read| quirks.intersect(find_quirks(read)).is_empty())
             .or_else(|| self.traces().find(&key, quirks));
         found.unwrap_or_else(|| {
             let read = cerith_frontend::trace(request).map(Arc::new).map_err(Arc::new);
@@ -232,35 +232,35 @@ impl Reference {
     }
 
     /// The quirks that may change a launch's kernel, where the rules' are followed. No other does by itself.
-    pub(crate) fn asked(&self, launch: &Launch, rules: Rules) -> Quirks {
+    pub(crate) fn find_quirks(&self, launch: &Launch, rules: Rules) -> Quirks {
         let request = request(launch, rules);
-        let of_arguments = arguments::asked(&request);
+        let of_arguments = arguments::find_quirks(&request);
         let of_kernel = match self.read(&request) {
             Ok(traced) => {
-                let of_models = cerith_quirk::asked(&traced.function, rules.quirks, rules.version);
-                traced.asked.union(of_models)
+                let of_models = cerith_quirk::find_quirks(&traced.function, rules.quirks, rules.version);
+                traced.consulted_quirks.union(of_models)
             }
-            Err(refused) => refused.asked,
+            Err(refused) => refused.consulted_quirks,
         };
         of_kernel.union(of_arguments)
     }
 
     /// What a launch's kernel is under rules, not made ready to be launched. `None` where it is refused.
-    pub(crate) fn rewritten(&self, launch: &Launch, rules: Rules) -> Option<Rewritten> {
+    pub(crate) fn rewrite_launch(&self, launch: &Launch, rules: Rules) -> Option<Rewritten> {
         self.rewrite(&request(launch, rules)).ok()
     }
 
     /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of
     /// interest where bits differ from what [`Engine::run`] left.
-    pub fn conforming(&self, case: &Case, rules: Rules) -> Result<Conforming, Failure> {
-        self.intervals(case, rules, AcceptanceMap::default())
+    pub fn find_conforming(&self, case: &Case, rules: Rules) -> Result<Conforming, Failure> {
+        self.run_intervals(case, rules, AcceptanceMap::default())
     }
 
     /// What a case leaves where NumPy adds floats and computes functions of them, as in Triton's interpreter. A conforming
     /// implementation may leave it. `None` where that is what the reference leaves anyway, where a kernel is refused, or where
     /// the launches do not finish.
     pub fn as_numpy(&self, case: &Case, rules: Rules) -> Result<Option<Memory>, Failure> {
-        let Some(kernels) = self.kernels(case, rules)? else {
+        let Some(kernels) = self.trace_kernels(case, rules)? else {
             return Ok(None);
         };
         if !kernels
@@ -274,7 +274,7 @@ impl Reference {
             numerics: Numerics::Numpy,
             ..self.config
         };
-        let outcome = self.ready(kernels, config).once(case)?;
+        let outcome = self.prepare_launches(kernels, config).launch_once(case)?;
         Ok(match outcome {
             Outcome::Finished(finished) => Some(finished.memory),
             _ => None,
@@ -282,9 +282,11 @@ impl Reference {
     }
 
     /// Whether a kernel of a case multiplies matrices of floats.
-    pub fn multiplies(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
-        let kernels = self.kernels(case, rules)?.unwrap_or_default();
-        Ok(kernels.iter().any(|kernel| multiplies(&kernel.traced.function)))
+    pub fn has_float_dot(&self, case: &Case, rules: Rules) -> Result<bool, Failure> {
+        let kernels = self.trace_kernels(case, rules)?.unwrap_or_default();
+        Ok(kernels
+            .iter()
+            .any(|kernel| has_float_dot(&kernel.traced.function)))
     }
 
     /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
@@ -296,50 +298,54 @@ impl Reference {
         storage: StorageId,
         byte: usize,
     ) -> Result<Explanation, Failure> {
-        let map = match self.intervals(case, rules, AcceptanceMap::explaining())? {
+        let map = match self.run_intervals(case, rules, AcceptanceMap::with_book())? {
             Conforming::Known(map) => map,
             Conforming::Anything(why) => return Ok(Explanation::Anything(why)),
         };
-        let accepted = map.at(storage, byte).1;
-        let widest = match map.widened(storage, byte) {
-            Some(widening) => self.widest(case, rules, &widening)?,
+        let accepted = map.accepted_at(storage, byte).1;
+        let widest = match map.find_widening(storage, byte) {
+            Some(widening) => self.find_widest(case, rules, &widening)?,
             None => None,
         };
         Ok(Explanation::Accepted(accepted, widest))
     }
 
-    fn widest(&self, case: &Case, rules: Rules, widening: &Widening) -> Result<Option<Widest>, Failure> {
+    fn find_widest(&self, case: &Case, rules: Rules, widening: &Widening) -> Result<Option<Widest>, Failure> {
         let Some(launch) = case.launches.get(widening.launch) else {
             return Ok(None);
         };
-        let Ok(kernel) = self.kernel(launch, rules)? else {
+        let Ok(kernel) = self.trace_kernel(launch, rules)? else {
             return Ok(None);
         };
-        let operation = kernel.program.operation(widening.value);
+        let operation = kernel.program.find_operation(widening.value);
         Ok(operation.map(|(operation, span)| Widest {
             operation,
             launch: widening.launch,
             growth: widening.growth,
-            position: position(&kernel.traced.function.sources, span),
+            position: find_position(&kernel.traced.function.sources, span),
         }))
     }
 
-    fn intervals(&self, case: &Case, rules: Rules, map: AcceptanceMap) -> Result<Conforming, Failure> {
-        let Some(kernels) = self.kernels(case, rules)? else {
+    fn run_intervals(&self, case: &Case, rules: Rules, map: AcceptanceMap) -> Result<Conforming, Failure> {
+        let Some(kernels) = self.trace_kernels(case, rules)? else {
             return Ok(Conforming::Known(AcceptanceMap::default()));
         };
         let config = Config {
             device_asserts: true,
             ..self.config(case)
         };
-        intervals(case, &kernels, map, &config)
+        run_intervals(case, &kernels, map, &config)
     }
 
     /// The kernels of a case's launches; `None` if one is refused.
-    pub(crate) fn kernels(&self, case: &Case, rules: Rules) -> Result<Option<Vec<Arc<Kernel>>>, Failure> {
+    pub(crate) fn trace_kernels(
+        &self,
+        case: &Case,
+        rules: Rules,
+    ) -> Result<Option<Vec<Arc<Kernel>>>, Failure> {
         let mut kernels = Vec::with_capacity(case.launches.len());
         for launch in &case.launches {
-            let Ok(kernel) = self.kernel(launch, rules)? else {
+            let Ok(kernel) = self.trace_kernel(launch, rules)? else {
                 return Ok(None);
             };
             kernels.push(kernel);
@@ -348,7 +354,7 @@ impl Reference {
     }
 
     /// Kernels that are ready to be launched.
-    fn ready(&self, kernels: Vec<Arc<Kernel>>, config: Config<'static>) -> Ready {
+    fn prepare_launches(&self, kernels: Vec<Arc<Kernel>>, config: Config<'static>) -> Ready {
         Ready {
             kernels,
             config: Config {
@@ -376,12 +382,14 @@ impl Engine for Reference {
             if let Some(outcome) = refused_descriptor(launch, rules, nth) {
                 return Ok(Preparation::Ended(outcome));
             }
-            match self.kernel(launch, rules)? {
+            match self.trace_kernel(launch, rules)? {
                 Ok(kernel) => kernels.push(kernel),
-                Err(refused) => return Ok(Preparation::Ended(refusal(&refused, nth))),
+                Err(refused) => return Ok(Preparation::Ended(convert_refusal(&refused, nth))),
             }
         }
-        Ok(Preparation::Ready(Box::new(self.ready(kernels, self.config))))
+        Ok(Preparation::Ready(Box::new(
+            self.prepare_launches(kernels, self.config),
+        )))
     }
 
     fn stop(&self) {

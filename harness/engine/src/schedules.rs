@@ -22,7 +22,7 @@ pub(crate) fn order(case: &str, schedule: u32) -> Order {
 }
 
 /// The name of one of the schedules, for messages.
-pub(crate) fn name(schedule: u32, schedules: u32) -> String {
+pub(crate) fn describe_schedule(schedule: u32, schedules: u32) -> String {
     let how = if schedule <= 1 {
         "the reverse order"
     } else {
@@ -32,7 +32,7 @@ pub(crate) fn name(schedule: u32, schedules: u32) -> String {
 }
 
 /// The first byte in which two orders differ, in words. Bytes that have no defined value in either are not compared.
-pub(crate) fn difference(first: &Memory, other: &Memory) -> Option<String> {
+pub(crate) fn find_difference(first: &Memory, other: &Memory) -> Option<String> {
     first.ids().find_map(|id| {
         let bytes = first.bytes(id).iter().zip(other.bytes(id));
         let states = first.states(id).iter().zip(other.states(id));
@@ -141,17 +141,17 @@ mod tests {
         let id = storages.add("x", 8).expect("room");
         storages.write(id, 0, &[1; 8]);
         let first = Memory::new(&storages, Vec::new());
-        assert_eq!(difference(&first, &first.clone()), None);
+        assert_eq!(find_difference(&first, &first.clone()), None);
         let mut other = first.clone();
         other.parts_mut(id).0[5] = 2;
         assert_eq!(
-            difference(&first, &other).expect("a difference"),
+            find_difference(&first, &other).expect("a difference"),
             "byte 5 of storage `x` holds 0x01 in the order of program ids and 0x02 in this one"
         );
         let mut other = first.clone();
         other.parts_mut(id).1[3] = ByteState::Poison;
         assert_eq!(
-            difference(&first, &other).expect("a difference"),
+            find_difference(&first, &other).expect("a difference"),
             "byte 3 of storage `x` holds 0x01 in the order of program ids and no defined value in this one"
         );
     }

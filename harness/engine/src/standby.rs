@@ -10,7 +10,7 @@ use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::Target;
 
 use crate::EngineId;
-use crate::cuda::made::Made;
+use crate::cuda::made::CompileStats;
 use crate::cuda::record::Shelf;
 use crate::engine::{Capabilities, Engine, Failure, Preparation, Remembered};
 
@@ -48,8 +48,8 @@ impl Engine for Standby {
         self.engine.origin(case)
     }
 
-    fn remembered(&self, case: &Case) -> Option<Remembered> {
-        self.engine.remembered(case)
+    fn recall_agreement(&self, case: &Case) -> Option<Remembered> {
+        self.engine.recall_agreement(case)
     }
 
     fn is_asked(&self, case: &Case) -> bool {
@@ -60,8 +60,8 @@ impl Engine for Standby {
         self.engine.prepare(case, rules)
     }
 
-    fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
-        self.engine.made(case)
+    fn collect_stats(&self, case: &Case) -> Result<Option<CompileStats>, Failure> {
+        self.engine.collect_stats(case)
     }
 
     fn confirm(&self, case: &Case) -> Result<bool, Failure> {

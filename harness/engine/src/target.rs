@@ -39,7 +39,7 @@ const SAYINGS: [(&[&str], &str); 10] = [
 ];
 
 /// The line of a compiler's words that says what the target lacks, if one does.
-pub(crate) fn lacking(words: &str) -> Option<&str> {
+pub(crate) fn find_missing_feature(words: &str) -> Option<&str> {
     words
         .lines()
         .find(|line| {
@@ -56,7 +56,9 @@ mod tests {
 
     #[test]
     fn what_a_target_lacks_is_no_refusal_of_the_program() {
-        let check = |words: &str, expected: Option<&str>| assert_eq!(lacking(words), expected, "{words}");
+        let check = |words: &str, expected: Option<&str>| {
+            assert_eq!(find_missing_feature(words), expected, "{words}")
+        };
         let fp8 = "type fp8e5b16 not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)";
         check(fp8, Some(fp8));
         check(

@@ -21,7 +21,7 @@ use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
 pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
 
 /// A module of the corpus, as far as the case needs it.
-pub(crate) fn module(case: &Case, module: &Module) -> request::Module {
+pub(crate) fn convert_module(case: &Case, module: &Module) -> request::Module {
     request::Module {
         path: PathBuf::from(&module.file.name),
         text: case.text_of(module),
@@ -29,7 +29,7 @@ pub(crate) fn module(case: &Case, module: &Module) -> request::Module {
 }
 
 /// The case's launches.
-pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
+pub(crate) fn convert_launches(case: &Case) -> Vec<request::Launch> {
     case.launches
         .iter()
         .map(|launch| request::Launch {
@@ -49,20 +49,24 @@ pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
                     })
                     .collect(),
             ),
-            args: launch.positional.iter().map(|arg| value(&arg.value)).collect(),
+            args: launch
+                .positional
+                .iter()
+                .map(|arg| convert_value(&arg.value))
+                .collect(),
             kwargs: launch
                 .keyword
                 .iter()
-                .map(|(name, arg)| (name.clone(), value(&arg.value)))
+                .map(|(name, arg)| (name.clone(), convert_value(&arg.value)))
                 .collect(),
             host: launch.host.as_ref().map(|host| request::Host {
-                module: module(case, &host.module),
+                module: convert_module(case, &host.module),
                 function: host.name.clone(),
             }),
             options: launch
                 .options
                 .iter()
-                .map(|(name, option)| (name.clone(), value(option)))
+                .map(|(name, option)| (name.clone(), convert_value(option)))
                 .collect(),
         })
         .collect()
@@ -91,7 +95,7 @@ fn view(tensor: &Tensor) -> request::Tensor {
     }
 }
 
-pub(crate) fn value(value: &ArgValue) -> Value {
+pub(crate) fn convert_value(value: &ArgValue) -> Value {
     match value {
         ArgValue::None => Value::None,
         ArgValue::Bool(flag) => Value::Bool(*flag),
@@ -100,7 +104,7 @@ pub(crate) fn value(value: &ArgValue) -> Value {
         ArgValue::Float(number) => Value::Float(*number),
         ArgValue::Str(text) => Value::Str(text.clone()),
         ArgValue::DType(dtype) => Value::DType(*dtype),
-        ArgValue::Constexpr(inner) => Value::Constexpr(Box::new(self::value(inner))),
+        ArgValue::Constexpr(inner) => Value::Constexpr(Box::new(convert_value(inner))),
         ArgValue::Global(name) => Value::Global(name.clone()),
         ArgValue::Tensor { tensor, .. } => Value::Tensor(view(tensor)),
         ArgValue::Descriptor(descriptor) => Value::Descriptor(Box::new(request::Descriptor {
@@ -111,33 +115,33 @@ pub(crate) fn value(value: &ArgValue) -> Value {
             padding: (descriptor.padding != Padding::Zero).then(|| descriptor.padding.name().to_owned()),
             round_f32_to_tf32: descriptor.round_f32_to_tf32,
         })),
-        ArgValue::Address { at, .. } => Value::Address {
+        ArgValue::Address { address: at, .. } => Value::Address {
             storage: at.storage.0 as usize,
             offset: at.offset,
         },
-        ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
+        ArgValue::Tuple(values) => Value::Tuple(values.iter().map(convert_value).collect()),
         ArgValue::NamedTuple { fields, items } => Value::NamedTuple {
             fields: fields.clone(),
-            items: items.iter().map(self::value).collect(),
+            items: items.iter().map(convert_value).collect(),
         },
     }
 }
 
 /// A Python exception. One of Triton's compiler is a rejection, every other a trap. `stderr` is what the compiler or the
 /// GPU said there.
-pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
-    if let Some(complaint) = loading::lacks(case, raised) {
+pub(crate) fn translate_exception(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
+    if let Some(complaint) = loading::explain_load_failure(case, raised) {
         return Outcome::Unavailable(Box::new(complaint));
     }
     let root = raised.root();
-    let complained = complained(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
+    let complained = parse_mlir_error(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
     // It is heard of after the last launch, whichever it came from.
     let faulted = root.kind.starts_with("CUDA_ERROR_");
     let message = match &complained {
         _ if faulted => format!("{}\n{stderr}", root.message).trim_end().to_owned(),
         // It says which command failed, and not what that said.
         _ if root.kind == "subprocess.CalledProcessError" => {
-            assembler(&raised.chain).unwrap_or_else(|| root.message.clone())
+            find_assembler_error(&raised.chain).unwrap_or_else(|| root.message.clone())
         }
         Some((_, said)) => format!("{}: {said}", root.message.trim_end()),
         None => without_source(&root.message).to_owned(),
@@ -176,7 +180,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
             root.kind.clone()
         },
         message,
-        position: location.as_ref().map(|location| position(case, location)),
+        position: location.as_ref().map(|location| find_position(case, location)),
         detail: Some(raised.traceback.clone() + stderr).filter(|text| !text.is_empty()),
         launch: match raised.phase {
             _ if faulted => None,
@@ -191,7 +195,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .iter()
         .map(|error| error.message.as_str())
         .chain([stderr])
-        .find_map(target::lacking)
+        .find_map(target::find_missing_feature)
         .filter(|_| rejected || by_backend || by_language);
     if let Some(what) = lacking {
         return Outcome::Unsupported(Box::new(Complaint {
@@ -227,7 +231,7 @@ fn without_source(message: &str) -> &str {
 }
 
 /// What `ptxas` complained of, where Triton tells that it failed: the lines of its errors, or else how it ended.
-fn assembler(chain: &[PythonError]) -> Option<String> {
+fn find_assembler_error(chain: &[PythonError]) -> Option<String> {
     let said = chain
         .iter()
         .map(|error| error.message.as_str())
@@ -247,7 +251,7 @@ fn assembler(chain: &[PythonError]) -> Option<String> {
 }
 
 /// MLIR's first complaint on stderr, `file:line:column: error: message`, with its place if that is a file's.
-fn complained(stderr: &str) -> Option<(Option<Location>, String)> {
+fn parse_mlir_error(stderr: &str) -> Option<(Option<Location>, String)> {
     let (place, said) = stderr.lines().find_map(|line| {
         line.split_once(": error: ")
             .or_else(|| line.strip_prefix("error: ").map(|said| ("", said)))
@@ -267,10 +271,10 @@ fn complained(stderr: &str) -> Option<(Option<Location>, String)> {
 }
 
 /// A worker that could not answer.
-pub(crate) fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
+pub(crate) fn translate_failure(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
     let complaint = |kind: &str, message: String, stderr: String, location: Option<&Location>| {
         Box::new(Complaint {
-            position: location.map(|location| position(case, location)),
+            position: location.map(|location| find_position(case, location)),
             detail: Some(stderr).filter(|text| !text.is_empty()),
             ..Complaint::new(kind, message)
         })
@@ -303,10 +307,10 @@ pub(crate) fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome,
     })
 }
 
-pub(crate) fn position(case: &Case, location: &Location) -> Position {
+pub(crate) fn find_position(case: &Case, location: &Location) -> Position {
     let path = location.file.to_string_lossy();
     let same = |file: &&Arc<SourceFile>| file.name == path || path.ends_with(&file.name);
-    let file = modules(case)
+    let file = list_modules(case)
         .flat_map(|module| std::iter::once(&module.file).chain(module.imports.iter().map(|(_, file)| file)))
         .find(same);
     let place = file.map(|file| file.place_of(location.line, 0));
@@ -319,7 +323,7 @@ pub(crate) fn position(case: &Case, location: &Location) -> Position {
 }
 
 /// The module of the kernels and those of host functions.
-fn modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
+fn list_modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
     let hosts = case.launches.iter().filter_map(|launch| launch.host.as_ref());
     std::iter::once(&case.module).chain(hosts.map(|host| &host.module))
 }
@@ -332,8 +336,8 @@ pub(crate) fn shares_nothing(case: &Case) -> bool {
 }
 
 /// The files of a case's modules and of what they import.
-pub(crate) fn files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
-    modules(case).flat_map(|module| {
+pub(crate) fn list_files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
+    list_modules(case).flat_map(|module| {
         let imports = module.imports.iter().map(|(_, file)| file);
         std::iter::once(&module.file).chain(imports)
     })
@@ -341,7 +345,7 @@ pub(crate) fn files(case: &Case) -> impl Iterator<Item = &Arc<SourceFile>> {
 
 /// The same files by the names that a compiler has for them.
 pub(crate) fn compiled_files(case: &Case) -> impl Iterator<Item = (String, &Arc<SourceFile>)> {
-    files(case).map(|file| {
+    list_files(case).map(|file| {
         let path = std::path::absolute(&file.name).unwrap_or_else(|_| PathBuf::from(&file.name));
         (path.to_string_lossy().into_owned(), file)
     })
@@ -353,8 +357,8 @@ pub(crate) fn first_column(version: Version) -> u32 {
 }
 
 /// The texts of the modules that a case's modules import.
-pub(crate) fn imports(case: &Case) -> Vec<Arc<str>> {
-    modules(case)
+pub(crate) fn list_imports(case: &Case) -> Vec<Arc<str>> {
+    list_modules(case)
         .flat_map(|module| module.imports.iter().map(|(_, file)| Arc::clone(&file.text)))
         .collect()
 }
@@ -377,7 +381,7 @@ mod tests {
                     "Command '[...]' returned non-zero exit status 255.",
                 ),
             ];
-            assert_eq!(assembler(&chain).as_deref(), expected, "{said}");
+            assert_eq!(find_assembler_error(&chain).as_deref(), expected, "{said}");
         };
         check(
             "PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\nptxas info    : 0 bytes gmem\nptxas /tmp/a.ptx, line 30; \
@@ -422,7 +426,7 @@ mod tests {
     #[test]
     fn mlirs_first_complaint_has_a_place_if_it_says_one() {
         let check = |stderr: &str, expected: Option<(Option<u32>, &str)>| {
-            let found = complained(stderr);
+            let found = parse_mlir_error(stderr);
             let told = found
                 .as_ref()
                 .map(|(at, said)| (at.as_ref().map(|at| at.line), said.as_str()));

@@ -25,11 +25,11 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Param, Stage, TensorMap};
 use cerith_ttir::{Origin, lower, parse, verifies};
 
 use crate::clears::clear;
-use crate::cuda::capabilities;
 use crate::cuda::compile::{Compiler, Compiling};
-use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, imported};
+use crate::cuda::list_capabilities;
+use crate::engine::{Capabilities, Engine, Failure, Feature, Preparation, Prepared, finish_import};
 use crate::executed::Executed;
-use crate::reference::{FUEL, PROGRAM_FUEL, complaint, failure, watched};
+use crate::reference::{FUEL, PROGRAM_FUEL, add_watch, build_complaint, to_failure};
 use crate::{EngineId, INVALID_IR, Outcome, translation};
 
 pub use passes::{FailedPass, Passes};
@@ -42,7 +42,7 @@ pub struct Ttir {
     stage: Stage,
     compiler: Arc<Compiler>,
     /// What the compiler made, where it is not to be asked.
-    made: Option<Compiled>,
+    compiled: Option<Compiled>,
     /// Set once it is to stop.
     stopped: Arc<AtomicBool>,
 }
@@ -51,7 +51,7 @@ impl Ttir {
     /// The IR of a stage, as this compiler makes it.
     pub fn new(compiler: Compiler, stage: Stage) -> Self {
         let toolchain = compiler.toolchain().compiler();
-        let mut capabilities = capabilities(toolchain.triton(), false);
+        let mut capabilities = list_capabilities(toolchain.triton(), false);
         capabilities.features.push(Feature::Definedness);
         capabilities.needs.toolchain = Some(toolchain.clone());
         Self {
@@ -59,7 +59,7 @@ impl Ttir {
             capabilities,
             stage,
             compiler: Arc::new(compiler.ending_after(stage)),
-            made: None,
+            compiled: None,
             stopped: Arc::default(),
         }
     }
@@ -68,19 +68,19 @@ impl Ttir {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub fn passes(&self, case: &Case) -> Result<Result<Passes, Outcome>, Failure> {
-        Ok(self.compiler.passes(case)?.map(Passes::new))
+    pub fn compile_passes(&self, case: &Case) -> Result<Result<Passes, Outcome>, Failure> {
+        Ok(self.compiler.compile_passes(case)?.map(Passes::new))
     }
 
     /// An engine that executes what was made of a case before.
     #[must_use]
-    pub fn executing(&self, made: Compiled) -> Self {
+    pub fn with_compiled(&self, made: Compiled) -> Self {
         Self {
             id: self.id.clone(),
             capabilities: self.capabilities.clone(),
             stage: self.stage,
             compiler: Arc::clone(&self.compiler),
-            made: Some(made),
+            compiled: Some(made),
             stopped: Arc::clone(&self.stopped),
         }
     }
@@ -90,7 +90,7 @@ impl Ttir {
     }
 
     /// The program of a kernel's text; or what in it is not known.
-    fn program(
+    fn lower_program(
         &self,
         text: &str,
         files: &[(String, Arc<SourceFile>)],
@@ -128,7 +128,7 @@ impl Ttir {
             },
             Err(error) => error.refused(&origin),
         };
-        let mut said = complaint(&refused.diagnostic, &refused.sources, 0);
+        let mut said = build_complaint(&refused.diagnostic, &refused.sources, 0);
         said.launch = None;
         if !verifies(text) {
             // Its first pass would say so, unless it removes what is wrong.
@@ -157,17 +157,17 @@ impl Engine for Ttir {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let compiled = match &self.made {
+        let compiled = match &self.compiled {
             Some(made) => made.clone(),
             None => match self.compiler.clearing_job(case)? {
                 Compiling::Ended(outcome) => return Ok(Preparation::Ended(outcome)),
                 Compiling::Ready(job) => job.compiled,
             },
         };
-        let files = files(case);
+        let files = list_files(case);
         let mut programs = Vec::with_capacity(compiled.kernels.len());
         for kernel in &compiled.kernels {
-            match self.program(&kernel.ttir, &files)? {
+            match self.lower_program(&kernel.ttir, &files)? {
                 Ok(program) => programs.push(program),
                 Err(outcome) => return Ok(Preparation::Ended(outcome)),
             }
@@ -199,7 +199,7 @@ impl Engine for Ttir {
 }
 
 /// The files of a case's kernels, by the names that Triton has for them.
-fn files(case: &Case) -> Vec<(String, Arc<SourceFile>)> {
+fn list_files(case: &Case) -> Vec<(String, Arc<SourceFile>)> {
     translation::compiled_files(case)
         .map(|(name, file)| (name, Arc::clone(file)))
         .collect()
@@ -218,9 +218,9 @@ struct Ready {
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         if case.is_import_only() {
-            return Ok(imported(case.memory()));
+            return Ok(finish_import(case.memory()));
         }
-        let config = watched(self.config, case, &self.stopped);
+        let config = add_watch(self.config, case, &self.stopped);
         let mut memory = case.memory();
         let mut executed = Executed::default();
         for invocation in &self.invocations {
@@ -230,11 +230,11 @@ impl Prepared for Ready {
             let name = &program.function().name;
             clear(invocation, &mut memory);
             let args = self
-                .arguments(program, invocation, &memory)
+                .build_arguments(program, invocation, &memory)
                 .map_err(|reason| Failure::internal(format!("bind the arguments of `{name}`"), reason))?;
             let outcome = program
                 .launch(invocation.grid, &args, &mut memory, &config)
-                .map_err(|error| failure(format!("run `{name}`"), error))?;
+                .map_err(|error| to_failure(format!("run `{name}`"), error))?;
             let sources = &program.function().sources;
             if let Some(ended) = executed.add(outcome, sources, invocation.launch) {
                 return Ok(ended);
@@ -246,13 +246,13 @@ impl Prepared for Ready {
 
 impl Ready {
     /// The values of a program's parameters.
-    fn arguments(
+    fn build_arguments(
         &self,
         program: &Program,
         invocation: &Invocation,
         memory: &Memory,
     ) -> Result<Vec<ParamValue>, String> {
-        let passed = self.passed(&invocation.params);
+        let passed = self.flatten_params(&invocation.params);
         let params = &program.function().params;
         if passed.len() != params.len() {
             return Err(format!(
@@ -307,7 +307,7 @@ impl Ready {
     }
 
     /// The parameters, descriptors for the TMA unit in the parts that the IR has: base, extents, strides, flags.
-    fn passed(&self, params: &[Param]) -> Vec<Passed> {
+    fn flatten_params(&self, params: &[Param]) -> Vec<Passed> {
         let mut passed = Vec::with_capacity(params.len());
         for param in params {
             match param {
@@ -319,13 +319,13 @@ impl Ready {
                     }
                     passed.push(Passed::Number(u64::from_le_bytes(word)));
                 }
-                Param::TensorMap(map) => self.described(map, &mut passed),
+                Param::TensorMap(map) => self.flatten_descriptor(map, &mut passed),
             }
         }
         passed
     }
 
-    fn described(&self, map: &TensorMap, passed: &mut Vec<Passed>) {
+    fn flatten_descriptor(&self, map: &TensorMap, passed: &mut Vec<Passed>) {
         passed.push(Passed::Address(map.storage, map.offset));
         passed.extend(map.shape.iter().map(|&extent| Passed::Number(extent)));
         let size = u64::from(map.element_size.max(1));

@@ -33,20 +33,20 @@ pub struct FolderLock {
 impl Folder {
     /// Opens a folder that exists.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::walked(path, false, false)
+        Self::open_with(path, false, false)
     }
 
     /// Opens a folder, and creates it and the folders around it if they are missing.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Self::walked(path, true, false)
+        Self::open_with(path, true, false)
     }
 
     /// Opens the folder around a file.
-    pub(crate) fn around(path: &Path) -> io::Result<Self> {
-        Self::walked(path, false, true)
+    pub(crate) fn open_parent(path: &Path) -> io::Result<Self> {
+        Self::open_with(path, false, true)
     }
 
-    fn walked(path: &Path, create: bool, last_may_be_link: bool) -> io::Result<Self> {
+    fn open_with(path: &Path, create: bool, last_may_be_link: bool) -> io::Result<Self> {
         let walk = Walk {
             create,
             last_may_be_link,
@@ -72,16 +72,16 @@ impl Folder {
 
     /// Opens a folder in it, and creates it if it is missing.
     pub fn create_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
-        self.inner(name.as_ref(), true)
+        self.open_inner(name.as_ref(), true)
     }
 
     /// Opens a folder in it.
     pub fn open_folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
-        self.inner(name.as_ref(), false)
+        self.open_inner(name.as_ref(), false)
     }
 
-    fn inner(&self, name: &OsStr, create: bool) -> io::Result<Self> {
-        let name = single(name)?;
+    fn open_inner(&self, name: &OsStr, create: bool) -> io::Result<Self> {
+        let name = check_name(name)?;
         let path = self.path.join(name);
         if create {
             match fs::mkdirat(&self.handle, name, Mode::from_raw_mode(0o777)) {
@@ -96,7 +96,7 @@ impl Folder {
                 Some(stat) => match FileType::from_raw_mode(stat.st_mode) {
                     FileType::Symlink => self.link(name),
                     FileType::Directory => error.into(),
-                    kind => Obstacle::folder(&path, kind),
+                    kind => Obstacle::build_folder_error(&path, kind),
                 },
                 None => error.into(),
             }),
@@ -113,7 +113,7 @@ impl Folder {
 
     /// Begins a file. It gets its name with [`Partial::keep`].
     pub fn begin(&self, name: impl AsRef<OsStr>) -> io::Result<Partial> {
-        Partial::create(self.try_clone()?, single(name.as_ref())?)
+        Partial::create(self.try_clone()?, check_name(name.as_ref())?)
     }
 
     /// Creates a file that does not exist.
@@ -122,7 +122,7 @@ impl Folder {
         let mode = Mode::from_raw_mode(0o666);
         Ok(File::from(fs::openat(
             &self.handle,
-            single(name.as_ref())?,
+            check_name(name.as_ref())?,
             flags,
             mode,
         )?))
@@ -130,7 +130,7 @@ impl Folder {
 
     /// Opens a file to read it.
     pub fn read(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
-        let name = single(name.as_ref())?;
+        let name = check_name(name.as_ref())?;
         self.check_file(name)?;
         // A pipe that is put there now is not waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -142,7 +142,7 @@ impl Folder {
     /// # Errors
     /// Something else is there.
     pub fn has_file(&self, name: impl AsRef<OsStr>) -> io::Result<bool> {
-        Ok(self.check_file(single(name.as_ref())?)?.is_some())
+        Ok(self.check_file(check_name(name.as_ref())?)?.is_some())
     }
 
     /// Removes a file, if it is there.
@@ -150,7 +150,7 @@ impl Folder {
     /// # Errors
     /// Something else is there.
     pub fn clear_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        let name = single(name.as_ref())?;
+        let name = check_name(name.as_ref())?;
         match self.check_file(name)? {
             Some(_) => self.remove_file(name),
             None => Ok(()),
@@ -161,7 +161,7 @@ impl Folder {
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::unlinkat(
             &self.handle,
-            single(name.as_ref())?,
+            check_name(name.as_ref())?,
             AtFlags::empty(),
         )?)
     }
@@ -170,14 +170,14 @@ impl Folder {
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::unlinkat(
             &self.handle,
-            single(name.as_ref())?,
+            check_name(name.as_ref())?,
             AtFlags::REMOVEDIR,
         )?)
     }
 
     /// Removes a folder with everything in it. A link in it is removed, not its target.
     pub fn remove_folder_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        let name = single(name.as_ref())?;
+        let name = check_name(name.as_ref())?;
         self.open_folder(name)?.clear(MAX_DEPTH)?;
         self.remove_folder(name)
     }
@@ -216,7 +216,7 @@ impl Folder {
 
     /// Renames a file of this folder into another folder, in the place of a file there.
     pub fn move_file(&self, name: impl AsRef<OsStr>, into: &Self) -> io::Result<()> {
-        let name = single(name.as_ref())?;
+        let name = check_name(name.as_ref())?;
         into.check_file(name)?;
         Ok(fs::renameat(&self.handle, name, &into.handle, name)?)
     }
@@ -245,7 +245,7 @@ impl Folder {
     }
 
     /// The regular file of this name, if it is there. Fails if it must not be written, or is something else.
-    pub(crate) fn writable(&self, name: &OsStr) -> io::Result<Option<Stat>> {
+    pub(crate) fn check_writable(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         let there = self.check_file(name)?;
         if there.is_some() {
             // Renaming would replace a file that is read-only.
@@ -261,17 +261,20 @@ impl Folder {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Ok(Some(stat)),
             FileType::Symlink => Err(self.link(name)),
-            kind => Err(Obstacle::file(&self.path.join(name), kind)),
+            kind => Err(Obstacle::build_file_error(&self.path.join(name), kind)),
         }
     }
 
     fn link(&self, name: &OsStr) -> io::Error {
-        Obstacle::link(&self.path.join(name), walk::target(self.handle.as_fd(), name))
+        Obstacle::link(
+            &self.path.join(name),
+            walk::read_target(self.handle.as_fd(), name),
+        )
     }
 }
 
 /// A name without folders in it.
-fn single(name: &OsStr) -> io::Result<&OsStr> {
+fn check_name(name: &OsStr) -> io::Result<&OsStr> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {
         (Some(Component::Normal(only)), None) if only == name => Ok(name),

@@ -21,7 +21,7 @@ pub use walk::distrust;
 
 /// Replaces or creates a file in a folder that exists.
 pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.write(name, content)
 }
 
@@ -60,7 +60,7 @@ pub fn read_text(path: impl AsRef<Path>, most: u64) -> io::Result<String> {
 /// Creates a file in a folder that exists. It may exist with the same content; other content is somebody's work, and an error.
 pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Result<()> {
     let (path, content) = (path.as_ref(), content.as_ref());
-    let (folder, name) = around(path)?;
+    let (folder, name) = open_parent(path)?;
     let file = match folder.read(name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return folder.write(name, content),
@@ -80,7 +80,7 @@ pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> io::Resul
 
 /// Begins a file in a folder that exists. It gets its name with [`Partial::keep`].
 pub fn begin(path: impl AsRef<Path>) -> io::Result<Partial> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.begin(name)
 }
 
@@ -91,30 +91,30 @@ pub fn create_folders(path: impl AsRef<Path>) -> io::Result<()> {
 
 /// Removes a file. A link is removed, not its target.
 pub fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.remove_file(name)
 }
 
 /// Removes a folder that is empty.
 pub fn remove_folder(path: impl AsRef<Path>) -> io::Result<()> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.remove_folder(name)
 }
 
 /// Removes a folder with everything in it. A link in it is removed, not its target; a link in its place is an [`Obstacle`].
 pub fn remove_folder_all(path: impl AsRef<Path>) -> io::Result<()> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.remove_folder_all(name)
 }
 
 /// Creates a file that does not exist.
 pub fn create_new(path: impl AsRef<Path>) -> io::Result<File> {
-    let (folder, name) = around(path.as_ref())?;
+    let (folder, name) = open_parent(path.as_ref())?;
     folder.create_new(name)
 }
 
 /// The folder around a file, and the file's name.
-fn around(path: &Path) -> io::Result<(Folder, &OsStr)> {
+fn open_parent(path: &Path) -> io::Result<(Folder, &OsStr)> {
     let name = path.file_name().ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -122,5 +122,5 @@ fn around(path: &Path) -> io::Result<(Folder, &OsStr)> {
         )
     })?;
     let parent = path.parent().unwrap_or(Path::new(""));
-    Ok((Folder::around(parent)?, name))
+    Ok((Folder::open_parent(parent)?, name))
 }

@@ -24,12 +24,12 @@ pub enum Obstacle {
         target: PathBuf,
     },
     /// A pipe, a device, a socket, a folder in the place of a file, or a file in the place of a folder.
-    #[error("`{}` is {found}, and Cerith writes {expected} there\n  = help: remove it, or name another place", path.display())]
+    #[error("`{}` is {actual}, and Cerith writes {expected} there\n  = help: remove it, or name another place", path.display())]
     Kind {
         /// Its path.
         path: PathBuf,
         /// The kind of file that is there.
-        found: &'static str,
+        actual: &'static str,
         /// The kind of file that should be there.
         expected: &'static str,
     },
@@ -37,24 +37,24 @@ pub enum Obstacle {
 
 impl Obstacle {
     /// The obstacle in an error of this crate, if it is one.
-    pub fn of(error: &io::Error) -> Option<&Self> {
+    pub fn from_error(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 
     /// Whether a plain file is in the place of a folder.
     pub fn is_plain_file(&self) -> bool {
-        matches!(self, Self::Kind { found, .. } if *found == FILE)
+        matches!(self, Self::Kind { actual, .. } if *actual == FILE)
     }
 
-    pub(crate) fn file(path: &Path, found: FileType) -> io::Error {
-        Self::kind(path, found, "a file")
+    pub(crate) fn build_file_error(path: &Path, found: FileType) -> io::Error {
+        Self::build_kind_error(path, found, "a file")
     }
 
-    pub(crate) fn folder(path: &Path, found: FileType) -> io::Error {
-        Self::kind(path, found, "a folder")
+    pub(crate) fn build_folder_error(path: &Path, found: FileType) -> io::Error {
+        Self::build_kind_error(path, found, "a folder")
     }
 
-    fn kind(path: &Path, found: FileType, expected: &'static str) -> io::Error {
+    fn build_kind_error(path: &Path, found: FileType, expected: &'static str) -> io::Error {
         let found = match found {
             FileType::Directory => "a folder",
             FileType::RegularFile => FILE,
@@ -65,7 +65,7 @@ impl Obstacle {
         };
         io::Error::other(Self::Kind {
             path: path.to_owned(),
-            found,
+            actual: found,
             expected,
         })
     }

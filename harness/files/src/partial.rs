@@ -16,14 +16,14 @@ pub struct Partial {
     name: OsString,
     written: OsString,
     file: File,
-    kept: bool,
+    is_kept: bool,
 }
 
 impl Partial {
     pub(crate) fn create(folder: Folder, name: &OsStr) -> io::Result<Self> {
-        let there = folder.writable(name)?;
+        let there = folder.check_writable(name)?;
         let (written, file) = loop {
-            let written = OsString::from(format!(".cerith-{:016x}.partial", random()));
+            let written = OsString::from(format!(".cerith-{:016x}.partial", draw_number()));
             match folder.create_new(&written) {
                 Ok(file) => break (written, file),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -35,7 +35,7 @@ impl Partial {
             name: name.to_owned(),
             written,
             file,
-            kept: false,
+            is_kept: false,
         };
         if let Some(there) = there {
             // A file that is replaced stays as private, or as executable, as it was.
@@ -51,11 +51,11 @@ impl Partial {
 
     /// Gives it its name, in the place of a file that has it. Answers with the file, which stays open.
     pub fn keep(mut self) -> io::Result<File> {
-        self.folder.writable(&self.name)?;
+        self.folder.check_writable(&self.name)?;
         let file = self.file.try_clone()?;
         let handle = self.folder.handle();
         fs::renameat(handle, &self.written, handle, &self.name)?;
-        self.kept = true;
+        self.is_kept = true;
         Ok(file)
     }
 }
@@ -72,7 +72,7 @@ impl Write for Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.is_kept {
             // Half a file is of no use; if it cannot be removed, its name says what it is.
             let _ = self.folder.remove_file(&self.written);
         }
@@ -80,6 +80,6 @@ impl Drop for Partial {
 }
 
 /// A number that another process cannot foresee.
-fn random() -> u64 {
+fn draw_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }

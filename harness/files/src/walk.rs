@@ -38,7 +38,7 @@ pub fn distrust(folder: &Path) {
     };
     let Ok(stat) = fs::stat(folder) else { return };
     let mut all = DISTRUSTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let identity = identity(&stat);
+    let identity = identify_folder(&stat);
     if !all.contains(&identity) {
         all.push(identity);
     }
@@ -106,7 +106,8 @@ fn current_folder_in(path: &Path) -> Option<PathBuf> {
     let real = std::env::current_dir().ok()?;
     let here = fs::stat(".").ok()?;
     let shown = std::env::var_os("PWD").map(PathBuf::from);
-    let shown = shown.filter(|shown| fs::stat(shown).is_ok_and(|stat| identity(&stat) == identity(&here)));
+    let shown = shown
+        .filter(|shown| fs::stat(shown).is_ok_and(|stat| identify_folder(&stat) == identify_folder(&here)));
     [Some(real), shown]
         .into_iter()
         .flatten()
@@ -136,9 +137,9 @@ fn step(
                     FileType::Symlink if follow => {
                         return Ok((fs::openat(here, level, flags, Mode::empty())?, true));
                     }
-                    FileType::Symlink => return Err(Obstacle::link(shown, target(here, level))),
+                    FileType::Symlink => return Err(Obstacle::link(shown, read_target(here, level))),
                     FileType::Directory => {}
-                    kind if error == Errno::NOTDIR => return Err(Obstacle::folder(shown, kind)),
+                    kind if error == Errno::NOTDIR => return Err(Obstacle::build_folder_error(shown, kind)),
                     _ => return Err(error.into()),
                 }
             }
@@ -149,7 +150,7 @@ fn step(
 }
 
 /// The path in a link.
-pub fn target(folder: BorrowedFd<'_>, name: &OsStr) -> PathBuf {
+pub fn read_target(folder: BorrowedFd<'_>, name: &OsStr) -> PathBuf {
     let target = fs::readlinkat(folder, name, Vec::new()).map(std::ffi::CString::into_bytes);
     PathBuf::from(OsString::from_vec(target.unwrap_or_default()))
 }
@@ -162,7 +163,7 @@ fn is_within_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
             return Ok(true);
         }
         let above = fs::openat(&here, "..", folder_flags(), Mode::empty())?;
-        if identity(&fs::fstat(&above)?) == identity(&fs::fstat(&here)?) {
+        if identify_folder(&fs::fstat(&above)?) == identify_folder(&fs::fstat(&here)?) {
             return Ok(false);
         }
         here = above;
@@ -172,9 +173,9 @@ fn is_within_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
 
 /// Whether links in a folder are not followed: it is the current folder, the root of a checkout, or distrusted.
 fn is_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
-    let own = identity(&fs::fstat(folder)?);
-    let root = fs::stat("/").map(|stat| identity(&stat))?;
-    let current = fs::stat(".").map(|stat| identity(&stat)).ok();
+    let own = identify_folder(&fs::fstat(folder)?);
+    let root = fs::stat("/").map(|stat| identify_folder(&stat))?;
+    let current = fs::stat(".").map(|stat| identify_folder(&stat)).ok();
     if own != root && current == Some(own) {
         return Ok(true);
     }
@@ -185,7 +186,7 @@ fn is_checkout(folder: BorrowedFd<'_>) -> io::Result<bool> {
             .any(|marker| fs::statat(folder, *marker, AtFlags::SYMLINK_NOFOLLOW).is_ok()))
 }
 
-fn identity(stat: &fs::Stat) -> Identity {
+fn identify_folder(stat: &fs::Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 

@@ -3,15 +3,15 @@
 
 use std::io::BufRead as _;
 
-use cerith_frontend::coverage::{has_dtypes, kernel};
+use cerith_frontend::coverage::{build_kernel, has_dtypes};
 use cerith_tile::rules::{Rules, Version};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let version: Version = std::env::args().nth(1).ok_or("which version?")?.parse()?;
-    let rules = Rules::of(version);
+    let rules = Rules::from_version(version);
     for name in std::io::stdin().lock().lines() {
         let name = name?;
-        if let Some(text) = kernel(&name, rules) {
+        if let Some(text) = build_kernel(&name, rules) {
             let row = serde_json::json!({"name": name, "dtypes": has_dtypes(&name, rules), "text": text});
             println!("{row}");
         }

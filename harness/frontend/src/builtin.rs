@@ -85,8 +85,8 @@ pub(crate) const PRELUDE: &[(&str, &str)] = &[
 /// What `name` is in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, …
 /// Functions, constants, types (`tl.float32`), submodules. `None`: Triton (of these rules) has no such name.
 pub(crate) fn lookup(rules: Rules, module: &str, name: &str) -> Option<Value> {
-    let module = canonical(module);
-    if let Some(value) = types::constant(module, name) {
+    let module = canonicalize_module(module);
+    if let Some(value) = types::find_constant(module, name) {
         return Some(value);
     }
     if (module, name) == ("tl", "tensor_descriptor") && rules.holds(Rule::Descriptors) {
@@ -115,18 +115,18 @@ pub(crate) fn lookup(rules: Rules, module: &str, name: &str) -> Option<Value> {
     BY_NAME
         .get(name)?
         .iter()
-        .find(|row| row.holds(rules) && modules.contains(&home(&row.builtin)))
+        .find(|row| row.holds(rules) && modules.contains(&find_home(&row.builtin)))
         .map(|row| Value::Builtin(&row.builtin))
 }
 
 /// What `name` is in a module known by name, Python's own modules included.
-pub(crate) fn symbol(rules: Rules, module: &str, name: &str) -> Option<Value> {
+pub(crate) fn find_symbol(rules: Rules, module: &str, name: &str) -> Option<Value> {
     python::module_attribute(module, name, rules).or_else(|| lookup(rules, module, name))
 }
 
 /// The functions that a module has, by their short names.
-pub(crate) fn names(module: &str, rules: Rules) -> impl Iterator<Item = &'static str> {
-    let module = canonical(module);
+pub(crate) fn list_names(module: &str, rules: Rules) -> impl Iterator<Item = &'static str> {
+    let module = canonicalize_module(module);
     let is_tl = module == "tl";
     let own = module.to_owned();
     TABLES
@@ -134,26 +134,26 @@ pub(crate) fn names(module: &str, rules: Rules) -> impl Iterator<Item = &'static
         .copied()
         .flatten()
         .filter(move |row| {
-            let home = home(&row.builtin);
+            let home = find_home(&row.builtin);
             row.holds(rules) && (home == own || is_tl && OF_TL.contains(&home))
         })
         .map(|row| row.builtin.short_name())
 }
 
 /// The row of a public name: `tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`.
-fn public(name: &str, rules: Rules) -> Option<&'static Row> {
+fn find_row(name: &str, rules: Rules) -> Option<&'static Row> {
     let (module, short) = name.rsplit_once('.')?;
     let mut rows = BY_NAME.get(short)?.iter().copied().filter(|row| row.holds(rules));
     match module {
-        "tl" => rows.find(|row| OF_TL.contains(&home(&row.builtin))),
-        "tensor" => rows.find(|row| row.method || home(&row.builtin) == "tensor"),
-        _ => rows.find(|row| home(&row.builtin) == module),
+        "tl" => rows.find(|row| OF_TL.contains(&find_home(&row.builtin))),
+        "tensor" => rows.find(|row| row.method || find_home(&row.builtin) == "tensor"),
+        _ => rows.find(|row| find_home(&row.builtin) == module),
     }
 }
 
 /// How many arguments a function needs, `*args` one of them. None where there is no such function.
-pub(crate) fn parameters(name: &str, rules: Rules) -> Option<usize> {
-    public(name, rules).map(|row| signature::needed(&row.builtin))
+pub(crate) fn count_parameters(name: &str, rules: Rules) -> Option<usize> {
+    find_row(name, rules).map(|row| signature::count_required(&row.builtin))
 }
 
 /// The full name of the function that a public name of a function is.
@@ -161,11 +161,11 @@ pub(crate) fn canonical_name(name: &str, rules: Rules) -> Option<&'static str> {
     if name.starts_with("tensor.") {
         return None;
     }
-    public(name, rules).map(|row| row.builtin.name())
+    find_row(name, rules).map(|row| row.builtin.name())
 }
 
 /// Other spellings of a module's name.
-fn canonical(module: &str) -> &str {
+fn canonicalize_module(module: &str) -> &str {
     match module {
         "triton.language" | "triton.language.core" | "tl.core" => "tl",
         "tl.extra.cuda.libdevice"
@@ -176,19 +176,19 @@ fn canonical(module: &str) -> &str {
 }
 
 /// The module a builtin is of.
-fn home(builtin: &Builtin) -> &'static str {
+fn find_home(builtin: &Builtin) -> &'static str {
     builtin.name().rsplit_once('.').map_or("", |(module, _)| module)
 }
 
 /// The methods of tensors.
-fn methods(rules: Rules) -> impl Iterator<Item = &'static Builtin> {
+fn list_methods(rules: Rules) -> impl Iterator<Item = &'static Builtin> {
     let rows = TABLES.iter().copied().flatten();
     rows.filter(move |row| is_method(row, rules))
         .map(|row| &row.builtin)
 }
 
 /// The method of tensors of this name.
-fn method(rules: Rules, name: &str) -> Option<&'static Builtin> {
+fn find_method(rules: Rules, name: &str) -> Option<&'static Builtin> {
     let mut rows = BY_NAME.get(name)?.iter().copied();
     rows.find(|row| is_method(row, rules)).map(|row| &row.builtin)
 }
@@ -200,7 +200,8 @@ fn is_method(row: &Row, rules: Rules) -> bool {
 /// Whether a method is none of the library's jitted functions. `xor_sum` was written in Python like those, but not jitted.
 fn is_not_jitted(row: &Row, rules: Rules) -> bool {
     let builtin = &row.builtin;
-    home(builtin) != "tl.standard" || builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted)
+    find_home(builtin) != "tl.standard"
+        || builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted)
 }
 
 /// Python's own functions that work on tensors: `min` and `max`.
@@ -230,7 +231,7 @@ mod tests {
             [3, 9, 0],
         ] {
             let [major, minor, patch] = versions;
-            let rules = Rules::of(Version::new(major, minor, patch));
+            let rules = Rules::from_version(Version::new(major, minor, patch));
             let mut seen = std::collections::HashSet::new();
             for row in TABLES.iter().copied().flatten().filter(|row| row.holds(rules)) {
                 assert!(

@@ -81,7 +81,7 @@ pub(crate) enum PyBinary {
 
 impl PyBinary {
     /// The operator of an AST operator; `None` for `@`.
-    pub const fn of(op: ast::Operator) -> Option<Self> {
+    pub const fn from_ast(op: ast::Operator) -> Option<Self> {
         Some(match op {
             ast::Operator::Add => Self::Add,
             ast::Operator::Sub => Self::Sub,
@@ -208,7 +208,7 @@ impl Object for Constant {
 }
 
 /// The constant that a literal is.
-pub(crate) fn literal(expression: &Expr) -> Option<Constant> {
+pub(crate) fn eval_literal(expression: &Expr) -> Option<Constant> {
     Some(match expression {
         Expr::NumberLiteral(number) => match &number.value {
             Number::Int(value) => Constant::Int(match value.as_u64() {
@@ -243,7 +243,7 @@ pub(crate) fn type_name(constant: &Constant) -> &str {
 }
 
 /// Whether Python counts the constant as true.
-pub(crate) fn truth(constant: &Constant) -> bool {
+pub(crate) fn is_truthy(constant: &Constant) -> bool {
     operator::truth(constant).unwrap_or(true)
 }
 
@@ -257,9 +257,9 @@ pub(crate) const fn as_int(constant: &Constant) -> Option<i128> {
 }
 
 /// `lhs op rhs`.
-pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Constant> {
+pub(crate) fn apply_binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Constant> {
     if let (Some(a), Some(b)) = (as_int(lhs), as_int(rhs))
-        && let Some(value) = planted(op, a, b)
+        && let Some(value) = apply_planted_fault(op, a, b)
     {
         return Ok(Constant::Int(value));
     }
@@ -267,7 +267,7 @@ pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Co
 }
 
 /// What a planted fault makes of a division.
-fn planted(op: PyBinary, a: i128, b: i128) -> Option<i128> {
+fn apply_planted_fault(op: PyBinary, a: i128, b: i128) -> Option<i128> {
     match op {
         PyBinary::FloorDiv if is_planted(Fault::ConstantDivisionTruncates) => a.checked_div(b),
         PyBinary::Mod if is_planted(Fault::ConstantRemainderTruncates) => a.checked_rem(b),
@@ -276,7 +276,7 @@ fn planted(op: PyBinary, a: i128, b: i128) -> Option<i128> {
 }
 
 /// `+x`, `-x`, `~x`, `not x`.
-pub(crate) fn unary(op: PyUnary, operand: &Constant) -> Outcome<Constant> {
+pub(crate) fn apply_unary(op: PyUnary, operand: &Constant) -> Outcome<Constant> {
     let op = match op {
         PyUnary::Pos => ast::UnaryOp::UAdd,
         PyUnary::Neg => ast::UnaryOp::USub,
@@ -300,7 +300,7 @@ pub(crate) fn compare(predicate: CmpPredicate, lhs: &Constant, rhs: &Constant) -
 }
 
 /// The predicate of a comparison; `None` for `is` and `in`.
-pub(crate) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
+pub(crate) const fn to_predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
     Some(match op {
         ast::CmpOp::Eq => CmpPredicate::Eq,
         ast::CmpOp::NotEq => CmpPredicate::Ne,
@@ -313,7 +313,7 @@ pub(crate) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
 }
 
 /// A comparison as it is written.
-pub(crate) const fn symbol(predicate: CmpPredicate) -> &'static str {
+pub(crate) const fn describe_predicate(predicate: CmpPredicate) -> &'static str {
     match predicate {
         CmpPredicate::Eq => "==",
         CmpPredicate::Ne => "!=",
@@ -325,7 +325,7 @@ pub(crate) const fn symbol(predicate: CmpPredicate) -> &'static str {
 }
 
 /// `str(constant)`.
-pub(crate) fn text(constant: &Constant) -> String {
+pub(crate) fn to_text(constant: &Constant) -> String {
     cerith_python::repr::text(constant)
 }
 
@@ -371,7 +371,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(op: PyBinary, (lhs, rhs): (Constant, Constant), expected: &str) {
-        let shown = match binary(op, &lhs, &rhs) {
+        let shown = match apply_binary(op, &lhs, &rhs) {
             Ok(value) => repr(&value),
             Err(Failure::Raises(text)) => format!("raises {text}"),
             Err(Failure::Unsupported(text)) => format!("unsupported {text}"),
@@ -466,9 +466,9 @@ mod tests {
         fn no_operator_panics(a in any::<i128>(), b in any::<i128>(), f in any::<f64>()) {
             use PyBinary::{Add, BitAnd, BitOr, BitXor, Div, FloorDiv, LShift, Mod, Mul, Pow, RShift, Sub};
             for op in [Add, Sub, Mul, Div, FloorDiv, Mod, Pow, LShift, RShift, BitAnd, BitOr, BitXor] {
-                let _ = binary(op, &Constant::Int(a), &Constant::Int(b));
-                let _ = binary(op, &Constant::Int(a), &Constant::Float(f));
-                let _ = binary(op, &Constant::Float(f), &Constant::Int(a));
+                let _ = apply_binary(op, &Constant::Int(a), &Constant::Int(b));
+                let _ = apply_binary(op, &Constant::Int(a), &Constant::Float(f));
+                let _ = apply_binary(op, &Constant::Float(f), &Constant::Int(a));
             }
         }
     }

@@ -69,18 +69,18 @@ const BEFORE: [(&str, &str); 3] = [
 ];
 
 /// Whether a line of Python mentions a name.
-fn mentions(text: &str, name: &str) -> bool {
+fn has_name(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
         .any(|word| word.split('.').next() == Some(name))
 }
 
 /// Whether the probe of a name takes values of a dtype. The others need to be asked about one only.
 pub fn has_dtypes(name: &str, rules: Rules) -> bool {
-    body(name, rules).is_some_and(|body| OF_DTYPE.iter().any(|variable| mentions(&body, variable)))
+    build_body(name, rules).is_some_and(|body| OF_DTYPE.iter().any(|variable| has_name(&body, variable)))
 }
 
 /// The line of a kernel that uses a name.
-fn body(name: &str, rules: Rules) -> Option<String> {
+fn build_body(name: &str, rules: Rules) -> Option<String> {
     let spelled = name
         .replace("tl.extra.libdevice", "libdevice")
         .replace("tl.extra.cuda", "cuda");
@@ -97,7 +97,7 @@ fn body(name: &str, rules: Rules) -> Option<String> {
         }
         Some(Probe::Never(_)) => None,
         None => {
-            let parameters = builtin::parameters(name, rules)?;
+            let parameters = builtin::count_parameters(name, rules)?;
             Some(format!("{spelled}({})", vec!["x"; parameters].join(", ")))
         }
     }
@@ -105,17 +105,17 @@ fn body(name: &str, rules: Rules) -> Option<String> {
 
 /// The kernel that asks about a name, a file that Triton can compile too; the pointer `p` is its only parameter. None for
 /// a name that no kernel writes, and for a name of which nothing is known.
-pub fn kernel(name: &str, rules: Rules) -> Option<String> {
-    let body = body(name, rules)?;
+pub fn build_kernel(name: &str, rules: Rules) -> Option<String> {
+    let body = build_body(name, rules)?;
     let mut text = "import triton\nimport triton.language as tl\n".to_owned();
     for (word, before) in BEFORE {
-        if mentions(&body, word) {
+        if has_name(&body, word) {
             text += before;
         }
     }
     text += "\n\n@triton.jit\ndef probe(p):\n";
     for (name, line) in NAMES {
-        if mentions(&body, name) {
+        if has_name(&body, name) {
             let _ = writeln!(text, "    {line}");
         }
     }
@@ -124,11 +124,11 @@ pub fn kernel(name: &str, rules: Rules) -> Option<String> {
 }
 
 /// The reference's answer about a name (`tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`) with values of a dtype.
-pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
+pub fn check_support(name: &str, dtype: DType, rules: Rules) -> Support {
     if let Some(Probe::Never(why)) = probe(name) {
         return Support::NotForKernels(why);
     }
-    let Some(text) = kernel(name, rules) else {
+    let Some(text) = build_kernel(name, rules) else {
         return Support::Missing;
     };
     let request = Request {
@@ -157,7 +157,7 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
 }
 
 /// The name under which uses of it are told ([`crate::Traced::uses`]): that of the function that it is.
-pub fn canonical(name: &str, rules: Rules) -> String {
+pub fn canonicalize_name(name: &str, rules: Rules) -> String {
     builtin::canonical_name(name, rules).map_or_else(|| name.to_owned(), str::to_owned)
 }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_kernel_has_what_its_line_needs() {
-        let kernel = kernel("tensor.reduce", Rules::default()).unwrap_or_default();
+        let kernel = build_kernel("tensor.reduce", Rules::default()).unwrap_or_default();
         let expected = "
 import triton
 import triton.language as tl
@@ -189,16 +189,19 @@ def probe(p):
     #[test]
     fn a_name_is_asked_about() {
         let rules = Rules::default();
-        assert_eq!(support("tl.exp", DType::F32, rules), Support::Supported);
+        assert_eq!(check_support("tl.exp", DType::F32, rules), Support::Supported);
         assert!(matches!(
-            support("tl.exp", DType::I32, rules),
+            check_support("tl.exp", DType::I32, rules),
             Support::Rejected(_)
         ));
-        let dead_sum = support("tl.sum", DType::F8E5, rules);
+        let dead_sum = check_support("tl.sum", DType::F8E5, rules);
         assert!(matches!(dead_sum, Support::Rejected(_)), "{dead_sum:?}");
-        let assembly = support("tl.inline_asm_elementwise", DType::I32, rules);
+        let assembly = check_support("tl.inline_asm_elementwise", DType::I32, rules);
         assert_eq!(assembly, Support::Supported);
-        assert_eq!(support("tl.no_such_name", DType::I32, rules), Support::Missing);
-        assert_eq!(canonical("tl.exp", rules), "tl.math.exp");
+        assert_eq!(
+            check_support("tl.no_such_name", DType::I32, rules),
+            Support::Missing
+        );
+        assert_eq!(canonicalize_name("tl.exp", rules), "tl.math.exp");
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct Lowering {
     depth: usize,
     fuel: u64,
     /// The quirks that were asked for.
-    asked: Cell<Quirks>,
+    consulted_quirks: Cell<Quirks>,
 }
 
 impl Lowering {
@@ -95,12 +95,12 @@ impl Lowering {
             oversized: None,
             depth: 0,
             fuel: FUEL,
-            asked: Cell::new(Quirks::NONE),
+            consulted_quirks: Cell::new(Quirks::NONE),
         }
     }
 
     /// The value of a launch option (`num_warps`, `debug`), if the launch or the kernel's configuration gave it.
-    pub fn option(&self, name: &str) -> Option<&RequestArg> {
+    pub fn find_option(&self, name: &str) -> Option<&RequestArg> {
         self.options
             .iter()
             .rev()
@@ -110,21 +110,21 @@ impl Lowering {
 
     /// Whether device asserts are compiled in: the launch option `debug`.
     pub fn asserts(&self) -> bool {
-        matches!(self.option("debug"), Some(RequestArg::Bool(true)))
+        matches!(self.find_option("debug"), Some(RequestArg::Bool(true)))
     }
 
     /// Whether an assertion is behind each integer operation that may overflow: the launch options `debug` and
     /// `sanitize_overflow`, which is on by default.
     pub fn checks_overflow(&self) -> bool {
         let off = matches!(
-            self.option("sanitize_overflow"),
+            self.find_option("sanitize_overflow"),
             Some(RequestArg::Bool(false) | RequestArg::Int(0) | RequestArg::None)
         );
         self.asserts() && !off && self.rules.holds(Rule::OverflowIsChecked)
     }
 
     /// Notes that the kernel does something by which a known bug is recognised.
-    pub fn used(&mut self, what: &'static str) {
+    pub fn record_use(&mut self, what: &'static str) {
         self.uses.insert(("", what, None));
     }
 }
@@ -138,23 +138,24 @@ impl Lowering {
 
     /// Whether the text at hand is of a language with this rule. The prelude is written in the newest, whichever version's
     /// library it stands for.
-    pub fn speaks(&self, rule: Rule) -> bool {
+    pub fn has_rule(&self, rule: Rule) -> bool {
         self.rules.holds(rule) || self.in_library()
     }
 
     /// Whether a quirk is followed.
-    pub fn follows(&self, quirk: Quirk) -> bool {
-        self.asked.set(self.asked.get().with(quirk));
-        self.rules.follows(quirk)
+    pub fn has_quirk(&self, quirk: Quirk) -> bool {
+        self.consulted_quirks
+            .set(self.consulted_quirks.get().with_quirk(quirk));
+        self.rules.has_quirk(quirk)
     }
 
     /// The quirks that decided anything: with or without the others, the trace is the same.
-    pub const fn asked(&self) -> Quirks {
-        self.asked.get()
+    pub const fn consulted_quirks(&self) -> Quirks {
+        self.consulted_quirks.get()
     }
 
     /// Whether the version's compiler refuses this.
-    pub fn refuses(&self, gap: Gap) -> bool {
+    pub fn has_gap(&self, gap: Gap) -> bool {
         gap.holds(self.rules.version) && !self.in_library()
     }
 }
@@ -168,12 +169,12 @@ impl Lowering {
 
     /// A rejection with a stable code of its own.
     pub fn reject_with(&self, code: &'static str, message: impl Into<String>) -> Stop {
-        Stop::Rejected(Box::new(self.diagnostic(code, message)))
+        Stop::Rejected(Box::new(self.build_diagnostic(code, message)))
     }
 
     /// The rejection of a name that something does not have; `near` is what it may have been meant to be.
     pub fn unknown_attribute(&self, message: impl Into<String>, near: Option<&str>) -> Stop {
-        let diagnostic = self.diagnostic("unknown-attribute", message);
+        let diagnostic = self.build_diagnostic("unknown-attribute", message);
         Stop::Rejected(Box::new(match near {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
             None => diagnostic,
@@ -181,23 +182,23 @@ impl Lowering {
     }
 
     /// A construct (`tl.make_tensor_descriptor`, `a lambda`) that the reference does not know yet.
-    pub fn unsupported(&self, construct: impl AsRef<str>) -> Stop {
+    pub fn report_unsupported(&self, construct: impl AsRef<str>) -> Stop {
         let message = format!("the reference does not support {} yet", construct.as_ref());
-        Stop::Unsupported(Box::new(self.diagnostic("unsupported", message)))
+        Stop::Unsupported(Box::new(self.build_diagnostic("unsupported", message)))
     }
 
     /// The program reached a limit of ours: `limit` of `what`.
-    pub fn exhausted(&self, limit: impl fmt::Display, what: &str) -> Stop {
+    pub fn report_exhausted(&self, limit: impl fmt::Display, what: &str) -> Stop {
         let message = format!("the limit of {limit} {what} was reached");
-        Stop::Exhausted(Box::new(self.diagnostic("exhausted", message)))
+        Stop::Exhausted(Box::new(self.build_diagnostic("exhausted", message)))
     }
 
     /// A computation of constants that failed.
-    pub fn failure(&self, failure: Failure) -> Stop {
+    pub fn report_failure(&self, failure: Failure) -> Stop {
         match failure {
             Failure::Raises(text) => self.reject(text),
-            Failure::Unsupported(what) => self.unsupported(what),
-            Failure::Exhausted(limit, what) => self.exhausted(limit, what),
+            Failure::Unsupported(what) => self.report_unsupported(what),
+            Failure::Exhausted(limit, what) => self.report_exhausted(limit, what),
         }
     }
 
@@ -207,14 +208,14 @@ impl Lowering {
     }
 
     fn oversized_block(&self, numel: i128) -> Diagnostic {
-        self.diagnostic(
+        self.build_diagnostic(
             "rejected",
             format!("a block of {numel} elements exceeds Triton's maximum of {MAX_NUMEL}"),
         )
     }
 
     /// A diagnostic at the current place with the calls that lead there.
-    pub fn diagnostic(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
+    pub fn build_diagnostic(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
         let mut places = self.calls.clone();
         places.push(self.span);
         diagnostic_at(places, &self.library, code, message)
@@ -229,7 +230,7 @@ pub(crate) fn diagnostic_at(
     code: &'static str,
     message: impl Into<String>,
 ) -> Diagnostic {
-    const SHOWN: usize = 4;
+    const MAX_SHOWN_CALLS: usize = 4;
     let own = places
         .iter()
         .rposition(|span| !library.contains(&span.source))
@@ -245,7 +246,7 @@ pub(crate) fn diagnostic_at(
         .iter()
         .filter(|span| **span != Span::default())
         .rev()
-        .take(SHOWN);
+        .take(MAX_SHOWN_CALLS);
     callers.fold(diagnostic, |diagnostic, span| {
         diagnostic.label(*span, "called here")
     })
@@ -269,17 +270,17 @@ impl Lowering {
     }
 
     /// Appends an operation with one result at the current place.
-    pub fn op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
+    pub fn emit_op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
         let numel = result.numel() as i128;
         if numel > MAX_NUMEL && self.oversized.is_none() {
             self.oversized = Some(Box::new(self.oversized_block(numel)));
         }
-        self.builder.op(kind, operands, result)
+        self.builder.add_op(kind, operands, result)
     }
 
     /// Appends a constant (its bits) at the current place.
-    pub fn constant(&mut self, bits: u64, ty: Type) -> ValueId {
-        self.builder.constant(bits, ty)
+    pub fn emit_constant(&mut self, bits: u64, ty: Type) -> ValueId {
+        self.builder.add_constant(bits, ty)
     }
 }
 
@@ -289,10 +290,12 @@ impl Lowering {
     pub fn burn(&mut self) -> Traced<()> {
         self.check_sizes()?;
         if self.fuel == 0 {
-            return Err(self.exhausted(FUEL, "steps of tracing a kernel"));
+            return Err(self.report_exhausted(FUEL, "steps of tracing a kernel"));
         }
         if self.builder.work() > MAX_OPERATIONS {
-            return Err(self.exhausted(MAX_OPERATIONS, "operations of a kernel, unrolled loops included"));
+            return Err(
+                self.report_exhausted(MAX_OPERATIONS, "operations of a kernel, unrolled loops included")
+            );
         }
         self.fuel -= 1;
         Ok(())
@@ -315,7 +318,7 @@ impl Lowering {
     /// Goes into an expression, a statement or a call inside of another. [`Lowering::ascend`] goes out of it.
     pub fn descend(&mut self) -> Traced<()> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.exhausted(MAX_DEPTH, "expressions and statements inside of each other"));
+            return Err(self.report_exhausted(MAX_DEPTH, "expressions and statements inside of each other"));
         }
         self.depth += 1;
         Ok(())

@@ -93,7 +93,7 @@ impl<'a> Modules<'a> {
     }
 
     /// Makes a table without names inside of another, as a call of a function does; gives its place.
-    pub fn inside(&mut self, outer: ScopeId) -> ScopeId {
+    pub fn new_inner_scope(&mut self, outer: ScopeId) -> ScopeId {
         let module = match self.scopes.get(outer) {
             Some(outer) => Rc::clone(&outer.module),
             None => "".into(),
@@ -117,7 +117,7 @@ impl<'a> Modules<'a> {
 
     /// A name as code in `scope` sees it, Python's built-in names left out. Also says whether the name was annotated
     /// as `constexpr` where it is bound.
-    pub fn global(&self, mut scope: ScopeId, name: &str) -> Option<(&Plain, bool)> {
+    pub fn find_global(&self, mut scope: ScopeId, name: &str) -> Option<(&Plain, bool)> {
         loop {
             let here = self.scopes.get(scope)?;
             if let Some(value) = here.names.get(name) {
@@ -130,7 +130,7 @@ impl<'a> Modules<'a> {
 
 impl Runner<'_, '_> {
     /// Runs `work` one level deeper, with stack enough.
-    fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+    fn run_nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         self.lo.descend()?;
         let result = with_stack(|| work(self));
         self.lo.ascend();

@@ -41,7 +41,7 @@ pub(crate) fn probe(name: &str) -> Option<Probe> {
 }
 
 /// The name as the list of probes has it, without its home.
-pub(crate) fn probed(home: &str, name: &str) -> Option<&'static str> {
+pub(crate) fn find_probe_name(home: &str, name: &str) -> Option<&'static str> {
     let known = |key: &str| PROBES.get_key_value(key).map(|(key, _)| *key);
     known(name).or_else(|| known(&format!("{home}.{name}")).and_then(|key| key.rsplit('.').next()))
 }

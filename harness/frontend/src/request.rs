@@ -44,7 +44,7 @@ pub enum RequestArg {
 
 impl RequestArg {
     /// What is inside of nested tuples, by positions.
-    pub fn inside(&self, path: &[usize]) -> Option<&Self> {
+    pub fn get_nested(&self, path: &[usize]) -> Option<&Self> {
         path.iter().try_fold(self, |arg, &at| match arg {
             Self::Tuple(items) | Self::NamedTuple { items, .. } => items.get(at),
             _ => None,

@@ -24,24 +24,24 @@ use cerith_tile::ir::{CmpPredicate, Elem, OpKind, ValueId};
 use cerith_tile::quirk::Quirk;
 
 pub(crate) use self::promotion::integer_promote;
-use self::promotion::{Number, Operand, number_constant, operand, operand_tensor};
+use self::promotion::{Number, Operand, number_constant, operand_tensor, to_operand};
 use crate::constant::{Constant, PyBinary, PyUnary};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::Value;
 
 /// `lhs op rhs`, at least one a tensor; the other may be a constant (a `constexpr`). Left to right as written.
-pub(crate) fn binary(lo: &mut Lowering, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
-    let (lhs, rhs) = (operand(lo, lhs)?, operand(lo, rhs)?);
-    match python_int::binary(lo, op, lhs, rhs)? {
+pub(crate) fn lower_binary(lo: &mut Lowering, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
+    let (lhs, rhs) = (to_operand(lo, lhs)?, to_operand(lo, rhs)?);
+    match python_int::lower_binary(lo, op, lhs, rhs)? {
         Some(result) => Ok(Value::Tensor(result)),
-        None => arithmetic::binary(lo, op, lhs, rhs).map(Value::Tensor),
+        None => arithmetic::lower_binary(lo, op, lhs, rhs).map(Value::Tensor),
     }
 }
 
 /// `lhs < rhs` and the like, at least one a tensor.
 pub(crate) fn compare(lo: &mut Lowering, predicate: CmpPredicate, lhs: &Value, rhs: &Value) -> Traced<Value> {
-    let (lhs, rhs) = (operand(lo, lhs)?, operand(lo, rhs)?);
+    let (lhs, rhs) = (to_operand(lo, lhs)?, to_operand(lo, rhs)?);
     match python_int::compare(lo, predicate, lhs, rhs)? {
         Some(result) => Ok(Value::Tensor(result)),
         None => arithmetic::compare(lo, predicate, lhs, rhs).map(Value::Tensor),
@@ -49,14 +49,14 @@ pub(crate) fn compare(lo: &mut Lowering, predicate: CmpPredicate, lhs: &Value, r
 }
 
 /// `lhs and rhs` (`lhs or rhs` when `is_or`), both tensors: `logical_and` of the compiler.
-pub(crate) fn logical(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
+pub(crate) fn lower_logical(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let (lhs, rhs) = (to_tensor(lo, lhs)?, to_tensor(lo, rhs)?);
-    arithmetic::logical(lo, is_or, lhs, rhs).map(Value::Tensor)
+    arithmetic::lower_logical(lo, is_or, lhs, rhs).map(Value::Tensor)
 }
 
 /// `lhs and rhs` (`lhs or rhs` when `is_or`) as Python has them: one of the two, by the truth of a scalar at run time. A number
 /// beside it takes its dtype, if that holds the number, because a value has one dtype only.
-pub(crate) fn either(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
+pub(crate) fn select_by_truth(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let lhs = to_tensor(lo, lhs)?;
     let truth = cast::cast_elem(lo, lhs, Elem::Num(DType::I1), None)?;
     let number = match rhs {
@@ -77,38 +77,38 @@ pub(crate) fn either(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -
     };
     let ty = lo.ty(lhs).clone();
     if ty != *lo.ty(rhs) {
-        return Err(lo.unsupported("a choice between values of two dtypes"));
+        return Err(lo.report_unsupported("a choice between values of two dtypes"));
     }
     let (yes, no) = if is_or { (lhs, rhs) } else { (rhs, lhs) };
-    Ok(Value::Tensor(lo.op(OpKind::Select, &[truth, yes, no], ty)))
+    Ok(Value::Tensor(lo.emit_op(OpKind::Select, &[truth, yes, no], ty)))
 }
 
 /// A unary operator of a tensor.
-pub(crate) fn unary(lo: &mut Lowering, op: PyUnary, operand: ValueId) -> Traced<Value> {
-    if let Some(result) = python_int::unary(lo, op, operand)? {
+pub(crate) fn lower_unary(lo: &mut Lowering, op: PyUnary, operand: ValueId) -> Traced<Value> {
+    if let Some(result) = python_int::lower_unary(lo, op, operand)? {
         return Ok(Value::Tensor(result));
     }
-    if op == PyUnary::Not && lo.ty(operand).numel() > 1 && lo.follows(Quirk::BlocksAreTrue) {
-        return Ok(Value::bool(false));
+    if op == PyUnary::Not && lo.ty(operand).numel() > 1 && lo.has_quirk(Quirk::BlocksAreTrue) {
+        return Ok(Value::from_bool(false));
     }
-    arithmetic::unary(lo, op, operand).map(Value::Tensor)
+    arithmetic::lower_unary(lo, op, operand).map(Value::Tensor)
 }
 
 /// The tensor that a constant becomes where one is needed (on assignment too): `i32`, `i64`, `u64` by size, `i1`,
 /// `f32` or `f64` by range. A tensor stays as it is; what has no tensor (a string, `None`) is rejected.
 pub(crate) fn to_tensor(lo: &mut Lowering, value: &Value) -> Traced<ValueId> {
-    let operand = operand(lo, value)?;
+    let operand = to_operand(lo, value)?;
     operand_tensor(lo, operand)
 }
 
 /// The type [`to_tensor`] would give a constant, without making anything; `None` when there is none.
 pub(crate) fn tensor_dtype(constant: &Constant) -> Option<DType> {
-    Number::of(constant)?.dtype()
+    Number::from_constant(constant)?.dtype()
 }
 
 /// A scalar constant of exactly this dtype (`scalar_constant`), as returns of different kinds need.
 pub(crate) fn scalar_constant(lo: &mut Lowering, value: &Constant, dtype: DType) -> Traced<ValueId> {
-    match operand(lo, &Value::Constant(value.clone()))? {
+    match to_operand(lo, &Value::Constant(value.clone()))? {
         Operand::Number(number) => number_constant(lo, number, dtype, None),
         Operand::Tensor(id) => cast::cast(lo, id, dtype),
     }
@@ -116,7 +116,7 @@ pub(crate) fn scalar_constant(lo: &mut Lowering, value: &Constant, dtype: DType)
 
 /// `x.to(tl.int1)` of a scalar (or of a block with one lane, after unsplatting it): the test of `if`, `while` and of
 /// the conditional expression. The tracer has refused blocks with more lanes before.
-pub(crate) fn condition(lo: &mut Lowering, tensor: ValueId) -> Traced<ValueId> {
+pub(crate) fn lower_condition(lo: &mut Lowering, tensor: ValueId) -> Traced<ValueId> {
     let scalar = shape::unsplat(lo, tensor)?;
     cast::cast_elem(lo, scalar, Elem::Num(DType::I1), None)
 }
@@ -127,6 +127,6 @@ pub(crate) fn cast(lo: &mut Lowering, tensor: ValueId, dtype: DType) -> Traced<V
 }
 
 /// `tensor[index]`: `None` and `:` in a tuple or alone.
-pub(crate) fn subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Traced<Value> {
-    shape::subscript(lo, tensor, index).map(Value::Tensor)
+pub(crate) fn lower_subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Traced<Value> {
+    shape::lower_subscript(lo, tensor, index).map(Value::Tensor)
 }

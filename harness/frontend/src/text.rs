@@ -141,20 +141,20 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Vec<TopLevel>, Box<D
 
 /// The names that statements bind, for code that is not known to run.
 pub(crate) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
-    fn target(expression: &Expr, names: &mut Vec<Rc<str>>) {
+    fn collect_names(expression: &Expr, names: &mut Vec<Rc<str>>) {
         match expression {
             Expr::Name(name) => names.push(name.id.as_str().into()),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|elt| target(elt, names)),
-            Expr::List(list) => list.elts.iter().for_each(|elt| target(elt, names)),
-            Expr::Starred(starred) => target(&starred.value, names),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|elt| collect_names(elt, names)),
+            Expr::List(list) => list.elts.iter().for_each(|elt| collect_names(elt, names)),
+            Expr::Starred(starred) => collect_names(&starred.value, names),
             _ => {}
         }
     }
     for statement in body {
         match statement {
-            Stmt::Assign(node) => node.targets.iter().for_each(|node| target(node, names)),
-            Stmt::AnnAssign(node) => target(&node.target, names),
-            Stmt::AugAssign(node) => target(&node.target, names),
+            Stmt::Assign(node) => node.targets.iter().for_each(|node| collect_names(node, names)),
+            Stmt::AnnAssign(node) => collect_names(&node.target, names),
+            Stmt::AugAssign(node) => collect_names(&node.target, names),
             Stmt::FunctionDef(node) => names.push(node.name.as_str().into()),
             Stmt::ClassDef(node) => names.push(node.name.as_str().into()),
             Stmt::Import(node) => names.extend(node.names.iter().map(|alias| {
@@ -175,7 +175,7 @@ pub(crate) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
                     .for_each(|clause| bound_names(&clause.body, names));
             }
             Stmt::For(node) => {
-                target(&node.target, names);
+                collect_names(&node.target, names);
                 bound_names(&node.body, names);
             }
             Stmt::While(node) => bound_names(&node.body, names),
@@ -183,7 +183,7 @@ pub(crate) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
                 node.items
                     .iter()
                     .filter_map(|item| item.optional_vars.as_deref())
-                    .for_each(|v| target(v, names));
+                    .for_each(|v| collect_names(v, names));
                 bound_names(&node.body, names);
             }
             Stmt::Try(node) => {

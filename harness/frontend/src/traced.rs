@@ -46,7 +46,7 @@ pub struct Traced {
     /// The tensors that the kernel's tuner sets to zero.
     pub clears: Clears,
     /// The quirks that the trace depends on: following any other gives the same.
-    pub asked: Quirks,
+    pub consulted_quirks: Quirks,
 }
 
 /// The tensors that a tuner sets to zero before launches, by parameter (`Autotuner.run` in `runtime/autotuner.py`).
@@ -95,5 +95,5 @@ pub struct Refused {
     /// The files.
     pub sources: Sources,
     /// The quirks that the refusal depends on.
-    pub asked: Quirks,
+    pub consulted_quirks: Quirks,
 }

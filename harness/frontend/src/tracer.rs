@@ -71,11 +71,11 @@ impl<'a> Tracer<'a> {
     }
 
     /// Runs `work`, which makes an operation with regions.
-    fn region<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+    fn run_region<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         if self.regions >= MAX_REGIONS {
             return Err(self
                 .lo
-                .exhausted(MAX_REGIONS, "branches and loops inside of each other"));
+                .report_exhausted(MAX_REGIONS, "branches and loops inside of each other"));
         }
         self.regions += 1;
         let result = work(self);
@@ -84,7 +84,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Runs `work` one level deeper, with stack enough.
-    fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+    fn run_nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         self.lo.descend()?;
         let result = with_stack(|| work(self));
         self.lo.ascend();
@@ -106,12 +106,12 @@ impl Caller for Tracer<'_> {
         Tracer::call(self, callee, positional, Vec::new())
     }
 
-    fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
-        Tracer::attribute(self, value, name)
+    fn get_attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
+        Tracer::get_attribute(self, value, name)
     }
 
-    fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
-        self.plain().prelude(module, name)
+    fn find_in_prelude(&mut self, module: &str, name: &str) -> Option<Value> {
+        self.plain().find_in_prelude(module, name)
     }
 
     fn is_of_prelude(&self, value: &Value) -> bool {

@@ -96,7 +96,7 @@ pub(crate) struct Aggregate {
 
 impl Aggregate {
     /// What a field holds.
-    pub fn field(&self, name: &str) -> Option<&Value> {
+    pub fn find_field(&self, name: &str) -> Option<&Value> {
         let place = self.class.fields.iter().position(|(field, _)| &**field == name)?;
         self.items.get(place)
     }
@@ -120,26 +120,26 @@ pub(crate) struct RangeValue {
 impl Value {
     pub(crate) const NONE: Self = Self::Constant(Constant::None);
 
-    pub(crate) fn int(value: impl Into<i128>) -> Self {
+    pub(crate) fn from_int(value: impl Into<i128>) -> Self {
         Self::Constant(Constant::Int(value.into()))
     }
 
-    pub(crate) const fn bool(value: bool) -> Self {
+    pub(crate) const fn from_bool(value: bool) -> Self {
         Self::Constant(Constant::Bool(value))
     }
 
-    pub(crate) fn str(value: &str) -> Self {
+    pub(crate) fn from_text(value: &str) -> Self {
         Self::Constant(Constant::Str(value.into()))
     }
 
-    pub(crate) fn tuple(items: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn new_tuple(items: impl IntoIterator<Item = Self>) -> Self {
         Self::Tuple {
             items: items.into_iter().collect(),
             names: Rc::new([]),
         }
     }
 
-    pub(crate) fn named(fields: &[String], items: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn new_named_tuple(fields: &[String], items: impl IntoIterator<Item = Self>) -> Self {
         Self::Tuple {
             items: items.into_iter().collect(),
             names: fields.iter().map(|name| name.as_str().into()).collect(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use arbitrary::Unstructured;
-use cerith_gen::{Tried, case_file, program, text, view};
+use cerith_gen::{TrialResult, case_file, program, text, view};
 
 /// splitmix64: any seed is good, and it needs nothing.
 struct Random(u64);
@@ -23,7 +23,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn bytes(&mut self, most: usize) -> Vec<u8> {
+    fn generate_bytes(&mut self, most: usize) -> Vec<u8> {
         let count = self.next() as usize % most;
         let words = std::iter::repeat_with(|| self.next().to_le_bytes()).take(count / 8 + 1);
         words.flatten().collect()
@@ -31,21 +31,21 @@ impl Random {
 }
 
 /// The Python files below a folder.
-fn python(folder: &Path, found: &mut Vec<String>) {
+fn collect_python_files(folder: &Path, found: &mut Vec<String>) {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
     entries.sort_by_key(fs::DirEntry::path);
     for entry in entries {
         let path = entry.path();
         if path.is_dir() {
-            python(&path, found);
+            collect_python_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "py") {
             found.extend(fs::read_to_string(&path));
         }
     }
 }
 
-fn source(random: &mut Random, corpus: &[String]) -> Vec<u8> {
-    let bytes = random.bytes(2000);
+fn generate_source(random: &mut Random, corpus: &[String]) -> Vec<u8> {
+    let bytes = random.generate_bytes(2000);
     let mut u = Unstructured::new(&bytes);
     let pick = |n: u64| {
         corpus
@@ -63,8 +63,8 @@ fn source(random: &mut Random, corpus: &[String]) -> Vec<u8> {
     made.unwrap_or_default().into_bytes()
 }
 
-fn case(random: &mut Random) -> Vec<u8> {
-    let bytes = random.bytes(300);
+fn generate_case(random: &mut Random) -> Vec<u8> {
+    let bytes = random.generate_bytes(300);
     let mut u = Unstructured::new(&bytes);
     let seed = case_file::SEEDS[random.next() as usize % case_file::SEEDS.len()];
     case_file::mutate(seed, &mut u).unwrap_or_default().into_bytes()
@@ -76,11 +76,11 @@ fn main() {
     let trials: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(1000);
     let mut random = Random(words.next().and_then(|word| word.parse().ok()).unwrap_or(0));
     let mut corpus = Vec::new();
-    python(
+    collect_python_files(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases"),
         &mut corpus,
     );
-    let check: fn(&[u8]) -> Tried = match target.as_str() {
+    let check: fn(&[u8]) -> TrialResult = match target.as_str() {
         "frontend_text" => text::check,
         "interp_program" => program::check,
         "memory_views" => view::check,
@@ -92,10 +92,10 @@ fn main() {
     let begin = Instant::now();
     for _ in 0..trials {
         let input = match target.as_str() {
-            "frontend_text" => source(&mut random, &corpus),
-            "case_file" => case(&mut random),
-            "memory_views" => random.bytes(160),
-            _ => random.bytes(7 * 40),
+            "frontend_text" => generate_source(&mut random, &corpus),
+            "case_file" => generate_case(&mut random),
+            "memory_views" => random.generate_bytes(160),
+            _ => random.generate_bytes(7 * 40),
         };
         let start = Instant::now();
         let trial = catch_unwind(AssertUnwindSafe(|| check(&input)));

@@ -10,14 +10,14 @@ use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, Reference};
 use cerith_gen::case::{Form, Generated, Twist};
-use cerith_gen::seeded::bytes;
+use cerith_gen::seeded::generate_bytes;
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Twins, twins};
+use cerith_verdict::{Twins, compare_twins};
 
 fn read(made: &Generated) -> Case {
     let corpus = Corpus::load([
-        Input::text("k.py", made.module()),
-        Input::text("c.yaml", made.case_file("k.py")),
+        Input::from_text("k.py", made.module()),
+        Input::from_text("c.yaml", made.case_file("k.py")),
     ]);
     assert!(
         corpus.problems().is_empty(),
@@ -42,7 +42,7 @@ fn show(name: &str) {
         twist,
         ..Form::default()
     };
-    let bytes = bytes(seed, number);
+    let bytes = generate_bytes(seed, number);
     let made = Generated::new("kernel", form, &mut Unstructured::new(&bytes)).expect("any bytes are a case");
     println!("{}\n\n{}", made.module(), made.case_file("kernel.py"));
 }
@@ -70,7 +70,7 @@ fn main() {
             if number >= count {
                 break;
             }
-            let bytes = bytes(seed, number);
+            let bytes = generate_bytes(seed, number);
             let made = |twist| {
                 let form = Form {
                     twist,
@@ -95,7 +95,7 @@ fn main() {
                     continue;
                 }
                 compared.fetch_add(1, Ordering::Relaxed);
-                match twins(&reference, &case, &read(&twin), Rules::default()).expect("no failure") {
+                match compare_twins(&reference, &case, &read(&twin), Rules::default()).expect("no failure") {
                     Twins::Same | Twins::Silent(_) => {}
                     Twins::Differ(how) => {
                         println!("case {number}, {}: {how}", twist.name());

@@ -9,7 +9,7 @@ use arbitrary::Unstructured;
 use cerith_case::{Corpus, Input};
 use cerith_engine::{Engine, Reference};
 use cerith_gen::case::{Form, Generated, Layout, Limits};
-use cerith_gen::seeded::bytes;
+use cerith_gen::seeded::generate_bytes;
 use cerith_tile::rules::{Rules, Version};
 
 fn main() {
@@ -24,12 +24,12 @@ fn main() {
         .map(|word| word.parse::<Version>().expect("a version"));
     let elsewhere = words.get(3).is_some_and(|word| word == "elsewhere");
     let form = Form {
-        limits: version.map_or_else(Limits::default, Limits::interpreted),
+        limits: version.map_or_else(Limits::default, Limits::from_interpreter),
         layout: if elsewhere { Layout::Inside } else { Layout::Tight },
         programs: elsewhere.into(),
         ..Form::default()
     };
-    let rules = version.map_or_else(Rules::default, Rules::of);
+    let rules = version.map_or_else(Rules::default, Rules::from_version);
     let next = AtomicU64::new(0);
     let ended = Mutex::new(BTreeMap::<String, (u64, u64)>::new());
     let work = || {
@@ -39,12 +39,12 @@ fn main() {
             if number >= count {
                 break;
             }
-            let bytes = bytes(seed, number);
+            let bytes = generate_bytes(seed, number);
             let made =
                 Generated::new("kernel", form, &mut Unstructured::new(&bytes)).expect("any bytes are a case");
             let corpus = Corpus::load([
-                Input::text("k.py", made.module()),
-                Input::text("c.yaml", made.case_file("k.py")),
+                Input::from_text("k.py", made.module()),
+                Input::from_text("c.yaml", made.case_file("k.py")),
             ]);
             let shown = || format!("{number}\n{}\n{}", made.module(), made.case_file("k.py"));
             assert!(

@@ -60,7 +60,7 @@ use self::maker::Maker;
 
 pub use self::coverage::Coverage;
 pub use self::form::{Detail, Form, Layout, Limits, Twist};
-pub use self::generated::{Generated, module};
+pub use self::generated::{Generated, render_module};
 
 impl Generated {
     /// The case of some bytes: any bytes are one. Names of its module begin with `name`.

@@ -9,8 +9,8 @@ mod mutation;
 
 use cerith_case::{Corpus, Input, Problems};
 
-pub use self::mutation::{fragment, mutate};
-use crate::{Ended, Fault, Tried, ensure};
+pub use self::mutation::{choose_fragment, mutate};
+use crate::{Ended, Fault, TrialResult, ensure};
 
 /// Valid case files, to begin with.
 pub const SEEDS: [&str; 2] = [
@@ -35,7 +35,7 @@ pub struct Read {
 }
 
 /// Checks the laws of the case format on these bytes as a case file.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let read = read(bytes, KERNEL.as_bytes(), ARCHIVE)?;
     Ok(match read.good {
         _ if read.problems.is_empty() => Ended::Finished,

@@ -39,7 +39,7 @@ impl Kernel {
         }
     }
 
-    fn span(&self, part: &str) -> Span {
+    fn find_span(&self, part: &str) -> Span {
         let start = self
             .text
             .find(part)
@@ -48,16 +48,16 @@ impl Kernel {
     }
 
     /// The next operations come from this part of the text.
-    pub fn at(&mut self, part: &str) -> &mut Self {
-        let span = self.span(part);
+    pub fn set_location(&mut self, part: &str) -> &mut Self {
+        let span = self.find_span(part);
         let loc = self.b.add_loc(span, None);
         self.b.set_loc(loc);
         self
     }
 
     /// The next operations come from `part`, inlined where the text says `caller`.
-    pub fn inlined(&mut self, part: &str, caller: &str) -> &mut Self {
-        let (span, caller) = (self.span(part), self.span(caller));
+    pub fn set_inlined_location(&mut self, part: &str, caller: &str) -> &mut Self {
+        let (span, caller) = (self.find_span(part), self.find_span(caller));
         let outer: LocId = self.b.add_loc(caller, None);
         let loc = self.b.add_loc(span, Some(outer));
         self.b.set_loc(loc);
@@ -65,13 +65,13 @@ impl Kernel {
     }
 
     /// A parameter that takes a tensor.
-    pub fn pointer(&mut self, name: &str, dtype: DType) -> ValueId {
-        self.b.param(name, Type::scalar(Elem::ptr_to(dtype)))
+    pub fn add_pointer_param(&mut self, name: &str, dtype: DType) -> ValueId {
+        self.b.add_param(name, Type::scalar(Elem::ptr_to(dtype)))
     }
 
     /// A parameter that takes a number.
-    pub fn number(&mut self, name: &str, dtype: DType) -> ValueId {
-        self.b.param(name, Type::num(dtype))
+    pub fn add_number_param(&mut self, name: &str, dtype: DType) -> ValueId {
+        self.b.add_param(name, Type::num(dtype))
     }
 
     /// The extents of a value; none for a scalar.
@@ -81,22 +81,22 @@ impl Kernel {
 
     /// `tl.program_id(axis)`.
     pub fn program_id(&mut self, axis: u8) -> ValueId {
-        self.b.op(OpKind::ProgramId(axis), &[], Type::num(DType::I32))
+        self.b.add_op(OpKind::ProgramId(axis), &[], Type::num(DType::I32))
     }
 
     /// A scalar `i32`.
     pub fn int(&mut self, value: i32) -> ValueId {
-        self.b.constant(value as u32 as u64, Type::num(DType::I32))
+        self.b.add_constant(value as u32 as u64, Type::num(DType::I32))
     }
 
     /// A block of the same bits in every lane.
     pub fn full(&mut self, dtype: DType, bits: u64, shape: &[usize]) -> ValueId {
-        self.b.constant(bits, Type::block(Elem::Num(dtype), shape))
+        self.b.add_constant(bits, Type::block(Elem::Num(dtype), shape))
     }
 
     /// `tl.arange(0, end)`.
     pub fn arange(&mut self, end: i32) -> ValueId {
-        self.b.op(
+        self.b.add_op(
             OpKind::Range { start: 0, end },
             &[],
             Type::block(I32, [end as usize].as_slice()),
@@ -104,15 +104,15 @@ impl Kernel {
     }
 
     /// An operation whose result has the first operand's type.
-    pub fn same(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
+    pub fn apply_op(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
         let ty = self.b.ty(operands[0]).clone();
-        self.b.op(kind, operands, ty)
+        self.b.add_op(kind, operands, ty)
     }
 
     /// A binary operation; a scalar is spread to the other operand's shape.
     pub fn binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId) -> ValueId {
-        let (x, y) = self.alike(x, y);
-        self.same(OpKind::Binary(op), &[x, y])
+        let (x, y) = self.broadcast_pair(x, y);
+        self.apply_op(OpKind::Binary(op), &[x, y])
     }
 
     /// The sum, as [`Self::binary`] makes it.
@@ -127,25 +127,25 @@ impl Kernel {
 
     /// An operation of one operand whose result has its type.
     pub fn unary(&mut self, op: UnaryOp, x: ValueId) -> ValueId {
-        self.same(OpKind::Unary(op), &[x])
+        self.apply_op(OpKind::Unary(op), &[x])
     }
 
     /// A comparison; a scalar is spread to the other operand's shape.
     pub fn compare(&mut self, predicate: CmpPredicate, x: ValueId, y: ValueId) -> ValueId {
-        let (x, y) = self.alike(x, y);
+        let (x, y) = self.broadcast_pair(x, y);
         let ty = self.b.ty(x).with_elem(I1);
-        self.b.op(OpKind::Compare(predicate), &[x, y], ty)
+        self.b.add_op(OpKind::Compare(predicate), &[x, y], ty)
     }
 
     /// Whether `x` is less than `y`.
-    pub fn less(&mut self, x: ValueId, y: ValueId) -> ValueId {
+    pub fn compare_less(&mut self, x: ValueId, y: ValueId) -> ValueId {
         self.compare(CmpPredicate::Lt, x, y)
     }
 
     /// The value converted, to nearest even.
     pub fn cast(&mut self, x: ValueId, to: DType) -> ValueId {
         let ty = self.b.ty(x).with_elem(Elem::Num(to));
-        self.b.op(
+        self.b.add_op(
             OpKind::Cast {
                 kind: CastKind::Value,
                 rounding: Rounding::NearestEven,
@@ -166,10 +166,10 @@ impl Kernel {
         } else {
             OpKind::Broadcast
         };
-        self.b.op(kind, &[x], Type::block(ty.elem, shape))
+        self.b.add_op(kind, &[x], Type::block(ty.elem, shape))
     }
 
-    fn alike(&mut self, x: ValueId, y: ValueId) -> (ValueId, ValueId) {
+    fn broadcast_pair(&mut self, x: ValueId, y: ValueId) -> (ValueId, ValueId) {
         let (a, b) = (self.shape(x), self.shape(y));
         let rank = a.len().max(b.len());
         let shape: Vec<usize> = (0..rank)
@@ -182,7 +182,7 @@ impl Kernel {
     pub fn reshape(&mut self, x: ValueId, shape: &[usize]) -> ValueId {
         let elem = self.b.ty(x).elem;
         self.b
-            .op(OpKind::Reshape { reorder: false }, &[x], Type::block(elem, shape))
+            .add_op(OpKind::Reshape { reorder: false }, &[x], Type::block(elem, shape))
     }
 
     /// `x[:, None]`.
@@ -198,9 +198,9 @@ impl Kernel {
     }
 
     /// A pointer moved by so many elements; a scalar is spread to the other's shape.
-    pub fn offset(&mut self, pointer: ValueId, offset: ValueId) -> ValueId {
-        let (pointer, offset) = self.alike(pointer, offset);
-        self.same(OpKind::AddPtr, &[pointer, offset])
+    pub fn offset_pointer(&mut self, pointer: ValueId, offset: ValueId) -> ValueId {
+        let (pointer, offset) = self.broadcast_pair(pointer, offset);
+        self.apply_op(OpKind::AddPtr, &[pointer, offset])
     }
 
     /// What is at a pointer, where a mask allows it.
@@ -213,10 +213,10 @@ impl Kernel {
         let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
         let kind = OpKind::Load {
             mask: mask.is_some(),
-            other: other.is_some(),
+            has_other: other.is_some(),
             volatile: false,
         };
-        self.b.op(kind, &operands, ty.with_elem(elem))
+        self.b.add_op(kind, &operands, ty.with_elem(elem))
     }
 
     /// A store, where a mask allows it; a scalar value is spread.
@@ -224,26 +224,27 @@ impl Kernel {
         let shape = self.shape(pointer);
         let value = self.spread(value, &shape);
         let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-        self.b.effect(OpKind::Store { mask: mask.is_some() }, &operands);
+        self.b
+            .add_effect(OpKind::Store { mask: mask.is_some() }, &operands);
     }
 
     /// `x` where the condition holds, else `y`.
     pub fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> ValueId {
         let ty = self.b.ty(x).clone();
-        self.b.op(OpKind::Select, &[condition, x, y], ty)
+        self.b.add_op(OpKind::Select, &[condition, x, y], ty)
     }
 
     /// A reduction by a well-known operation.
     pub fn reduce(&mut self, x: ValueId, axis: usize, combine: Combine, op: BinaryOp) -> ValueId {
         let ty = self.b.ty(x).clone();
         let scalar = Type::scalar(ty.elem);
-        let (left, right) = (self.b.value(scalar.clone()), self.b.value(scalar.clone()));
+        let (left, right) = (self.b.add_value(scalar.clone()), self.b.add_value(scalar.clone()));
         self.b.open_block(&[left, right]);
-        let both = self.b.op(OpKind::Binary(op), &[left, right], scalar);
+        let both = self.b.add_op(OpKind::Binary(op), &[left, right], scalar);
         let region = self.b.close_block(&[both]);
         let mut shape = ty.shape.clone();
         shape.remove(axis);
-        self.b.op(
+        self.b.add_op(
             OpKind::Reduce {
                 axis,
                 combine: Some(combine),
@@ -261,7 +262,7 @@ impl Kernel {
             precision: InputPrecision::Ieee,
             max_imprecise: 0,
         };
-        self.b.op(kind, &[x, y, accumulator], ty)
+        self.b.add_op(kind, &[x, y, accumulator], ty)
     }
 
     /// The kernel, verified.
@@ -297,7 +298,7 @@ impl World {
         if let Some(bytes) = bytes {
             assert!(self.storages.write(id, 0, bytes));
         }
-        let tensor = Tensor::contiguous(id, dtype, &[count as i64]);
+        let tensor = Tensor::new_contiguous(id, dtype, &[count as i64]);
         self.tensors.push(NamedTensor {
             name: name.to_owned(),
             tensor,
@@ -306,13 +307,13 @@ impl World {
     }
 
     /// A tensor of `f32`.
-    pub fn floats(&mut self, name: &str, values: &[f32]) -> StorageId {
+    pub fn add_floats(&mut self, name: &str, values: &[f32]) -> StorageId {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.tensor(name, DType::F32, values.len(), Some(&bytes))
     }
 
     /// A tensor of `i32`.
-    pub fn ints(&mut self, name: &str, values: &[i32]) -> StorageId {
+    pub fn add_ints(&mut self, name: &str, values: &[i32]) -> StorageId {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.tensor(name, DType::I32, values.len(), Some(&bytes))
     }

@@ -62,7 +62,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// The result of a trial of one input.
-pub type Tried = Result<Ended, Fault>;
+pub type TrialResult = Result<Ended, Fault>;
 
 /// A fault, unless the law holds.
 fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {

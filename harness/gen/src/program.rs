@@ -20,7 +20,7 @@ pub const ELEMENTS: usize = 64;
 /// Their types.
 pub(crate) const DTYPES: [DType; 3] = [DType::F32, DType::I32, DType::F16];
 /// The most operations that are chosen.
-const MOST: usize = 64;
+const MAX_OPERATIONS: usize = 64;
 
 /// A random program: what its operations are made of, and how many programs a launch has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl<'a> Arbitrary<'a> for Program {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let programs = if u.ratio(1, 5)? { 2 } else { 1 };
         let mut choices = Vec::new();
-        while choices.len() < MOST && !u.is_empty() {
+        while choices.len() < MAX_OPERATIONS && !u.is_empty() {
             choices.push(Choice {
                 op: u.arbitrary()?,
                 a: u.arbitrary()?,
@@ -48,7 +48,7 @@ impl<'a> Arbitrary<'a> for Program {
 
 impl Program {
     /// The program of some bytes: any bytes are one.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         Unstructured::new(bytes).arbitrary().unwrap_or(Self {
             choices: Vec::new(),
             programs: 1,
@@ -58,20 +58,21 @@ impl Program {
     /// Its kernel.
     pub fn function(&self) -> Function {
         let mut k = Kernel::new("kernel\n");
-        let pointers = [("f", DTYPES[0]), ("i", DTYPES[1]), ("h", DTYPES[2])].map(|(n, d)| k.pointer(n, d));
+        let pointers =
+            [("f", DTYPES[0]), ("i", DTYPES[1]), ("h", DTYPES[2])].map(|(n, d)| k.add_pointer_param(n, d));
         let range = k.arange(16);
         let mut maker = Maker::new(k, pointers, range);
-        maker.steps(&mut self.choices.iter().copied(), MOST);
+        maker.add_operations(&mut self.choices.iter().copied(), MAX_OPERATIONS);
         maker.finish()
     }
 
     /// What it runs on: small numbers of both signs, the same in every trial.
-    pub fn world() -> (Memory, Vec<ParamValue>) {
+    pub fn build_world() -> (Memory, Vec<ParamValue>) {
         let mut world = World::default();
         let floats: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 - 20.0) * 0.37).collect();
-        world.floats("f", &floats);
+        world.add_floats("f", &floats);
         let ints: Vec<i32> = (0..ELEMENTS as i32).map(|i| i * 7 - 90).collect();
-        world.ints("i", &ints);
+        world.add_ints("i", &ints);
         let halves: Vec<u8> = (0..ELEMENTS as u16)
             .flat_map(|i| (0x3400 + i * 91).to_le_bytes())
             .collect();

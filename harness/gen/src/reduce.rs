@@ -47,7 +47,7 @@ pub trait Oracle {
     ///
     /// # Errors
     /// Where the search is to end.
-    fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended>;
+    fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended>;
 }
 
 /// The smallest candidate that was found.
@@ -58,7 +58,7 @@ pub struct Reduced {
     /// How many steps led to it.
     pub steps: usize,
     /// How many candidates the oracle was asked about.
-    pub asked: usize,
+    pub queries: usize,
     /// Whether the search ended by itself.
     pub complete: bool,
 }
@@ -68,61 +68,61 @@ type Pass = fn(&Candidate, &Tree<'_>) -> Vec<Change>;
 
 /// The passes of a round, in order: what takes most away comes first.
 const PASSES: [(&str, Pass); 29] = [
-    ("launches", data::launches),
-    ("slices", statements::slices),
-    ("statements", statements::dropped),
-    ("unused", functions::unused),
-    ("options", data::options),
-    ("decorators", functions::decorators),
-    ("flow", statements::flow),
-    ("calls", functions::inlined),
-    ("statements", statements::dropped),
-    ("unused", functions::unused),
-    ("grids", data::grids),
-    ("parameters", functions::known),
-    ("operands", expressions::operands),
+    ("launches", data::remove_launches),
+    ("slices", statements::slice_statements),
+    ("statements", statements::remove_runs),
+    ("unused", functions::remove_unused),
+    ("options", data::remove_options),
+    ("decorators", functions::remove_decorators),
+    ("flow", statements::flatten_flow),
+    ("calls", functions::inline_calls),
+    ("statements", statements::remove_runs),
+    ("unused", functions::remove_unused),
+    ("grids", data::shrink_grids),
+    ("parameters", functions::inline_arguments),
+    ("operands", expressions::replace_by_operands),
     ("call arguments", expressions::call_arguments),
-    ("unused", functions::unused),
-    ("numbers", numbers::literals),
-    ("axes", numbers::axes),
-    ("operands", expressions::operands),
-    ("loads", expressions::loads),
-    ("unused", functions::unused),
-    ("layouts", data::layouts),
-    ("descriptors", data::described),
-    ("sizes", data::sizes),
-    ("fills", data::fills),
-    ("dtypes", data::dtypes),
-    ("scalars", data::scalars),
-    ("variables", expressions::variables),
-    ("pointers", functions::merged),
-    ("tidy", tidy::tidied),
+    ("unused", functions::remove_unused),
+    ("numbers", numbers::shrink_literals),
+    ("axes", numbers::remove_axes),
+    ("operands", expressions::replace_by_operands),
+    ("loads", expressions::replace_loads),
+    ("unused", functions::remove_unused),
+    ("layouts", data::simplify_layouts),
+    ("descriptors", data::simplify_descriptors),
+    ("sizes", data::shrink_storages),
+    ("fills", data::simplify_fills),
+    ("dtypes", data::simplify_dtypes),
+    ("scalars", data::simplify_scalars),
+    ("variables", expressions::inline_variables),
+    ("pointers", functions::merge_pointers),
+    ("tidy", tidy::tidy_file),
 ];
 
 /// Makes a case smaller for as long as the oracle allows.
 pub fn reduce(start: Candidate, oracle: &mut dyn Oracle) -> Reduced {
     let mut search = Search {
-        now: start,
-        seen: HashSet::new(),
+        current: start,
+        visited_keys: HashSet::new(),
         steps: 0,
-        asked: 0,
+        queries: 0,
         oracle,
     };
     let complete = search.run().is_ok();
     Reduced {
-        candidate: search.now,
+        candidate: search.current,
         steps: search.steps,
-        asked: search.asked,
+        queries: search.queries,
         complete,
     }
 }
 
 struct Search<'o> {
-    now: Candidate,
+    current: Candidate,
     /// Candidates that were asked about already.
-    seen: HashSet<u64>,
+    visited_keys: HashSet<u64>,
     steps: usize,
-    asked: usize,
+    queries: usize,
     oracle: &'o mut dyn Oracle,
 }
 
@@ -144,10 +144,10 @@ impl Search<'_> {
     fn pass(&mut self, pass: Pass) -> Result<(), Ended> {
         let mut at = 0;
         loop {
-            let Some(tree) = Tree::of(&self.now.text) else {
+            let Some(tree) = Tree::parse(&self.current.text) else {
                 return Ok(());
             };
-            let changes = pass(&self.now, &tree);
+            let changes = pass(&self.current, &tree);
             let mut step = None;
             while step.is_none() && at < changes.len() {
                 let mut batch = Vec::with_capacity(BATCH);
@@ -155,8 +155,8 @@ impl Search<'_> {
                 while batch.len() < BATCH
                     && let Some(change) = changes.get(at)
                 {
-                    if let Some(candidate) = self.now.with(change)
-                        && self.seen.insert(candidate.key())
+                    if let Some(candidate) = self.current.apply_change(change)
+                        && self.visited_keys.insert(candidate.key())
                     {
                         batch.push(candidate);
                         places.push(at);
@@ -166,8 +166,8 @@ impl Search<'_> {
                 if batch.is_empty() {
                     continue;
                 }
-                self.asked += batch.len();
-                if let Some(first) = self.oracle.first(&batch)?
+                self.queries += batch.len();
+                if let Some(first) = self.oracle.find_first(&batch)?
                     && first < batch.len()
                 {
                     step = Some((places.get(first).copied().unwrap_or(0), batch.swap_remove(first)));
@@ -176,7 +176,7 @@ impl Search<'_> {
             let Some((place, smaller)) = step else {
                 return Ok(());
             };
-            self.now = smaller;
+            self.current = smaller;
             self.steps += 1;
             at = place;
         }

@@ -12,10 +12,10 @@ use cerith_memory::{Index, Storages, Tensor, TorchError, overlap};
 use cerith_tile::DType;
 
 use self::model::Expected;
-use crate::{Ended, Fault, Tried, ensure};
+use crate::{Ended, Fault, TrialResult, ensure};
 
 /// The most elements of a tensor that is looked at one by one.
-pub const MOST: i64 = 4096;
+pub const MAX_ELEMENTS: i64 = 4096;
 /// The most operations of a chain.
 const LONGEST: usize = 12;
 
@@ -109,7 +109,7 @@ impl Op {
 }
 
 /// Mostly small numbers, and those where arithmetic overflows.
-fn number(u: &mut Unstructured<'_>) -> arbitrary::Result<i64> {
+fn choose_number(u: &mut Unstructured<'_>) -> arbitrary::Result<i64> {
     Ok(match u.int_in_range(0..=15u8)? {
         0 => *u.choose(&[i64::MIN, i64::MAX, 1 << 40, i64::MAX / 8])?,
         1 => u.arbitrary()?,
@@ -117,24 +117,28 @@ fn number(u: &mut Unstructured<'_>) -> arbitrary::Result<i64> {
     })
 }
 
-fn numbers(u: &mut Unstructured<'_>) -> arbitrary::Result<Vec<i64>> {
+fn choose_numbers(u: &mut Unstructured<'_>) -> arbitrary::Result<Vec<i64>> {
     let count = u.int_in_range(0..=4u8)?;
-    (0..count).map(|_| number(u)).collect()
+    (0..count).map(|_| choose_number(u)).collect()
 }
 
-fn bound(u: &mut Unstructured<'_>) -> arbitrary::Result<Option<i64>> {
-    Ok(if u.arbitrary()? { Some(number(u)?) } else { None })
+fn choose_bound(u: &mut Unstructured<'_>) -> arbitrary::Result<Option<i64>> {
+    Ok(if u.arbitrary()? {
+        Some(choose_number(u)?)
+    } else {
+        None
+    })
 }
 
 fn index(u: &mut Unstructured<'_>) -> arbitrary::Result<Index> {
     Ok(match u.int_in_range(0..=5u8)? {
-        0 | 1 => Index::At(number(u)?),
+        0 | 1 => Index::At(choose_number(u)?),
         2 => Index::NewAxis,
         3 => Index::Ellipsis,
         _ => Index::Slice {
-            start: bound(u)?,
-            end: bound(u)?,
-            step: bound(u)?,
+            start: choose_bound(u)?,
+            end: choose_bound(u)?,
+            step: choose_bound(u)?,
         },
     })
 }
@@ -142,33 +146,37 @@ fn index(u: &mut Unstructured<'_>) -> arbitrary::Result<Index> {
 impl<'a> Arbitrary<'a> for Op {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         Ok(match u.int_in_range(0..=23u8)? {
-            0 => Self::Transpose(number(u)?, number(u)?),
-            1 => Self::Permute(numbers(u)?),
-            2 => Self::Expand(numbers(u)?),
-            3 => Self::View(numbers(u)?),
-            4 => Self::Reshape(numbers(u)?),
-            5 => Self::Flatten(number(u)?, number(u)?),
-            6 => Self::Unflatten(number(u)?, numbers(u)?),
-            7 => Self::Narrow(number(u)?, number(u)?, number(u)?),
-            8 => Self::Select(number(u)?, number(u)?),
+            0 => Self::Transpose(choose_number(u)?, choose_number(u)?),
+            1 => Self::Permute(choose_numbers(u)?),
+            2 => Self::Expand(choose_numbers(u)?),
+            3 => Self::View(choose_numbers(u)?),
+            4 => Self::Reshape(choose_numbers(u)?),
+            5 => Self::Flatten(choose_number(u)?, choose_number(u)?),
+            6 => Self::Unflatten(choose_number(u)?, choose_numbers(u)?),
+            7 => Self::Narrow(choose_number(u)?, choose_number(u)?, choose_number(u)?),
+            8 => Self::Select(choose_number(u)?, choose_number(u)?),
             9 => {
                 let count = u.int_in_range(0..=4u8)?;
                 Self::Index((0..count).map(|_| index(u)).collect::<arbitrary::Result<_>>()?)
             }
-            10 => Self::Unfold(number(u)?, number(u)?, number(u)?),
-            11 => Self::Diagonal(number(u)?, number(u)?, number(u)?),
-            12 => Self::AsStrided(numbers(u)?, numbers(u)?, bound(u)?),
+            10 => Self::Unfold(choose_number(u)?, choose_number(u)?, choose_number(u)?),
+            11 => Self::Diagonal(choose_number(u)?, choose_number(u)?, choose_number(u)?),
+            12 => Self::AsStrided(choose_numbers(u)?, choose_numbers(u)?, choose_bound(u)?),
             13 => Self::Dtype(*u.choose(&DType::ALL)?),
-            14 => Self::Squeeze(if u.arbitrary()? { Some(numbers(u)?) } else { None }),
-            15 => Self::Unsqueeze(number(u)?),
-            16 => Self::Movedim(numbers(u)?, numbers(u)?),
-            17 => Self::Split(number(u)?, number(u)?),
-            18 => Self::Chunk(number(u)?, number(u)?),
-            19 => Self::TensorSplit(number(u)?, number(u)?),
+            14 => Self::Squeeze(if u.arbitrary()? {
+                Some(choose_numbers(u)?)
+            } else {
+                None
+            }),
+            15 => Self::Unsqueeze(choose_number(u)?),
+            16 => Self::Movedim(choose_numbers(u)?, choose_numbers(u)?),
+            17 => Self::Split(choose_number(u)?, choose_number(u)?),
+            18 => Self::Chunk(choose_number(u)?, choose_number(u)?),
+            19 => Self::TensorSplit(choose_number(u)?, choose_number(u)?),
             20 => Self::Clone,
             21 => Self::Contiguous,
-            22 => Self::Flip(numbers(u)?),
-            _ => Self::Repeat(numbers(u)?),
+            22 => Self::Flip(choose_numbers(u)?),
+            _ => Self::Repeat(choose_numbers(u)?),
         })
     }
 }
@@ -201,7 +209,7 @@ impl<'a> Arbitrary<'a> for Chain {
 
 impl Chain {
     /// The chain of some bytes: any bytes are one.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         Unstructured::new(bytes).arbitrary().unwrap_or(Self {
             dtype: DType::F32,
             shape: vec![2, 3],
@@ -215,7 +223,7 @@ impl Chain {
         for op in &self.ops {
             if !is_long(op, &x)
                 && let Ok(next) = op.apply(&x, &mut storages)
-                && next.numel() <= MOST
+                && next.numel() <= MAX_ELEMENTS
             {
                 x = next;
             }
@@ -236,15 +244,15 @@ impl Chain {
 
 /// Checks the laws of each operation of a chain: the result lies inside its storage, with elements at the places where the model
 /// has them; an operation that the model calls impossible is an error with a message.
-pub fn check(bytes: &[u8]) -> Tried {
-    let chain = Chain::of(bytes);
+pub fn check(bytes: &[u8]) -> TrialResult {
+    let chain = Chain::from_bytes(bytes);
     let (mut storages, mut x) = chain.base();
     let mut ended = Ended::Finished;
     for op in &chain.ops {
         if is_long(op, &x) {
             continue;
         }
-        let expected = model::expected(op, &x);
+        let expected = model::predict_result(op, &x);
         let y = match op.apply(&x, &mut storages) {
             Ok(y) => y,
             Err(error) => {
@@ -272,8 +280,8 @@ pub fn check(bytes: &[u8]) -> Tried {
             }
             Expected::Unknown => {}
         }
-        if y.numel() <= MOST {
-            shared(&x, &y)?;
+        if y.numel() <= MAX_ELEMENTS {
+            check_overlap(&x, &y)?;
             x = y;
         }
     }
@@ -284,11 +292,11 @@ pub fn check(bytes: &[u8]) -> Tried {
 fn is_long(op: &Op, x: &Tensor) -> bool {
     let Op::Repeat(sizes) = op else { return false };
     let elements = sizes.iter().fold(x.numel(), |all, &n| all.saturating_mul(n));
-    (MOST..1 << 32).contains(&elements)
+    (MAX_ELEMENTS..1 << 32).contains(&elements)
 }
 
 /// Compares what [`overlap`] says of two tensors with a comparison byte by byte.
-fn shared(x: &Tensor, y: &Tensor) -> Result<(), Fault> {
+fn check_overlap(x: &Tensor, y: &Tensor) -> Result<(), Fault> {
     let bytes = |t: &Tensor| -> BTreeSet<usize> {
         t.element_starts()
             .flat_map(|start| start..start + t.element_size())
@@ -299,7 +307,7 @@ fn shared(x: &Tensor, y: &Tensor) -> Result<(), Fault> {
     ensure(overlap::overlaps(x, y).is_none_or(|said| said == meet), || {
         format!("whether {x:?} and {y:?} overlap is {meet}")
     })?;
-    let covered = overlap::covered(y).map_or(of_y.len() as u64, |ranges| ranges.len());
+    let covered = overlap::find_covered_bytes(y).map_or(of_y.len() as u64, |ranges| ranges.len());
     ensure(covered == of_y.len() as u64, || {
         format!("{y:?} covers {} bytes, not {covered}", of_y.len())
     })

@@ -53,7 +53,7 @@ fn main() {
             continue;
         }
         let times = if test { 1 } else { 15 };
-        let both = row(kernel, dtype, block, grid, times);
+        let both = measure_kernel(kernel, dtype, block, grid, times);
         println!(
             "{name:<24} {:>12.2?} {:>12.2?} {:>8.2}",
             both[0],
@@ -72,9 +72,9 @@ fn main() {
     );
 }
 
-fn row(kernel: &str, dtype: DType, block: usize, grid: [u32; 3], times: usize) -> [Duration; 2] {
-    let program = kernels::program(kernel, dtype, COUNT, block);
-    let (memory, args) = kernels::tensors(dtype, COUNT, |i, nth| {
+fn measure_kernel(kernel: &str, dtype: DType, block: usize, grid: [u32; 3], times: usize) -> [Duration; 2] {
+    let program = kernels::build_program(kernel, dtype, COUNT, block);
+    let (memory, args) = kernels::build_tensors(dtype, COUNT, |i, nth| {
         let value = ((i * 7919 + nth * 104_729) % 65_521) as f64 / 16_380.0 - 2.0;
         if dtype.is_float() {
             numeric::encode(dtype, value, Rounding::NearestEven)

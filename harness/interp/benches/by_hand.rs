@@ -38,7 +38,7 @@ fn main() {
 }
 
 /// The least time of a few.
-fn least(times: usize, mut work: impl FnMut()) -> Duration {
+fn measure_least(times: usize, mut work: impl FnMut()) -> Duration {
     (0..times)
         .map(|_| {
             let start = Instant::now();
@@ -50,7 +50,7 @@ fn least(times: usize, mut work: impl FnMut()) -> Duration {
 }
 
 /// One row: the loop by hand, which writes what storage `out` has to hold up to rounding, and the launch.
-fn row(
+fn print_row(
     name: &str,
     times: usize,
     function: Function,
@@ -60,7 +60,7 @@ fn row(
     mut by_hand: impl FnMut(&mut [f32]),
 ) {
     let mut expected = vec![0.0; memory.size(StorageId(out)) / 4];
-    let hand = least(times, || by_hand(black_box(&mut expected)));
+    let hand = measure_least(times, || by_hand(black_box(&mut expected)));
     let program = Program::prepare(function).expect("verified");
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let [full, fast, shared] =
@@ -70,7 +70,7 @@ fn row(
                 threads,
                 ..Config::default()
             };
-            least(times, || {
+            measure_least(times, || {
                 let outcome = program
                     .launch(grid, &args, &mut memory, &config)
                     .expect("no bug of ours");
@@ -93,21 +93,21 @@ fn row(
 }
 
 /// Numbers of few bits, whose products and sums are exact in whatever order and precision a `dot` takes them.
-fn values(count: usize, seed: usize) -> Vec<f32> {
+fn generate_values(count: usize, seed: usize) -> Vec<f32> {
     (0..count)
         .map(|i| (((i * 37 + seed) % 101) as f32 - 50.0) / 64.0)
         .collect()
 }
 
 fn vector_add(n: usize, block: usize, times: usize) {
-    let (x, y) = (values(n, 1), values(n, 2));
+    let (x, y) = (generate_values(n, 1), generate_values(n, 2));
     let mut world = World::default();
-    world.floats("x", &x);
-    world.floats("y", &y);
+    world.add_floats("x", &x);
+    world.add_floats("y", &y);
     world.tensor("out", DType::F32, n, None);
     let (memory, mut args) = world.finish();
     args.push(ParamValue::Number(n as u64));
-    row(
+    print_row(
         &format!("vector add of {n}, block {block}"),
         times,
         kernels::vector_add(block as i32),
@@ -123,10 +123,10 @@ fn vector_add(n: usize, block: usize, times: usize) {
 }
 
 fn softmax(n: usize, columns: usize, times: usize) {
-    let x = values(n, 3);
+    let x = generate_values(n, 3);
     let mut world = World::default();
     world.tensor("out", DType::F32, n, None);
-    world.floats("x", &x);
+    world.add_floats("x", &x);
     let (memory, mut args) = world.finish();
     args.extend([columns as u64, columns as u64].map(ParamValue::Number));
     let by_hand = |out: &mut [f32]| {
@@ -142,7 +142,7 @@ fn softmax(n: usize, columns: usize, times: usize) {
             }
         }
     };
-    row(
+    print_row(
         &format!("softmax of {n}, rows of {columns}"),
         times,
         kernels::softmax(columns as i32),
@@ -154,10 +154,10 @@ fn softmax(n: usize, columns: usize, times: usize) {
 }
 
 fn matmul(size: usize, tile: usize, times: usize) {
-    let (a, b) = (values(size * size, 4), values(size * size, 5));
+    let (a, b) = (generate_values(size * size, 4), generate_values(size * size, 5));
     let mut world = World::default();
-    world.floats("a", &a);
-    world.floats("b", &b);
+    world.add_floats("a", &a);
+    world.add_floats("b", &b);
     world.tensor("c", DType::F32, size * size, None);
     let by_hand = |c: &mut [f32]| {
         c.fill(0.0);
@@ -170,7 +170,7 @@ fn matmul(size: usize, tile: usize, times: usize) {
         }
     };
     let programs = (size / tile) as u32;
-    row(
+    print_row(
         &format!("matmul of {size}^3, tile {tile}"),
         times,
         kernels::matmul(size as i32, tile as i32, DType::F32),

@@ -41,8 +41,8 @@ fn run(
 fn vector_add(bencher: Bencher<'_, '_>, checks: Checks, programs: usize, block: usize) {
     let n = programs * block;
     let mut world = World::default();
-    world.floats("x", &vec![1.5; n]);
-    world.floats("y", &vec![2.5; n]);
+    world.add_floats("x", &vec![1.5; n]);
+    world.add_floats("y", &vec![2.5; n]);
     world.tensor("out", DType::F32, n, None);
     let (memory, mut args) = world.finish();
     args.push(ParamValue::Number(n as u64));
@@ -78,7 +78,7 @@ fn vector_add_1024x128(bencher: Bencher<'_, '_>, checks: Checks) {
 #[divan::bench(args = CHECKS)]
 fn add_one_strided_4x4_programs(bencher: Bencher<'_, '_>, checks: Checks) {
     let mut world = World::default();
-    world.floats("x", &vec![0.0; 64 * 2 * 128]);
+    world.add_floats("x", &vec![0.0; 64 * 2 * 128]);
     let (memory, mut args) = world.finish();
     args.extend([64, 64, 128, 2].map(ParamValue::Number));
     run(
@@ -95,7 +95,7 @@ fn softmax_128x128(bencher: Bencher<'_, '_>, checks: Checks) {
     let mut world = World::default();
     world.tensor("out", DType::F32, 128 * 128, None);
     let values: Vec<f32> = (0..128 * 128).map(|i| (i * 37 % 101) as f32 / 10.0).collect();
-    world.floats("x", &values);
+    world.add_floats("x", &values);
     let (memory, mut args) = world.finish();
     args.extend([128, 128].map(ParamValue::Number));
     run(
@@ -111,8 +111,8 @@ fn softmax_128x128(bencher: Bencher<'_, '_>, checks: Checks) {
 fn matmul_128(bencher: Bencher<'_, '_>, tile: u32) {
     let mut world = World::default();
     let values: Vec<f32> = (0..128 * 128).map(|i| (i * 37 % 101) as f32 / 10.0).collect();
-    world.floats("a", &values);
-    world.floats("b", &values);
+    world.add_floats("a", &values);
+    world.add_floats("b", &values);
     world.tensor("c", DType::F32, 128 * 128, None);
     let programs = 128 / tile;
     let function = kernels::matmul(128, tile as i32, DType::F32);

@@ -59,7 +59,7 @@ pub(crate) fn range_of(elem: Elem) -> Option<(i64, i64)> {
 }
 
 /// Reads the bits of an integer or pointer as a number; `None` where it does not fit.
-pub(crate) fn integer(bits: u64, elem: Elem) -> Option<i64> {
+pub(crate) fn decode_integer(bits: u64, elem: Elem) -> Option<i64> {
     match elem {
         Elem::Ptr { .. } => i64::try_from(bits).ok(),
         Elem::Num(dtype) if dtype.is_float() || dtype.bits() == 1 => None,
@@ -99,7 +99,7 @@ impl<const N: usize> Affine<N> {
     }
 
     /// The same, if every lane is inside the element's range.
-    pub(crate) fn checked(self, elem: Elem, extents: &Extents<N>) -> Option<Self> {
+    pub(crate) fn check_range(self, elem: Elem, extents: &Extents<N>) -> Option<Self> {
         let (least, most) = range_of(elem)?;
         let (low, high) = self.bounds(extents)?;
         (least <= low && high <= most).then_some(self)
@@ -130,7 +130,7 @@ impl<const N: usize> Affine<N> {
     }
 
     /// The only lane value, when all lanes are equal.
-    pub(crate) fn uniform(&self, extents: &Extents<N>) -> Option<i64> {
+    pub(crate) fn as_uniform(&self, extents: &Extents<N>) -> Option<i64> {
         self.strides
             .iter()
             .zip(extents)
@@ -199,7 +199,7 @@ impl<const N: usize> Affine<N> {
         };
         *mask.lo.get_mut(dim)? = lo as u32;
         *mask.hi.get_mut(dim)? = hi as u32;
-        Some(mask.rule(extents))
+        Some(mask.into_rule(extents))
     }
 }
 
@@ -215,7 +215,7 @@ const fn decide(always: bool, never: bool) -> Option<bool> {
 
 impl<const N: usize> BoxMask<N> {
     /// Normalised: an empty or a full box is uniform.
-    pub(crate) fn rule(self, extents: &Extents<N>) -> MaskRule<N> {
+    pub(crate) fn into_rule(self, extents: &Extents<N>) -> MaskRule<N> {
         if self.lo.iter().zip(&self.hi).any(|(lo, hi)| lo >= hi) {
             MaskRule::Uniform(false)
         } else if self.lo == [0; N] && self.hi == *extents {
@@ -234,7 +234,7 @@ impl<const N: usize> BoxMask<N> {
         for (hi, &b) in both.hi.iter_mut().zip(&other.hi) {
             *hi = (*hi).min(b);
         }
-        both.rule(extents)
+        both.into_rule(extents)
     }
 
     /// The other lanes, where they are a box too.
@@ -262,7 +262,7 @@ impl<const N: usize> BoxMask<N> {
 
 /// Calls `f` with the first lane's number and the index of each run of lanes along the last dimension of the box
 /// `lo..hi` inside of a block of these extents.
-pub(crate) fn rows<E>(
+pub(crate) fn visit_rows<E>(
     extents: &Extents,
     lo: &Extents,
     hi: &Extents,
@@ -289,7 +289,7 @@ mod tests {
 
     const EXTENTS: Extents = [1, 1, 4, 8];
 
-    fn lanes(affine: Affine) -> Vec<i64> {
+    fn list_lanes(affine: Affine) -> Vec<i64> {
         (0..32)
             .map(|l| affine.base + affine.strides[2] * (l / 8) + affine.strides[3] * (l % 8))
             .collect()
@@ -314,7 +314,7 @@ mod tests {
         ) {
             let affine = Affine { base, strides: [0, 0, a, b] };
             if let Some(rule) = affine.compare(predicate, Affine::constant(n), &EXTENTS) {
-                let expected: Vec<bool> = lanes(affine).into_iter().map(|x| {
+                let expected: Vec<bool> = list_lanes(affine).into_iter().map(|x| {
                     match predicate {
                         CmpPredicate::Eq => x == n,
                         CmpPredicate::Ne => x != n,
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn bounds_are_the_extreme_lanes(base in -20i64..20, a in -3i64..4, b in -3i64..4) {
             let affine = Affine { base, strides: [0, 0, a, b] };
-            let all = lanes(affine);
+            let all = list_lanes(affine);
             prop_assert_eq!(affine.bounds(&EXTENTS), Some((*all.iter().min().unwrap(), *all.iter().max().unwrap())));
         }
     }

@@ -8,10 +8,10 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
 use cerith_tile::numeric::{self, Computed};
 
-use crate::checks::init::{self, Known};
+use crate::checks::init::{self, InitState};
 use crate::checks::order::Release;
 use crate::checks::{Access, footprint};
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
@@ -52,7 +52,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let value = step.ins[1];
         let layout = self.layout(value);
-        let dtype = match arithmetic(layout.elem) {
+        let dtype = match compute_dtype(layout.elem) {
             DType::U32 if is_planted(Fault::UnsignedAtomicsAreSigned) => DType::I32,
             DType::U64 if is_planted(Fault::UnsignedAtomicsAreSigned) => DType::I64,
             dtype => dtype,
@@ -61,12 +61,12 @@ impl Machine<'_> {
         let function = arithmetic_of(op);
         // An order of exchanges shows in memory, one of sums only in the rounding of floats.
         let ordered = function.is_none() || (op == AtomicOp::Add && dtype.is_float());
-        self.each(step, mask, (ordered, order), |machine, lane, address| {
+        self.execute_lanes(step, mask, (ordered, order), |machine, lane, address| {
             let operand = machine.value(value);
-            let (bits, poison) = (operand.bits(lane, &layout), operand.poison.at(lane));
+            let (bits, poison) = (operand.bits(lane, &layout), operand.poison.is_poison(lane));
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
                 let (bits, flawed) =
-                    match function.map(|function| numeric::binary(function, dtype, old, bits)) {
+                    match function.map(|function| numeric::apply_binary(function, dtype, old, bits)) {
                         None => (bits, false),
                         Some(Computed::Bits(bits)) => (bits, false),
                         Some(Computed::Poison | Computed::DivisionByZero) => (0, true),
@@ -88,11 +88,11 @@ impl Machine<'_> {
         if scalar {
             self.barrier();
         }
-        self.each(step, None, (true, order), |machine, lane, address| {
+        self.execute_lanes(step, None, (true, order), |machine, lane, address| {
             let (expected, new) = (machine.value(compare), machine.value(value));
-            let unknown = expected.poison.at(lane);
+            let unknown = expected.poison.is_poison(lane);
             let (expected, bits) = (expected.bits(lane, &compared), new.bits(lane, &layout));
-            let poison = new.poison.at(lane);
+            let poison = new.poison.is_poison(lane);
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
                 (unknown || old == expected || is_planted(Fault::SwapAlwaysSwaps)).then_some(Update {
                     bits,
@@ -115,7 +115,7 @@ impl Machine<'_> {
         loc: LocId,
         access: Access,
         (lane, address, size): (usize, u64, usize),
-    ) -> Result<(usize, Known, u64), Stop> {
+    ) -> Result<(usize, InitState, u64), Stop> {
         let site = self.site_of(pointer, loc);
         let reach = Reach {
             site,
@@ -125,14 +125,14 @@ impl Machine<'_> {
             watched: self.racing,
             unaligned: self.config.unaligned,
         };
-        let index = reach.element(self.memory, lane, address)?;
+        let index = reach.locate_element(self.memory, lane, address)?;
         let (bytes, states) = self.memory.arena();
         let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
         else {
             return Err(Stop::malformed("an address"));
         };
-        let known = init::known(states);
-        if known == Known::SomeUninit {
+        let known = init::classify_bytes(states);
+        if known == InitState::SomeUninit {
             return Err(init::trap(site, self.memory, access, lane, index, size));
         }
         let value = read(bytes, 0, size);
@@ -157,9 +157,9 @@ impl Machine<'_> {
         };
         self.look_at_view((pointer, loc), Access::Atomic, &[run], size);
         if self.racing
-            && let Err(conflict) = self.state.shadow.atomic(index, size)
+            && let Err(conflict) = self.state.shadow.record_atomic(index, size)
         {
-            return Err(self.raced(self.site_of(pointer, loc), Access::Atomic, lane, conflict));
+            return Err(self.trap_race(self.site_of(pointer, loc), Access::Atomic, lane, conflict));
         }
         let change = change(old);
         if self.racing {
@@ -176,7 +176,7 @@ impl Machine<'_> {
                 states.get_mut(index..index + size),
             ) {
                 write(bytes, 0, size, update.bits);
-                let poison = update.poison || (known == Known::SomePoison && !update.replaces);
+                let poison = update.poison || (known == InitState::SomePoison && !update.replaces);
                 states.fill(if poison {
                     ByteState::Poison
                 } else {
@@ -190,10 +190,10 @@ impl Machine<'_> {
             }
             self.stats.bytes_stored += size as u64;
             if is_planted(Fault::AtomicGivesNew) {
-                return Ok((known == Known::All).then_some(update.bits));
+                return Ok((known == InitState::All).then_some(update.bits));
             }
         }
-        Ok((known == Known::All).then_some(old))
+        Ok((known == InitState::All).then_some(old))
     }
 
     /// Whether each lane holds what is expected, once. What a poll would have to wait for does not come where a program
@@ -203,7 +203,7 @@ impl Machine<'_> {
         let layout = self.layout(expected);
         let size = layout.size;
         let (runs, _) = self.plan(pointer, None, step.loc, size)?;
-        self.footprint.accessed(&runs, size, Access::Load, step.loc);
+        self.footprint.note_access(&runs, size, Access::Load, step.loc);
         self.state.cells.order();
         let mut matched: Buf = self.state.pool.zeros(layout.lanes)?;
         let mut marks: Buf = self.state.pool.zeros(layout.lanes)?;
@@ -212,7 +212,7 @@ impl Machine<'_> {
                 let lane = run.lane + nth;
                 let old = self.watch(pointer, step.loc, (lane, run.address(nth), size))?;
                 let value = self.value(expected);
-                let known = old.filter(|_| !value.poison.at(lane));
+                let known = old.filter(|_| !value.poison.is_poison(lane));
                 let equal = known == Some(value.bits(lane, &layout));
                 if known.is_some() && !equal {
                     let alone = self.grid.iter().all(|&programs| programs <= 1);
@@ -220,7 +220,7 @@ impl Machine<'_> {
                         (true, true) => {}
                         (true, false) => self.stats.order_dependent = true,
                         (false, true) => {
-                            return Err(Stop::fuel(self.fuel_limit()));
+                            return Err(Stop::out_of_fuel(self.fuel_limit()));
                         }
                         (false, false) => {
                             return Err(Stop::Unsupported {
@@ -256,16 +256,16 @@ impl Machine<'_> {
         if self.racing
             && let Err(conflict) = self.state.shadow.load(index, size, true)
         {
-            return Err(self.raced(self.site_of(pointer, loc), Access::Load, lane, conflict));
+            return Err(self.trap_race(self.site_of(pointer, loc), Access::Load, lane, conflict));
         }
         if self.racing {
             self.state.shadow.synchronise(index, Release::POLL);
         }
-        Ok((known == Known::All).then_some(value))
+        Ok((known == InitState::All).then_some(value))
     }
 
     /// Runs an atomic for each active lane and collects what was there before.
-    fn each(
+    fn execute_lanes(
         &mut self,
         step: &Step,
         mask: Option<Slot>,
@@ -283,19 +283,22 @@ impl Machine<'_> {
                 && let Some((mark, lane)) = marks.max().filter(|&(mark, _)| mark > POISON)
             {
                 let site = self.site_of(step.ins[0], step.loc);
-                return Err(self.undefined(site, Some(lane), mark, "an operand of an atomic"));
+                return Err(self.trap_undefined(site, Some(lane), mark, "an operand of an atomic"));
             }
         }
-        self.footprint.accessed(&runs, size, Access::Atomic, step.loc);
+        self.footprint.note_access(&runs, size, Access::Atomic, step.loc);
         let text = footprint::Function {
             function: &self.program.function,
             memory: self.memory,
         };
         let cells = &mut self.state.cells;
-        if let Some(crossed) = self.footprint.updated(cells, &text, &runs, size, step.access) {
-            return Err(self.unordered(step, crossed));
+        if let Some(crossed) = self
+            .footprint
+            .check_update(cells, &text, &runs, size, step.access)
+        {
+            return Err(self.trap_unordered(step, crossed));
         }
-        self.accesses(step.ins[0]);
+        self.begin_access(step.ins[0]);
         let used = self.program.used[out as usize];
         let scalar = layout.lanes == 1;
         self.synchronises = Release {
@@ -304,7 +307,7 @@ impl Machine<'_> {
             wrote: false,
             used,
         };
-        if (used || ordered) && !spread.apart(&runs, size) && meet(&runs, size) {
+        if (used || ordered) && !spread.is_disjoint(&runs, size) && has_overlap(&runs, size) {
             self.stats.order_dependent = true;
         }
         let mut buf: Buf = self.state.pool.zeros(layout.lanes * size)?;
@@ -348,7 +351,7 @@ impl Machine<'_> {
 }
 
 /// Whether two lanes of an access share bytes.
-fn meet(runs: &[Run], size: usize) -> bool {
+fn has_overlap(runs: &[Run], size: usize) -> bool {
     let mut addresses: Vec<u64> = runs
         .iter()
         .flat_map(|run| (0..run.count).map(|nth| run.address(nth)))

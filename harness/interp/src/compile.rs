@@ -10,7 +10,7 @@ use cerith_tile::ir::{
 use smallvec::SmallVec;
 
 use crate::checks::divisions;
-use crate::origin::origins;
+use crate::origin::find_origins;
 use crate::outcome::InternalError;
 use crate::program::{Accessed, Code, Op, Program, Region, Slot, Step, Yielded};
 use crate::value::Layout;
@@ -27,7 +27,7 @@ impl Program {
             .values
             .iter()
             .map(|info| {
-                Layout::of(&info.ty).unwrap_or_else(|| {
+                Layout::from_type(&info.ty).unwrap_or_else(|| {
                     oversized = true;
                     Layout::EMPTY
                 })
@@ -48,17 +48,17 @@ impl Program {
         let body = compiler.block(&function.body, None)?;
         let used = compiler.used;
         let (prologue, body) = split(body, &mut kept);
-        let origins = origins(&function);
+        let origins = find_origins(&function);
         let mut found = Vec::new();
-        accesses(&body, &layouts, false, &mut found);
-        let prints = prints(&function.body);
-        let divisions = divisions::divisions(&function);
+        collect_accesses(&body, &layouts, false, &mut found);
+        let prints = has_prints(&function.body);
+        let divisions = divisions::find_divisions(&function);
         Ok(Self {
             function,
             layouts,
             prologue,
             body,
-            kept,
+            persistent: kept,
             accesses: found,
             text: OnceLock::new(),
             classes: Mutex::default(),
@@ -71,15 +71,15 @@ impl Program {
     }
 }
 
-fn prints(block: &Block) -> bool {
+fn has_prints(block: &Block) -> bool {
     block
         .ops
         .iter()
-        .any(|op| matches!(op.kind, OpKind::Print { .. }) || op.kind.regions().any(prints))
+        .any(|op| matches!(op.kind, OpKind::Print { .. }) || op.kind.regions().any(has_prints))
 }
 
 /// Lists the operations that access memory, those of nested blocks included.
-fn accesses(code: &Code, layouts: &[Layout], looped: bool, to: &mut Vec<Accessed>) {
+fn collect_accesses(code: &Code, layouts: &[Layout], looped: bool, to: &mut Vec<Accessed>) {
     for step in &code.steps {
         match &step.op {
             Op::Plain(kind) => {
@@ -101,15 +101,15 @@ fn accesses(code: &Code, layouts: &[Layout], looped: bool, to: &mut Vec<Accessed
             }
             Op::Binary(_) | Op::Unary(_) => {}
             Op::If(one, other) => {
-                accesses(one, layouts, looped, to);
-                accesses(other, layouts, looped, to);
+                collect_accesses(one, layouts, looped, to);
+                collect_accesses(other, layouts, looped, to);
             }
             Op::While(one, other) => {
-                accesses(one, layouts, true, to);
-                accesses(other, layouts, true, to);
+                collect_accesses(one, layouts, true, to);
+                collect_accesses(other, layouts, true, to);
             }
-            Op::For(code) => accesses(code, layouts, true, to),
-            Op::Reduce { code, .. } | Op::Scan { code, .. } => accesses(code, layouts, looped, to),
+            Op::For(code) => collect_accesses(code, layouts, true, to),
+            Op::Reduce { code, .. } | Op::Scan { code, .. } => collect_accesses(code, layouts, looped, to),
         }
     }
 }
@@ -183,7 +183,7 @@ struct Compiler<'a> {
 struct Open {
     id: u32,
     /// The operation that is being compiled.
-    at: usize,
+    op_index: usize,
     /// For each use seen, the value and the operation; later uses overwrite.
     uses: Vec<(Slot, usize)>,
 }
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         let owner = owner.ok_or(InternalError::MalformedIr("a value before it is defined"))?;
         let open = self.stack.iter_mut().find(|open| open.id == owner);
         let open = open.ok_or(InternalError::MalformedIr("a value of another block"))?;
-        open.uses.push((value.0, open.at));
+        open.uses.push((value.0, open.op_index));
         self.used[value.0 as usize] = true;
         Ok(value.0)
     }
@@ -226,13 +226,13 @@ impl Compiler<'_> {
         }
         self.stack.push(Open {
             id,
-            at: 0,
+            op_index: 0,
             uses: Vec::new(),
         });
         let mut yields = SmallVec::<[Slot; 4]>::new();
         for (at, op) in block.ops.iter().enumerate() {
             if let Some(open) = self.stack.last_mut() {
-                open.at = at;
+                open.op_index = at;
             }
             if matches!(op.kind, OpKind::Yield) {
                 for &value in &op.operands {
@@ -291,7 +291,7 @@ impl Compiler<'_> {
             } => Op::Reduce {
                 axis: *axis,
                 combine: *combine,
-                region: self.region(region),
+                region: self.classify_region(region),
                 code: self.block(region, Some(op))?,
             },
             OpKind::Scan {
@@ -303,7 +303,7 @@ impl Compiler<'_> {
                 axis: *axis,
                 reverse: *reverse,
                 combine: *combine,
-                region: self.region(region),
+                region: self.classify_region(region),
                 code: self.block(region, Some(op))?,
             },
             OpKind::Binary(op) => Op::Binary(*op),
@@ -314,8 +314,8 @@ impl Compiler<'_> {
         for &value in &op.results {
             outs.push(self.define(value, block)?);
         }
-        arity(&op.kind, ins.len(), outs.len())?;
-        let cost = self.cost(&op.kind, &ins, &outs);
+        check_arity(&op.kind, ins.len(), outs.len())?;
+        let cost = self.compute_cost(&op.kind, &ins, &outs);
         let access = self.accesses;
         if op.kind.accesses_memory() {
             self.accesses = access.saturating_add(1);
@@ -335,7 +335,7 @@ impl Compiler<'_> {
         self.layouts.get(slot as usize)
     }
 
-    fn cost(&self, kind: &OpKind, ins: &[Slot], outs: &[Slot]) -> u64 {
+    fn compute_cost(&self, kind: &OpKind, ins: &[Slot], outs: &[Slot]) -> u64 {
         let lanes = |slots: &[Slot]| {
             slots
                 .iter()
@@ -357,7 +357,7 @@ impl Compiler<'_> {
         1 + most.saturating_mul(times)
     }
 
-    fn region(&self, block: &Block) -> Region {
+    fn classify_region(&self, block: &Block) -> Region {
         let scalar = |value: &ValueId| self.layout(value.0).is_some_and(|layout| layout.scalar);
         let wide = block.args.iter().all(scalar)
             && block.ops.iter().all(|op| {
@@ -405,13 +405,13 @@ impl Compiler<'_> {
         Region {
             wide,
             exact,
-            choice: block.choice(float),
+            choice: block.find_choice(float),
         }
     }
 }
 
 /// Whether an operation has the operands and results that executing it reads and writes.
-fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
+fn check_arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
     let (needs, makes) = match kind {
         OpKind::Constant(_)
         | OpKind::ProgramId(_)
@@ -439,7 +439,11 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas { .. } => (3, 1),
         OpKind::Library(symbol) => (symbol.operands.len(), 1),
         OpKind::Foreign(_) => (ins, 1),
-        OpKind::Load { mask, other, .. } => (1 + usize::from(*mask) + usize::from(*other), 1),
+        OpKind::Load {
+            mask,
+            has_other: other,
+            ..
+        } => (1 + usize::from(*mask) + usize::from(*other), 1),
         OpKind::Store { mask } => (2 + usize::from(*mask), 0),
         OpKind::AtomicRmw { mask, .. } => (2 + usize::from(*mask), 1),
         OpKind::Histogram { mask } => (1 + usize::from(*mask), 1),

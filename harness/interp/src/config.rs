@@ -77,7 +77,7 @@ pub struct Config<'w> {
     pub order: Order,
     /// The only program that runs, by its number in the grid; all run where there is none. What the program leaves is what it
     /// leaves in the whole launch if it reads nothing that others write, which is for the caller to know.
-    pub only: Option<u64>,
+    pub only_program: Option<u64>,
     /// In which order elements are combined.
     pub combining: Combining,
     /// Who adds floats and computes functions of them.
@@ -110,8 +110,8 @@ pub struct Config<'w> {
 
 impl Config<'_> {
     /// The places, in the order of programs, of those that run, of so many.
-    pub(crate) fn places(&self, programs: u64) -> std::ops::Range<u64> {
-        match self.only {
+    pub(crate) fn program_range(&self, programs: u64) -> std::ops::Range<u64> {
+        match self.only_program {
             Some(only) => only.min(programs)..only.saturating_add(1).min(programs),
             None => 0..programs,
         }
@@ -123,7 +123,7 @@ impl Default for Config<'_> {
         Self {
             checks: Checks::Full,
             order: Order::Ascending,
-            only: None,
+            only_program: None,
             combining: Combining::Own,
             numerics: Numerics::Own,
             masked_zero: false,

@@ -29,7 +29,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub(crate) fn of(function: &Function) -> Self {
+    pub(crate) fn from_function(function: &Function) -> Self {
         let count = function.values.len();
         let mut reader = Reader {
             function,
@@ -38,7 +38,7 @@ impl Text {
                 expressions: (0..count as u32).collect(),
                 varies: vec![0; count],
             },
-            known: HashMap::new(),
+            expression_ids: HashMap::new(),
             loops: 0,
         };
         reader.block(&function.body, 0);
@@ -59,7 +59,7 @@ impl Text {
 struct Reader<'a> {
     function: &'a Function,
     text: Text,
-    known: HashMap<String, u32>,
+    expression_ids: HashMap<String, u32>,
     loops: u32,
 }
 
@@ -93,11 +93,11 @@ impl Reader<'_> {
                 }
                 self.block(region, within);
             }
-            self.results(op, inside);
+            self.number_results(op, inside);
         }
     }
 
-    fn results(&mut self, op: &Operation, inside: u64) {
+    fn number_results(&mut self, op: &Operation, inside: u64) {
         let pure = op.kind.regions().next().is_none()
             && !op.kind.accesses_memory()
             && !matches!(op.kind, OpKind::Poison | OpKind::Unsupported(_));
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 .collect();
             let ty = self.function.values.get(result.0 as usize).map(|info| &info.ty);
             let key = format!("{:?} {numbers:?} {nth} {ty:?}", op.kind);
-            let number = *self.known.entry(key).or_insert(result.0);
+            let number = *self.expression_ids.entry(key).or_insert(result.0);
             if let Some(to) = self.text.expressions.get_mut(result.0 as usize) {
                 *to = number;
             }
@@ -144,48 +144,48 @@ pub(crate) enum Need {
 }
 
 /// How the access `later` needs what the load `load` read; both by their place in the text.
-pub(crate) fn need(function: &Function, load: usize, later: usize) -> Need {
+pub(crate) fn find_need(function: &Function, load: usize, later: usize) -> Need {
     let mut flow = Flow {
         function,
-        of: vec![Need::None; function.values.len()],
+        needs: vec![Need::None; function.values.len()],
         load,
         later,
-        at: 0,
-        found: Need::None,
+        access_index: 0,
+        found_need: Need::None,
     };
     // What loops carry takes trips to arrive.
     for _ in 0..4 {
-        let before = flow.of.clone();
-        flow.at = 0;
+        let before = flow.needs.clone();
+        flow.access_index = 0;
         flow.block(&function.body, Need::None);
-        if flow.of == before {
+        if flow.needs == before {
             break;
         }
     }
-    flow.found
+    flow.found_need
 }
 
 struct Flow<'a> {
     function: &'a Function,
-    of: Vec<Need>,
+    needs: Vec<Need>,
     load: usize,
     later: usize,
-    at: usize,
-    found: Need,
+    access_index: usize,
+    found_need: Need,
 }
 
 impl Flow<'_> {
     fn get(&self, value: ValueId) -> Need {
-        self.of.get(value.0 as usize).copied().unwrap_or_default()
+        self.needs.get(value.0 as usize).copied().unwrap_or_default()
     }
 
     fn raise(&mut self, value: ValueId, need: Need) {
-        if let Some(to) = self.of.get_mut(value.0 as usize) {
+        if let Some(to) = self.needs.get_mut(value.0 as usize) {
             *to = need.max(*to);
         }
     }
 
-    fn lanes(&self, value: ValueId) -> usize {
+    fn count_lanes(&self, value: ValueId) -> usize {
         self.function
             .values
             .get(value.0 as usize)
@@ -201,27 +201,27 @@ impl Flow<'_> {
                 .max()
                 .unwrap_or_default();
             if op.kind.accesses_memory() {
-                if self.at == self.later {
-                    self.found = self.found.max(strongest).max(decided);
+                if self.access_index == self.later {
+                    self.found_need = self.found_need.max(strongest).max(decided);
                 }
                 // Every thread loads a scalar for itself.
-                if self.at == self.load
+                if self.access_index == self.load
                     && let Some(&result) = op.results.first()
-                    && self.lanes(result) > 1
+                    && self.count_lanes(result) > 1
                 {
                     self.raise(result, Need::Lane);
                 }
-                self.at += 1;
+                self.access_index += 1;
             }
-            self.regions(op, decided);
-            let kept = self.kept(op, strongest);
+            self.follow_regions(op, decided);
+            let kept = self.propagate_need(op, strongest);
             for &result in &op.results {
                 self.raise(result, kept);
             }
         }
     }
 
-    fn regions(&mut self, op: &Operation, decided: Need) {
+    fn follow_regions(&mut self, op: &Operation, decided: Need) {
         let yields = |block: &Block| -> Vec<ValueId> {
             let last = block.ops.last().filter(|op| matches!(op.kind, OpKind::Yield));
             last.map_or_else(Vec::new, |op| op.operands.to_vec())
@@ -269,14 +269,17 @@ impl Flow<'_> {
     }
 
     /// What is left of the need behind an operation.
-    fn kept(&self, op: &Operation, strongest: Need) -> Need {
+    fn propagate_need(&self, op: &Operation, strongest: Need) -> Need {
         if strongest != Need::Lane {
             return match op.kind {
                 OpKind::For { .. } | OpKind::If { .. } | OpKind::While { .. } => Need::None,
                 _ => strongest,
             };
         }
-        let single = op.results.first().is_none_or(|&result| self.lanes(result) == 1);
+        let single = op
+            .results
+            .first()
+            .is_none_or(|&result| self.count_lanes(result) == 1);
         match op.kind {
             OpKind::Reduce { .. } if single => Need::All,
             OpKind::Unary(_)
@@ -323,7 +326,7 @@ pub(crate) struct Reach {
     /// For each access, by its place in the text, what its operands and the branches around it are computed from.
     pub accesses: Vec<Accessed>,
     load: usize,
-    at: usize,
+    access_index: usize,
 }
 
 /// An access to memory.
@@ -341,17 +344,17 @@ pub(crate) struct Accessed {
 
 impl Reach {
     /// Follows the load with this place in the text.
-    pub(crate) fn of(function: &Function, load: usize) -> Self {
+    pub(crate) fn from_load(function: &Function, load: usize) -> Self {
         let mut reach = Self {
             sources: vec![Sources::default(); function.values.len()],
             accesses: Vec::new(),
             load,
-            at: 0,
+            access_index: 0,
         };
         loop {
             let before = reach.sources.clone();
             reach.accesses.clear();
-            reach.at = 0;
+            reach.access_index = 0;
             reach.block(&function.body, Sources::default());
             if reach.sources == before {
                 return reach;
@@ -363,7 +366,7 @@ impl Reach {
         self.sources.get(value.0 as usize).copied().unwrap_or_default()
     }
 
-    fn all(&self, values: &[ValueId]) -> Sources {
+    fn join_sources(&self, values: &[ValueId]) -> Sources {
         let mut all = Sources::default();
         for &value in values {
             all |= self.get(value);
@@ -381,7 +384,7 @@ impl Reach {
 
     fn block(&mut self, block: &Block, around: Sources) {
         for op in &block.ops {
-            let mut sources = self.all(&op.operands);
+            let mut sources = self.join_sources(&op.operands);
             sources |= around;
             sources.product |= matches!(op.kind, OpKind::Dot { .. });
             if op.kind.accesses_memory() {
@@ -394,15 +397,15 @@ impl Reach {
                     any: sources,
                     changes: !matches!(op.kind, OpKind::Load { .. }),
                 });
-                sources.load |= self.at == self.load;
-                self.at += 1;
+                sources.load |= self.access_index == self.load;
+                self.access_index += 1;
             }
             for region in op.kind.regions() {
                 // What a loop carries, and what decides a branch.
                 self.raise(&region.args, sources);
                 self.block(region, sources);
                 if let Some(last) = region.ops.last() {
-                    sources |= self.all(&last.operands);
+                    sources |= self.join_sources(&last.operands);
                 }
             }
             self.raise(&op.results, sources);

@@ -16,7 +16,7 @@ use cerith_tile::ir::{InputPrecision, Rounding};
 use cerith_tile::numeric;
 use cerith_tile::numeric::lanes::{self, Operand};
 
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
@@ -33,7 +33,7 @@ pub(crate) struct Extent {
 
 impl Machine<'_> {
     /// The extents of a product of `[batch,] m, k` and `[batch,] k, n`.
-    pub(crate) fn extent(&self, a: Slot, b: Slot) -> Result<Extent, Stop> {
+    pub(crate) fn find_extent(&self, a: Slot, b: Slot) -> Result<Extent, Stop> {
         let (a, b) = (self.ty(a).shape.as_slice(), self.ty(b).shape.as_slice());
         match (a, b) {
             (&[m, k], &[k2, n]) if k == k2 => Ok(Extent { batch: 1, m, n, k }),
@@ -43,10 +43,10 @@ impl Machine<'_> {
     }
 
     /// A slot's lanes as another dtype.
-    fn converted(&mut self, slot: Slot, to: DType) -> Result<Buf, Stop> {
+    fn convert_lanes(&mut self, slot: Slot, to: DType) -> Result<Buf, Stop> {
         let layout = self.layout(slot);
-        let from = arithmetic(layout.elem);
-        let stored = self.stored(slot)?;
+        let from = compute_dtype(layout.elem);
+        let stored = self.copy_lanes(slot)?;
         if from == to {
             return Ok(stored);
         }
@@ -58,30 +58,30 @@ impl Machine<'_> {
 
     pub(crate) fn dot(&mut self, precision: InputPrecision, step: &Step) -> Result<(), Stop> {
         let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
-        let extent = self.extent(a, b)?;
+        let extent = self.find_extent(a, b)?;
         let layout = self.layout(out);
-        let result = arithmetic(layout.elem);
+        let result = compute_dtype(layout.elem);
         let working = match (result, result.is_float()) {
             (DType::F64, _) => DType::F64,
             (_, true) => DType::F32,
             (_, false) => DType::I32,
         };
-        let (mut x, mut y) = (self.converted(a, working)?, self.converted(b, working)?);
-        if precision == InputPrecision::Tf32 && arithmetic(self.layout(a).elem) == DType::F32 {
+        let (mut x, mut y) = (self.convert_lanes(a, working)?, self.convert_lanes(b, working)?);
+        if precision == InputPrecision::Tf32 && compute_dtype(self.layout(a).elem) == DType::F32 {
             cut_to_tf32(&mut x);
             cut_to_tf32(&mut y);
         }
         let mut sum = self.state.pool.zeros(layout.lanes * working.size())?;
-        product(working, extent, &x, &y, &mut sum);
+        multiply_batch(working, extent, &x, &y, &mut sum);
         self.state.pool.give(x);
         self.state.pool.give(y);
         let start = if is_planted(Fault::DotDropsAccumulator) {
             self.state.pool.zeros(layout.lanes * working.size())?
         } else {
-            self.converted(c, working)?
+            self.convert_lanes(c, working)?
         };
         let mut total = self.state.pool.take(layout.lanes * working.size())?;
-        lanes::binary(
+        lanes::apply_binary(
             cerith_tile::ir::BinaryOp::Add,
             working,
             Operand::Block(&sum),
@@ -115,19 +115,19 @@ impl Machine<'_> {
     fn dot_poison(&mut self, extent: Extent, a: Slot, b: Slot, c: Slot) -> Result<Poison, Stop> {
         let Extent { batch, m, n, k } = extent;
         let rows: Vec<Mark> = (0..batch * m)
-            .map(|row| worst((0..k).map(|i| self.value(a).poison.mark(row * k + i))))
+            .map(|row| find_worst((0..k).map(|i| self.value(a).poison.mark(row * k + i))))
             .collect();
         let columns: Vec<Mark> = (0..batch * n)
             .map(|column| {
                 let (at, j) = (column / n.max(1), column % n.max(1));
-                worst((0..k).map(|i| self.value(b).poison.mark((at * k + i) * n + j)))
+                find_worst((0..k).map(|i| self.value(b).poison.mark((at * k + i) * n + j)))
             })
             .collect();
         self.poison_by(batch * m * n, |machine, lane| {
             let (row, j) = (lane / n.max(1), lane % n.max(1));
             let column = columns.get(row / m.max(1) * n + j);
             let own = machine.value(c).poison.mark(lane);
-            worst([rows.get(row), column].into_iter().flatten().copied()).max(own)
+            find_worst([rows.get(row), column].into_iter().flatten().copied()).max(own)
         })
     }
 
@@ -135,7 +135,7 @@ impl Machine<'_> {
         let (a, out) = (step.ins[0], step.outs[0]);
         let mask = if mask { step.ins.get(1).copied() } else { None };
         let (source, layout) = (self.layout(a), self.layout(out));
-        let dtype = arithmetic(source.elem);
+        let dtype = compute_dtype(source.elem);
         let mask_layout = mask.map(|mask| self.layout(mask));
         let mut counts = self.state.pool.zeros(layout.lanes * layout.size)?;
         let mut unknown = 0;
@@ -151,7 +151,7 @@ impl Machine<'_> {
             let bin = numeric::decode_int(dtype, value.bits(lane, &source));
             match usize::try_from(bin)
                 .ok()
-                .filter(|&bin| bin < layout.lanes && !value.poison.at(lane))
+                .filter(|&bin| bin < layout.lanes && !value.poison.is_poison(lane))
             {
                 Some(bin) => {
                     let bin = if bin + 1 == layout.lanes && is_planted(Fault::LastBinIsFirst) {
@@ -166,13 +166,13 @@ impl Machine<'_> {
                 None => unknown = value.poison.mark(lane).max(unknown).max(POISON),
             }
         }
-        let poison = Poison::all(unknown);
+        let poison = Poison::from_mark(unknown);
         self.set_lanes(out, Value::dense(counts).with_poison(poison));
         Ok(())
     }
 }
 
-fn worst(marks: impl Iterator<Item = Mark>) -> Mark {
+fn find_worst(marks: impl Iterator<Item = Mark>) -> Mark {
     marks.max().unwrap_or(0)
 }
 
@@ -191,8 +191,8 @@ fn cut_to_tf32(lanes: &mut [u8]) {
 }
 
 /// `c += a b` for each matrix of a batch.
-fn product(dtype: DType, extent: Extent, a: &[u8], b: &[u8], c: &mut [u8]) {
-    fn each<T: bytemuck::Pod>(
+fn multiply_batch(dtype: DType, extent: Extent, a: &[u8], b: &[u8], c: &mut [u8]) {
+    fn multiply_each<T: bytemuck::Pod>(
         Extent { batch, m, n, k }: Extent,
         (a, b, c): (&[u8], &[u8], &mut [u8]),
         multiply: impl Fn(usize, usize, &[T], &[T], &mut [T]),
@@ -217,14 +217,14 @@ fn product(dtype: DType, extent: Extent, a: &[u8], b: &[u8], c: &mut [u8]) {
         }
     }
     match dtype {
-        DType::F64 => each(extent, (a, b, c), |n, k, a, b, c| {
-            matrix(n, k, a, b, c, |sum: f64, x: f64, y: f64| sum + x * y);
+        DType::F64 => multiply_each(extent, (a, b, c), |n, k, a, b, c| {
+            multiply_matrix(n, k, a, b, c, |sum: f64, x: f64, y: f64| sum + x * y);
         }),
-        DType::F32 => each(extent, (a, b, c), |n, k, a, b, c| {
-            matrix(n, k, a, b, c, |sum: f32, x: f32, y: f32| sum + x * y);
+        DType::F32 => multiply_each(extent, (a, b, c), |n, k, a, b, c| {
+            multiply_matrix(n, k, a, b, c, |sum: f32, x: f32, y: f32| sum + x * y);
         }),
-        _ => each(extent, (a, b, c), |n, k, a, b, c| {
-            matrix(n, k, a, b, c, |sum: i32, x: i32, y: i32| {
+        _ => multiply_each(extent, (a, b, c), |n, k, a, b, c| {
+            multiply_matrix(n, k, a, b, c, |sum: i32, x: i32, y: i32| {
                 sum.wrapping_add(x.wrapping_mul(y))
             });
         }),
@@ -237,7 +237,7 @@ const COLUMNS: usize = 8;
 const ROWS: usize = 4;
 
 /// One product. Each element is summed in ascending `k` whatever the blocking.
-fn matrix<T: Copy>(n: usize, k: usize, a: &[T], b: &[T], c: &mut [T], step: impl Fn(T, T, T) -> T) {
+fn multiply_matrix<T: Copy>(n: usize, k: usize, a: &[T], b: &[T], c: &mut [T], step: impl Fn(T, T, T) -> T) {
     let blocks = c.chunks_mut(ROWS * n).zip(a.chunks(ROWS * k));
     for (c, a) in blocks {
         let whole = c.len() == ROWS * n;

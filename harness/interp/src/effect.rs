@@ -37,16 +37,21 @@ impl Machine<'_> {
             if let Some(mask) = mask {
                 let (value, mask_layout) = (self.value(mask), self.layout(mask));
                 let at = if mask_layout.scalar { 0 } else { lane };
-                if value.poison.at(at) {
+                if value.poison.is_poison(at) {
                     let mark = value.poison.mark(at);
-                    return Err(self.undefined(self.site(step.loc), place, mark, "the mask of an assertion"));
+                    return Err(self.trap_undefined(
+                        self.site(step.loc),
+                        place,
+                        mark,
+                        "the mask of an assertion",
+                    ));
                 }
                 if value.bits(at, &mask_layout) & 1 == 0 {
                     continue;
                 }
             }
-            if value.poison.at(lane) {
-                return Err(self.undefined(self.site(step.loc), place, value.poison.mark(lane), what));
+            if value.poison.is_poison(lane) {
+                return Err(self.trap_undefined(self.site(step.loc), place, value.poison.mark(lane), what));
             }
             if value.bits(lane, &layout) & 1 == 0 {
                 return Err(fails(self, place));
@@ -55,7 +60,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn assertion(
+    pub(crate) fn check_assertion(
         &mut self,
         message: &str,
         mask: bool,
@@ -72,7 +77,7 @@ impl Machine<'_> {
             step,
             mask,
             "the condition of `tl.device_assert`",
-            |machine, lane| promise::assertion(machine.site(step.loc), lane, message),
+            |machine, lane| promise::trap_assertion(machine.site(step.loc), lane, message),
         )
     }
 
@@ -88,18 +93,18 @@ impl Machine<'_> {
         let mut open = None;
         for lane in 0..layout.lanes {
             let place = (!layout.scalar).then_some(lane);
-            if value.poison.at(lane) {
+            if value.poison.is_poison(lane) {
                 open = open.or(Some((place, promise::Open::NoValue)));
             } else if value.bits(lane, &layout) & 1 == 0 {
                 if check == AssertedBy::OverflowCheck {
-                    return Err(promise::assertion(self.site(step.loc), place, message));
+                    return Err(promise::trap_assertion(self.site(step.loc), place, message));
                 }
                 open = open.or(Some((place, promise::Open::Combined)));
             }
         }
         if let Some((place, why)) = open {
             let warning = promise::open_overflow_check(self.site(step.loc), place, message, why);
-            self.remark(step.loc, warning);
+            self.add_remark(step.loc, warning);
         }
         Ok(())
     }
@@ -117,10 +122,10 @@ impl Machine<'_> {
     }
 
     /// Checks a promise and passes the value on.
-    pub(crate) fn hint(&mut self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn check_hint(&mut self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
         let (a, out) = (step.ins[0], step.outs[0]);
         if self.config.checks == Checks::Full {
-            self.kept(kind, numbers, step);
+            self.check_promise(kind, numbers, step);
         }
         let value = self.copy(a)?;
         self.set(out, value);
@@ -129,14 +134,14 @@ impl Machine<'_> {
 
     /// Takes note of a promise that does not hold. No compiler is known to make more of it than wider accesses, so that the
     /// program goes on; what it gives convicts nobody.
-    fn kept(&mut self, kind: Promise, numbers: &Shape, step: &Step) {
+    fn check_promise(&mut self, kind: Promise, numbers: &Shape, step: &Step) {
         let a = step.ins[0];
         let (value, layout) = (self.value(a), self.layout(a));
         let unit = match layout.elem {
             Elem::Ptr { .. } => layout.elem.pointee().map_or(1, Elem::size) as u64,
             Elem::Num(_) => 1,
         };
-        let ones = layout.ones();
+        let ones = layout.element_mask();
         let shape = &self.ty(a).shape;
         let strides = row_major(shape);
         // A promise about a scalar has one number and no dimension.
@@ -149,10 +154,10 @@ impl Machine<'_> {
                 (Some(&stride), Some(&extent)) if !layout.scalar => (stride, extent.max(1)),
                 _ => (1, 1),
             };
-            for lane in (0..layout.lanes).filter(|&lane| !value.poison.at(lane)) {
+            for lane in (0..layout.lanes).filter(|&lane| !value.poison.is_poison(lane)) {
                 let bits = value.bits(lane, &layout);
                 let index = lane / stride % extent;
-                let before = (index > 0 && !value.poison.at(lane - stride))
+                let before = (index > 0 && !value.poison.is_poison(lane - stride))
                     .then(|| value.bits(lane - stride, &layout));
                 let follows = before.is_some_and(|before| before.wrapping_add(unit) & ones == bits);
                 // What rises by 1 along another dimension is inside of a run there: no access begins at it. Triton's own
@@ -160,7 +165,7 @@ impl Machine<'_> {
                 let inside = || {
                     strides.iter().zip(shape).any(|(&stride, &extent)| {
                         lane / stride % extent.max(1) > 0
-                            && !value.poison.at(lane - stride)
+                            && !value.poison.is_poison(lane - stride)
                             && value.bits(lane - stride, &layout).wrapping_add(unit) & ones == bits
                     })
                 };
@@ -174,8 +179,9 @@ impl Machine<'_> {
                     }
                 };
                 if broken {
-                    let warning = promise::hint(self.site(step.loc), lane, kind, d, number, bits);
-                    return self.remark(step.loc, warning);
+                    let warning =
+                        promise::build_hint_warning(self.site(step.loc), lane, kind, d, number, bits);
+                    return self.add_remark(step.loc, warning);
                 }
             }
         }
@@ -183,10 +189,10 @@ impl Machine<'_> {
 
     /// `pid (0, 0, 0) idx ( 3) prefix: value`, a line for each lane of each operand, as Triton's devices print.
     pub(crate) fn print(&mut self, prefix: &str, hex: bool, step: &Step) -> Result<(), Stop> {
-        let prefix = normalised(prefix, !step.ins.is_empty());
+        let prefix = normalise_prefix(prefix, !step.ins.is_empty());
         let id = program_id(self.id);
         if step.ins.is_empty() {
-            return self.line(format!("pid {id}{prefix}"));
+            return self.print_line(format!("pid {id}{prefix}"));
         }
         for (nth, &slot) in step.ins.iter().enumerate() {
             let layout = self.layout(slot);
@@ -206,18 +212,18 @@ impl Machine<'_> {
                     let _ = write!(line, "(operand {nth}) ");
                 }
                 let value = self.value(slot);
-                if value.poison.at(lane) {
+                if value.poison.is_poison(lane) {
                     line.push_str("undefined");
                 } else {
-                    line.push_str(&shown(layout.elem, value.bits(lane, &layout), hex));
+                    line.push_str(&render_lane(layout.elem, value.bits(lane, &layout), hex));
                 }
-                self.line(line)?;
+                self.print_line(line)?;
             }
         }
         Ok(())
     }
 
-    fn line(&mut self, line: String) -> Result<(), Stop> {
+    fn print_line(&mut self, line: String) -> Result<(), Stop> {
         self.printed = self.printed.saturating_add(line.len());
         if self.printed > self.config.print_limit {
             let limit = self.config.print_limit as u64;
@@ -229,7 +235,7 @@ impl Machine<'_> {
 }
 
 /// The prefix as `semantic.device_print` changes it.
-fn normalised(prefix: &str, values: bool) -> String {
+fn normalise_prefix(prefix: &str, values: bool) -> String {
     let mut text = prefix.to_owned();
     if values && !text.ends_with(' ') {
         text.push(' ');
@@ -245,7 +251,7 @@ fn normalised(prefix: &str, values: bool) -> String {
 }
 
 /// A lane as C's `printf` shows it: `%i`, `%u`, `%f`, `%p`, or `0x%0*x`.
-fn shown(elem: Elem, bits: u64, hex: bool) -> String {
+fn render_lane(elem: Elem, bits: u64, hex: bool) -> String {
     match elem {
         Elem::Ptr { .. } => format!("{bits:#x}"),
         Elem::Num(dtype) if hex && dtype.is_float() => hex_float(numeric::decode(dtype, bits)),

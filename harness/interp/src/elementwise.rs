@@ -10,9 +10,9 @@ use cerith_tile::numeric::lanes::{self, Flaws, Operand};
 use cerith_tile::numeric::{self, Computed, numpy};
 use smallvec::SmallVec;
 
-pub(crate) use self::rule::remapped;
-use self::rule::{affine, affine_repr, binary_rule, mask_repr};
-use crate::affine::{Affine, integer};
+pub(crate) use self::rule::remap_rule;
+use self::rule::{affine_repr, binary_rule, mask_repr, to_affine};
+use crate::affine::{Affine, decode_integer};
 use crate::checks::divisions::Flaw;
 use crate::config::Numerics;
 use crate::machine::Machine;
@@ -21,12 +21,12 @@ use crate::program::{Op, Slot, Step};
 use crate::value::{Buf, Layout, Mark, POISON, Poison, Repr, Value, materialise, read, write};
 
 /// The dtype that an element computes as; pointers are unsigned addresses.
-pub(crate) fn arithmetic(elem: Elem) -> DType {
+pub(crate) fn compute_dtype(elem: Elem) -> DType {
     elem.num().unwrap_or(DType::U64)
 }
 
 /// What an operand gives to [`lanes`].
-pub(crate) fn operand(value: &Value) -> Operand<'_> {
+pub(crate) fn as_operand(value: &Value) -> Operand<'_> {
     match value.repr {
         Repr::Uniform(bits) => Operand::Uniform(bits),
         _ => Operand::Block(value.lanes().unwrap_or(&[])),
@@ -57,7 +57,7 @@ impl Machine<'_> {
     }
 
     /// The lanes of a slot, written out whatever they are.
-    pub(crate) fn stored(&mut self, slot: Slot) -> Result<Buf, Stop> {
+    pub(crate) fn copy_lanes(&mut self, slot: Slot) -> Result<Buf, Stop> {
         let layout = self.layout(slot);
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
         let value = &self.state.slots[slot as usize];
@@ -70,7 +70,7 @@ impl Machine<'_> {
 
     /// Lanes that are poison in any operand.
     #[inline]
-    pub(crate) fn merged(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
+    pub(crate) fn merge_poison(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
         if slots.iter().all(|&slot| self.value(slot).poison.is_none()) {
             return Ok(Poison::None);
         }
@@ -96,7 +96,7 @@ impl Machine<'_> {
             }
         }
         Ok(match merged {
-            None => Poison::all(all),
+            None => Poison::from_mark(all),
             Some(mut buf) if all != 0 => {
                 buf.iter_mut().for_each(|to| *to = all.max(*to));
                 Poison::Lanes(buf)
@@ -130,7 +130,7 @@ impl Machine<'_> {
         let poison = if flaws.is_empty() {
             poison
         } else {
-            self.flawed(step, poison, flaws)?
+            self.mark_flaws(step, poison, flaws)?
         };
         self.set_lanes(step.outs[0], Value::dense(buf).with_poison(poison));
         Ok(())
@@ -148,7 +148,7 @@ impl Machine<'_> {
     /// The poison of lanes in which an operation is not defined, beside that of its operands. What a poison lane holds
     /// says nothing but that a divisor, which is not poison, is zero.
     #[cold]
-    fn flawed(&mut self, step: &Step, poison: Poison, flaws: &Flaws) -> Result<Poison, Stop> {
+    fn mark_flaws(&mut self, step: &Step, poison: Poison, flaws: &Flaws) -> Result<Poison, Stop> {
         let mut marks: SmallVec<[(usize, Mark); 8]> = SmallVec::new();
         for &lane in &flaws.poison {
             if poison.mark(lane as usize) == 0 {
@@ -210,7 +210,7 @@ impl Machine<'_> {
         self.set(step.outs[0], Value::uniform(0).with_poison(poison));
     }
 
-    pub(crate) fn range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
+    pub(crate) fn make_range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
         let layout = self.layout(out);
         let rule = Affine {
             base: if is_planted(Fault::RangeStartsAtZero) {
@@ -225,17 +225,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn unary(&mut self, op: UnaryOp, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn execute_unary(&mut self, op: UnaryOp, step: &Step) -> Result<(), Stop> {
         let (a, out) = (step.ins[0], step.outs[0]);
-        let dtype = arithmetic(self.layout(a).elem);
+        let dtype = compute_dtype(self.layout(a).elem);
         let layout = self.layout(out);
-        let poison = self.merged(&[a])?;
+        let poison = self.merge_poison(&[a])?;
         let repr = self.value(a).repr;
-        let numpys =
-            numpy::function(op).filter(|_| dtype == DType::F32 && self.config.numerics == Numerics::Numpy);
+        let numpys = numpy::find_function(op)
+            .filter(|_| dtype == DType::F32 && self.config.numerics == Numerics::Numpy);
         if let Repr::Uniform(bits) = repr {
             let computed = numpys.map_or_else(
-                || numeric::unary(op, dtype, bits),
+                || numeric::apply_unary(op, dtype, bits),
                 |function| Computed::Bits(function(f32::from_bits(bits as u32)).to_bits().into()),
             );
             self.settle_uniform(step, computed, poison);
@@ -259,19 +259,19 @@ impl Machine<'_> {
                 }
                 Flaws::default()
             }
-            _ => lanes::unary(op, dtype, operand(self.value(a)), &mut buf),
+            _ => lanes::apply_unary(op, dtype, as_operand(self.value(a)), &mut buf),
         };
         self.settle(step, buf, poison, &flaws)
     }
 
-    pub(crate) fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn execute_binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Stop> {
         let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let layout = self.layout(out);
-        let dtype = arithmetic(layout.elem);
+        let dtype = compute_dtype(layout.elem);
         let poison = self.binary_poison(op, dtype, a, b, step)?;
         let (x, y) = (self.value(a), self.value(b));
         if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
-            self.settle_uniform(step, numeric::binary(op, dtype, x, y), poison);
+            self.settle_uniform(step, numeric::apply_binary(op, dtype, x, y), poison);
             return Ok(());
         }
         if let Some(repr) = binary_rule(op, x, y, &layout) {
@@ -281,11 +281,11 @@ impl Machine<'_> {
         self.write_out(a)?;
         self.write_out(b)?;
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
-        let flaws = lanes::binary(
+        let flaws = lanes::apply_binary(
             op,
             dtype,
-            operand(self.value(a)),
-            operand(self.value(b)),
+            as_operand(self.value(a)),
+            as_operand(self.value(b)),
             &mut buf,
         );
         self.settle(step, buf, poison, &flaws)
@@ -307,9 +307,9 @@ impl Machine<'_> {
         let lanes = self.layout(step.outs[0]).lanes;
         let integer = dtype.is_int();
         if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem) {
-            let first = (0..lanes).find(|&lane| self.value(b).poison.at(lane));
+            let first = (0..lanes).find(|&lane| self.value(b).poison.is_poison(lane));
             let Some(first) = first else {
-                return self.merged(&[a, b]);
+                return self.merge_poison(&[a, b]);
             };
             let mark = self.no_answer(step, Flaw::Undefined, first);
             return self.poison_by(lanes, |machine, lane| {
@@ -323,33 +323,33 @@ impl Machine<'_> {
         let ones = if dtype == DType::I1 {
             1
         } else {
-            self.layout(step.outs[0]).ones()
+            self.layout(step.outs[0]).element_mask()
         };
         let absorbing = match op {
             BinaryOp::And | BinaryOp::Mul if integer => 0,
             BinaryOp::Or => ones,
-            _ => return self.merged(&[a, b]),
+            _ => return self.merge_poison(&[a, b]),
         };
         let (la, lb) = (self.layout(a), self.layout(b));
         self.poison_by(lanes, |machine, lane| {
             let (x, y) = (machine.value(a), machine.value(b));
             match (x.poison.mark(lane), y.poison.mark(lane)) {
                 (0, 0) => 0,
-                (mark, 0) if y.bits(lane, &lb) == absorbing => machine.dropped(mark, b),
-                (0, mark) if x.bits(lane, &la) == absorbing => machine.dropped(mark, a),
+                (mark, 0) if y.bits(lane, &lb) == absorbing => machine.carry_mark(mark, b),
+                (0, mark) if x.bits(lane, &la) == absorbing => machine.carry_mark(mark, a),
                 (x, y) => x.max(y),
             }
         })
     }
 
-    pub(crate) fn ternary(&mut self, op: TernaryOp, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn execute_ternary(&mut self, op: TernaryOp, step: &Step) -> Result<(), Stop> {
         let (a, b, c) = (step.ins[0], step.ins[1], step.ins[2]);
         let layout = self.layout(step.outs[0]);
-        let dtype = arithmetic(layout.elem);
-        let poison = self.merged(&[a, b, c])?;
+        let dtype = compute_dtype(layout.elem);
+        let poison = self.merge_poison(&[a, b, c])?;
         let reprs = (self.value(a).repr, self.value(b).repr, self.value(c).repr);
         if let (Repr::Uniform(x), Repr::Uniform(y), Repr::Uniform(z)) = reprs {
-            self.settle_uniform(step, numeric::ternary(op, dtype, x, y, z), poison);
+            self.settle_uniform(step, numeric::apply_ternary(op, dtype, x, y, z), poison);
             return Ok(());
         }
         for slot in [a, b, c] {
@@ -357,33 +357,33 @@ impl Machine<'_> {
         }
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
         let (x, y, z) = (
-            operand(self.value(a)),
-            operand(self.value(b)),
-            operand(self.value(c)),
+            as_operand(self.value(a)),
+            as_operand(self.value(b)),
+            as_operand(self.value(c)),
         );
-        let flaws = lanes::ternary(op, dtype, x, y, z, &mut buf);
+        let flaws = lanes::apply_ternary(op, dtype, x, y, z, &mut buf);
         self.settle(step, buf, poison, &flaws)
     }
 
     /// A function of a model of somebody's bug.
-    pub(crate) fn foreign(&mut self, foreign: &Foreign, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn execute_foreign(&mut self, foreign: &Foreign, step: &Step) -> Result<(), Stop> {
         let bits = self
             .layout(step.outs[0])
             .elem
             .num()
             .map_or(64, |dtype| dtype.bits().max(1));
         let kept = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
-        self.function(step, |operands| Computed::Bits(foreign.value(operands) & kept))
+        self.execute_function(step, |operands| Computed::Bits(foreign.evaluate(operands) & kept))
     }
 
     /// A function of the operands' bits, lane by lane.
-    pub(crate) fn function(
+    pub(crate) fn execute_function(
         &mut self,
         step: &Step,
         function: impl Fn(&[u64]) -> Computed,
     ) -> Result<(), Stop> {
         let layout = self.layout(step.outs[0]);
-        let poison = self.merged(&step.ins)?;
+        let poison = self.merge_poison(&step.ins)?;
         let uniform: Option<SmallVec<[u64; 4]>> = step
             .ins
             .iter()
@@ -423,8 +423,8 @@ impl Machine<'_> {
     pub(crate) fn compare(&mut self, predicate: CmpPredicate, step: &Step) -> Result<(), Stop> {
         let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let (layout, elem) = (self.layout(out), self.layout(a).elem);
-        let dtype = arithmetic(elem);
-        let poison = self.merged(&[a, b])?;
+        let dtype = compute_dtype(elem);
+        let poison = self.merge_poison(&[a, b])?;
         let (x, y) = (self.value(a), self.value(b));
         if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
             let holds = numeric::compare(predicate, dtype, x, y);
@@ -433,7 +433,7 @@ impl Machine<'_> {
         }
         let ruled = matches!(x.repr, Repr::Affine(_)) || matches!(y.repr, Repr::Affine(_));
         if ruled
-            && let (Some(x), Some(y)) = (affine(x, elem), affine(y, elem))
+            && let (Some(x), Some(y)) = (to_affine(x, elem), to_affine(y, elem))
             && let Some(rule) = x.compare(predicate, y, &layout.extents)
         {
             self.set_ruled(out, mask_repr(rule), poison);
@@ -445,8 +445,8 @@ impl Machine<'_> {
         lanes::compare(
             predicate,
             dtype,
-            operand(self.value(a)),
-            operand(self.value(b)),
+            as_operand(self.value(a)),
+            as_operand(self.value(b)),
             &mut buf,
         );
         self.settle(step, buf, poison, &Flaws::default())
@@ -482,7 +482,7 @@ impl Machine<'_> {
                     // Either may be chosen.
                     unknown.max(chosen).max(other)
                 } else if other > chosen {
-                    machine.dropped(other, c).max(chosen)
+                    machine.carry_mark(other, c).max(chosen)
                 } else {
                     chosen
                 }
@@ -493,9 +493,9 @@ impl Machine<'_> {
         }
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
         let (condition, x, y) = (
-            operand(self.value(c)),
-            operand(self.value(a)),
-            operand(self.value(b)),
+            as_operand(self.value(c)),
+            as_operand(self.value(a)),
+            as_operand(self.value(b)),
         );
         lanes::select(layout.size, condition, x, y, &mut buf);
         self.set_lanes(out, Value::dense(buf).with_poison(poison));
@@ -505,9 +505,9 @@ impl Machine<'_> {
     pub(crate) fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) -> Result<(), Stop> {
         let (a, out) = (step.ins[0], step.outs[0]);
         let (from, to) = (self.layout(a), self.layout(out));
-        let poison = self.merged(&[a])?;
+        let poison = self.merge_poison(&[a])?;
         let repr = self.value(a).repr;
-        let (source, target) = (arithmetic(from.elem), arithmetic(to.elem));
+        let (source, target) = (compute_dtype(from.elem), compute_dtype(to.elem));
         let same = from.elem == to.elem || kind == CastKind::Bits || (from.elem.is_ptr() && to.elem.is_ptr());
         match repr {
             Repr::Uniform(bits) if same => {
@@ -531,25 +531,25 @@ impl Machine<'_> {
             _ => {}
         }
         if same {
-            let buf = self.stored(a)?;
+            let buf = self.copy_lanes(a)?;
             self.set_lanes(out, Value::dense(buf).with_poison(poison));
             return Ok(());
         }
         self.write_out(a)?;
         let mut buf = self.state.pool.take(to.lanes * to.size)?;
-        let flaws = lanes::cast(source, target, rounding, operand(self.value(a)), &mut buf);
+        let flaws = lanes::cast(source, target, rounding, as_operand(self.value(a)), &mut buf);
         self.settle(step, buf, poison, &flaws)
     }
 
     pub(crate) fn add_ptr(&mut self, step: &Step) -> Result<(), Stop> {
         let (p, o, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let layout = self.layout(out);
-        let poison = self.merged(&[p, o])?;
+        let poison = self.merge_poison(&[p, o])?;
         let size = layout.elem.pointee().map_or(1, Elem::size) as i64;
         let offset_layout = self.layout(o);
         let (pointer, offset) = (self.value(p), self.value(o));
-        let rule = affine(pointer, layout.elem)
-            .zip(affine(offset, offset_layout.elem))
+        let rule = to_affine(pointer, layout.elem)
+            .zip(to_affine(offset, offset_layout.elem))
             .and_then(|(pointer, offset)| pointer.add(offset.scale(size)?))
             .and_then(|rule| affine_repr(rule, &layout));
         if let Some(repr) = rule {
@@ -557,7 +557,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let extend = |bits: u64| {
-            integer(bits, offset_layout.elem)
+            decode_integer(bits, offset_layout.elem)
                 .unwrap_or(bits as i64)
                 .wrapping_mul(size) as u64
         };

@@ -23,7 +23,7 @@ use crate::config::ParamValue;
 const WARP: usize = 32;
 
 /// A power of two that everything is a multiple of.
-const MOST: i64 = 1 << 30;
+const MAX_DIVISOR: i64 = 1 << 30;
 
 type Numbers = SmallVec<[i64; 4]>;
 
@@ -68,34 +68,34 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 /// The greatest power of two that divides a number.
-fn power(number: i64) -> i64 {
+fn find_power_of_two(number: i64) -> i64 {
     if number == 0 {
-        return MOST;
+        return MAX_DIVISOR;
     }
-    (1i64 << number.trailing_zeros().min(30)).min(MOST)
+    (1i64 << number.trailing_zeros().min(30)).min(MAX_DIVISOR)
 }
 
-fn product(a: i64, b: i64) -> i64 {
-    a.saturating_mul(b).clamp(1, MOST)
+fn multiply_clamped(a: i64, b: i64) -> i64 {
+    a.saturating_mul(b).clamp(1, MAX_DIVISOR)
 }
 
 /// What decides an argument's part in the analysis: Triton's specialisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Special {
     by_16: bool,
-    one: bool,
+    is_one: bool,
 }
 
 impl Special {
-    pub(crate) fn of(arg: &ParamValue) -> Self {
+    pub(crate) fn from_arg(arg: &ParamValue) -> Self {
         match *arg {
             ParamValue::Number(bits) => Self {
                 by_16: bits.is_multiple_of(16),
-                one: bits == 1,
+                is_one: bits == 1,
             },
             ParamValue::Pointer { address, .. } => Self {
                 by_16: address.is_multiple_of(16),
-                one: false,
+                is_one: false,
             },
         }
     }
@@ -106,10 +106,10 @@ pub(crate) type Classes = Vec<(Vec<Special>, Arc<[u32]>)>;
 
 /// For each access to memory, in the order of the kernel's text, which of them share their threads: equal numbers do. A
 /// scalar's is 0.
-pub(crate) fn classes(function: &Function, special: &[Special]) -> Vec<u32> {
+pub(crate) fn classify_accesses(function: &Function, special: &[Special]) -> Vec<u32> {
     let mut analysis = Analysis {
         function,
-        of: vec![None; function.values.len()],
+        axes: vec![None; function.values.len()],
     };
     for (param, special) in function.params.iter().zip(special) {
         let divisibility = if special.by_16 { 16 } else { 1 };
@@ -119,21 +119,21 @@ pub(crate) fn classes(function: &Function, special: &[Special]) -> Vec<u32> {
                 contiguity: smallvec![1],
                 divisibility: smallvec![divisibility],
                 constancy: smallvec![1],
-                constant: special.one.then_some(1),
+                constant: special.is_one.then_some(1),
             },
         );
     }
     // What loops carry is joined until nothing changes; numbers only fall.
     for _ in 0..8 {
-        let before = analysis.of.clone();
+        let before = analysis.axes.clone();
         analysis.block(&function.body);
-        if analysis.of == before {
+        if analysis.axes == before {
             break;
         }
     }
     let mut found = Vec::new();
-    analysis.accesses(&function.body, &mut found);
-    let wide = |own: &Own, nth: usize, all: &[Own]| {
+    analysis.collect_accesses(&function.body, &mut found);
+    let wide = |own: &AccessLayout, nth: usize, all: &[AccessLayout]| {
         all.iter()
             .filter(|other| other.shape == own.shape && other.orders[nth] == own.orders[nth])
             .map(|other| other.elements[nth])
@@ -171,7 +171,7 @@ type Key = (Vec<usize>, [Vec<usize>; 2], [i64; 2]);
 
 /// What an access by itself asks for.
 #[derive(Debug)]
-struct Own {
+struct AccessLayout {
     shape: Vec<usize>,
     /// Dimensions, the first one first: of equal ones 3.9 takes the last, and 3.0 to 3.6 the first.
     orders: [Vec<usize>; 2],
@@ -182,7 +182,7 @@ struct Own {
 
 struct Analysis<'a> {
     function: &'a Function,
-    of: Vec<Option<Axis>>,
+    axes: Vec<Option<Axis>>,
 }
 
 impl Analysis<'_> {
@@ -198,14 +198,14 @@ impl Analysis<'_> {
     }
 
     fn get(&self, value: ValueId) -> Axis {
-        self.of
+        self.axes
             .get(value.0 as usize)
             .and_then(Clone::clone)
             .unwrap_or_else(|| Axis::unknown(self.rank(value)))
     }
 
     fn set(&mut self, value: ValueId, axis: Axis) {
-        if let Some(to) = self.of.get_mut(value.0 as usize) {
+        if let Some(to) = self.axes.get_mut(value.0 as usize) {
             *to = Some(axis);
         }
     }
@@ -213,10 +213,10 @@ impl Analysis<'_> {
     /// Joins what comes from several places.
     fn join(&mut self, to: &[ValueId], from: &[ValueId]) {
         for (&to, &from) in to.iter().zip(from) {
-            let Some(new) = self.of.get(from.0 as usize).and_then(Clone::clone) else {
+            let Some(new) = self.axes.get(from.0 as usize).and_then(Clone::clone) else {
                 continue;
             };
-            let joined = match self.of.get(to.0 as usize).and_then(Option::as_ref) {
+            let joined = match self.axes.get(to.0 as usize).and_then(Option::as_ref) {
                 Some(old) => old.join(&new),
                 None => new,
             };
@@ -226,11 +226,11 @@ impl Analysis<'_> {
 
     fn block(&mut self, block: &Block) {
         for op in &block.ops {
-            self.operation(op);
+            self.analyse_operation(op);
         }
     }
 
-    fn operation(&mut self, op: &Operation) {
+    fn analyse_operation(&mut self, op: &Operation) {
         let yields = |block: &Block| -> Vec<ValueId> {
             let last = block.ops.last().filter(|op| matches!(op.kind, OpKind::Yield));
             last.map_or_else(Vec::new, |op| op.operands.to_vec())
@@ -272,21 +272,21 @@ impl Analysis<'_> {
             OpKind::Reduce { .. } | OpKind::Scan { .. } => {}
             _ => {
                 if let &[out] = op.results.as_slice() {
-                    let axis = self.result(op, out);
+                    let axis = self.analyse_result(op, out);
                     self.set(out, axis);
                 }
             }
         }
     }
 
-    fn result(&self, op: &Operation, out: ValueId) -> Axis {
+    fn analyse_result(&self, op: &Operation, out: ValueId) -> Axis {
         let rank = self.rank(out);
         let operand = |nth: usize| op.operands.get(nth).map(|&value| self.get(value));
         let known = match &op.kind {
-            OpKind::Constant(bits) => self.constant(out, *bits),
+            OpKind::Constant(bits) => self.analyse_constant(out, *bits),
             OpKind::Range { start, end } => Some(Axis {
                 contiguity: smallvec![i64::from(*end) - i64::from(*start)],
-                divisibility: smallvec![power(i64::from(*start))],
+                divisibility: smallvec![find_power_of_two(i64::from(*start))],
                 constancy: smallvec![1],
                 constant: None,
             }),
@@ -308,7 +308,7 @@ impl Analysis<'_> {
                 }
                 from
             }),
-            OpKind::Reshape { .. } => self.expanded(op, out),
+            OpKind::Reshape { .. } => self.expand_axis(op, out),
             OpKind::Trans { order } => operand(0).map(|from| {
                 let pick =
                     |from: &Numbers| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
@@ -321,13 +321,17 @@ impl Analysis<'_> {
             }),
             OpKind::Cast { .. } => operand(0),
             OpKind::AddPtr => {
-                let size = self.pointee(out);
+                let size = self.pointee_size(out);
                 operand(0).zip(operand(1)).map(|(x, mut y)| {
-                    y.divisibility.iter_mut().for_each(|d| *d = product(*d, size));
+                    y.divisibility
+                        .iter_mut()
+                        .for_each(|d| *d = multiply_clamped(*d, size));
                     sum(&x, &y, 1)
                 })
             }
-            OpKind::Binary(op) => operand(0).zip(operand(1)).and_then(|(x, y)| binary(*op, &x, &y)),
+            OpKind::Binary(op) => operand(0)
+                .zip(operand(1))
+                .and_then(|(x, y)| analyse_binary(*op, &x, &y)),
             OpKind::Select => operand(1)
                 .zip(operand(2))
                 .zip(operand(0))
@@ -359,14 +363,14 @@ impl Analysis<'_> {
             .unwrap_or_else(|| Axis::unknown(rank))
     }
 
-    fn constant(&self, out: ValueId, bits: u64) -> Option<Axis> {
+    fn analyse_constant(&self, out: ValueId, bits: u64) -> Option<Axis> {
         let info = self.function.values.get(out.0 as usize)?;
         let dtype = info.ty.elem.num().filter(|dtype| dtype.is_int())?;
         let number = i64::try_from(cerith_tile::numeric::decode_int(dtype, bits)).ok()?;
         let rank = self.rank(out);
         Some(Axis {
             contiguity: smallvec![1; rank],
-            divisibility: smallvec![power(number); rank],
+            divisibility: smallvec![find_power_of_two(number); rank],
             constancy: if info.ty.is_scalar() {
                 smallvec![1]
             } else {
@@ -377,7 +381,7 @@ impl Analysis<'_> {
     }
 
     /// A block with more dimensions of extent 1.
-    fn expanded(&self, op: &Operation, out: ValueId) -> Option<Axis> {
+    fn expand_axis(&self, op: &Operation, out: ValueId) -> Option<Axis> {
         let &[a] = op.operands.as_slice() else { return None };
         let (from, to) = (self.shape(a), self.shape(out));
         let axis = self.get(a);
@@ -392,7 +396,9 @@ impl Analysis<'_> {
                 axis.divisibility[d]
             }
         });
-        let divisibility = axis.constant.map_or_else(|| spread.fold(MOST, gcd), power);
+        let divisibility = axis
+            .constant
+            .map_or_else(|| spread.fold(MAX_DIVISOR, gcd), find_power_of_two);
         let mut old = (0..from.len()).filter(|&d| from[d] != 1);
         let mut result = Axis::unknown(0);
         result.constant = axis.constant;
@@ -411,7 +417,7 @@ impl Analysis<'_> {
         Some(result)
     }
 
-    fn pointee(&self, pointer: ValueId) -> i64 {
+    fn pointee_size(&self, pointer: ValueId) -> i64 {
         self.function
             .values
             .get(pointer.0 as usize)
@@ -419,23 +425,23 @@ impl Analysis<'_> {
             .map_or(1, Elem::size) as i64
     }
 
-    fn accesses(&self, block: &Block, to: &mut Vec<Own>) {
+    fn collect_accesses(&self, block: &Block, to: &mut Vec<AccessLayout>) {
         for op in &block.ops {
             if op.kind.accesses_memory()
                 && let Some(&pointer) = op.operands.first()
             {
-                to.push(self.own(pointer, matches!(op.kind, OpKind::Load { .. })));
+                to.push(self.build_access_layout(pointer, matches!(op.kind, OpKind::Load { .. })));
             }
             for region in op.kind.regions() {
-                self.accesses(region, to);
+                self.collect_accesses(region, to);
             }
         }
     }
 
-    fn own(&self, pointer: ValueId, load: bool) -> Own {
+    fn build_access_layout(&self, pointer: ValueId, load: bool) -> AccessLayout {
         let axis = self.get(pointer);
         let shape = self.shape(pointer).to_vec();
-        let size = self.pointee(pointer);
+        let size = self.pointee_size(pointer);
         let mut newer: Vec<usize> = (0..shape.len()).rev().collect();
         let mut older: Vec<usize> = (0..shape.len()).collect();
         for order in [&mut newer, &mut older] {
@@ -449,7 +455,7 @@ impl Analysis<'_> {
             let contiguous = at(&axis.contiguity).min(shape.get(d).map_or(1, |&extent| extent as i64));
             aligned.min(contiguous).min(16 / size.clamp(1, 16)).max(1)
         });
-        Own {
+        AccessLayout {
             shape,
             orders,
             elements,
@@ -485,7 +491,7 @@ fn sum(x: &Axis, y: &Axis, sign: i64) -> Axis {
     }
 }
 
-fn times(x: &Axis, y: &Axis) -> Axis {
+fn multiply_axes(x: &Axis, y: &Axis) -> Axis {
     let kept = |x: &Axis, by: &Axis| -> Numbers {
         x.contiguity
             .iter()
@@ -506,17 +512,17 @@ fn times(x: &Axis, y: &Axis) -> Axis {
     };
     Axis {
         contiguity: zip(&kept(x, y), &kept(y, x), i64::max),
-        divisibility: zip(&multiple(x, y), &multiple(y, x), product),
+        divisibility: zip(&multiple(x, y), &multiple(y, x), multiply_clamped),
         constancy: zip(&x.constancy, &y.constancy, gcd),
         constant: x.constant.zip(y.constant).map(|(x, y)| x.wrapping_mul(y)),
     }
 }
 
-fn binary(op: BinaryOp, x: &Axis, y: &Axis) -> Option<Axis> {
+fn analyse_binary(op: BinaryOp, x: &Axis, y: &Axis) -> Option<Axis> {
     Some(match op {
         BinaryOp::Add => sum(x, y, 1),
         BinaryOp::Sub => sum(x, y, -1),
-        BinaryOp::Mul => times(x, y),
+        BinaryOp::Mul => multiply_axes(x, y),
         BinaryOp::Shl => {
             let by = y.constant.filter(|by| (0..31).contains(by))?;
             let rank = x.contiguity.len();
@@ -526,7 +532,7 @@ fn binary(op: BinaryOp, x: &Axis, y: &Axis) -> Option<Axis> {
                 constancy: y.constancy.clone(),
                 constant: Some(1 << by),
             };
-            times(x, &factor)
+            multiply_axes(x, &factor)
         }
         BinaryOp::IntDiv if y.constant == Some(1) => x.clone(),
         BinaryOp::IntDiv => {

@@ -7,7 +7,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::Elem;
 
 use crate::checks::Access;
-use crate::checks::init::{self, Known};
+use crate::checks::init::{self, InitState};
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
@@ -20,10 +20,10 @@ impl Machine<'_> {
         let (pointer, out) = (step.ins[0], step.outs[0]);
         let layout = self.layout(out);
         let size = layout.size;
-        self.accesses(pointer);
+        self.begin_access(pointer);
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
-        if !self.footprint.kept(step.access)
-            && let Some(index) = self.straight(pointer, mask_slot)
+        if !self.footprint.is_tracked(step.access)
+            && let Some(index) = self.locate_straight(pointer, mask_slot)
             && self.load_straight(index, &layout, volatile, step)?
         {
             return Ok(());
@@ -46,7 +46,7 @@ impl Machine<'_> {
             home: home.as_deref(),
             access: Access::Load,
             size,
-            watched: self.watched(pointer),
+            watched: self.is_watched(pointer),
             unaligned: self.config.unaligned,
         };
         let poisoned = self
@@ -54,10 +54,10 @@ impl Machine<'_> {
             .map_err(|stop| self.with_mask(stop, mask_slot))?;
         #[cfg(feature = "planted-faults")]
         crate::fault::load(self.program.origins[pointer as usize], &runs, size, &mut buf);
-        self.footprint.accessed(&runs, size, Access::Load, step.loc);
+        self.footprint.note_access(&runs, size, Access::Load, step.loc);
         let cells = &mut self.state.cells;
-        if let Some(crossed) = self.footprint.loaded(cells, &runs, size, step.access) {
-            return Err(self.unordered(step, crossed));
+        if let Some(crossed) = self.footprint.check_load(cells, &runs, size, step.access) {
+            return Err(self.trap_unordered(step, crossed));
         }
         self.look_at_view((pointer, step.loc), Access::Load, &runs, size);
         self.state.runs = runs;
@@ -95,16 +95,16 @@ impl Machine<'_> {
             return Ok(false);
         };
         let defined = self.state.defined.get(step.ins[0] as usize) == Some(&true);
-        if layout.elem == Elem::Num(DType::I1) || !defined && init::known(states) != Known::All {
+        if layout.elem == Elem::Num(DType::I1) || !defined && init::classify_bytes(states) != InitState::All {
             return Ok(false);
         }
         let mut buf = self.state.pool.take(len)?;
         buf.copy_from_slice(bytes);
-        if self.watched(step.ins[0])
+        if self.is_watched(step.ins[0])
             && let Err(conflict) = self.state.shadow.load(index, len, volatile)
         {
             let lane = (conflict.index - index) / layout.size;
-            return Err(self.raced(self.site_of(step.ins[0], step.loc), Access::Load, lane, conflict));
+            return Err(self.trap_race(self.site_of(step.ins[0], step.loc), Access::Load, lane, conflict));
         }
         self.set_lanes(step.outs[0], Value::dense(buf));
         Ok(true)
@@ -171,7 +171,7 @@ impl Machine<'_> {
         let size = reach.size;
         let mut poisoned = Vec::new();
         for run in runs {
-            if run.contiguous(size) {
+            if run.is_contiguous(size) {
                 let index = reach.locate(self.memory, run)?;
                 let len = run.count * size;
                 let (bytes, states) = self.memory.arena();
@@ -180,11 +180,11 @@ impl Machine<'_> {
                 else {
                     return Err(Stop::malformed("an address"));
                 };
-                match init::known(states) {
-                    Known::All => {}
-                    Known::SomePoison => poisoned.extend(poison_lanes(states, run.lane, size)),
-                    Known::SomeUninit => {
-                        return Err(uninitialised(reach, self.memory, states, run.lane, index));
+                match init::classify_bytes(states) {
+                    InitState::All => {}
+                    InitState::SomePoison => poisoned.extend(poison_lanes(states, run.lane, size)),
+                    InitState::SomeUninit => {
+                        return Err(trap_uninitialised(reach, self.memory, states, run.lane, index));
                     }
                 }
                 if let Some(to) = buf.get_mut(run.lane * size..run.lane * size + len) {
@@ -194,7 +194,7 @@ impl Machine<'_> {
                     && let Err(conflict) = self.state.shadow.load(index, len, volatile)
                 {
                     let lane = run.lane + (conflict.index - index) / size;
-                    return Err(self.raced(reach.site, reach.access, lane, conflict));
+                    return Err(self.trap_race(reach.site, reach.access, lane, conflict));
                 }
                 continue;
             }
@@ -238,7 +238,7 @@ impl Machine<'_> {
         let shadow = &mut self.state.shadow;
         if let Err(conflict) = shadow.load_elements(index, reach.size, stride, run.count, volatile) {
             let lane = run.lane + (conflict.index - index) / stride;
-            return Err(self.raced(reach.site, reach.access, lane, conflict));
+            return Err(self.trap_race(reach.site, reach.access, lane, conflict));
         }
         Ok(true)
     }
@@ -255,7 +255,7 @@ impl Machine<'_> {
         let size = reach.size;
         // With no stride, all lanes read one element.
         let count = if run.stride == 0 { 1 } else { run.count };
-        let span = reach.span(self.memory, &Run { count, ..*run });
+        let span = reach.locate_span(self.memory, &Run { count, ..*run });
         let whole = match span {
             Some(index) if count > 1 && run.stride > 0 => {
                 self.read_strided(run, index, size, buf) && self.watch_strided(reach, run, index, volatile)?
@@ -266,7 +266,7 @@ impl Machine<'_> {
             let lane = run.lane + nth;
             let index = match span {
                 Some(start) => start.wrapping_add_signed(nth as isize * run.stride as isize),
-                None => reach.element(self.memory, lane, run.address(nth))?,
+                None => reach.locate_element(self.memory, lane, run.address(nth))?,
             };
             let (bytes, states) = self.memory.arena();
             let (Some(bytes), Some(states), Some(to)) = (
@@ -277,15 +277,17 @@ impl Machine<'_> {
                 return Err(Stop::malformed("an address"));
             };
             to.copy_from_slice(bytes);
-            match init::known(states) {
-                Known::All => {}
-                Known::SomePoison => poisoned.push(lane),
-                Known::SomeUninit => return Err(uninitialised(reach, self.memory, states, lane, index)),
+            match init::classify_bytes(states) {
+                InitState::All => {}
+                InitState::SomePoison => poisoned.push(lane),
+                InitState::SomeUninit => {
+                    return Err(trap_uninitialised(reach, self.memory, states, lane, index));
+                }
             }
             if reach.watched
                 && let Err(conflict) = self.state.shadow.load(index, size, volatile)
             {
-                return Err(self.raced(reach.site, reach.access, lane, conflict));
+                return Err(self.trap_race(reach.site, reach.access, lane, conflict));
             }
         }
         if count < run.count {
@@ -325,7 +327,7 @@ fn poison_lanes(states: &[ByteState], first: usize, size: usize) -> impl Iterato
 }
 
 #[cold]
-fn uninitialised(
+fn trap_uninitialised(
     reach: &Reach<'_>,
     memory: &Memory,
     states: &[ByteState],

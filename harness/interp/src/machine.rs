@@ -71,13 +71,13 @@ pub(crate) struct Machine<'a> {
     /// What the program that runs may use until the next look at the watch.
     pub fuel: u64,
     /// What it may use after that.
-    held: u64,
+    reserve: u64,
     /// What it was given.
-    given: u64,
+    budget: u64,
     /// What was used before the first program.
     pub prologue: u64,
     /// What is left of the launch's fuel beside that.
-    pub rest: u64,
+    pub launch_fuel: u64,
     pub prints: Vec<String>,
     pub printed: usize,
     pub stats: Stats,
@@ -96,7 +96,7 @@ pub(crate) fn launch(
     if program.oversized {
         let limit = config.memory_limit as u64;
         return Ok(LaunchOutcome::Exhausted(Exhausted {
-            what: Resource::Memory,
+            resource: Resource::Memory,
             limit,
             span: None,
         }));
@@ -106,7 +106,7 @@ pub(crate) fn launch(
     let mut result = if programs == 0 {
         Ok(())
     } else {
-        machine.programs(config.places(programs), programs, None)
+        machine.run_programs(config.program_range(programs), programs, None)
     };
     if let (Err(Stop::Trap(trap)), Some((other, conflict))) = (&mut result, machine.met.take()) {
         machine.name_the_other(trap, other, conflict);
@@ -131,8 +131,12 @@ pub(crate) fn launch(
             remarks,
         }),
         Err(Stop::Trap(trap)) => LaunchOutcome::Trapped(trap),
-        Err(Stop::Exhausted { what, limit, loc }) => LaunchOutcome::Exhausted(Exhausted {
-            what,
+        Err(Stop::Exhausted {
+            resource: what,
+            limit,
+            loc,
+        }) => LaunchOutcome::Exhausted(Exhausted {
+            resource: what,
             limit,
             span: loc.map(|loc| program.function.span(loc)),
         }),
@@ -154,7 +158,7 @@ pub(crate) fn bind(
     if args.len() != function.params.len() {
         return Err(InternalError::ArgumentCount {
             kernel: function.name.clone(),
-            given: args.len(),
+            actual: args.len(),
             expected: function.params.len(),
         });
     }
@@ -208,11 +212,11 @@ impl<'a> Machine<'a> {
         crate::fault::begin(memory);
         state.slots.resize_with(program.layouts.len(), Value::default);
         state.straight.clear();
-        state.apart.clear();
+        state.disjoint.clear();
         state.defined.clear();
         for (param, arg) in program.function.params.iter().zip(args) {
             let bits = match arg {
-                ParamValue::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
+                ParamValue::Number(bits) => *bits & program.layouts[param.value.0 as usize].element_mask(),
                 ParamValue::Pointer { address, .. } => *address,
             };
             state.slots[param.value.0 as usize] = Value::uniform(bits);
@@ -237,10 +241,10 @@ impl<'a> Machine<'a> {
             remarks: Vec::new(),
             width: 1,
             fuel: 0,
-            held: 0,
-            given: 0,
+            reserve: 0,
+            budget: 0,
             prologue: 0,
-            rest: config.fuel,
+            launch_fuel: config.fuel,
             prints: Vec::new(),
             printed: 0,
             stats: Stats::default(),
@@ -249,7 +253,7 @@ impl<'a> Machine<'a> {
 
     /// Runs those of a launch's programs whose place in the order is in `range`. `others` is given where other threads run
     /// the rest: programs end early once one of the others has stopped.
-    pub(crate) fn programs(
+    pub(crate) fn run_programs(
         &mut self,
         range: Range<u64>,
         programs: u64,
@@ -261,15 +265,15 @@ impl<'a> Machine<'a> {
         self.prologue = self.used();
         let mut survey = None;
         if programs >= SURVEYED {
-            let mut found = Survey::of(program, &self.state.slots, self.memory, self.grid, |pointer| {
+            let mut found = Survey::new(program, &self.state.slots, self.memory, self.grid, |pointer| {
                 self.home(pointer).map(AsRef::as_ref)
             });
             self.state.straight.resize(program.layouts.len(), None);
-            self.state.apart = std::mem::take(&mut found.apart);
+            self.state.disjoint = std::mem::take(&mut found.disjoint);
             self.state.defined = std::mem::take(&mut found.defined);
             survey = Some(found);
         }
-        let meet = survey.as_ref().is_none_or(|survey| !survey.all_apart);
+        let meet = survey.as_ref().is_none_or(|survey| !survey.all_disjoint);
         self.racing =
             self.config.checks == Checks::Full && programs > 1 && meet && !is_planted(Fault::RacesUnseen);
         if self.racing {
@@ -295,7 +299,7 @@ impl<'a> Machine<'a> {
                 self.config.watch.look()?;
                 look_at = self.fuel_left().saturating_sub(watch::FUEL);
             }
-            let number = self.config.order.at(nth, programs);
+            let number = self.config.order.program_at(nth, programs);
             self.id = self.program_id(number);
             self.state.cells.order();
             if self.racing {
@@ -304,12 +308,12 @@ impl<'a> Machine<'a> {
             self.refuel();
             self.spend(PROGRAM_COST)?;
             match &survey {
-                Some(survey) => self.due(survey)?,
+                Some(survey) => self.run_due(survey)?,
                 None => self.block(&program.body)?,
             }
             self.stats.programs += 1;
-            let probed = nth == first && others.is_none() && !meet && self.config.only.is_none();
-            if probed && self.pays(programs) && self.in_threads(nth + 1, programs) {
+            let probed = nth == first && others.is_none() && !meet && self.config.only_program.is_none();
+            if probed && self.is_worth_threads(programs) && self.in_threads(nth + 1, programs) {
                 break;
             }
         }
@@ -331,9 +335,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs what a program has to do itself.
-    fn due(&mut self, survey: &Survey<'a>) -> Result<(), Stop> {
+    fn run_due(&mut self, survey: &Survey<'a>) -> Result<(), Stop> {
         for rule in &survey.rules {
-            let (repr, index) = rule.of(self.id);
+            let (repr, index) = rule.evaluate(self.id);
             self.set_rule(rule.slot, repr);
             if let Some(to) = self.state.straight.get_mut(rule.slot as usize) {
                 *to = index;
@@ -344,7 +348,7 @@ impl<'a> Machine<'a> {
             self.step(due.step)?;
             self.free(&due.frees);
         }
-        self.spend(survey.rest)
+        self.spend(survey.trailing_cost)
     }
 
     /// Where execution is, for messages.
@@ -370,7 +374,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn layout(&self, slot: Slot) -> Layout {
         let layout = self.program.layouts[slot as usize];
         if layout.scalar && self.width != 1 {
-            layout.widened(self.width)
+            layout.with_lanes(self.width)
         } else {
             layout
         }
@@ -411,7 +415,7 @@ impl<'a> Machine<'a> {
             return self.set(slot, value);
         }
         let bits = value.bits(0, &layout);
-        let poison = Poison::all(value.poison.mark(0));
+        let poison = Poison::from_mark(value.poison.mark(0));
         self.state.pool.recycle(value);
         self.set(slot, Value::uniform(bits).with_poison(poison));
     }
@@ -444,7 +448,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Stop> {
+    fn execute_plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Stop> {
         match kind {
             OpKind::Constant(bits) => self.set_rule(step.outs[0], Repr::Uniform(*bits)),
             OpKind::ProgramId(axis) => {
@@ -463,10 +467,10 @@ impl<'a> Machine<'a> {
             OpKind::Poison => self.set(step.outs[0], Value::poison()),
             OpKind::Barrier => self.barrier(),
             OpKind::Acquire => self.acquired(),
-            OpKind::Range { start, .. } => self.range(*start, step.outs[0])?,
-            OpKind::Ternary(op) => self.ternary(*op, step)?,
-            OpKind::Library(symbol) => self.function(step, |operands| symbol.value(operands))?,
-            OpKind::Foreign(foreign) => self.foreign(foreign, step)?,
+            OpKind::Range { start, .. } => self.make_range(*start, step.outs[0])?,
+            OpKind::Ternary(op) => self.execute_ternary(*op, step)?,
+            OpKind::Library(symbol) => self.execute_function(step, |operands| symbol.evaluate(operands))?,
+            OpKind::Foreign(foreign) => self.execute_foreign(foreign, step)?,
             OpKind::Compare(predicate) => self.compare(*predicate, step)?,
             OpKind::Select => self.select(step)?,
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step)?,
@@ -481,7 +485,7 @@ impl<'a> Machine<'a> {
             OpKind::Gather { axis } => self.gather(*axis, step)?,
             OpKind::Load {
                 mask,
-                other,
+                has_other: other,
                 volatile,
             } => self.load(*mask, *other, *volatile, step)?,
             OpKind::Store { mask } => self.store(*mask, step)?,
@@ -490,11 +494,11 @@ impl<'a> Machine<'a> {
             OpKind::AtomicPoll { timeout } => self.atomic_poll(*timeout, step)?,
             OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step)?,
-            OpKind::Assert { message, mask, check } => self.assertion(message, *mask, *check, step)?,
+            OpKind::Assert { message, mask, check } => self.check_assertion(message, *mask, *check, step)?,
             OpKind::Print { prefix, hex } => self.print(prefix, *hex, step)?,
             OpKind::Assume => self.assume(step)?,
             OpKind::Demand(demand) => self.demand(*demand, step)?,
-            OpKind::Hint { promise, values } => self.hint(*promise, values, step)?,
+            OpKind::Hint { promise, values } => self.check_hint(*promise, values, step)?,
             OpKind::Unsupported(construct) => {
                 return Err(Stop::Unsupported {
                     construct: construct.clone(),
@@ -515,7 +519,7 @@ impl<'a> Machine<'a> {
 
     /// Says something of an operation, once a launch.
     #[cold]
-    pub(crate) fn remark(&mut self, loc: LocId, said: Diagnostic) {
+    pub(crate) fn add_remark(&mut self, loc: LocId, said: Diagnostic) {
         if !self.remarks.iter().any(|&(other, _)| other == loc) {
             self.remarks.push((loc, said));
         }
@@ -538,7 +542,7 @@ impl<'a> Machine<'a> {
 
     /// The trap for two accesses of the program with no order between them.
     #[cold]
-    pub(crate) fn unordered(&self, step: &Step, crossed: Crossed) -> Stop {
+    pub(crate) fn trap_unordered(&self, step: &Step, crossed: Crossed) -> Stop {
         let site = self.site_of(step.ins[0], step.loc);
         footprint::trap(site, self.memory, self.text(), crossed)
     }
@@ -546,8 +550,8 @@ impl<'a> Machine<'a> {
     /// Remarks on a store that relies on a barrier which the language does not promise, and notes which storages what was loaded
     /// reaches.
     #[cold]
-    pub(crate) fn endangered(&mut self, step: &Step, crossed: Crossed) {
-        let reach = Reach::of(&self.program.function, crossed.before());
+    pub(crate) fn remark_hazard(&mut self, step: &Step, crossed: Crossed) {
+        let reach = Reach::from_load(&self.program.function, crossed.before());
         let origin = |pointer: ValueId| self.program.origins.get(pointer.0 as usize);
         let storage = |pointer: ValueId| match origin(pointer) {
             Some(Origin::Param(param)) => self.homes.get(*param as usize)?.as_ref().map(|home| home.storage),
@@ -577,17 +581,17 @@ impl<'a> Machine<'a> {
         }
         self.stats.endangered |= reached;
         let site = self.site_of(step.ins[0], step.loc);
-        let warning = footprint::warning(site, self.memory, self.text(), crossed);
-        self.remark(step.loc, warning);
+        let warning = footprint::build_warning(site, self.memory, self.text(), crossed);
+        self.add_remark(step.loc, warning);
     }
 
     /// The next accesses are those of a pointer's lanes.
     #[inline]
-    pub(crate) fn accesses(&mut self, pointer: Slot) {
+    pub(crate) fn begin_access(&mut self, pointer: Slot) {
         if self.racing {
             self.state
                 .shadow
-                .by(self.program.layouts[pointer as usize].lanes == 1);
+                .begin_access(self.program.layouts[pointer as usize].lanes == 1);
         }
     }
 

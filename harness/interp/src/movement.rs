@@ -86,7 +86,7 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
 }
 
 /// Which dimension of the operand each dimension of a permuted block is.
-pub(crate) fn permuted(order: &Shape) -> [Option<usize>; RANK] {
+pub(crate) fn permute_dimensions(order: &Shape) -> [Option<usize>; RANK] {
     let pad = RANK.saturating_sub(order.len());
     let mut from = [None; RANK];
     for (d, &source) in order.iter().enumerate() {

@@ -20,7 +20,7 @@ const ROUNDS: u64 = 6;
 
 impl Order {
     /// The number of the program that runs as the `nth` of `programs`, from 0. Needs `nth < programs`.
-    pub fn at(self, nth: u64, programs: u64) -> u64 {
+    pub fn program_at(self, nth: u64, programs: u64) -> u64 {
         match self {
             Self::Ascending => nth,
             Self::Descending => programs.saturating_sub(1).saturating_sub(nth),
@@ -31,7 +31,7 @@ impl Order {
                 let half = bits.div_ceil(2).max(1);
                 let mut at = nth;
                 loop {
-                    at = feistel(at, half, seed);
+                    at = apply_feistel(at, half, seed);
                     if at < programs || programs == 0 {
                         return at;
                     }
@@ -42,7 +42,7 @@ impl Order {
 }
 
 /// A permutation of the numbers of `2 * half` bits.
-fn feistel(number: u64, half: u32, seed: u64) -> u64 {
+fn apply_feistel(number: u64, half: u32, seed: u64) -> u64 {
     let mask = (1u64 << half.min(32)) - 1;
     let (mut left, mut right) = (number >> half & mask, number & mask);
     for round in 0..ROUNDS {
@@ -74,7 +74,7 @@ mod tests {
                 Order::Shuffled(1),
                 Order::Shuffled(u64::MAX),
             ] {
-                let mut seen: Vec<u64> = (0..programs).map(|nth| order.at(nth, programs)).collect();
+                let mut seen: Vec<u64> = (0..programs).map(|nth| order.program_at(nth, programs)).collect();
                 seen.sort_unstable();
                 assert_eq!(seen, (0..programs).collect::<Vec<_>>(), "{order:?} of {programs}");
             }
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn seeds_name_different_orders() {
-        let all = |order: Order| (0..100).map(|nth| order.at(nth, 100)).collect::<Vec<_>>();
+        let all = |order: Order| (0..100).map(|nth| order.program_at(nth, 100)).collect::<Vec<_>>();
         assert_ne!(all(Order::Shuffled(1)), all(Order::Shuffled(2)));
         assert_ne!(all(Order::Shuffled(1)), all(Order::Ascending));
         assert_eq!(all(Order::Descending)[..3], [99, 98, 97]);

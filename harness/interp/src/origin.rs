@@ -14,10 +14,10 @@ pub(crate) enum Origin {
 }
 
 /// Finds where each pointer comes from, following values through blocks until nothing changes.
-pub(crate) fn origins(function: &Function) -> Vec<Origin> {
+pub(crate) fn find_origins(function: &Function) -> Vec<Origin> {
     let mut origins = Origins {
         function,
-        of: vec![Origin::None; function.values.len()],
+        by_value: vec![Origin::None; function.values.len()],
         changed: true,
     };
     for (nth, param) in function.params.iter().enumerate() {
@@ -26,18 +26,21 @@ pub(crate) fn origins(function: &Function) -> Vec<Origin> {
     while std::mem::take(&mut origins.changed) {
         origins.block(&function.body);
     }
-    origins.of
+    origins.by_value
 }
 
 struct Origins<'a> {
     function: &'a Function,
-    of: Vec<Origin>,
+    by_value: Vec<Origin>,
     changed: bool,
 }
 
 impl Origins<'_> {
     fn get(&self, value: ValueId) -> Origin {
-        self.of.get(value.0 as usize).copied().unwrap_or(Origin::Any)
+        self.by_value
+            .get(value.0 as usize)
+            .copied()
+            .unwrap_or(Origin::Any)
     }
 
     fn join(&mut self, value: ValueId, from: Origin) {
@@ -45,7 +48,7 @@ impl Origins<'_> {
         if !self.function.values.get(value.0 as usize).is_some_and(pointer) {
             return;
         }
-        let Some(to) = self.of.get_mut(value.0 as usize) else {
+        let Some(to) = self.by_value.get_mut(value.0 as usize) else {
             return;
         };
         let joined = match (*to, from) {
@@ -65,7 +68,7 @@ impl Origins<'_> {
         }
     }
 
-    fn yields(block: &Block) -> &[ValueId] {
+    fn find_yields(block: &Block) -> &[ValueId] {
         block
             .ops
             .last()
@@ -75,20 +78,20 @@ impl Origins<'_> {
 
     fn block(&mut self, block: &Block) {
         for op in &block.ops {
-            self.operation(op);
+            self.follow_operation(op);
         }
     }
 
-    fn operation(&mut self, op: &Operation) {
+    fn follow_operation(&mut self, op: &Operation) {
         match &op.kind {
             OpKind::For { body } => {
                 let initial = op.operands.get(3..).unwrap_or(&[]);
                 let carried = body.args.get(1..).unwrap_or(&[]);
                 self.join_all(carried, initial);
                 self.block(body);
-                self.join_all(carried, Self::yields(body));
+                self.join_all(carried, Self::find_yields(body));
                 self.join_all(&op.results, initial);
-                self.join_all(&op.results, Self::yields(body));
+                self.join_all(&op.results, Self::find_yields(body));
             }
             OpKind::If {
                 then_block,
@@ -96,17 +99,17 @@ impl Origins<'_> {
             } => {
                 self.block(then_block);
                 self.block(else_block);
-                self.join_all(&op.results, Self::yields(then_block));
-                self.join_all(&op.results, Self::yields(else_block));
+                self.join_all(&op.results, Self::find_yields(then_block));
+                self.join_all(&op.results, Self::find_yields(else_block));
             }
             OpKind::While { before, after } => {
                 self.join_all(&before.args, &op.operands);
                 self.block(before);
-                let passed = Self::yields(before).get(1..).unwrap_or(&[]);
+                let passed = Self::find_yields(before).get(1..).unwrap_or(&[]);
                 self.join_all(&after.args, passed);
                 self.join_all(&op.results, passed);
                 self.block(after);
-                self.join_all(&before.args, Self::yields(after));
+                self.join_all(&before.args, Self::find_yields(after));
             }
             OpKind::Reduce { region, .. } | OpKind::Scan { region, .. } => {
                 for args in region.args.chunks(op.operands.len().max(1)) {
@@ -114,7 +117,7 @@ impl Origins<'_> {
                 }
                 self.block(region);
                 self.join_all(&op.results, &op.operands);
-                self.join_all(&op.results, Self::yields(region));
+                self.join_all(&op.results, Self::find_yields(region));
             }
             OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. } => {
                 for &result in &op.results {

@@ -197,7 +197,7 @@ impl fmt::Display for TrapKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     /// Of what.
-    pub what: Resource,
+    pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
     /// What was executed when it was reached; `None` where nothing had begun.
@@ -206,7 +206,7 @@ pub struct Exhausted {
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the limit of {} {} was reached", self.limit, self.what)
+        write!(f, "the limit of {} {} was reached", self.limit, self.resource)
     }
 }
 
@@ -247,12 +247,12 @@ pub struct Unsupported {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InternalError {
     /// The number of arguments is not the number of parameters.
-    #[error("launch `{kernel}` with {given} arguments for {expected} parameters")]
+    #[error("launch `{kernel}` with {actual} arguments for {expected} parameters")]
     ArgumentCount {
         /// The kernel.
         kernel: String,
         /// Arguments given.
-        given: usize,
+        actual: usize,
         /// Parameters.
         expected: usize,
     },
@@ -279,7 +279,7 @@ pub enum InternalError {
 pub(crate) enum Stop {
     Trap(Box<Trap>),
     Exhausted {
-        what: Resource,
+        resource: Resource,
         limit: u64,
         loc: Option<LocId>,
     },
@@ -293,29 +293,29 @@ pub(crate) enum Stop {
 impl Stop {
     pub(crate) const fn exhausted(what: Resource, limit: u64) -> Self {
         Self::Exhausted {
-            what,
+            resource: what,
             limit,
             loc: None,
         }
     }
 
-    pub(crate) const fn memory(limit: usize) -> Self {
+    pub(crate) const fn out_of_memory(limit: usize) -> Self {
         Self::exhausted(Resource::Memory, limit as u64)
     }
 
-    pub(crate) const fn fuel(limit: u64) -> Self {
+    pub(crate) const fn out_of_fuel(limit: u64) -> Self {
         Self::exhausted(Resource::Fuel, limit)
     }
 
     /// The same, with the place of what was executed where that is not known yet.
-    pub(crate) fn at(self, here: LocId) -> Self {
+    pub(crate) fn with_loc(self, here: LocId) -> Self {
         match self {
             Self::Exhausted {
-                what,
+                resource: what,
                 limit,
                 loc: None,
             } => Self::Exhausted {
-                what,
+                resource: what,
                 limit,
                 loc: Some(here),
             },

@@ -4,7 +4,7 @@
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LocId;
 
-use crate::affine::{Affine, BoxMask, Extents, RANK, rows};
+use crate::affine::{Affine, BoxMask, Extents, RANK, visit_rows};
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::Slot;
@@ -30,11 +30,11 @@ impl Machine<'_> {
             Some(mask) => {
                 let value = self.value(mask);
                 if !value.poison.is_none()
-                    && let Some(lane) = (0..layout.lanes).find(|&lane| value.poison.at(lane))
+                    && let Some(lane) = (0..layout.lanes).find(|&lane| value.poison.is_poison(lane))
                 {
                     let mark = value.poison.mark(lane);
                     let site = self.site_of(pointer, loc);
-                    return Err(self.undefined(site, Some(lane), mark, "the mask of a memory access"));
+                    return Err(self.trap_undefined(site, Some(lane), mark, "the mask of a memory access"));
                 }
                 value.repr
             }
@@ -97,11 +97,11 @@ impl Machine<'_> {
             && let Some(lane) = runs
                 .iter()
                 .flat_map(|run| run.lane..run.lane + run.count)
-                .find(|&lane| addresses.poison.at(lane))
+                .find(|&lane| addresses.poison.is_poison(lane))
         {
             let mark = addresses.poison.mark(lane);
             let site = self.site_of(pointer, loc);
-            return Err(self.undefined(site, Some(lane), mark, "the pointer of a memory access"));
+            return Err(self.trap_undefined(site, Some(lane), mark, "the pointer of a memory access"));
         }
         Ok((runs, spread))
     }
@@ -133,7 +133,7 @@ fn by_rows(runs: &mut Vec<Run>, affine: Affine, extents: Extents, lo: Extents, h
         // What is left moves inward, so that the next dimension is next to the merged one.
     }
     let count = (hi[RANK - 1] - lo[RANK - 1]) as usize;
-    let _: Result<(), ()> = rows(&extents, &lo, &hi, |lane, index| {
+    let _: Result<(), ()> = visit_rows(&extents, &lo, &hi, |lane, index| {
         let address = strides.iter().zip(index).fold(affine.base, |sum, (&stride, i)| {
             sum.wrapping_add(stride.wrapping_mul(i64::from(i)))
         });

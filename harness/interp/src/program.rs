@@ -24,7 +24,7 @@ pub struct Program {
     pub(crate) prologue: Code,
     pub(crate) body: Code,
     /// Whether each value is a parameter or of the prologue: it outlives a program.
-    pub(crate) kept: Vec<bool>,
+    pub(crate) persistent: Vec<bool>,
     /// The operations of the body that access memory.
     pub(crate) accesses: Vec<Accessed>,
     /// What its text says of its accesses, once that was asked.

@@ -39,14 +39,14 @@ impl Reach<'_> {
             return Ok(index);
         }
         for nth in 0..run.count {
-            self.element(memory, run.lane + nth, run.address(nth))?;
+            self.locate_element(memory, run.lane + nth, run.address(nth))?;
         }
         whole.ok_or(Stop::malformed("an access across storages"))
     }
 
     /// The arena index of a run's first element, if all of its elements may be accessed: they are aligned, and the
     /// bytes from the lowest to the highest are inside of one storage.
-    pub(crate) fn span(&self, memory: &Memory, run: &Run) -> Option<usize> {
+    pub(crate) fn locate_span(&self, memory: &Memory, run: &Run) -> Option<usize> {
         let size = self.size as u64;
         let reach = (run.count as i64 - 1).checked_mul(run.stride)?;
         let low = if reach < 0 {
@@ -64,7 +64,7 @@ impl Reach<'_> {
     }
 
     /// The arena index of one lane's element, checked.
-    pub(crate) fn element(&self, memory: &Memory, lane: usize, address: u64) -> Result<usize, Stop> {
+    pub(crate) fn locate_element(&self, memory: &Memory, lane: usize, address: u64) -> Result<usize, Stop> {
         let Some(index) = bounds::locate(memory, self.home, address, self.size) else {
             return Err(bounds::trap(
                 self.site,
@@ -97,14 +97,19 @@ impl Reach<'_> {
 impl Machine<'_> {
     /// Whether races are watched for where a pointer may reach.
     #[inline]
-    pub(crate) fn watched(&self, pointer: Slot) -> bool {
-        self.racing && !self.state.apart.get(pointer as usize).is_some_and(|&apart| apart)
+    pub(crate) fn is_watched(&self, pointer: Slot) -> bool {
+        self.racing
+            && !self
+                .state
+                .disjoint
+                .get(pointer as usize)
+                .is_some_and(|&apart| apart)
     }
 
     /// Where the elements that a pointer has for its lanes begin in the arena: `None` unless they follow each other, all
     /// are accessed, and all of them may be.
     #[inline]
-    pub(crate) fn straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
+    pub(crate) fn locate_straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
         let index = self.state.straight.get(pointer as usize).copied().flatten()?;
         if self.views.is_some() || is_planted(Fault::ViewsAreApart) {
             return None;
@@ -138,17 +143,18 @@ impl Machine<'_> {
         let (Some(views), Some(home)) = (&self.views, self.home(pointer)) else {
             return;
         };
-        if let Some(left) = views.leaves(*parameter, home, self.memory, runs, size) {
+        if let Some(left) = views.find_outside_lane(*parameter, home, self.memory, runs, size) {
             let site = self.site_of(pointer, loc);
-            let warning = view::warning(site, self.memory, home, access, left, size);
-            self.remark(loc, warning);
+            let warning = view::build_warning(site, self.memory, home, access, left, size);
+            self.add_remark(loc, warning);
         }
     }
 
     /// The trap for an access that raced.
     #[cold]
-    pub(crate) fn raced(&self, site: Site<'_>, access: Access, lane: usize, conflict: Conflict) -> Stop {
-        self.met.set(conflict.other.map(|other| (other, conflict)));
+    pub(crate) fn trap_race(&self, site: Site<'_>, access: Access, lane: usize, conflict: Conflict) -> Stop {
+        self.met
+            .set(conflict.other_program.map(|other| (other, conflict)));
         race::trap(site, self.memory, access, lane, conflict, self.grid)
     }
 }

@@ -20,9 +20,9 @@ use cerith_tile::numeric::lanes::{self, Operand};
 use cerith_tile::numeric::{self, numpy};
 use smallvec::SmallVec;
 
-pub(crate) use self::random::{Draws, brackets};
+pub(crate) use self::random::{Draws, draw_brackets};
 use crate::config::{Combining, Numerics};
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::machine::Machine;
 use crate::movement::{Movement, row_major};
 use crate::outcome::Stop;
@@ -30,7 +30,7 @@ use crate::program::{Code, Region, Slot, Step};
 use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read, write};
 
 /// The operation of a well-known region.
-const fn operation(combine: Combine) -> BinaryOp {
+const fn to_binary_op(combine: Combine) -> BinaryOp {
     match combine {
         Combine::Add => BinaryOp::Add,
         Combine::Mul => BinaryOp::Mul,
@@ -58,7 +58,7 @@ fn part_nan(along: Axis, operands: &mut [Rows], choice: Choice, first: bool) {
     let Some(keys) = operands.get(choice.key) else {
         return;
     };
-    let (dtype, width) = (arithmetic(keys.layout.elem), along.width());
+    let (dtype, width) = (compute_dtype(keys.layout.elem), along.width());
     if !dtype.is_float() {
         return;
     }
@@ -131,7 +131,7 @@ impl Axis {
 }
 
 impl<'a> Machine<'a> {
-    fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Stop> {
+    fn find_axis(&self, slot: Slot, axis: usize) -> Result<Axis, Stop> {
         let shape = &self.ty(slot).shape;
         let count = shape
             .get(axis)
@@ -158,9 +158,9 @@ impl<'a> Machine<'a> {
         } else {
             axis
         };
-        let along = self.axis(step.ins[0], axis)?;
+        let along = self.find_axis(step.ins[0], axis)?;
         if let (Some(combine), [a], [out]) = (combine, step.ins.as_slice(), step.outs.as_slice()) {
-            return self.reduce_known(operation(combine), along, *a, *out);
+            return self.reduce_known(to_binary_op(combine), along, *a, *out);
         }
         let mut operands = self.by_rows(along, &step.ins)?;
         let tree = match self.config.combining {
@@ -186,16 +186,16 @@ impl<'a> Machine<'a> {
         } else {
             let backwards = self.config.combining == Combining::Backwards;
             let row = |nth: usize| if backwards { along.count - 1 - nth } else { nth };
-            let mut carried = self.elements(along, &operands, row(0), 1)?;
+            let mut carried = self.copy_rows(along, &operands, row(0), 1)?;
             for nth in 1..along.count {
-                let next = self.elements(along, &operands, row(nth), 1)?;
+                let next = self.copy_rows(along, &operands, row(nth), 1)?;
                 carried = self.combine(along.width(), region, carried, next, code)?;
             }
             self.release(operands);
             carried
         };
         for (&out, value) in step.outs.iter().zip(results) {
-            let value = self.fitted(value, along.width(), self.layout(out))?;
+            let value = self.fit_lanes(value, along.width(), self.layout(out))?;
             self.set_lanes(out, value);
         }
         Ok(())
@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
         let mut all = SmallVec::new();
         for &slot in slots {
             let layout = self.layout(slot);
-            let from = self.stored(slot)?;
+            let from = self.copy_lanes(slot)?;
             let mut data = self.state.pool.take(layout.lanes * layout.size)?;
             movement.copy(layout.size, &from, &mut data);
             self.state.pool.give(from);
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Some rows of each operand, as values of their own.
-    fn elements(
+    fn copy_rows(
         &mut self,
         along: Axis,
         operands: &SmallVec<[Rows; 2]>,
@@ -295,13 +295,13 @@ impl<'a> Machine<'a> {
             let result = self.block(code);
             self.width = before;
             result?;
-            return Ok(self.yields(code)?.into_iter().collect());
+            return Ok(self.take_yields(code)?.into_iter().collect());
         }
         let layouts: SmallVec<[Layout; 2]> = code
             .args
             .iter()
             .take(count)
-            .map(|&arg| self.program.layouts[arg as usize].widened(lanes))
+            .map(|&arg| self.program.layouts[arg as usize].with_lanes(lanes))
             .collect();
         let mut results = Vec::with_capacity(count);
         for layout in &layouts {
@@ -314,11 +314,11 @@ impl<'a> Machine<'a> {
         for lane in 0..lanes {
             for (nth, (&arg, value)) in code.args.iter().zip(left.iter().chain(&right)).enumerate() {
                 let bits = value.bits(lane, &layouts[nth % count]);
-                let poison = Poison::all(value.poison.mark(lane));
+                let poison = Poison::from_mark(value.poison.mark(lane));
                 self.set(arg, Value::uniform(bits).with_poison(poison));
             }
             self.block(code)?;
-            let yielded = self.yields(code)?;
+            let yielded = self.take_yields(code)?;
             for (((data, marks), layout), value) in results.iter_mut().zip(&layouts).zip(yielded) {
                 write(data, lane, layout.size, value.bits(0, layout));
                 if let Some(mark) = marks.get_mut(lane) {
@@ -344,8 +344,8 @@ impl<'a> Machine<'a> {
     }
 
     /// A region's result with as many lanes as it stands for, written out if there are several.
-    fn fitted(&mut self, value: Value, lanes: usize, layout: Layout) -> Result<Value, Stop> {
-        let wide = layout.widened(lanes);
+    fn fit_lanes(&mut self, value: Value, lanes: usize, layout: Layout) -> Result<Value, Stop> {
+        let wide = layout.with_lanes(lanes);
         match value.repr {
             Repr::Affine(_) | Repr::Mask(_) => {
                 let mut buf = self.state.pool.take(lanes * wide.size)?;
@@ -371,7 +371,7 @@ impl<'a> Machine<'a> {
     ) -> Result<Elements, Stop> {
         let width = along.width();
         let mut count = along.count;
-        let mut rows = self.elements(along, &operands, 0, count)?;
+        let mut rows = self.copy_rows(along, &operands, 0, count)?;
         let layouts: SmallVec<[Layout; 2]> = operands.iter().map(|operand| operand.layout).collect();
         self.release(operands);
         let mut draws = Draws::new(if let Combining::RandomLevels(seed) = which {
@@ -382,7 +382,7 @@ impl<'a> Machine<'a> {
         while count > 1 {
             let pairs = count / 2;
             let which = match which {
-                Combining::RandomLevels(_) if draws.below(2) == 0 => Combining::Halves,
+                Combining::RandomLevels(_) if draws.draw_below(2) == 0 => Combining::Halves,
                 which => which,
             };
             // The distance between the rows of a side, and where each side begins; a row that is left over waits.
@@ -403,15 +403,15 @@ impl<'a> Machine<'a> {
                 strides: smallvec::smallvec![apart * width, 1],
                 offset: first * width,
             };
-            let left = self.picked(&rows, &layouts, &take(sides[0]), pairs * width)?;
-            let right = self.picked(&rows, &layouts, &take(sides[1]), pairs * width)?;
+            let left = self.pick_lanes(&rows, &layouts, &take(sides[0]), pairs * width)?;
+            let right = self.pick_lanes(&rows, &layouts, &take(sides[1]), pairs * width)?;
             let odd = if count % 2 == 1 {
                 let last = Movement {
                     shape: smallvec::smallvec![width],
                     strides: smallvec::smallvec![1],
                     offset: waits * width,
                 };
-                Some(self.picked(&rows, &layouts, &last, width)?)
+                Some(self.pick_lanes(&rows, &layouts, &last, width)?)
             } else {
                 None
             };
@@ -422,12 +422,12 @@ impl<'a> Machine<'a> {
             count = pairs;
             for (value, layout) in rows.iter_mut().zip(&layouts) {
                 let owned = std::mem::take(value);
-                *value = self.fitted(owned, pairs * width, *layout)?;
+                *value = self.fit_lanes(owned, pairs * width, *layout)?;
             }
             if let Some(odd) = odd {
                 let mut appended = Elements::new();
                 for ((head, tail), layout) in rows.into_iter().zip(odd).zip(&layouts) {
-                    appended.push(self.appended(head, pairs * width, tail, width, *layout)?);
+                    appended.push(self.append_lanes(head, pairs * width, tail, width, *layout)?);
                 }
                 rows = appended;
                 count += 1;
@@ -437,7 +437,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Lanes picked out of values.
-    fn picked(
+    fn pick_lanes(
         &mut self,
         values: &Elements,
         layouts: &[Layout],
@@ -468,7 +468,7 @@ impl<'a> Machine<'a> {
         Ok(picked)
     }
 
-    fn appended(
+    fn append_lanes(
         &mut self,
         head: Value,
         head_lanes: usize,
@@ -482,7 +482,7 @@ impl<'a> Machine<'a> {
         for (to, value, lanes) in [(front, &head, head_lanes), (back, &tail, tail_lanes)] {
             match value.lanes() {
                 Some(from) => to.copy_from_slice(from),
-                None => materialise(&value.repr, &layout.widened(lanes), to),
+                None => materialise(&value.repr, &layout.with_lanes(lanes), to),
             }
         }
         let poison = if head.poison.is_none() && tail.poison.is_none() {
@@ -505,10 +505,10 @@ impl<'a> Machine<'a> {
     /// Halves the axis until one element is left.
     fn reduce_known(&mut self, op: BinaryOp, along: Axis, a: Slot, out: Slot) -> Result<(), Stop> {
         let layout = self.layout(a);
-        let dtype = arithmetic(layout.elem);
+        let dtype = compute_dtype(layout.elem);
         let size = layout.size;
         let poison = self.reduced_poison(along, a)?;
-        let data = self.stored(a)?;
+        let data = self.copy_lanes(a)?;
         if op == BinaryOp::Add && self.config.numerics == Numerics::Numpy && numpy::has_sums(dtype) {
             let mut sums = self.state.pool.take(along.width() * size)?;
             numpy::sum(dtype, along.count, along.inner, &data, &mut sums);
@@ -566,7 +566,7 @@ impl<'a> Machine<'a> {
             let left = from.get(..pairs * row).unwrap_or(&[]);
             let right = from.get(rest * row..count * row).unwrap_or(&[]);
             let target = to.get_mut(..pairs * row).unwrap_or(&mut []);
-            lanes::binary(op, dtype, Operand::Block(left), Operand::Block(right), target);
+            lanes::apply_binary(op, dtype, Operand::Block(left), Operand::Block(right), target);
             if rest > pairs
                 && let (Some(middle), Some(target)) = (
                     from.get(pairs * row..rest * row),

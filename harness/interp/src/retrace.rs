@@ -76,13 +76,13 @@ impl Machine<'_> {
     /// What the kernel's text says of its accesses.
     pub(crate) fn text(&self) -> &Text {
         let Program { text, function, .. } = self.program;
-        text.get_or_init(|| Text::of(function))
+        text.get_or_init(|| Text::from_function(function))
     }
 
     /// Whose threads hold the lanes of each access.
     fn classes(&self) -> Arc<[u32]> {
-        let special: Vec<Special> = self.args.iter().map(Special::of).collect();
-        let fresh = || -> Arc<[u32]> { layouts::classes(&self.program.function, &special).into() };
+        let special: Vec<Special> = self.args.iter().map(Special::from_arg).collect();
+        let fresh = || -> Arc<[u32]> { layouts::classify_accesses(&self.program.function, &special).into() };
         let Ok(mut known) = self.program.classes.lock() else {
             return fresh();
         };
@@ -100,7 +100,7 @@ impl Machine<'_> {
     /// nobody looks at any more; where that does not lead it to the byte again, there is nothing to say.
     #[cold]
     pub(crate) fn name_the_other(&mut self, trap: &mut Trap, other: u32, conflict: Conflict) {
-        if let Some(loc) = self.found(other, conflict) {
+        if let Some(loc) = self.find_operation(other, conflict) {
             return self.label(trap, other, conflict.did, loc);
         }
         // A store of what is there counts as a load.
@@ -109,7 +109,7 @@ impl Machine<'_> {
             ..conflict
         };
         if conflict.did == Access::Load
-            && let Some(loc) = self.found(other, stored)
+            && let Some(loc) = self.find_operation(other, stored)
         {
             let message = &mut trap.diagnostic.message;
             if let Some(told) = message.strip_suffix(" reads") {
@@ -120,9 +120,9 @@ impl Machine<'_> {
     }
 
     /// The operation that the other program did it by.
-    fn found(&mut self, other: u32, conflict: Conflict) -> Option<LocId> {
+    fn find_operation(&mut self, other: u32, conflict: Conflict) -> Option<LocId> {
         let program = self.program;
-        self.footprint = Footprint::seeking(conflict.index, conflict.did);
+        self.footprint = Footprint::new_search(conflict.index, conflict.did);
         self.id = self.program_id(u64::from(other));
         let left = self.fuel_left();
         (self.racing, self.width) = (false, 1);
@@ -133,7 +133,7 @@ impl Machine<'_> {
             .block(&program.prologue)
             .and_then(|()| self.block(&program.body));
         self.restore(left);
-        self.footprint.found()
+        self.footprint.found_loc()
     }
 
     fn label(&self, trap: &mut Trap, other: u32, did: Access, loc: LocId) {

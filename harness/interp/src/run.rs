@@ -21,7 +21,7 @@ impl Run {
     }
 
     /// Whether the lanes' elements follow each other.
-    pub(crate) fn contiguous(&self, size: usize) -> bool {
+    pub(crate) fn is_contiguous(&self, size: usize) -> bool {
         self.count == 1 || self.stride == size as i64
     }
 }
@@ -37,7 +37,7 @@ pub(crate) enum Spread {
 
 impl Spread {
     /// Whether no two lanes share bytes. False when that is not certain.
-    pub(crate) fn apart(&self, runs: &[Run], size: usize) -> bool {
+    pub(crate) fn is_disjoint(&self, runs: &[Run], size: usize) -> bool {
         if let [run] = runs
             && (run.count == 1 || run.stride.unsigned_abs() >= size as u64)
         {

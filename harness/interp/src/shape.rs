@@ -5,9 +5,9 @@ use cerith_tile::ir::{Shape, Type};
 
 use crate::affine::RANK;
 use crate::checks::promise;
-use crate::elementwise::{arithmetic, remapped};
+use crate::elementwise::{compute_dtype, remap_rule};
 use crate::machine::Machine;
-use crate::movement::{Movement, permuted, row_major, same_extents};
+use crate::movement::{Movement, permute_dimensions, row_major, same_extents};
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
 use crate::value::{Buf, Poison, Repr, Value, read};
@@ -18,7 +18,12 @@ impl<'a> Machine<'a> {
     }
 
     /// A slot's lanes, moved.
-    pub(crate) fn moved(&mut self, slot: Slot, movement: &Movement, lanes: usize) -> Result<Value, Stop> {
+    pub(crate) fn move_lanes(
+        &mut self,
+        slot: Slot,
+        movement: &Movement,
+        lanes: usize,
+    ) -> Result<Value, Stop> {
         let size = self.layout(slot).size;
         self.write_out(slot)?;
         let pool = &mut self.state.pool;
@@ -43,8 +48,8 @@ impl<'a> Machine<'a> {
     pub(crate) fn splat(&mut self, step: &Step) {
         let value = self.value(step.ins[0]);
         let bits = value.bits(0, &self.layout(step.ins[0]));
-        if value.poison.at(0) {
-            let poison = Poison::all(value.poison.mark(0));
+        if value.poison.is_poison(0) {
+            let poison = Poison::from_mark(value.poison.mark(0));
             self.set(step.outs[0], Value::uniform(0).with_poison(poison));
         } else {
             self.set_rule(step.outs[0], Repr::Uniform(bits));
@@ -64,13 +69,13 @@ impl<'a> Machine<'a> {
         if value.poison.is_none()
             && source.ruled
             && layout.ruled
-            && let Some(repr) = remapped(value.repr, from, &layout)
+            && let Some(repr) = remap_rule(value.repr, from, &layout)
         {
             self.set_rule(out, repr);
             return Ok(());
         }
         let movement = movement(self);
-        let value = self.moved(a, &movement, layout.lanes)?;
+        let value = self.move_lanes(a, &movement, layout.lanes)?;
         self.set_lanes(out, value);
         Ok(())
     }
@@ -105,7 +110,7 @@ impl<'a> Machine<'a> {
         if !matches!(value.repr, Repr::Dense)
             && value.poison.is_none()
             && let Some(from) = same_extents(&source, &layout)
-            && let Some(repr) = remapped(value.repr, from, &layout)
+            && let Some(repr) = remap_rule(value.repr, from, &layout)
         {
             self.set_rule(out, repr);
             return Ok(());
@@ -121,7 +126,7 @@ impl<'a> Machine<'a> {
         } else {
             let mut value = self.copy(a)?;
             if matches!(value.repr, Repr::Affine(_) | Repr::Mask(_)) {
-                value.buf = Some(self.stored(a)?);
+                value.buf = Some(self.copy_lanes(a)?);
                 value.repr = Repr::Dense;
             }
             value
@@ -132,7 +137,7 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn trans(&mut self, order: &Shape, step: &Step) -> Result<(), Stop> {
         let a = step.ins[0];
-        self.remap(step, permuted(order), |machine| {
+        self.remap(step, permute_dimensions(order), |machine| {
             let source = &machine.ty(a).shape;
             let strides = row_major(source);
             let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
@@ -146,11 +151,11 @@ impl<'a> Machine<'a> {
 
     /// Blocks next to each other: `places` gives, for each operand, the movement from the result back to the lanes
     /// that it fills.
-    fn interleaved(&mut self, step: &Step, place: impl Fn(usize, usize) -> usize) -> Result<(), Stop> {
+    fn interleave_blocks(&mut self, step: &Step, place: impl Fn(usize, usize) -> usize) -> Result<(), Stop> {
         let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let (layout, lanes) = (self.layout(out), self.layout(a).lanes);
         let size = layout.size;
-        let (x, y) = (self.stored(a)?, self.stored(b)?);
+        let (x, y) = (self.copy_lanes(a)?, self.copy_lanes(b)?);
         let mut buf = self.state.pool.take(layout.lanes * size)?;
         for (nth, from) in [&x, &y].into_iter().enumerate() {
             for (lane, bytes) in from.chunks_exact(size).enumerate() {
@@ -182,13 +187,13 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn join(&mut self, step: &Step) -> Result<(), Stop> {
         let flip = usize::from(is_planted(Fault::JoinTakesRightFirst));
-        self.interleaved(step, |lane, nth| lane * 2 + (nth ^ flip))
+        self.interleave_blocks(step, |lane, nth| lane * 2 + (nth ^ flip))
     }
 
     pub(crate) fn cat(&mut self, step: &Step) -> Result<(), Stop> {
         let lanes = self.layout(step.ins[0]).lanes;
         let flip = usize::from(is_planted(Fault::CatTakesRightFirst));
-        self.interleaved(step, |lane, nth| (nth ^ flip) * lanes + lane)
+        self.interleave_blocks(step, |lane, nth| (nth ^ flip) * lanes + lane)
     }
 
     pub(crate) fn split(&mut self, step: &Step) -> Result<(), Stop> {
@@ -200,7 +205,7 @@ impl<'a> Machine<'a> {
                 strides: smallvec::smallvec![2],
                 offset: nth,
             };
-            let value = self.moved(a, &movement, lanes)?;
+            let value = self.move_lanes(a, &movement, lanes)?;
             self.set_lanes(out, value);
         }
         Ok(())
@@ -210,7 +215,7 @@ impl<'a> Machine<'a> {
         let (a, i, out) = (step.ins[0], step.ins[1], step.outs[0]);
         let (source, indices) = (self.layout(a), self.layout(i));
         let layout = self.layout(out);
-        let dtype = arithmetic(indices.elem);
+        let dtype = compute_dtype(indices.elem);
         let from = &self.ty(a).shape;
         let shape = &self.ty(out).shape;
         let square = from.len() == 2 && from[0] == from[1];
@@ -228,9 +233,9 @@ impl<'a> Machine<'a> {
         let mut marks = None;
         for lane in 0..layout.lanes {
             let index = self.value(i);
-            if index.poison.at(lane) {
+            if index.poison.is_poison(lane) {
                 let site = self.site(step.loc);
-                return Err(self.undefined(
+                return Err(self.trap_undefined(
                     site,
                     Some(lane),
                     index.poison.mark(lane),
@@ -250,7 +255,7 @@ impl<'a> Machine<'a> {
                 Repr::Uniform(bits) => bits,
                 _ => read(value.lanes().unwrap_or(&[]), place.min(source.lanes), size),
             };
-            if value.poison.at(place) {
+            if value.poison.is_poison(place) {
                 if marks.is_none() {
                     marks = Some(self.state.pool.zeros(layout.lanes)?);
                 }

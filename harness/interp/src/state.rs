@@ -35,7 +35,7 @@ pub(crate) struct State {
     /// arena, for the program that runs.
     pub straight: Vec<Option<usize>>,
     /// For each slot, whether it is a pointer to storages in which programs cannot meet.
-    pub apart: Vec<bool>,
+    pub disjoint: Vec<bool>,
     /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
     pub defined: Vec<bool>,
 }

@@ -5,7 +5,7 @@ use cerith_memory::ByteState;
 use cerith_tile::ir::LocId;
 
 use crate::checks::footprint::{self, Crossed, Values};
-use crate::checks::init::{self, Known};
+use crate::checks::init::{self, InitState};
 use crate::checks::{Access, conflict};
 use crate::config::Checks;
 use crate::machine::Machine;
@@ -20,20 +20,20 @@ impl Machine<'_> {
         let (pointer, value) = (step.ins[0], step.ins[1]);
         let layout = self.layout(value);
         let size = layout.size;
-        self.accesses(pointer);
+        self.begin_access(pointer);
         let mask_slot = if mask { step.ins.get(2).copied() } else { None };
-        if !self.footprint.kept(step.access)
-            && let Some(index) = self.straight(pointer, mask_slot)
+        if !self.footprint.is_tracked(step.access)
+            && let Some(index) = self.locate_straight(pointer, mask_slot)
             && self.store_straight(index, &layout, step)?
         {
             return Ok(());
         }
         let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
-        if self.config.checks == Checks::Full && !spread.apart(&runs, size) {
-            self.conflicts(&runs, value, step.loc, size)?;
+        if self.config.checks == Checks::Full && !spread.is_disjoint(&runs, size) {
+            self.check_conflicts(&runs, value, step.loc, size)?;
         }
         if self.value(value).poison.worst() > POISON {
-            self.divided(&runs, step, mask_slot)?;
+            self.check_divisions(&runs, step, mask_slot)?;
         }
         self.write_out(value)?;
         let uniform = match self.value(value).repr {
@@ -45,11 +45,11 @@ impl Machine<'_> {
             }
             _ => None,
         };
-        if let Some(crossed) = self.meets(&runs, step, size) {
-            return Err(self.unordered(step, crossed));
+        if let Some(crossed) = self.find_crossed(&runs, step, size) {
+            return Err(self.trap_unordered(step, crossed));
         }
         if let Some(crossed) = self.footprint.take_hazard() {
-            self.endangered(step, crossed);
+            self.remark_hazard(step, crossed);
         }
         let home = self.home(pointer).cloned();
         let reach = Reach {
@@ -57,7 +57,7 @@ impl Machine<'_> {
             home: home.as_deref(),
             access: Access::Store,
             size,
-            watched: self.watched(pointer),
+            watched: self.is_watched(pointer),
             unaligned: self.config.unaligned,
         };
         self.store_runs(&reach, &runs, value, uniform.as_deref())
@@ -67,15 +67,15 @@ impl Machine<'_> {
         }
         #[cfg(feature = "planted-faults")]
         crate::fault::stored(self.program.origins[pointer as usize], &runs, size);
-        self.footprint.accessed(&runs, size, Access::Store, step.loc);
+        self.footprint.note_access(&runs, size, Access::Store, step.loc);
         self.look_at_view((pointer, step.loc), Access::Store, &runs, size);
         self.state.runs = runs;
         Ok(())
     }
 
     /// What of the program's own is in the way of a store.
-    fn meets(&mut self, runs: &[Run], step: &Step, size: usize) -> Option<Crossed> {
-        if !self.footprint.kept(step.access) {
+    fn find_crossed(&mut self, runs: &[Run], step: &Step, size: usize) -> Option<Crossed> {
+        if !self.footprint.is_tracked(step.access) {
             return None;
         }
         let value = &self.state.slots[step.ins[1] as usize];
@@ -93,7 +93,7 @@ impl Machine<'_> {
         };
         let cells = &mut self.state.cells;
         self.footprint
-            .stored(cells, &text, runs, size, step.access, values)
+            .check_store(cells, &text, runs, size, step.access, values)
     }
 
     /// Stores elements that follow each other and may be accessed; false, and nothing done, where not all values are
@@ -103,7 +103,7 @@ impl Machine<'_> {
         let len = layout.lanes * layout.size;
         let (pointer, slot) = (step.ins[0], step.ins[1]);
         self.write_out(slot)?;
-        let watched = self.watched(pointer);
+        let watched = self.is_watched(pointer);
         let value = &self.state.slots[slot as usize];
         let (bytes, states) = self.memory.arena_mut();
         let (Some(to), Some(states)) = (
@@ -121,13 +121,18 @@ impl Machine<'_> {
             (_, Some(new)) => {
                 if watched && let Err(conflict) = self.state.shadow.store(index, to, new) {
                     let lane = (conflict.index - index) / layout.size;
-                    return Err(self.raced(self.site_of(pointer, step.loc), Access::Store, lane, conflict));
+                    return Err(self.trap_race(
+                        self.site_of(pointer, step.loc),
+                        Access::Store,
+                        lane,
+                        conflict,
+                    ));
                 }
                 to.copy_from_slice(new);
             }
         }
         // Most often they are, and reading takes half the memory's time that writing does.
-        if init::known(states) != Known::All {
+        if init::classify_bytes(states) != InitState::All {
             states.fill(ByteState::Init);
         }
         self.stats.bytes_stored += len as u64;
@@ -149,13 +154,13 @@ impl Machine<'_> {
         };
         let source = value.lanes().filter(|_| !matches!(value.repr, Repr::Uniform(_)));
         for run in runs {
-            let pieces = if run.contiguous(size) { 1 } else { run.count };
+            let pieces = if run.is_contiguous(size) { 1 } else { run.count };
             let lanes = run.count / pieces;
             let len = lanes * size;
             let span = if pieces == 1 {
                 None
             } else {
-                reach.span(self.memory, run)
+                reach.locate_span(self.memory, run)
             };
             if let (Some(index), Some(source), Poison::None) = (span, source.or(uniform), &value.poison)
                 && run.stride > 0
@@ -172,7 +177,7 @@ impl Machine<'_> {
                             .store_elements(index, size, stride, self.memory.arena().0, new)
                 {
                     let lane = run.lane + (conflict.index - index) / stride;
-                    return Err(self.raced(reach.site, reach.access, lane, conflict));
+                    return Err(self.trap_race(reach.site, reach.access, lane, conflict));
                 }
                 let end = index + (run.count - 1) * run.stride as usize + size;
                 let (bytes, states) = self.memory.arena_mut();
@@ -194,7 +199,7 @@ impl Machine<'_> {
                 let index = match span {
                     Some(start) => start.wrapping_add_signed(piece as isize * run.stride as isize),
                     None if pieces == 1 => reach.locate(self.memory, run)?,
-                    None => reach.element(self.memory, lane, run.address(piece))?,
+                    None => reach.locate_element(self.memory, lane, run.address(piece))?,
                 };
                 let new = match (source, uniform) {
                     (Some(source), _) => source.get(lane * size..lane * size + len),
@@ -206,7 +211,7 @@ impl Machine<'_> {
                     let old = self.memory.arena().0.get(index..index + len).unwrap_or(&[]);
                     if let Err(conflict) = self.state.shadow.store(index, old, new) {
                         let lane = lane + (conflict.index - index) / size;
-                        return Err(self.raced(reach.site, reach.access, lane, conflict));
+                        return Err(self.trap_race(reach.site, reach.access, lane, conflict));
                     }
                 }
                 let (bytes, states) = self.memory.arena_mut();
@@ -241,12 +246,12 @@ impl Machine<'_> {
 
     /// Looks for lanes that store what came of a division without an answer.
     #[cold]
-    fn divided(&mut self, runs: &[Run], step: &Step, mask: Option<Slot>) -> Result<(), Stop> {
+    fn check_divisions(&mut self, runs: &[Run], step: &Step, mask: Option<Slot>) -> Result<(), Stop> {
         let (pointer, value) = (step.ins[0], step.ins[1]);
         let lanes = || runs.iter().flat_map(|run| run.lane..run.lane + run.count);
         if let Some(lane) = lanes().find(|&lane| self.value(value).poison.mark(lane) > POISON) {
             let mark = self.value(value).poison.mark(lane);
-            return Err(self.undefined(
+            return Err(self.trap_undefined(
                 self.site_of(pointer, step.loc),
                 Some(lane),
                 mark,
@@ -268,7 +273,7 @@ impl Machine<'_> {
     }
 
     /// Looks for lanes that write the same bytes differently.
-    fn conflicts(&mut self, runs: &[Run], value: Slot, loc: LocId, size: usize) -> Result<(), Stop> {
+    fn check_conflicts(&mut self, runs: &[Run], value: Slot, loc: LocId, size: usize) -> Result<(), Stop> {
         self.write_out(value)?;
         let mut writes = std::mem::take(&mut self.state.writes);
         writes.clear();
@@ -286,7 +291,7 @@ impl Machine<'_> {
                     .lanes()
                     .is_some_and(|lanes| read(lanes, a, size) == read(lanes, b, size)),
             };
-            equal && !data.poison.at(a) && !data.poison.at(b)
+            equal && !data.poison.is_poison(a) && !data.poison.is_poison(b)
         };
         let found = conflict::find(&mut writes, size, same);
         self.state.writes = writes;

@@ -14,9 +14,9 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind};
 use smallvec::SmallVec;
 
-use crate::affine::{Affine, Extents, MaskRule, RANK, integer};
+use crate::affine::{Affine, Extents, MaskRule, RANK, decode_integer};
 use crate::checks::{Home, conflict, init};
-use crate::movement::{permuted, same_extents};
+use crate::movement::{permute_dimensions, same_extents};
 use crate::program::{Accessed, Code, Op, Program, Slot, Step};
 use crate::value::{Layout, Repr, Value};
 
@@ -27,7 +27,7 @@ type Wide = Affine<WIDE>;
 
 /// A value that is known for all programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Known {
+enum KnownValue {
     /// Integers or pointers.
     Rule(Wide),
     /// A truth value, the same in every lane of every program.
@@ -53,7 +53,7 @@ pub(crate) struct Rule {
     /// How much a step along each axis of the grid adds.
     programs: [i64; 3],
     /// The bits of an element.
-    ones: u64,
+    element_mask: u64,
     /// For a pointer whose lanes are elements that follow each other, all of them aligned and inside of the pointer's
     /// storage, whatever the program: where in the arena they begin.
     index: Option<usize>,
@@ -62,12 +62,14 @@ pub(crate) struct Rule {
 impl Rule {
     /// What a program has, and where its elements begin if they follow each other.
     #[inline]
-    pub(crate) fn of(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
+    pub(crate) fn evaluate(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
         let moved = self.programs.iter().zip(id).fold(0i64, |sum, (&stride, at)| {
             sum.wrapping_add(stride.wrapping_mul(i64::from(at)))
         });
         let repr = match self.first {
-            Repr::Uniform(bits) => Repr::Uniform((bits as i64).wrapping_add(moved) as u64 & self.ones),
+            Repr::Uniform(bits) => {
+                Repr::Uniform((bits as i64).wrapping_add(moved) as u64 & self.element_mask)
+            }
             Repr::Affine(rule) => Repr::Affine(Affine {
                 base: rule.base.wrapping_add(moved),
                 ..rule
@@ -86,19 +88,19 @@ impl Rule {
 pub(crate) struct Survey<'a> {
     pub due: Vec<Due<'a>>,
     /// The work of the operations behind the last that is due.
-    pub rest: u64,
+    pub trailing_cost: u64,
     pub rules: Vec<Rule>,
     /// For each slot, whether it is a pointer to storages in which programs cannot meet.
-    pub apart: Vec<bool>,
+    pub disjoint: Vec<bool>,
     /// Whether all pointers are.
-    pub all_apart: bool,
+    pub all_disjoint: bool,
     /// For each slot, whether it is a pointer to bytes that are defined, whatever the launch has done so far.
     pub defined: Vec<bool>,
 }
 
 impl<'a> Survey<'a> {
     /// Looks at a kernel whose prologue was executed. `homes` are the storages that parameters point into.
-    pub(crate) fn of<'h>(
+    pub(crate) fn new<'h>(
         program: &'a Program,
         slots: &[Value],
         memory: &Memory,
@@ -109,35 +111,37 @@ impl<'a> Survey<'a> {
             program,
             slots,
             grid,
-            found: vec![None; program.layouts.len()],
+            results: vec![None; program.layouts.len()],
         };
         let mut survey = Self::default();
         let mut needed = vec![false; program.layouts.len()];
         let mut frees = SmallVec::<[Slot; 4]>::new();
         for step in &program.body.steps {
-            survey.rest = survey.rest.saturating_add(step.cost);
+            survey.trailing_cost = survey.trailing_cost.saturating_add(step.cost);
             frees.extend_from_slice(&step.frees);
-            if let (&[out], Some(value)) = (step.outs.as_slice(), known.result(step))
-                && let Some(to) = known.found.get_mut(out as usize)
+            if let (&[out], Some(value)) = (step.outs.as_slice(), known.infer_result(step))
+                && let Some(to) = known.results.get_mut(out as usize)
             {
                 *to = Some(value);
                 continue;
             }
-            uses(step, &mut |slot| {
+            visit_uses(step, &mut |slot| {
                 if let Some(needed) = needed.get_mut(slot as usize) {
                     *needed = true;
                 }
             });
             survey.due.push(Due {
                 step,
-                cost: std::mem::take(&mut survey.rest),
+                cost: std::mem::take(&mut survey.trailing_cost),
                 frees: std::mem::take(&mut frees),
             });
         }
-        for (slot, (&value, needed)) in known.found.iter().zip(needed).enumerate() {
+        for (slot, (&value, needed)) in known.results.iter().zip(needed).enumerate() {
             if let (Some(value), true) = (value, needed) {
                 let slot = slot as Slot;
-                survey.rules.push(known.rule(slot, value, memory, home(slot)));
+                survey
+                    .rules
+                    .push(known.build_rule(slot, value, memory, home(slot)));
             }
         }
         let accesses: Vec<Meeting<'_>> = program
@@ -146,31 +150,31 @@ impl<'a> Survey<'a> {
             .map(|access| Meeting {
                 access,
                 storage: home(access.pointer).map(|home| home.storage),
-                rule: match known.of(access.pointer) {
-                    Some(Known::Rule(rule)) => Some(rule),
+                rule: match known.find_value(access.pointer) {
+                    Some(KnownValue::Rule(rule)) => Some(rule),
                     _ => None,
                 },
                 extents: known.extents(access.pointer),
             })
             .collect();
-        survey.apart = vec![false; program.layouts.len()];
-        survey.all_apart = true;
+        survey.disjoint = vec![false; program.layouts.len()];
+        survey.all_disjoint = true;
         for meeting in &accesses {
-            let apart = meeting.apart(&accesses);
-            survey.all_apart &= apart;
-            if let Some(to) = survey.apart.get_mut(meeting.access.pointer as usize) {
+            let apart = meeting.is_disjoint(&accesses);
+            survey.all_disjoint &= apart;
+            if let Some(to) = survey.disjoint.get_mut(meeting.access.pointer as usize) {
                 *to = apart;
             }
         }
         let programs = grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
-        survey.defined = defined(&accesses, program, memory, programs);
+        survey.defined = find_defined(&accesses, program, memory, programs);
         survey
     }
 }
 
 /// For each slot, whether it is a pointer to a storage that the launch only reads and that is defined as a whole. Finding
 /// out reads the storage once, so that it is asked only of storages that the programs' blocks may add up to.
-fn defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, programs: u64) -> Vec<bool> {
+fn find_defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, programs: u64) -> Vec<bool> {
     let mut defined = vec![false; program.layouts.len()];
     let written = |storage| {
         let changes = |one: &&Meeting<'_>| one.access.writes || one.access.atomic;
@@ -197,7 +201,8 @@ fn defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, program
             .find(|(id, _)| *id == storage)
             .map(|&(_, known)| known);
         let known = known.unwrap_or_else(|| {
-            let known = !written(storage) && init::known(memory.states(storage)) == init::Known::All;
+            let known =
+                !written(storage) && init::classify_bytes(memory.states(storage)) == init::InitState::All;
             asked.push((storage, known));
             known
         });
@@ -219,7 +224,7 @@ struct Meeting<'a> {
 
 impl Meeting<'_> {
     /// Whether no two programs can meet in a byte that this reaches, one of them writing.
-    fn apart(&self, all: &[Self]) -> bool {
+    fn is_disjoint(&self, all: &[Self]) -> bool {
         let meets = |other: &&Self| match (self.storage, other.storage) {
             (Some(own), Some(other)) => own == other,
             _ => true,
@@ -242,10 +247,10 @@ impl Meeting<'_> {
 }
 
 /// Calls `f` with every slot that an operation may read.
-fn uses(step: &Step, f: &mut impl FnMut(Slot)) {
-    fn code(code: &Code, f: &mut impl FnMut(Slot)) {
+fn visit_uses(step: &Step, f: &mut impl FnMut(Slot)) {
+    fn visit_code(code: &Code, f: &mut impl FnMut(Slot)) {
         for step in &code.steps {
-            uses(step, f);
+            visit_uses(step, f);
         }
         for yielded in &code.yields {
             f(yielded.slot);
@@ -255,10 +260,10 @@ fn uses(step: &Step, f: &mut impl FnMut(Slot)) {
         f(slot);
     }
     match &step.op {
-        Op::For(body) | Op::Reduce { code: body, .. } | Op::Scan { code: body, .. } => code(body, f),
+        Op::For(body) | Op::Reduce { code: body, .. } | Op::Scan { code: body, .. } => visit_code(body, f),
         Op::If(one, other) | Op::While(one, other) => {
-            code(one, f);
-            code(other, f);
+            visit_code(one, f);
+            visit_code(other, f);
         }
         Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => {}
     }
@@ -269,7 +274,7 @@ struct Knowledge<'a, 's> {
     /// What the prologue left.
     slots: &'s [Value],
     grid: [u32; 3],
-    found: Vec<Option<Known>>,
+    results: Vec<Option<KnownValue>>,
 }
 
 impl Knowledge<'_, '_> {
@@ -287,12 +292,17 @@ impl Knowledge<'_, '_> {
     }
 
     /// What is known of a value.
-    fn of(&self, slot: Slot) -> Option<Known> {
-        if let Some(known) = self.found.get(slot as usize).copied().flatten() {
+    fn find_value(&self, slot: Slot) -> Option<KnownValue> {
+        if let Some(known) = self.results.get(slot as usize).copied().flatten() {
             return Some(known);
         }
         // Parameters and what the prologue computed.
-        if !self.program.kept.get(slot as usize).is_some_and(|&kept| kept) {
+        if !self
+            .program
+            .persistent
+            .get(slot as usize)
+            .is_some_and(|&kept| kept)
+        {
             return None;
         }
         let value = self
@@ -301,43 +311,45 @@ impl Knowledge<'_, '_> {
             .filter(|value| value.poison.is_none())?;
         let elem = self.layout(slot).elem;
         match value.repr {
-            Repr::Uniform(bits) if elem == Elem::Num(DType::I1) => Some(Known::All(bits & 1 == 1)),
-            Repr::Uniform(bits) => integer(bits, elem).map(|base| Known::Rule(Affine::constant(base))),
-            Repr::Affine(rule) => Some(Known::Rule(wide(rule.base, rule.strides))),
+            Repr::Uniform(bits) if elem == Elem::Num(DType::I1) => Some(KnownValue::All(bits & 1 == 1)),
+            Repr::Uniform(bits) => {
+                decode_integer(bits, elem).map(|base| KnownValue::Rule(Affine::constant(base)))
+            }
+            Repr::Affine(rule) => Some(KnownValue::Rule(widen_rule(rule.base, rule.strides))),
             Repr::Mask(_) | Repr::Dense => None,
         }
     }
 
-    fn number(&self, slot: Slot) -> Option<Wide> {
-        match self.of(slot)? {
-            Known::Rule(rule) => Some(rule),
-            Known::All(_) => None,
+    fn find_number(&self, slot: Slot) -> Option<Wide> {
+        match self.find_value(slot)? {
+            KnownValue::Rule(rule) => Some(rule),
+            KnownValue::All(_) => None,
         }
     }
 
-    fn truth(&self, slot: Slot) -> Option<bool> {
-        match self.of(slot)? {
-            Known::All(all) => Some(all),
-            Known::Rule(_) => None,
+    fn find_truth(&self, slot: Slot) -> Option<bool> {
+        match self.find_value(slot)? {
+            KnownValue::All(all) => Some(all),
+            KnownValue::Rule(_) => None,
         }
     }
 
     /// What executing an operation gives in every program, if that is known.
-    fn result(&self, step: &Step) -> Option<Known> {
+    fn infer_result(&self, step: &Step) -> Option<KnownValue> {
         let out = *step.outs.first()?;
         let operand = |nth: usize| step.ins.get(nth).copied();
         let rule = match &step.op {
             Op::Binary(op) if self.layout(out).elem == Elem::Num(DType::I1) => {
-                let (x, y) = (self.truth(operand(0)?)?, self.truth(operand(1)?)?);
+                let (x, y) = (self.find_truth(operand(0)?)?, self.find_truth(operand(1)?)?);
                 return match op {
-                    BinaryOp::And => Some(Known::All(x && y)),
-                    BinaryOp::Or => Some(Known::All(x || y)),
-                    BinaryOp::Xor => Some(Known::All(x != y)),
+                    BinaryOp::And => Some(KnownValue::All(x && y)),
+                    BinaryOp::Or => Some(KnownValue::All(x || y)),
+                    BinaryOp::Xor => Some(KnownValue::All(x != y)),
                     _ => None,
                 };
             }
             Op::Binary(op) => {
-                let (x, y) = (self.number(operand(0)?)?, self.number(operand(1)?)?);
+                let (x, y) = (self.find_number(operand(0)?)?, self.find_number(operand(1)?)?);
                 let constant = |rule: Wide| (rule.strides == [0; WIDE]).then_some(rule.base);
                 match op {
                     BinaryOp::Add => x.add(y)?,
@@ -362,45 +374,45 @@ impl Knowledge<'_, '_> {
             }
             Op::Plain(OpKind::Compare(predicate)) => {
                 let a = operand(0)?;
-                let (x, y) = (self.number(a)?, self.number(operand(1)?)?);
+                let (x, y) = (self.find_number(a)?, self.find_number(operand(1)?)?);
                 return match x.compare(*predicate, y, &self.extents(a))? {
-                    MaskRule::Uniform(all) => Some(Known::All(all)),
+                    MaskRule::Uniform(all) => Some(KnownValue::All(all)),
                     MaskRule::Box(_) => None,
                 };
             }
             Op::Plain(OpKind::AddPtr) => {
                 let size = self.layout(out).elem.pointee().map_or(1, Elem::size) as i64;
-                self.number(operand(0)?)?
-                    .add(self.number(operand(1)?)?.scale(size)?)?
+                self.find_number(operand(0)?)?
+                    .add(self.find_number(operand(1)?)?.scale(size)?)?
             }
             Op::Plain(
                 kind @ (OpKind::Splat | OpKind::Broadcast | OpKind::Reshape { .. } | OpKind::Trans { .. }),
             ) => {
                 let a = operand(0)?;
-                match self.of(a)? {
-                    Known::All(all) => return Some(Known::All(all)),
-                    Known::Rule(rule) => Self::seen(rule, self.source(kind, a, out)?),
+                match self.find_value(a)? {
+                    KnownValue::All(all) => return Some(KnownValue::All(all)),
+                    KnownValue::Rule(rule) => Self::remap_rule(rule, self.map_dimensions(kind, a, out)?),
                 }
             }
             // Within the range of both types, casts between integers and pointers change nothing.
-            Op::Plain(OpKind::Cast { .. }) => self.number(operand(0)?)?,
+            Op::Plain(OpKind::Cast { .. }) => self.find_number(operand(0)?)?,
             _ => return None,
         };
         let layout = self.layout(out);
         let rule = rule
-            .checked(layout.elem, &self.extents(out))
+            .check_range(layout.elem, &self.extents(out))
             .filter(|_| layout.ruled)?;
-        Some(Known::Rule(rule))
+        Some(KnownValue::Rule(rule))
     }
 
     /// Which dimension of its operand each dimension of the result is.
-    fn source(&self, kind: &OpKind, from: Slot, to: Slot) -> Option<[Option<usize>; RANK]> {
+    fn map_dimensions(&self, kind: &OpKind, from: Slot, to: Slot) -> Option<[Option<usize>; RANK]> {
         let (source, layout) = (self.layout(from), self.layout(to));
         if !source.ruled || !layout.ruled {
             return None;
         }
         match kind {
-            OpKind::Trans { order } => Some(permuted(order)),
+            OpKind::Trans { order } => Some(permute_dimensions(order)),
             OpKind::Reshape { .. } => same_extents(&source, &layout),
             _ => {
                 let mut dimensions = [None; RANK];
@@ -413,7 +425,7 @@ impl Knowledge<'_, '_> {
     }
 
     /// A rule seen through other extents.
-    fn seen(rule: Wide, from: [Option<usize>; RANK]) -> Wide {
+    fn remap_rule(rule: Wide, from: [Option<usize>; RANK]) -> Wide {
         let [x, y, z, lanes @ ..] = rule.strides;
         let stride = |source: Option<usize>| source.and_then(|d| lanes.get(d)).copied().unwrap_or(0);
         let [a, b, c, d] = from.map(stride);
@@ -424,17 +436,17 @@ impl Knowledge<'_, '_> {
     }
 
     /// How programs get a known value.
-    fn rule(&self, slot: Slot, value: Known, memory: &Memory, home: Option<&Home>) -> Rule {
+    fn build_rule(&self, slot: Slot, value: KnownValue, memory: &Memory, home: Option<&Home>) -> Rule {
         let layout = self.layout(slot);
         let (first, programs, index) = match value {
-            Known::All(all) => (Repr::Uniform(u64::from(all)), [0; 3], None),
-            Known::Rule(rule) => {
+            KnownValue::All(all) => (Repr::Uniform(u64::from(all)), [0; 3], None),
+            KnownValue::Rule(rule) => {
                 let [x, y, z, strides @ ..] = rule.strides;
                 let lanes = Affine {
                     base: rule.base,
                     strides,
                 };
-                let first = match lanes.uniform(&layout.extents) {
+                let first = match lanes.as_uniform(&layout.extents) {
                     Some(all) => Repr::Uniform(all as u64),
                     None => Repr::Affine(lanes),
                 };
@@ -445,7 +457,7 @@ impl Knowledge<'_, '_> {
             slot,
             first,
             programs,
-            ones: layout.ones(),
+            element_mask: layout.element_mask(),
             index,
         }
     }
@@ -476,7 +488,7 @@ impl Knowledge<'_, '_> {
 }
 
 /// A rule of lanes only.
-fn wide(base: i64, [a, b, c, d]: [i64; RANK]) -> Wide {
+fn widen_rule(base: i64, [a, b, c, d]: [i64; RANK]) -> Wide {
     Affine {
         base,
         strides: [0, 0, 0, a, b, c, d],

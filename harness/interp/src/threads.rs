@@ -63,7 +63,7 @@ impl Machine<'_> {
     }
 
     /// Whether to run the other programs of a launch in threads, now that one has run.
-    pub(crate) fn pays(&self, programs: u64) -> bool {
+    pub(crate) fn is_worth_threads(&self, programs: u64) -> bool {
         let threads = self.thread_count(programs);
         let work = self.used().saturating_mul(programs);
         let copied = (self.memory.arena().0.len() as u64).saturating_mul(threads);
@@ -96,7 +96,7 @@ impl Machine<'_> {
                     let start = from + nth * share;
                     let range = start.min(programs)..start.saturating_add(share).min(programs);
                     let thread = thread::Builder::new().stack_size(STACK);
-                    let handle = thread.spawn_scoped(scope, move || launch.part(range));
+                    let handle = thread.spawn_scoped(scope, move || launch.run_part(range));
                     stopped.fetch_or(handle.is_err(), Ordering::Relaxed);
                     handle
                 })
@@ -123,10 +123,10 @@ impl Machine<'_> {
             self.stats.endangered |= part.stats.endangered;
             self.divisions.join(&part.divisions);
             for (loc, said) in &part.remarks {
-                self.remark(*loc, said.clone());
+                self.add_remark(*loc, said.clone());
             }
         }
-        self.spent(used);
+        self.deduct_fuel(used);
         let mut memories = parts.into_iter().map(|part| part.memory);
         if let Some(mut whole) = memories.next() {
             for other in memories {
@@ -139,7 +139,7 @@ impl Machine<'_> {
 }
 
 impl Launch<'_> {
-    fn part(self, range: Range<u64>) -> Option<Part> {
+    fn run_part(self, range: Range<u64>) -> Option<Part> {
         let mut memory = self.memory.clone();
         let homes = bind(self.program, self.args, &memory).ok()?;
         let mut state = State::take();
@@ -153,8 +153,8 @@ impl Launch<'_> {
             homes,
         );
         let given = self.fuel.saturating_add(self.prologue);
-        machine.rest = given;
-        let ended = machine.programs(range, self.programs, Some(self.stopped));
+        machine.launch_fuel = given;
+        let ended = machine.run_programs(range, self.programs, Some(self.stopped));
         let used = given
             .saturating_sub(machine.fuel_left())
             .saturating_sub(self.prologue);
@@ -182,11 +182,11 @@ const CHUNK: usize = 4096;
 fn put_together(whole: &mut Memory, other: &Memory, original: &Memory) {
     let (bytes, states) = whole.arena_mut();
     let ((other_bytes, other_states), (old_bytes, old_states)) = (other.arena(), original.arena());
-    changed(bytes, other_bytes, old_bytes);
-    changed(states, other_states, old_states);
+    copy_changed(bytes, other_bytes, old_bytes);
+    copy_changed(states, other_states, old_states);
 }
 
-fn changed<T: Copy + PartialEq>(whole: &mut [T], other: &[T], original: &[T]) {
+fn copy_changed<T: Copy + PartialEq>(whole: &mut [T], other: &[T], original: &[T]) {
     let chunks = whole
         .chunks_mut(CHUNK)
         .zip(other.chunks(CHUNK).zip(original.chunks(CHUNK)));

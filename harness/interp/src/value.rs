@@ -46,7 +46,7 @@ pub(crate) struct Pool {
     /// limit wherever it runs.
     live: usize,
     /// Bytes of the free ones.
-    held: usize,
+    free_bytes: usize,
     /// The most bytes that may be taken at a time.
     limit: usize,
 }
@@ -59,7 +59,7 @@ impl Default for Pool {
         Self {
             free: (0..CLASSES).map(|_| Vec::new()).collect(),
             live: 0,
-            held: 0,
+            free_bytes: 0,
             limit: usize::MAX,
         }
     }
@@ -77,18 +77,18 @@ impl Pool {
         let size = len
             .max(SMALLEST)
             .checked_next_power_of_two()
-            .ok_or(Stop::memory(self.limit))?;
+            .ok_or(Stop::out_of_memory(self.limit))?;
         let live = self.live.saturating_add(size);
         if live > self.limit {
-            return Err(Stop::memory(self.limit));
+            return Err(Stop::out_of_memory(self.limit));
         }
         self.live = live;
         let class = size.trailing_zeros() as usize;
         if let Some(data) = self.free.get_mut(class).and_then(Vec::pop) {
-            self.held = self.held.saturating_sub(size);
+            self.free_bytes = self.free_bytes.saturating_sub(size);
             return Ok(Buf { data, len });
         }
-        if live.saturating_add(self.held) > self.limit {
+        if live.saturating_add(self.free_bytes) > self.limit {
             self.shrink(0);
         }
         Ok(Buf {
@@ -120,7 +120,7 @@ impl Pool {
         let size = buf.data.len() * 8;
         self.live = self.live.saturating_sub(size);
         if let Some(free) = self.free.get_mut(class) {
-            self.held = self.held.saturating_add(size);
+            self.free_bytes = self.free_bytes.saturating_add(size);
             free.push(buf.data);
         }
     }
@@ -137,9 +137,9 @@ impl Pool {
 
     /// Drops what has piled up, when a launch needed much more than usual.
     pub(crate) fn shrink(&mut self, keep: usize) {
-        if self.held > keep {
+        if self.free_bytes > keep {
             self.free.iter_mut().for_each(Vec::clear);
-            self.held = 0;
+            self.free_bytes = 0;
         }
     }
 }
@@ -184,7 +184,7 @@ impl Poison {
 
     /// Whether a lane is poison.
     #[inline]
-    pub(crate) fn at(&self, lane: usize) -> bool {
+    pub(crate) fn is_poison(&self, lane: usize) -> bool {
         match self {
             Self::None => false,
             Self::All(_) => true,
@@ -203,7 +203,7 @@ impl Poison {
     }
 
     /// All lanes, or none where the mark is 0.
-    pub(crate) const fn all(mark: Mark) -> Self {
+    pub(crate) const fn from_mark(mark: Mark) -> Self {
         if mark == 0 { Self::None } else { Self::All(mark) }
     }
 
@@ -282,7 +282,7 @@ impl Value {
                     .fold(affine.base, |sum, (&stride, i)| {
                         sum.wrapping_add(stride.wrapping_mul(i64::from(i)))
                     });
-                value as u64 & layout.ones()
+                value as u64 & layout.element_mask()
             }
             Repr::Mask(mask) => u64::from(
                 layout
@@ -322,7 +322,7 @@ impl Layout {
         ruled: false,
     };
 
-    pub(crate) fn of(ty: &Type) -> Option<Self> {
+    pub(crate) fn from_type(ty: &Type) -> Option<Self> {
         let lanes = ty.shape.iter().try_fold(1usize, |n, &e| n.checked_mul(e))?;
         u32::try_from(lanes).ok()?;
         let mut extents = [1; RANK];
@@ -345,7 +345,7 @@ impl Layout {
     }
 
     /// The same type with `lanes` lanes in one dimension: how a scalar of a region is run over many lanes at once.
-    pub(crate) fn widened(self, lanes: usize) -> Self {
+    pub(crate) fn with_lanes(self, lanes: usize) -> Self {
         Self {
             lanes,
             extents: [1, 1, 1, lanes as u32],
@@ -366,7 +366,7 @@ impl Layout {
     }
 
     /// A mask of the element's bits in memory.
-    pub(crate) const fn ones(&self) -> u64 {
+    pub(crate) const fn element_mask(&self) -> u64 {
         if self.size >= 8 {
             u64::MAX
         } else {
@@ -443,7 +443,7 @@ pub(crate) fn materialise(repr: &Repr, layout: &Layout, out: &mut [u8]) {
 /// Writes `byte` to the lanes of a box, one byte a lane.
 pub(crate) fn box_lanes(mask: &BoxMask, extents: &Extents, out: &mut [u8], byte: u8) {
     let width = mask.hi[RANK - 1].saturating_sub(mask.lo[RANK - 1]) as usize;
-    let _: Result<(), ()> = crate::affine::rows(extents, &mask.lo, &mask.hi, |lane, _| {
+    let _: Result<(), ()> = crate::affine::visit_rows(extents, &mask.lo, &mask.hi, |lane, _| {
         if let Some(row) = out.get_mut(lane..lane + width) {
             row.fill(byte);
         }
@@ -459,7 +459,7 @@ fn affine_lanes<const N: usize>(
 ) {
     let width = extents[RANK - 1] as usize;
     let step = affine.strides[RANK - 1];
-    let _: Result<(), ()> = crate::affine::rows(extents, &[0; RANK], extents, |lane, index| {
+    let _: Result<(), ()> = crate::affine::visit_rows(extents, &[0; RANK], extents, |lane, index| {
         let start = affine
             .strides
             .iter()

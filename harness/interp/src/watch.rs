@@ -15,7 +15,7 @@ pub struct Watch<'w> {
     /// Ends the launch with [`InternalError::Stopped`] once it is set.
     pub stop: Option<&'w AtomicBool>,
     /// When the launch is out of time, and how much it was given.
-    pub until: Option<(Instant, Duration)>,
+    pub deadline: Option<(Instant, Duration)>,
 }
 
 impl Watch<'_> {
@@ -25,7 +25,7 @@ impl Watch<'_> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Stop::Internal(InternalError::Stopped));
         }
-        match self.until {
+        match self.deadline {
             Some((until, given)) if Instant::now() >= until => {
                 Err(Stop::exhausted(Resource::Time, given.as_secs()))
             }

@@ -3,7 +3,7 @@
 use arbitrary::Unstructured;
 use cerith_gen::case::breach::Broken;
 use cerith_gen::case::{Detail, Generated};
-use cerith_gen::seeded::bytes;
+use cerith_gen::seeded::generate_bytes;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -12,7 +12,7 @@ fn main() {
         eprintln!("print NUMBER [SEED [broken]]");
         std::process::exit(2);
     };
-    let bytes = bytes(seed, number);
+    let bytes = generate_bytes(seed, number);
     let mut u = Unstructured::new(&bytes);
     let case = if words.get(2).is_some_and(|word| word == "broken") {
         Broken::new("kernel", Detail::Chosen, &mut u).map(|broken| {

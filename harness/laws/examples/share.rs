@@ -11,24 +11,24 @@ use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};
 use cerith_gen::case::breach::Broken;
 use cerith_gen::case::{Detail, Generated};
-use cerith_gen::seeded::bytes;
-use cerith_laws::broken::{is_whole, noticed};
-use cerith_laws::case::{read, reference, run};
+use cerith_gen::seeded::generate_bytes;
+use cerith_laws::broken::{check_foretold, is_whole};
+use cerith_laws::case::{build_reference, read, run};
 use cerith_tile::rules::{Rules, Version};
 
 /// How often a case came to a word for a reason, and the first one that did.
 type Causes = BTreeMap<(&'static str, String), (u64, u64)>;
 
 /// What came of a case, and why.
-fn outcome(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, String) {
+fn classify_case(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, String) {
     let mut u = Unstructured::new(bytes);
-    let rules = Rules::of(Version::NEWEST);
+    let rules = Rules::from_version(Version::NEWEST);
     if breaks {
         let broken = Broken::new("kernel", Detail::Chosen, &mut u).expect("any bytes are a case");
         let name = broken.breach.name.to_owned();
         let told = read(&broken.case)
             .and_then(|case| run(reference, &case, rules))
-            .and_then(|outcome| noticed(broken.breach.foretold, &outcome));
+            .and_then(|outcome| check_foretold(broken.breach.foretold, &outcome));
         return match told {
             Ok(()) => ("noticed", name),
             Err(_) if is_whole(&broken, reference, rules) == Ok(false) => ("not whole", String::new()),
@@ -49,7 +49,7 @@ fn outcome(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, 
 }
 
 /// Words without what belongs to one kernel.
-fn plain(text: &str) -> String {
+fn normalize_text(text: &str) -> String {
     let mut plain: String = text
         .chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c })
@@ -73,15 +73,15 @@ fn main() {
     let next = AtomicU64::new(0);
     let found: Vec<Causes> = thread::scope(|scope| {
         let worker = || {
-            let reference = reference();
+            let reference = build_reference();
             let mut found = Causes::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
                     return found;
                 }
-                let (word, why) = outcome(&bytes(seed, number), breaks, &reference);
-                found.entry((word, plain(&why))).or_insert((0, number)).0 += 1;
+                let (word, why) = classify_case(&generate_bytes(seed, number), breaks, &reference);
+                found.entry((word, normalize_text(&why))).or_insert((0, number)).0 += 1;
             }
         };
         let threads: Vec<_> = (0..2).map(|_| scope.spawn(worker)).collect();

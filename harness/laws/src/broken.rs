@@ -5,22 +5,22 @@ use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};
 use cerith_gen::case::Detail;
 use cerith_gen::case::breach::{BAD, Broken, Foretold};
-use cerith_gen::{Ended, Fault, Tried};
+use cerith_gen::{Ended, Fault, TrialResult};
 use cerith_memory::ByteState;
 use cerith_tile::rules::{Rules, Version};
 
-use crate::case::{placed, read, reference, run};
+use crate::case::{build_reference, check_complaint, read, run};
 use crate::ensure;
 
 /// Makes a case from bytes, and checks that the reference answers as foretold. If the kernel has no answer even without the lines that
 /// break a rule, nothing is foretold.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let broken = Broken::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
-    let rules = Rules::of(Version::NEWEST);
-    let reference = reference();
+    let rules = Rules::from_version(Version::NEWEST);
+    let reference = build_reference();
     let outcome = run(&reference, &read(&broken.case)?, rules)?;
-    let noticed = noticed(broken.breach.foretold, &outcome);
+    let noticed = check_foretold(broken.breach.foretold, &outcome);
     if noticed.is_ok() {
         return Ok(match outcome {
             Outcome::Rejected(_) => Ended::Refused,
@@ -45,7 +45,7 @@ pub fn check(bytes: &[u8]) -> Tried {
 /// # Errors
 /// The reference failed.
 pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<bool, Fault> {
-    Ok(match run(reference, &read(&broken.whole)?, rules)? {
+    Ok(match run(reference, &read(&broken.unbroken)?, rules)? {
         Outcome::Finished(finished) => finished.remark.is_none(),
         _ => false,
     })
@@ -55,11 +55,11 @@ pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<
 ///
 /// # Errors
 /// What it said instead.
-pub fn noticed(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault> {
+pub fn check_foretold(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault> {
     let as_foretold = match (foretold, outcome) {
-        (Foretold::Rejected, Outcome::Rejected(complaint)) => return placed(complaint),
+        (Foretold::Rejected, Outcome::Rejected(complaint)) => return check_complaint(complaint),
         (Foretold::Trapped(code), Outcome::Trapped(_, complaint)) if complaint.kind == code => {
-            return placed(complaint);
+            return check_complaint(complaint);
         }
         (Foretold::Remarked(code), Outcome::Finished(finished)) => finished
             .remark

@@ -10,7 +10,7 @@
 use std::io::{Read as _, Write as _};
 
 use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
-use cerith_gen::{Ended, Fault, Tried};
+use cerith_gen::{Ended, Fault, TrialResult};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -24,12 +24,16 @@ const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 const VERSION: u32 = 2;
 
 /// Checks the laws of the reader of bundles on these bytes.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);
     };
-    let file = if how % 2 == 0 { rest.to_vec() } else { packed(rest) };
-    let (cases, results) = (cases(&file)?, results(&file)?);
+    let file = if how % 2 == 0 {
+        rest.to_vec()
+    } else {
+        pack_sections(rest)
+    };
+    let (cases, results) = (check_cases(&file)?, check_results(&file)?);
     Ok(if cases || results {
         Ended::Finished
     } else {
@@ -38,37 +42,37 @@ pub fn check(bytes: &[u8]) -> Tried {
 }
 
 /// What is in a bundle.
-type Held<T> = (Vec<T>, Vec<Decided>, Vec<Note>);
+type BundleContents<T> = (Vec<T>, Vec<Decided>, Vec<Note>);
 
 /// Whether a file is a bundle of cases.
-fn cases(file: &[u8]) -> Result<bool, Fault> {
-    let read = |file: &[u8]| -> Result<Held<CaseEntry>, BundleError> {
-        let mut reader = Reader::cases(file)?;
+fn check_cases(file: &[u8]) -> Result<bool, Fault> {
+    let read = |file: &[u8]| -> Result<BundleContents<CaseEntry>, BundleError> {
+        let mut reader = Reader::begin_cases(file)?;
         let mut entries = Vec::new();
         while let Some(entry) = reader.next_case()? {
             entries.push(entry);
         }
         Ok((entries, reader.take_decided(), reader.take_notes()))
     };
-    let Some(held) = told(read(file))? else {
+    let Some(held) = allow_refusal(read(file))? else {
         return Ok(false);
     };
     let write = || -> Result<Vec<u8>, BundleError> {
-        let mut writer = Writer::cases(Vec::new())?;
+        let mut writer = Writer::begin_cases(Vec::new())?;
         for entry in &held.0 {
-            writer.case(entry)?;
+            writer.add_case(entry)?;
         }
-        beside(&mut writer, &held)?;
+        write_extras(&mut writer, &held)?;
         writer.finish()
     };
-    same(&held, write().and_then(|file| read(&file)))?;
+    check_same(&held, write().and_then(|file| read(&file)))?;
     Ok(true)
 }
 
 /// Whether a file is a bundle of results.
-fn results(file: &[u8]) -> Result<bool, Fault> {
-    let read = |file: &[u8]| -> Result<(Held<ResultEntry>, _), BundleError> {
-        let mut reader = Reader::results(file)?;
+fn check_results(file: &[u8]) -> Result<bool, Fault> {
+    let read = |file: &[u8]| -> Result<(BundleContents<ResultEntry>, _), BundleError> {
+        let mut reader = Reader::begin_results(file)?;
         let mut entries = Vec::new();
         while let Some(entry) = reader.next_result()? {
             entries.push(entry);
@@ -76,43 +80,46 @@ fn results(file: &[u8]) -> Result<bool, Fault> {
         let held = (entries, reader.take_decided(), reader.take_notes());
         Ok((held, reader.opening().provenance.clone()))
     };
-    let Some((held, provenance)) = told(read(file))? else {
+    let Some((held, provenance)) = allow_refusal(read(file))? else {
         return Ok(false);
     };
     let write = || -> Result<Vec<u8>, BundleError> {
         let mut writer = match &provenance {
-            Some(provenance) => Writer::results(Vec::new(), provenance.clone())?,
-            None => Writer::unexecuted(Vec::new())?,
+            Some(provenance) => Writer::begin_results(Vec::new(), provenance.clone())?,
+            None => Writer::begin_unexecuted(Vec::new())?,
         };
         for entry in &held.0 {
-            writer.result(entry)?;
+            writer.add_result(entry)?;
         }
-        beside(&mut writer, &held)?;
+        write_extras(&mut writer, &held)?;
         writer.finish()
     };
-    same(&held, write().and_then(|file| read(&file)).map(|(held, _)| held))?;
+    check_same(&held, write().and_then(|file| read(&file)).map(|(held, _)| held))?;
     Ok(true)
 }
 
-fn beside<T>(writer: &mut Writer<Vec<u8>>, (_, decided, notes): &Held<T>) -> Result<(), BundleError> {
-    decided.iter().try_for_each(|one| writer.decided(one))?;
-    notes.iter().try_for_each(|one| writer.note(one))
+fn write_extras<T>(
+    writer: &mut Writer<Vec<u8>>,
+    (_, decided, notes): &BundleContents<T>,
+) -> Result<(), BundleError> {
+    decided.iter().try_for_each(|one| writer.add_decided(one))?;
+    notes.iter().try_for_each(|one| writer.add_note(one))
 }
 
 /// What was read; nothing if the input is refused, with an error.
-fn told<T>(read: Result<T, BundleError>) -> Result<Option<T>, Fault> {
+fn allow_refusal<T>(read: Result<T, BundleError>) -> Result<Option<T>, Fault> {
     match read {
         Ok(held) => Ok(Some(held)),
         Err(error) => {
-            crate::words(&error)?;
+            crate::check_message(&error)?;
             Ok(None)
         }
     }
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(
-    first: &Held<T>,
-    again: Result<Held<T>, BundleError>,
+fn check_same<T: PartialEq + std::fmt::Debug>(
+    first: &BundleContents<T>,
+    again: Result<BundleContents<T>, BundleError>,
 ) -> Result<(), Fault> {
     match again {
         Ok(again) => ensure(*first == again, || {
@@ -123,7 +130,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
 }
 
 /// Packs the sections of an input, after its first byte, into a bundle.
-pub fn packed(plain: &[u8]) -> Vec<u8> {
+pub fn pack_sections(plain: &[u8]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     let (kind, mut rest) = plain
         .split_first()
@@ -159,7 +166,7 @@ pub fn packed(plain: &[u8]) -> Vec<u8> {
 }
 
 /// Sections as an input has them that is to be packed: headers with their blobs.
-pub fn plain(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn encode_sections(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![1, kind];
     for (header, blobs) in sections {
         let length = |length: usize| u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes();
@@ -172,7 +179,7 @@ pub fn plain(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// The input from which [`packed`] makes this bundle. None for a file that is not a bundle.
-pub fn unpacked(file: &[u8]) -> Option<Vec<u8>> {
+pub fn unpack_sections(file: &[u8]) -> Option<Vec<u8>> {
     let mut rest = file.strip_prefix(&MAGIC)?.get(4..)?;
     let (kind, behind) = rest.split_first_chunk::<4>()?;
     rest = behind;

@@ -4,7 +4,7 @@ use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Complaint, Engine, Outcome, Reference};
 use cerith_gen::case::{Detail, Form, Generated, Twist};
-use cerith_gen::{Ended, Fault, Tried};
+use cerith_gen::{Ended, Fault, TrialResult};
 use cerith_interp::Config;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::Twins;
@@ -18,11 +18,11 @@ const KERNEL: &str = "kernel.py";
 const FUEL: u64 = 1 << 26;
 
 /// The reference, with low limits.
-pub fn reference() -> Reference {
-    Reference::new(config())
+pub fn build_reference() -> Reference {
+    Reference::new(build_config())
 }
 
-fn config() -> Config<'static> {
+fn build_config() -> Config<'static> {
     Config {
         fuel: FUEL,
         program_fuel: FUEL,
@@ -32,12 +32,12 @@ fn config() -> Config<'static> {
 }
 
 /// Makes a case from bytes, and checks the laws of the reference on it.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let generated = Generated::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
     let case = read(&generated)?;
-    let rules = Rules::of(Version::NEWEST);
-    let reference = reference();
+    let rules = Rules::from_version(Version::NEWEST);
+    let reference = build_reference();
     let first = run(&reference, &case, rules)?;
     let shown = || generated.module();
     ensure(run(&reference, &case, rules)? == first, || {
@@ -47,19 +47,19 @@ pub fn check(bytes: &[u8]) -> Tried {
     let threads = Reference::new(Config {
         threads: 4,
         share_work: 0,
-        ..config()
+        ..build_config()
     });
     ensure(run(&threads, &case, rules)? == first, || {
         format!("it is not the same in threads:\n{}", shown())
     })?;
     if let Outcome::Finished(_) = first {
-        twins(bytes, &case, &reference, rules)?;
+        check_twins(bytes, &case, &reference, rules)?;
     }
-    ended(&first).map_err(|fault| Fault(format!("{fault}\n{}", shown())))
+    classify_outcome(&first).map_err(|fault| Fault(format!("{fault}\n{}", shown())))
 }
 
 /// Checks that every twin stores what the case stores.
-fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Result<(), Fault> {
+fn check_twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Result<(), Fault> {
     for twist in Twist::ALL {
         let form = Form {
             twist: Some(twist),
@@ -67,7 +67,7 @@ fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Resu
         };
         let twin = Generated::new("kernel", form, &mut Unstructured::new(bytes))
             .map_err(|error| Fault(format!("no twin: {error}")))?;
-        let compared = cerith_verdict::twins(reference, case, &read(&twin)?, rules)
+        let compared = cerith_verdict::compare_twins(reference, case, &read(&twin)?, rules)
             .map_err(|failure| Fault(format!("the reference failed: {failure}")))?;
         if let Twins::Differ(how) = compared {
             let name = twist.name();
@@ -87,7 +87,10 @@ fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Resu
 pub fn read(generated: &Generated) -> Result<Case, Fault> {
     let (kernel, yaml) = (generated.module(), generated.case_file(KERNEL));
     let wrong = |what: &str| Fault(format!("it does not read as a case: {what}\n{kernel}\n{yaml}"));
-    let corpus = Corpus::load([Input::text("case.yaml", &yaml), Input::text(KERNEL, &kernel)]);
+    let corpus = Corpus::load([
+        Input::from_text("case.yaml", &yaml),
+        Input::from_text(KERNEL, &kernel),
+    ]);
     if let Some(problem) = corpus.problems().first() {
         return Err(wrong(&problem.render(corpus.sources(), false)));
     }
@@ -112,7 +115,7 @@ pub fn run(reference: &Reference, case: &Case, rules: Rules) -> Result<Outcome, 
 }
 
 /// How a trial with this outcome ended. A launch that did not finish must have a message and a place in the kernel.
-fn ended(outcome: &Outcome) -> Tried {
+fn classify_outcome(outcome: &Outcome) -> TrialResult {
     let (how, complaint) = match outcome {
         Outcome::Finished(..) => return Ok(Ended::Finished),
         Outcome::Rejected(complaint) => (Ended::Refused, complaint),
@@ -123,13 +126,13 @@ fn ended(outcome: &Outcome) -> Tried {
             return Err(Fault(format!("the reference is gone: {}", complaint.message)));
         }
     };
-    placed(complaint)?;
+    check_complaint(complaint)?;
     Ok(how)
 }
 
 /// Checks that a complaint has a message and a place.
-pub(crate) fn placed(complaint: &Complaint) -> Result<(), Fault> {
-    crate::words(&complaint.message)?;
+pub(crate) fn check_complaint(complaint: &Complaint) -> Result<(), Fault> {
+    crate::check_message(&complaint.message)?;
     // What a library function does is told where that is written, and the call beside it.
     let called = |detail: &String| detail.contains(&format!("{KERNEL}:"));
     let at = complaint.position.as_ref().filter(|at| at.line > 0);

@@ -2,43 +2,44 @@
 
 use std::io::Cursor;
 
-use cerith_gen::{Ended, Fault, Tried};
+use cerith_gen::{Ended, Fault, TrialResult};
 use cerith_report::{
-    Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, StreamEnd, Writer, markdown, read,
+    Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, StreamEnd, Writer, read,
+    render_markdown,
 };
 
 use crate::ensure;
 
 /// Checks the laws of the stream reader and the printers on these bytes.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let mut events = Vec::new();
     let end = match read(bytes, |event| events.push(event)) {
         Ok(end) => end,
         Err(error) => {
-            crate::words(&error)?;
+            crate::check_message(&error)?;
             ensure(error.to_string().contains("stream"), || {
                 format!("an error that does not say where: {error}")
             })?;
             print(&events, &StreamEnd::default())?;
-            merged(bytes)?;
+            check_merge(bytes)?;
             return Ok(Ended::Refused);
         }
     };
-    let first = written(&events)?;
+    let first = write_events(&events)?;
     let mut again = Vec::new();
     let end_again = read(first.as_slice(), |event| again.push(event))
         .map_err(|error| Fault(format!("what was written cannot be read: {error}")))?;
     ensure(!end_again.cut, || {
         "what was written ends in the middle".to_owned()
     })?;
-    ensure(written(&again)? == first, || {
+    ensure(write_events(&again)? == first, || {
         format!(
             "what was written is read as something else:\n{}",
             String::from_utf8_lossy(&first)
         )
     })?;
-    unseal(&mut events);
-    unseal(&mut again);
+    remove_seals(&mut events);
+    remove_seals(&mut again);
     ensure(again == events, || {
         format!(
             "an event is not the same when it is read again:\n{}",
@@ -46,14 +47,14 @@ pub fn check(bytes: &[u8]) -> Tried {
         )
     })?;
     print(&events, &end)?;
-    merged(bytes)?;
+    check_merge(bytes)?;
     Ok(if end.cut { Ended::Stopped } else { Ended::Finished })
 }
 
 /// Checks that merging the stream alone gives a stream with no faults but those of the first.
-fn merged(bytes: &[u8]) -> Result<(), Fault> {
+fn check_merge(bytes: &[u8]) -> Result<(), Fault> {
     if let Err(error) = Baseline::read(bytes) {
-        crate::words(&error)?;
+        crate::check_message(&error)?;
     }
     let merge = |bytes: &[u8]| Merge::open([("stream".to_owned(), Ok(Cursor::new(bytes.to_vec())))]);
     let Ok(first) = merge(bytes) else {
@@ -62,7 +63,7 @@ fn merged(bytes: &[u8]) -> Result<(), Fault> {
     let mut writer = Writer::new(Vec::new());
     let ended = first.run(|event, line| match line {
         Some(line) => writer.copy(line),
-        None => writer.event(event),
+        None => writer.write_event(event),
     });
     ended.map_err(|error| Fault(format!("what was merged cannot be written: {error}")))?;
     let out = writer.take();
@@ -84,18 +85,18 @@ fn merged(bytes: &[u8]) -> Result<(), Fault> {
     ensure(wrong.is_none(), || format!("of what was merged: {wrong:?}"))
 }
 
-fn written(events: &[Event]) -> Result<Vec<u8>, Fault> {
+fn write_events(events: &[Event]) -> Result<Vec<u8>, Fault> {
     let mut writer = Writer::new(Vec::new());
     for event in events {
         writer
-            .event(event)
+            .write_event(event)
             .map_err(|error| Fault(format!("an event that was read cannot be written: {error}")))?;
     }
     Ok(writer.into_parts().0)
 }
 
 /// Removes what only the writer of a stream knows.
-fn unseal(events: &mut [Event]) {
+fn remove_seals(events: &mut [Event]) {
     for event in events {
         if let Event::Summary(summary) = event {
             summary.seal = None;
@@ -109,7 +110,7 @@ fn print(events: &[Event], end: &StreamEnd) -> Result<(), Fault> {
     joined.begin("stream");
     let mut all = Vec::new();
     for event in events {
-        all.extend(joined.event(event.clone()));
+        all.extend(joined.add_event(event.clone()));
     }
     all.extend(joined.end(end));
     let ended = joined.finish();
@@ -120,18 +121,18 @@ fn print(events: &[Event], end: &StreamEnd) -> Result<(), Fault> {
         let mut human = Human::new(Palette { colour: verbose });
         human.verbose = verbose;
         for event in &all {
-            human.event(event);
+            human.render_event(event);
         }
     }
     for event in all {
-        junit.event(&event);
-        digest.event(&event);
-        html.event(&event);
+        junit.add_event(&event);
+        digest.add_event(&event);
+        html.add_event(&event);
     }
     let digest = digest.finish();
     html.finish()
         .map_err(|error| Fault(format!("HTML is not printed: {error}")))?;
-    markdown(&digest);
+    render_markdown(&digest);
     junit
         .finish()
         .map_err(|error| Fault(format!("JUnit is not printed: {error}")))?;

@@ -38,7 +38,7 @@ fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {
 }
 
 /// Checks that an error has a message.
-fn words(error: &impl ToString) -> Result<(), Fault> {
+fn check_message(error: &impl ToString) -> Result<(), Fault> {
     let words = error.to_string();
     ensure(words.trim().len() > 3, || {
         format!("an error without words: {words:?}")

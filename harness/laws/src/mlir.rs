@@ -1,23 +1,23 @@
 //! Modules of Triton's IR, as [`cerith_ttir`] reads them. An input is the text. Left out: what Triton means by one.
 
-use cerith_gen::{Ended, Tried};
+use cerith_gen::{Ended, TrialResult};
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::{Memory, Storages};
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_ttir::{Origin, lower, parse};
 
-use crate::{ensure, words};
+use crate::{check_message, ensure};
 
 /// The largest text that is looked at.
-const MOST: usize = 1 << 16;
+const MAX_TEXT_BYTES: usize = 1 << 16;
 
 /// Bytes of the storage that every pointer points to.
 const BYTES: usize = 1 << 12;
 
 /// Checks that a text is refused with a message and a place, or becomes IR that verifies and runs without a fault of ours.
-pub fn check(bytes: &[u8]) -> Tried {
-    let Ok(text) = std::str::from_utf8(bytes.get(..MOST).unwrap_or(bytes)) else {
+pub fn check(bytes: &[u8]) -> TrialResult {
+    let Ok(text) = std::str::from_utf8(bytes.get(..MAX_TEXT_BYTES).unwrap_or(bytes)) else {
         return Ok(Ended::Refused);
     };
     let origin = Origin {
@@ -27,7 +27,7 @@ pub fn check(bytes: &[u8]) -> Tried {
     let module = match parse(text) {
         Ok(module) => module,
         Err(error) => {
-            words(&error)?;
+            check_message(&error)?;
             ensure(error.at <= text.len(), || {
                 format!("a place outside of the text: {}", error.at)
             })?;
@@ -37,7 +37,7 @@ pub fn check(bytes: &[u8]) -> Tried {
     let function = match lower(&module, &origin) {
         Ok(function) => function,
         Err(refused) => {
-            words(&refused)?;
+            check_message(&refused)?;
             return Ok(Ended::Refused);
         }
     };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arbitrary::{Result, Unstructured};
-use cerith_gen::{Ended, Fault, Tried};
+use cerith_gen::{Ended, Fault, TrialResult};
 use cerith_memory::{Memory, StorageId, Storages};
 use cerith_ptx::{Config, Kernel, Launch, LaunchOutcome, parse};
 
-use crate::{ensure, words};
+use crate::{check_message, ensure};
 
 /// Texts to begin with.
 pub const SEEDS: [&str; 3] = [
@@ -31,12 +31,12 @@ const LONG: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// A law did not hold.
-pub fn check(data: &[u8]) -> Tried {
+pub fn check(data: &[u8]) -> TrialResult {
     let text = String::from_utf8_lossy(data);
     let module = match parse(&text) {
         Ok(module) => Arc::new(module),
         Err(error) => {
-            words(&error)?;
+            check_message(&error)?;
             ensure(error.place.line >= 1, || format!("no line: {error}"))?;
             return Ok(Ended::Refused);
         }
@@ -51,13 +51,13 @@ pub fn check(data: &[u8]) -> Tried {
         let kernel = match Kernel::new(&module, &function.name) {
             Ok(kernel) => kernel,
             Err(error) => {
-                words(&error)?;
+                check_message(&error)?;
                 continue;
             }
         };
         let start = Instant::now();
-        let (first, memory) = launched(&kernel);
-        let (second, again) = launched(&kernel);
+        let (first, memory) = launch_kernel(&kernel);
+        let (second, again) = launch_kernel(&kernel);
         ensure(start.elapsed() < LONG, || {
             format!("{:?} for {FUEL} instructions", start.elapsed())
         })?;
@@ -67,11 +67,11 @@ pub fn check(data: &[u8]) -> Tried {
         ended = match first {
             LaunchOutcome::Finished(_) => Ended::Finished,
             LaunchOutcome::Trapped(trap) => {
-                words(&trap.kind)?;
+                check_message(&trap.kind)?;
                 Ended::Stopped
             }
             LaunchOutcome::Exhausted(exhausted) => {
-                words(&exhausted)?;
+                check_message(&exhausted)?;
                 Ended::Stopped
             }
             LaunchOutcome::Stopped => return Err(Fault("nobody stopped it".to_owned())),
@@ -80,7 +80,7 @@ pub fn check(data: &[u8]) -> Tried {
     Ok(ended)
 }
 
-fn launched(kernel: &Kernel) -> (LaunchOutcome, Vec<u8>) {
+fn launch_kernel(kernel: &Kernel) -> (LaunchOutcome, Vec<u8>) {
     let mut storages = Storages::new();
     if let Ok(id) = storages.add("all", STORAGE as u64) {
         let bytes: Vec<u8> = (0..STORAGE).map(|at| (at * 7) as u8).collect();
@@ -142,7 +142,7 @@ pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
                 ];
                 let number = number.get(u.choose_index(4)?).copied().unwrap_or(0).to_string();
                 if let Some(line) = lines.get_mut(at) {
-                    *line = renumbered(line, &number);
+                    *line = replace_number(line, &number);
                 }
             }
             4 => {
@@ -154,7 +154,7 @@ pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
                     words.get(u.choose_index(words.len())?).copied().unwrap_or("")
                 };
                 if let Some(line) = lines.get_mut(at) {
-                    *line = reworded(line, word, u)?;
+                    *line = replace_word(line, word, u)?;
                 }
             }
             5 => {
@@ -188,7 +188,7 @@ pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
 const WORDS: [char; 9] = [' ', '\t', ',', ';', '[', ']', '{', '}', '.'];
 
 /// The line with its first number replaced.
-fn renumbered(line: &str, number: &str) -> String {
+fn replace_number(line: &str, number: &str) -> String {
     let Some(from) = line.find(|letter: char| letter.is_ascii_digit()) else {
         return format!("{line} {number}");
     };
@@ -198,7 +198,7 @@ fn renumbered(line: &str, number: &str) -> String {
 }
 
 /// The line with one of its words replaced.
-fn reworded(line: &str, by: &str, u: &mut Unstructured<'_>) -> Result<String> {
+fn replace_word(line: &str, by: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let words: Vec<&str> = line.split(WORDS).filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
         return Ok(by.to_owned());

@@ -10,32 +10,32 @@
 use std::fs;
 
 use cerith_case::Corpus;
-use cerith_gen::{Ended, Fault, Tried, case_file};
+use cerith_gen::{Ended, Fault, TrialResult, case_file};
 use cerith_recording::part::Part;
 use cerith_recording::{Options, collect};
 
 use crate::ensure;
 
 /// Checks the laws of the reader of part files, of the collector and of the reader of archives on these bytes.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);
     };
     if *how == b'z' {
-        return archive(rest);
+        return check_archive(rest);
     }
-    let file = part(rest);
+    let file = encode_part(rest);
     let mut damaged = false;
     for frame in Part::new(file.as_slice()) {
         if let Err(error) = frame {
-            crate::words(&error)?;
+            crate::check_message(&error)?;
             ensure(error.to_string().contains("at byte"), || {
                 format!("an error without a place: {error}")
             })?;
             damaged = true;
         }
     }
-    let cases = collected(&file)?;
+    let cases = collect_cases(&file)?;
     Ok(if damaged {
         Ended::Refused
     } else if cases == 0 {
@@ -46,7 +46,7 @@ pub fn check(bytes: &[u8]) -> Tried {
 }
 
 /// The case file takes bytes from an archive.
-fn archive(bytes: &[u8]) -> Tried {
+fn check_archive(bytes: &[u8]) -> TrialResult {
     let case = case_file::SEEDS[0].as_bytes();
     let read = case_file::read(case, case_file::KERNEL.as_bytes(), bytes)?;
     Ok(if read.problems.is_empty() {
@@ -57,7 +57,7 @@ fn archive(bytes: &[u8]) -> Tried {
 }
 
 /// How many cases are made of a part file; what is made has no problem.
-fn collected(file: &[u8]) -> Result<u64, Fault> {
+fn collect_cases(file: &[u8]) -> Result<u64, Fault> {
     let io = |error: std::io::Error| Fault(format!("a folder cannot be used: {error}"));
     let folder = tempfile::tempdir().map_err(io)?;
     let (parts, out) = (folder.path().join("parts"), folder.path().join("out"));
@@ -96,7 +96,7 @@ fn collected(file: &[u8]) -> Result<u64, Fault> {
 }
 
 /// A part file of frames whose lengths are short.
-pub fn part(plain: &[u8]) -> Vec<u8> {
+pub fn encode_part(plain: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut rest = plain;
     while let Some((lengths, behind)) = rest.split_at_checked(4) {
@@ -113,7 +113,7 @@ pub fn part(plain: &[u8]) -> Vec<u8> {
 }
 
 /// Frames as an input has them.
-pub fn plain(frames: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn encode_frames(frames: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![b'p'];
     for (header, payload) in frames {
         let length = |length: usize| u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes();

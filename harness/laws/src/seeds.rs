@@ -35,7 +35,7 @@ pub const TARGETS: [&str; 11] = [
 ];
 
 /// The largest input that targets are given.
-const MOST: usize = 16 << 10;
+const MAX_INPUT_BYTES: usize = 16 << 10;
 
 /// How many inputs of plain bytes a target gets.
 const PLAIN: u64 = 32;
@@ -77,11 +77,11 @@ const MODULES: [(&str, &str); 8] = [
 pub type Seed = (String, Vec<u8>);
 
 /// Inputs for a target to begin with; `corpus` has the names and bytes of the corpus's files. None for a target that is not known.
-pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
+pub fn build_seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
     let plain = |length: usize| {
         (0..PLAIN)
             .map(|number| {
-                let bytes = seeded::bytes(0, number);
+                let bytes = seeded::generate_bytes(0, number);
                 (
                     format!("{number:02}"),
                     bytes.get(..length).unwrap_or(&bytes).to_vec(),
@@ -90,29 +90,29 @@ pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
             .collect()
     };
     Some(match target {
-        "frontend_text" => files(corpus, "py", MOST),
+        "frontend_text" => filter_files(corpus, "py", MAX_INPUT_BYTES),
         "case_file" => {
             let own = case_file::SEEDS.iter().enumerate();
             let own = own.map(|(nth, text)| (format!("seed-{nth}.yaml"), text.as_bytes().to_vec()));
-            own.chain(files(corpus, "yaml", MOST)).collect()
+            own.chain(filter_files(corpus, "yaml", MAX_INPUT_BYTES)).collect()
         }
         "case_reference" | "case_broken" | "case_interpreter" => plain(4096),
         "interp_program" => plain(280),
         "memory_views" => plain(160),
-        "bundle" => bundles(),
+        "bundle" => build_bundles(),
         "mlir" => MODULES
             .iter()
             .map(|&(name, text)| (name.to_owned(), text.as_bytes().to_vec()))
             .collect(),
-        "recording" => recordings(corpus),
-        "event_stream" => streams(corpus),
-        "ptx_text" => ptx(),
+        "recording" => build_recordings(corpus),
+        "event_stream" => build_streams(corpus),
+        "ptx_text" => build_ptx(),
         _ => return None,
     })
 }
 
 /// PTX with what Triton's has.
-fn ptx() -> Vec<Seed> {
+fn build_ptx() -> Vec<Seed> {
     let named = crate::ptx::SEEDS.iter().enumerate();
     named
         .map(|(nth, text)| (format!("seed-{nth}.ptx"), text.as_bytes().to_vec()))
@@ -120,7 +120,7 @@ fn ptx() -> Vec<Seed> {
 }
 
 /// The files of the corpus with this ending, except those that are too large.
-fn files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
+fn filter_files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
     let fits = |(name, bytes): &&Seed| {
         name.rsplit_once('.').is_some_and(|(_, last)| last == ending) && bytes.len() <= most
     };
@@ -128,7 +128,7 @@ fn files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
 }
 
 /// A dictionary of libFuzzer's, of the names that a list has in front of `:` (`tests/golden/coverage_3.9.0.txt` of the frontend).
-pub fn dictionary(listed: &str) -> String {
+pub fn build_dictionary(listed: &str) -> String {
     let mut text =
         "# Names of Triton's language. Kept by `cargo run -p cerith-laws --example seeds`.\n".to_owned();
     let names = listed.lines().filter_map(|line| line.split_once(':'));
@@ -164,7 +164,7 @@ fn label(variant: Option<&str>) -> Label {
     }
 }
 
-fn job() -> Job {
+fn build_job() -> Job {
     let kernel = Kernel {
         cubin: vec![7; 64].into(),
         ptx: String::new(),
@@ -205,24 +205,24 @@ fn job() -> Job {
     }
 }
 
-fn bundles() -> Vec<Seed> {
+fn build_bundles() -> Vec<Seed> {
     let note = Note {
         label: label(Some("num_warps=8")),
         why: Unexecuted::NotApplicable("the kernel fixes it".to_owned()),
     };
     let cases = || -> Result<Vec<u8>, BundleError> {
-        let mut writer = Writer::cases(Vec::new())?;
+        let mut writer = Writer::begin_cases(Vec::new())?;
         for variant in [None, Some("num_warps=8")] {
-            writer.case(&CaseEntry {
+            writer.add_case(&CaseEntry {
                 label: label(variant),
-                job: job(),
+                job: build_job(),
             })?;
         }
-        writer.note(&note)?;
+        writer.add_note(&note)?;
         writer.finish()
     };
     let results = || -> Result<Vec<u8>, BundleError> {
-        let mut writer = Writer::results(
+        let mut writer = Writer::begin_results(
             Vec::new(),
             Provenance {
                 gpu: GpuHeader {
@@ -238,7 +238,7 @@ fn bundles() -> Vec<Seed> {
         )?;
         let finished = Ran::Finished {
             arena: vec![1; 64],
-            other: Some(vec![2; 64]),
+            different_arena: Some(vec![2; 64]),
             repetitions: 3,
         };
         let faulted = Ran::Faulted {
@@ -246,7 +246,7 @@ fn bundles() -> Vec<Seed> {
             message: "an illegal memory access was encountered".to_owned(),
         };
         for ran in [finished, faulted] {
-            writer.result(&ResultEntry {
+            writer.add_result(&ResultEntry {
                 label: label(None),
                 ran,
             })?;
@@ -256,13 +256,13 @@ fn bundles() -> Vec<Seed> {
     let mut seeds = Vec::new();
     for (name, file) in [("cases", cases()), ("results", results())] {
         let Ok(file) = file else { continue };
-        seeds.extend(bundle::unpacked(&file).map(|plain| (format!("{name}-sections"), plain)));
+        seeds.extend(bundle::unpack_sections(&file).map(|plain| (format!("{name}-sections"), plain)));
         seeds.push((format!("{name}-file"), [vec![0], file].concat()));
     }
     seeds
 }
 
-fn recordings(corpus: &[Seed]) -> Vec<Seed> {
+fn build_recordings(corpus: &[Seed]) -> Vec<Seed> {
     let process = r#"{"frame":"process","format":2,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,"numpy":"2.3.5","platform":"linux-x86_64"}"#;
     let launch = r#"{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[2],"storages":[{"size":16,"name":"x","before":"0123456789abcdef0123456789abcdef","why":null}],"args":[["x",["t",{"storage":0,"dtype":"f32","shape":[4],"strides":[1],"offset":0}]],["n",["i","7"]]],"options":[["num_warps",["i","4"]]]}"#;
     let bytes = r#"{"frame":"bytes","hash":"0123456789abcdef0123456789abcdef","size":16}"#;
@@ -291,24 +291,24 @@ fn recordings(corpus: &[Seed]) -> Vec<Seed> {
         (end, b""),
     ];
     let mut seeds = vec![
-        ("launch".to_owned(), recording::plain(&frames)),
+        ("launch".to_owned(), recording::encode_frames(&frames)),
         (
             "archive".to_owned(),
             [b"z".as_slice(), case_file::ARCHIVE].concat(),
         ),
     ];
     // Kernels of the corpus, as a recorder writes them.
-    for (name, bytes) in files(corpus, "py", 2000).into_iter().take(8) {
+    for (name, bytes) in filter_files(corpus, "py", 2000).into_iter().take(8) {
         let frame = kernel("k", &String::from_utf8_lossy(&bytes));
         seeds.push((
             name,
-            recording::plain(&[(process, b""), (frame.as_str(), b""), (launch, b"")]),
+            recording::encode_frames(&[(process, b""), (frame.as_str(), b""), (launch, b"")]),
         ));
     }
     seeds
 }
 
-fn streams(corpus: &[Seed]) -> Vec<Seed> {
+fn build_streams(corpus: &[Seed]) -> Vec<Seed> {
     let events = [
         Event::Start(event::Start {
             format: cerith_report::FORMAT,
@@ -332,9 +332,9 @@ fn streams(corpus: &[Seed]) -> Vec<Seed> {
     let mut writer = cerith_report::Writer::new(Vec::new());
     for event in &events {
         // A stream in memory does not fail.
-        let _ = writer.event(event);
+        let _ = writer.write_event(event);
     }
     let mut seeds = vec![("events".to_owned(), writer.into_parts().0)];
-    seeds.extend(files(corpus, "jsonl", MOST));
+    seeds.extend(filter_files(corpus, "jsonl", MAX_INPUT_BYTES));
     seeds
 }

@@ -45,7 +45,7 @@ impl Storages {
             strides: Dims::new(),
             offset: 0,
         };
-        let like = like.with(shape.into(), strides, 0)?;
+        let like = like.with_layout(shape.into(), strides, 0)?;
         let bytes = like.byte_range().map_or(0, |(_, end)| end as u64);
         let storage = self.add(name, bytes)?;
         Ok(Tensor { storage, ..like })
@@ -68,7 +68,7 @@ impl Storages {
     pub fn reshape(&mut self, tensor: &Tensor, shape: &[i64], name: &str) -> Result<Tensor, TorchError> {
         let shape = infer_size(shape, tensor.numel())?;
         if let Some(strides) = compute_stride(&tensor.shape, &tensor.strides, &shape) {
-            return tensor.with(shape, strides, tensor.offset);
+            return tensor.with_layout(shape, strides, tensor.offset);
         }
         self.copy_as(tensor, contiguous_strides(&tensor.shape), name)?
             .view(&shape)
@@ -99,11 +99,13 @@ impl Storages {
         for &dim in dims {
             let dim = wrap_dim(dim, tensor.dim())?;
             if std::mem::replace(&mut flipped[dim], 1) == 1 {
-                return TorchError::runtime(format!("dim {dim} appears multiple times in the list of dims"));
+                return TorchError::raise_runtime(format!(
+                    "dim {dim} appears multiple times in the list of dims"
+                ));
             }
         }
         let out = self.empty_strided(name, tensor.dtype, &tensor.shape, tensor.preserved_strides())?;
-        let mut from = Walk::of(tensor);
+        let mut from = Walk::from_tensor(tensor);
         for (dim, _) in flipped
             .iter()
             .enumerate()
@@ -122,7 +124,7 @@ impl Storages {
     /// `x.repeat(sizes)`.
     pub fn repeat(&mut self, tensor: &Tensor, sizes: &[i64], name: &str) -> Result<Tensor, TorchError> {
         let Some(lead) = sizes.len().checked_sub(tensor.dim()) else {
-            return TorchError::runtime(
+            return TorchError::raise_runtime(
                 "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
             );
         };
@@ -150,14 +152,14 @@ impl Storages {
             shape: spread.shape.clone(),
             ..out.clone()
         };
-        self.copy_elements(&spread, &Walk::of(&spread), &target);
+        self.copy_elements(&spread, &Walk::from_tensor(&spread), &target);
         Ok(out)
     }
 
     /// Copies all elements to a new storage, where they get `strides`.
     fn copy_as(&mut self, tensor: &Tensor, strides: Dims, name: &str) -> Result<Tensor, TorchError> {
         let out = self.empty_strided(name, tensor.dtype, &tensor.shape, strides)?;
-        self.copy_elements(tensor, &Walk::of(tensor), &out);
+        self.copy_elements(tensor, &Walk::from_tensor(tensor), &out);
         Ok(out)
     }
 
@@ -176,7 +178,7 @@ impl Storages {
         let nowhere = Storage::default();
         let source = self.get(tensor.storage).unwrap_or(&nowhere);
         let width = tensor.element_size();
-        let to = Walk::of(out);
+        let to = Walk::from_tensor(out);
         each_pair(&out.shape, walk, &to, |from, to| {
             let (Ok(from), Ok(to)) = (usize::try_from(from), usize::try_from(to)) else {
                 return;
@@ -221,7 +223,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn of(tensor: &Tensor) -> Self {
+    fn from_tensor(tensor: &Tensor) -> Self {
         let width = tensor.element_size() as i64;
         Self {
             start: tensor.byte_offset(),

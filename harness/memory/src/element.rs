@@ -4,7 +4,7 @@
 use crate::tensor::{Dims, Tensor};
 
 /// An element as a user would write it: `x[3, 0]`; `x` alone if it has no dimensions.
-pub fn element(name: &str, index: &[i64]) -> String {
+pub fn describe_element(name: &str, index: &[i64]) -> String {
     if index.is_empty() {
         return name.to_owned();
     }
@@ -14,7 +14,7 @@ pub fn element(name: &str, index: &[i64]) -> String {
 
 /// Where a byte of the storage is, as seen from a tensor that does not have it, to go on from "past the end of storage `x`":
 /// "where `x[64]` would be", "3 elements before `x[0]`". `None` if no index of the tensor would lead there.
-pub fn beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String> {
+pub fn describe_beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String> {
     let size = tensor.element_size() as i64;
     let distance = byte.checked_sub(tensor.byte_offset())?;
     if distance % size != 0 {
@@ -22,18 +22,18 @@ pub fn beyond(name: &str, tensor: &Tensor, byte: i64) -> Option<String> {
     }
     let distance = distance / size;
     if distance < 0 {
-        let first = element(name, &Dims::from_elem(0, tensor.dim()));
+        let first = describe_element(name, &Dims::from_elem(0, tensor.dim()));
         let elements = if distance == -1 { "element" } else { "elements" };
         return Some(format!("{} {elements} before `{first}`", distance.unsigned_abs()));
     }
     let index = index_beyond(tensor, distance)?;
-    Some(format!("where `{}` would be", element(name, &index)))
+    Some(format!("where `{}` would be", describe_element(name, &index)))
 }
 
 /// A tensor's last element in words; `None` if it has no elements.
-pub fn last(name: &str, tensor: &Tensor) -> Option<String> {
+pub fn describe_last(name: &str, tensor: &Tensor) -> Option<String> {
     let index: Dims = tensor.shape.iter().map(|size| size.saturating_sub(1)).collect();
-    (!tensor.shape.contains(&0)).then(|| element(name, &index))
+    (!tensor.shape.contains(&0)).then(|| describe_element(name, &index))
 }
 
 /// The index that leads so many elements behind a tensor's first, with the largest strides used first. `None` if that is an
@@ -59,7 +59,7 @@ fn index_beyond(tensor: &Tensor, distance: i64) -> Option<Dims> {
 mod tests {
     use cerith_tile::DType;
 
-    use super::{beyond, element, last};
+    use super::{describe_beyond, describe_element, describe_last};
     use crate::storage::StorageId;
     use crate::tensor::{Dims, Tensor};
 
@@ -67,14 +67,14 @@ mod tests {
         Tensor {
             strides: Dims::from_slice(strides),
             offset,
-            ..Tensor::contiguous(StorageId(0), DType::F32, shape)
+            ..Tensor::new_contiguous(StorageId(0), DType::F32, shape)
         }
     }
 
     /// Where the element `at` of the storage is, as seen from a tensor.
     #[track_caller]
     fn check((shape, strides, offset): (&[i64], &[i64], i64), at: i64, expected: Option<&str>) {
-        let found = beyond("x", &tensor(shape, strides, offset), at * 4);
+        let found = describe_beyond("x", &tensor(shape, strides, offset), at * 4);
         assert_eq!(found.as_deref(), expected);
     }
 
@@ -99,19 +99,22 @@ mod tests {
         check((&[0], &[1], 0), 0, Some("where `x[0]` would be"));
         check((&[], &[], 0), 1, None);
         check((&[], &[], 2), 0, Some("2 elements before `x`"));
-        assert_eq!(beyond("x", &tensor(&[4], &[1], 0), 18), None);
-        assert_eq!(beyond("x", &tensor(&[4], &[1], i64::MAX), i64::MIN), None);
+        assert_eq!(describe_beyond("x", &tensor(&[4], &[1], 0), 18), None);
+        assert_eq!(
+            describe_beyond("x", &tensor(&[4], &[1], i64::MAX), i64::MIN),
+            None
+        );
     }
 
     #[test]
     fn names_of_elements() {
-        assert_eq!(element("x", &[]), "x");
-        assert_eq!(element("x", &[3, 0]), "x[3, 0]");
+        assert_eq!(describe_element("x", &[]), "x");
+        assert_eq!(describe_element("x", &[3, 0]), "x[3, 0]");
         assert_eq!(
-            last("x", &tensor(&[4, 16], &[16, 1], 0)).as_deref(),
+            describe_last("x", &tensor(&[4, 16], &[16, 1], 0)).as_deref(),
             Some("x[3, 15]")
         );
-        assert_eq!(last("x", &tensor(&[4, 0], &[1, 1], 0)), None);
-        assert_eq!(last("x", &tensor(&[], &[], 0)).as_deref(), Some("x"));
+        assert_eq!(describe_last("x", &tensor(&[4, 0], &[1, 1], 0)), None);
+        assert_eq!(describe_last("x", &tensor(&[], &[], 0)).as_deref(), Some("x"));
     }
 }

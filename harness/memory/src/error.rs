@@ -18,15 +18,15 @@ pub enum TorchError {
 }
 
 impl TorchError {
-    pub(crate) fn index<T>(message: impl Into<String>) -> Result<T, Self> {
+    pub(crate) fn raise_index<T>(message: impl Into<String>) -> Result<T, Self> {
         Err(Self::Index(message.into()))
     }
 
-    pub(crate) fn runtime<T>(message: impl Into<String>) -> Result<T, Self> {
+    pub(crate) fn raise_runtime<T>(message: impl Into<String>) -> Result<T, Self> {
         Err(Self::Runtime(message.into()))
     }
 
-    pub(crate) fn value<T>(message: impl Into<String>) -> Result<T, Self> {
+    pub(crate) fn raise_value<T>(message: impl Into<String>) -> Result<T, Self> {
         Err(Self::Value(message.into()))
     }
 }

@@ -154,13 +154,13 @@ impl Memory {
     /// The storage and byte at `address`; `None` in guard zones and outside.
     #[inline]
     pub fn find(&self, address: u64) -> Option<Place> {
-        self.access(address, 1).ok()
+        self.resolve_access(address, 1).ok()
     }
 
     /// The place of `len` bytes from `address`, all of which are inside one storage. With `len` 0, only the address
     /// itself must be inside.
     #[inline]
-    pub fn access(&self, address: u64, len: usize) -> Result<Place, Fault> {
+    pub fn resolve_access(&self, address: u64, len: usize) -> Result<Place, Fault> {
         let at = address.wrapping_sub(ORIGIN) as usize;
         let Some(&owner) = self.map.owners.get(at / ALIGNMENT) else {
             return Err(Fault::Outside);

@@ -48,11 +48,11 @@ impl ByteRanges {
 
     /// Whether a byte is one of them.
     pub fn contains(&self, byte: i64) -> bool {
-        self.meets(byte..byte.saturating_add(1))
+        self.has_overlap(byte..byte.saturating_add(1))
     }
 
     /// Whether any byte of a range is one of them.
-    pub fn meets(&self, range: Range<i64>) -> bool {
+    pub fn has_overlap(&self, range: Range<i64>) -> bool {
         let at = self.ranges.partition_point(|own| own.end <= range.start);
         self.ranges.get(at).is_some_and(|own| own.start < range.end)
     }
@@ -96,7 +96,7 @@ struct Pattern {
 
 impl Pattern {
     /// `None` for a tensor without elements.
-    fn of(tensor: &Tensor) -> Option<Self> {
+    fn from_tensor(tensor: &Tensor) -> Option<Self> {
         let (start, _) = tensor.byte_range()?;
         let width = tensor.element_size() as i64;
         let mut dims: Vec<(i64, i64)> = tensor
@@ -228,15 +228,15 @@ fn gcd(mut a: i64, mut b: i64) -> i64 {
 
 /// The bytes that a tensor's elements cover. `None` only for a tensor that is inside no storage and so large and so
 /// scattered that its bytes cannot be counted through.
-pub fn covered(tensor: &Tensor) -> Option<ByteRanges> {
+pub fn find_covered_bytes(tensor: &Tensor) -> Option<ByteRanges> {
     if !tensor.is_proper() {
         return None;
     }
-    Pattern::of(tensor).map_or_else(|| Some(ByteRanges::default()), |pattern| pattern.ranges())
+    Pattern::from_tensor(tensor).map_or_else(|| Some(ByteRanges::default()), |pattern| pattern.ranges())
 }
 
 /// The bytes that elements of both tensors cover; none for tensors of different storages. `None` as in [`covered`].
-pub fn shared(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
+pub fn find_shared_bytes(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     let nothing = Some(ByteRanges::default());
     if a.storage != b.storage {
         return nothing;
@@ -244,7 +244,7 @@ pub fn shared(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     if !a.is_proper() || !b.is_proper() {
         return None;
     }
-    let (Some(x), Some(y)) = (Pattern::of(a), Pattern::of(b)) else {
+    let (Some(x), Some(y)) = (Pattern::from_tensor(a), Pattern::from_tensor(b)) else {
         return nothing;
     };
     if x.is_before(&y) || y.is_before(&x) || x.apart_by_residue(&y) {
@@ -258,7 +258,7 @@ pub fn overlaps(a: &Tensor, b: &Tensor) -> Option<bool> {
     if a == b && a.is_proper() {
         return Some(a.byte_range().is_some());
     }
-    shared(a, b).map(|shared| !shared.is_empty())
+    find_shared_bytes(a, b).map(|shared| !shared.is_empty())
 }
 
 /// Whether two elements of a tensor are the same memory. (Elements lie at multiples of their size from each other:

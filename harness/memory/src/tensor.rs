@@ -25,7 +25,7 @@ pub struct Tensor {
 
 impl Tensor {
     /// A contiguous tensor from the start of `storage`.
-    pub fn contiguous(storage: StorageId, dtype: DType, shape: &[i64]) -> Self {
+    pub fn new_contiguous(storage: StorageId, dtype: DType, shape: &[i64]) -> Self {
         Self {
             storage,
             dtype,

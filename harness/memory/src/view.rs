@@ -29,7 +29,7 @@ pub const MAX_DIMS: usize = 64;
 pub(crate) fn wrap_dim(dim: i64, ndim: usize) -> Result<usize, TorchError> {
     let count = ndim.max(1) as i64;
     if dim < -count || dim >= count {
-        return TorchError::index(format!(
+        return TorchError::raise_index(format!(
             "Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
             -count,
             count - 1
@@ -66,7 +66,7 @@ impl Tensor {
 
     fn wrap_nonscalar(&self, dim: i64) -> Result<usize, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::index(format!(
+            return TorchError::raise_index(format!(
                 "Dimension specified as {dim} but tensor has no dimensions"
             ));
         }
@@ -74,9 +74,9 @@ impl Tensor {
     }
 
     /// The same elements under another shape, strides and offset.
-    pub(crate) fn with(&self, shape: Dims, strides: Dims, offset: i64) -> Result<Self, TorchError> {
+    pub(crate) fn with_layout(&self, shape: Dims, strides: Dims, offset: i64) -> Result<Self, TorchError> {
         if shape.len() > MAX_DIMS {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "tensors of more than {MAX_DIMS} dimensions are not supported"
             ));
         }

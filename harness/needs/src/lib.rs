@@ -31,7 +31,7 @@ macro_rules! modules {
 }
 
 /// A test and its name.
-pub type Named<F> = (&'static str, F);
+pub type NamedTest<F> = (&'static str, F);
 
 /// What a test needs of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +65,14 @@ pub fn pythons_with_torch() -> Vec<String> {
 /// # Panics
 ///
 /// Where it is not installed: the test is listed without its need.
-pub fn toolchain(name: &str) -> Toolchain {
+pub fn find_toolchain(name: &str) -> Toolchain {
     let id: ToolchainId = name.parse().expect("the name of a toolchain");
     let home = Home::discover().expect("a home");
     home.find(&id).expect("a test that needs a toolchain says so")
 }
 
 /// What a machine has of what a test needs.
-enum Found<T> {
+enum Availability<T> {
     Here(T),
     /// Why the test is ignored.
     Missing(String),
@@ -152,19 +152,19 @@ impl Tests {
 
     /// Tests that run everywhere.
     #[must_use]
-    pub fn anywhere(self, tests: &[Named<fn()>]) -> Self {
-        self.needing(&[], tests)
+    pub fn without_needs(self, tests: &[NamedTest<fn()>]) -> Self {
+        self.with_needs(&[], tests)
     }
 
     /// Tests that need the toolchain with this name.
     #[must_use]
-    pub fn with(self, name: &'static str, tests: &[Named<fn()>]) -> Self {
-        self.needing(&[Need::Toolchain(name)], tests)
+    pub fn with_toolchain(self, name: &'static str, tests: &[NamedTest<fn()>]) -> Self {
+        self.with_needs(&[Need::Toolchain(name)], tests)
     }
 
     /// Tests that need all of this.
     #[must_use]
-    pub fn needing(mut self, needs: &[Need], tests: &[Named<fn()>]) -> Self {
+    pub fn with_needs(mut self, needs: &[Need], tests: &[NamedTest<fn()>]) -> Self {
         for &(test, run) in tests {
             let found = self.all_of(needs);
             self.add(test.to_owned(), found, move |()| run());
@@ -174,7 +174,7 @@ impl Tests {
 
     /// One test, which needs all of this.
     #[must_use]
-    pub fn one(mut self, name: String, needs: &[Need], run: impl FnOnce() + Send + 'static) -> Self {
+    pub fn with_test(mut self, name: String, needs: &[Need], run: impl FnOnce() + Send + 'static) -> Self {
         let found = self.all_of(needs);
         self.add(name, found, move |()| run());
         self
@@ -182,7 +182,7 @@ impl Tests {
 
     /// Tests of one toolchain each: every test runs once for every name.
     #[must_use]
-    pub fn with_each(mut self, names: &[&str], tests: &[Named<fn(&Toolchain)>]) -> Self {
+    pub fn with_each(mut self, names: &[&str], tests: &[NamedTest<fn(&Toolchain)>]) -> Self {
         for &(test, run) in tests {
             for name in names {
                 let found = self.find(name);
@@ -196,9 +196,9 @@ impl Tests {
 
     /// Tests that do not run here, where there is a reason why.
     #[must_use]
-    pub fn unless(mut self, why: Option<&String>, tests: &[Named<fn()>]) -> Self {
+    pub fn with_skip_reason(mut self, why: Option<&String>, tests: &[NamedTest<fn()>]) -> Self {
         for &(test, run) in tests {
-            let found = why.map_or(Found::Here(()), |why| Found::Missing(why.clone()));
+            let found = why.map_or(Availability::Here(()), |why| Availability::Missing(why.clone()));
             self.add(test.to_owned(), found, move |()| run());
         }
         self
@@ -223,26 +223,26 @@ impl Tests {
         libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
     }
 
-    fn find(&self, name: &str) -> Found<Toolchain> {
+    fn find(&self, name: &str) -> Availability<Toolchain> {
         let id: ToolchainId = name.parse().expect("the name of a toolchain");
         match self.home.find(&id) {
-            Some(toolchain) => Found::Here(toolchain),
-            None if self.required.iter().any(|one| one == name) => Found::Required(format!(
+            Some(toolchain) => Availability::Here(toolchain),
+            None if self.required.iter().any(|one| one == name) => Availability::Required(format!(
                 "the toolchain {name} is not installed, and CERITH_TEST_TOOLCHAINS names it"
             )),
-            None => Found::Missing(format!("the toolchain {name} is not installed")),
+            None => Availability::Missing(format!("the toolchain {name} is not installed")),
         }
     }
 
     /// The first that is required and missing, or else the first that is missing.
-    fn all_of(&self, needs: &[Need]) -> Found<()> {
+    fn all_of(&self, needs: &[Need]) -> Availability<()> {
         let mut missing = None;
         for need in needs {
             let lacks = match *need {
                 Need::Toolchain(name) => match self.find(name) {
-                    Found::Here(_) => None,
-                    Found::Missing(why) => Some(why),
-                    Found::Required(why) => return Found::Required(why),
+                    Availability::Here(_) => None,
+                    Availability::Missing(why) => Some(why),
+                    Availability::Required(why) => return Availability::Required(why),
                 },
                 Need::Torch => (!self.holds_torch() && pythons_with_torch().is_empty()).then(|| {
                     "no installed toolchain holds torch, and CERITH_TEST_TORCH names no Python".to_owned()
@@ -261,7 +261,7 @@ impl Tests {
             };
             missing = missing.or(lacks);
         }
-        missing.map_or(Found::Here(()), Found::Missing)
+        missing.map_or(Availability::Here(()), Availability::Missing)
     }
 
     fn holds_torch(&self) -> bool {
@@ -272,20 +272,20 @@ impl Tests {
     fn add<T: Send + 'static>(
         &mut self,
         name: String,
-        found: Found<T>,
+        found: Availability<T>,
         run: impl FnOnce(T) + Send + 'static,
     ) {
         let mut ignored = None;
         let run: Box<dyn FnOnce() -> Result<(), Failed> + Send> = match found {
-            Found::Here(found) => Box::new(move || {
+            Availability::Here(found) => Box::new(move || {
                 run(found);
                 Ok(())
             }),
-            Found::Missing(why) => {
+            Availability::Missing(why) => {
                 ignored = Some(why);
                 Box::new(|| Err("something that it needs is missing".into()))
             }
-            Found::Required(why) => Box::new(|| Err(Failed::from(why))),
+            Availability::Required(why) => Box::new(|| Err(Failed::from(why))),
         };
         self.all.push(Test { name, ignored, run });
     }
@@ -298,13 +298,13 @@ mod tests {
 
     use super::*;
 
-    fn nothing() {}
+    fn do_nothing() {}
 
     /// The toolchain 9.9.9 is nobody's; `required` is what the environment names.
     fn check(required: &[&str], ignored: Option<&str>) {
         let mut tests = Tests::new();
         tests.required = required.iter().map(|&name| name.to_owned()).collect();
-        let tests = tests.with("9.9.9", &named![nothing]);
+        let tests = tests.with_toolchain("9.9.9", &named![do_nothing]);
         let [test] = &tests.all[..] else {
             panic!("one test")
         };
@@ -313,8 +313,8 @@ mod tests {
 
     #[test]
     fn joined_tests_have_their_modules_names_and_keep_their_reasons() {
-        let first = Tests::new().anywhere(&named![nothing]);
-        let second = Tests::new().with("9.9.9", &named![nothing]);
+        let first = Tests::new().without_needs(&named![do_nothing]);
+        let second = Tests::new().with_toolchain("9.9.9", &named![do_nothing]);
         let joined = Tests::join([("first", first), ("second", second)]);
         let shown: Vec<_> = joined
             .all
@@ -328,20 +328,20 @@ mod tests {
     #[test]
     fn one_at_a_time_holds_for_the_whole_binary() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
-        fn alone() {
+        fn run_exclusively() {
             assert_eq!(RUNNING.fetch_add(1, Ordering::SeqCst), 0, "another test runs");
             std::thread::sleep(Duration::from_millis(5));
             RUNNING.fetch_sub(1, Ordering::SeqCst);
         }
-        fn together() {
+        fn run_concurrently() {
             RUNNING.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(5));
             RUNNING.fetch_sub(1, Ordering::SeqCst);
         }
         let first = Tests::new()
             .one_at_a_time()
-            .anywhere(&[("a", alone), ("b", alone)]);
-        let second = Tests::new().anywhere(&[("c", together), ("d", together)]);
+            .without_needs(&[("a", run_exclusively), ("b", run_exclusively)]);
+        let second = Tests::new().without_needs(&[("c", run_concurrently), ("d", run_concurrently)]);
         let joined = Tests::join([("first", first), ("second", second)]);
         std::thread::scope(|scope| {
             for test in joined.all {

@@ -18,7 +18,7 @@ const MATMUL: &str = include_str!("golden/matmul.ptx");
 /// Integers in a loop, nothing else.
 const LOOP: &str = include_str!("golden/loop.ptx");
 
-fn kernel(text: &str) -> Kernel {
+fn parse_kernel(text: &str) -> Kernel {
     let module: Arc<Module> = Arc::new(parse(text).expect("PTX"));
     let name = module
         .functions
@@ -30,7 +30,7 @@ fn kernel(text: &str) -> Kernel {
 }
 
 /// Storages of so many bytes, and a parameter for each, zeros behind.
-fn memory(kernel: &Kernel, sizes: &[usize]) -> (Memory, Vec<u8>) {
+fn build_memory(kernel: &Kernel, sizes: &[usize]) -> (Memory, Vec<u8>) {
     let mut storages = Storages::new();
     for (nth, &size) in sizes.iter().enumerate() {
         let id = storages.add(format!("s{nth}"), size as u64).expect("it fits");
@@ -47,8 +47,8 @@ fn memory(kernel: &Kernel, sizes: &[usize]) -> (Memory, Vec<u8>) {
 }
 
 fn run(bencher: Bencher<'_, '_>, text: &str, grid: [u32; 3], threads: u32, shared: u32, sizes: &[usize]) {
-    let kernel = kernel(text);
-    let (mut memory, parameters) = memory(&kernel, sizes);
+    let kernel = parse_kernel(text);
+    let (mut memory, parameters) = build_memory(&kernel, sizes);
     let launch = Launch {
         grid,
         threads: [threads, 1, 1],

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use cerith_ptx::{Kernel, parse};
 
-fn files(path: &Path, all: &mut Vec<PathBuf>) {
+fn collect_files(path: &Path, all: &mut Vec<PathBuf>) {
     match std::fs::read_dir(path) {
-        Ok(entries) => entries.flatten().for_each(|entry| files(&entry.path(), all)),
+        Ok(entries) => entries
+            .flatten()
+            .for_each(|entry| collect_files(&entry.path(), all)),
         Err(_) => all.push(path.to_owned()),
     }
 }
@@ -18,7 +20,7 @@ fn files(path: &Path, all: &mut Vec<PathBuf>) {
 fn main() {
     let mut all = Vec::new();
     for argument in std::env::args_os().skip(1) {
-        files(Path::new(&argument), &mut all);
+        collect_files(Path::new(&argument), &mut all);
     }
     let mut problems: BTreeMap<String, (u32, String)> = BTreeMap::new();
     let (mut modules, mut instructions, mut time) = (0u32, 0usize, Duration::ZERO);

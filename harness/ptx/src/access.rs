@@ -15,7 +15,7 @@ const WIDEST: usize = 64;
 
 impl Machine<'_> {
     /// The address of a lane, which must be a multiple of `align`.
-    fn address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
+    fn compute_address(warp: &Warp, address: &Address, lane: usize, align: usize) -> Result<u64, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         if !at.is_multiple_of(align as u64) {
             return Err(TrapKind::Misaligned {
@@ -122,7 +122,7 @@ impl Machine<'_> {
         let mut buffer = [0; WIDEST];
         for lane in lanes_of(lanes) {
             let bytes = &mut buffer[..all];
-            let target = Self::address(warp, &access.address, lane, all)
+            let target = Self::compute_address(warp, &access.address, lane, all)
                 .and_then(|_| self.locate(warp, &access.address, lane, all))
                 .or_else(|kind| {
                     if access.whole_word {
@@ -136,7 +136,7 @@ impl Machine<'_> {
                 known &= !(1 << lane);
             }
             for (value, element) in values.iter_mut().zip(bytes.chunks_exact(each)) {
-                value[lane] = number(element, access.signed);
+                value[lane] = decode_element(element, access.signed);
             }
         }
         for (&register, value) in access.registers.iter().zip(&values).take(count) {
@@ -161,7 +161,7 @@ impl Machine<'_> {
                 let value = warp.registers[register as usize][lane].to_le_bytes();
                 element.copy_from_slice(&value[..each]);
             }
-            let done = Self::address(warp, &access.address, lane, all)
+            let done = Self::compute_address(warp, &access.address, lane, all)
                 .and_then(|at| Ok((at, self.locate(warp, &access.address, lane, all)?)))
                 .and_then(|(at, target)| {
                     // Memory of a lane's own is no other lane's.
@@ -176,7 +176,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(crate) fn atomic(&mut self, warp: &mut Warp, atomic: &Atomic, lanes: u32) -> Result<(), Stop> {
+    pub(crate) fn execute_atomic(
+        &mut self,
+        warp: &mut Warp,
+        atomic: &Atomic,
+        lanes: u32,
+    ) -> Result<(), Stop> {
         self.look_at_address(warp, &atomic.address, lanes);
         let bytes = usize::from(atomic.bytes);
         let operands_known = warp.known[atomic.b as usize] & warp.known[atomic.c as usize];
@@ -184,7 +189,7 @@ impl Machine<'_> {
         let mut known = lanes;
         for lane in lanes_of(lanes) {
             let mut buffer = [0; 8];
-            let target = Self::address(warp, &atomic.address, lane, bytes)
+            let target = Self::compute_address(warp, &atomic.address, lane, bytes)
                 .and_then(|_| self.locate(warp, &atomic.address, lane, bytes))
                 .or_else(part_of_word)
                 .map_err(|kind| self.trap(warp, lane, kind))?;
@@ -214,10 +219,10 @@ impl Machine<'_> {
         for lane in lanes_of(lanes) {
             let read = (warp.registers[copy.read as usize][lane] as u32 as usize).min(bytes);
             let mut content = [0; 16];
-            let target = Self::address(warp, &copy.to, lane, bytes)
+            let target = Self::compute_address(warp, &copy.to, lane, bytes)
                 .and_then(|_| self.locate(warp, &copy.to, lane, bytes));
             if read > 0 {
-                let from = Self::address(warp, &copy.from, lane, bytes)
+                let from = Self::compute_address(warp, &copy.from, lane, bytes)
                     .and_then(|_| self.locate(warp, &copy.from, lane, read))
                     .map_err(|kind| self.trap(warp, lane, kind))?;
                 if !self.read(warp, lane, from, &mut content[..read], false) {
@@ -298,7 +303,7 @@ impl Machine<'_> {
     }
 
     /// A text that an address leads to, as far as it is one.
-    pub(crate) fn text(&self, warp: &Warp, lane: usize, address: u64) -> String {
+    pub(crate) fn read_text(&self, warp: &Warp, lane: usize, address: u64) -> String {
         let mut bytes = Vec::new();
         while bytes.len() < 4096 {
             let at = address.wrapping_add(bytes.len() as u64);
@@ -327,7 +332,7 @@ impl Machine<'_> {
     }
 
     /// A register's worth of a call's argument.
-    pub(crate) fn argument(&self, warp: &Warp, lane: usize, at: u32) -> u64 {
+    pub(crate) fn read_argument(&self, warp: &Warp, lane: usize, at: u32) -> u64 {
         let at = self.own_bytes(lane, at);
         let mut bytes = [0; 8];
         for (to, from) in bytes.iter_mut().zip(warp.private.get(at..).unwrap_or_default()) {
@@ -355,18 +360,18 @@ fn part_of_word(kind: TrapKind) -> Result<Target, TrapKind> {
 /// end; on an H200 it is the one with the lowest number.
 #[derive(Default)]
 struct Places {
-    seen: SmallVec<[u64; LANES]>,
-    most: u64,
+    addresses: SmallVec<[u64; LANES]>,
+    max_address: u64,
 }
 
 impl Places {
     /// Whether no lane before stored to an address.
     fn is_first(&mut self, at: u64) -> bool {
         // As a rule, addresses ascend.
-        let first = self.seen.is_empty() || at > self.most || !self.seen.contains(&at);
-        self.most = self.most.max(at);
+        let first = self.addresses.is_empty() || at > self.max_address || !self.addresses.contains(&at);
+        self.max_address = self.max_address.max(at);
         if first {
-            self.seen.push(at);
+            self.addresses.push(at);
         }
         first
     }
@@ -374,7 +379,7 @@ impl Places {
 
 /// A loaded element.
 #[inline]
-fn number(bytes: &[u8], signed: bool) -> u64 {
+fn decode_element(bytes: &[u8], signed: bool) -> u64 {
     match *bytes {
         [a] if signed => a as i8 as i64 as u64,
         [a] => a.into(),

@@ -82,7 +82,7 @@ impl Machine<'_> {
             Op::Nothing => {}
             Op::Load(access) => self.load(warp, access, lanes)?,
             Op::Store(access) => self.store(warp, access, lanes)?,
-            Op::Atomic(atomic) => self.atomic(warp, atomic, lanes)?,
+            Op::Atomic(atomic) => self.execute_atomic(warp, atomic, lanes)?,
             Op::Copy(copy) => self.copy(warp, copy, lanes)?,
             Op::CommitCopies => Self::commit(warp, lanes),
             Op::WaitCopies(left) => self.wait(warp, *left, lanes),

@@ -16,7 +16,7 @@ impl Machine<'_> {
         lanes: u32,
     ) -> Result<(), Stop> {
         let of = |machine: &Self, warp: &Warp, lane: usize, nth: usize| {
-            machine.argument(warp, lane, arguments.get(nth).copied().unwrap_or(0))
+            machine.read_argument(warp, lane, arguments.get(nth).copied().unwrap_or(0))
         };
         for lane in lanes_of(lanes) {
             match which {
@@ -25,15 +25,15 @@ impl Machine<'_> {
                     let file = of(self, warp, lane, 1);
                     let line = of(self, warp, lane, 2) as u32;
                     let kind = TrapKind::Assert {
-                        message: self.text(warp, lane, message),
-                        file: self.text(warp, lane, file),
+                        message: self.read_text(warp, lane, message),
+                        file: self.read_text(warp, lane, file),
                         line,
                     };
                     return Err(self.trap(warp, lane, kind));
                 }
                 Foreign::Print => {
                     let format = of(self, warp, lane, 0);
-                    let format = self.text(warp, lane, format);
+                    let format = self.read_text(warp, lane, format);
                     let from = of(self, warp, lane, 1);
                     let mut values = Values { at: from };
                     let text = self.formatted(warp, lane, &format, &mut values);
@@ -118,7 +118,7 @@ impl Machine<'_> {
                 }
                 's' => {
                     let at = word(values, 8);
-                    self.text(warp, lane, at)
+                    self.read_text(warp, lane, at)
                 }
                 other => format!("%{other}"),
             };

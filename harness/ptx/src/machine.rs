@@ -183,7 +183,7 @@ impl Machine<'_> {
     }
 
     fn global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        match self.memory.access(at, bytes) {
+        match self.memory.resolve_access(at, bytes) {
             Ok(_) => Ok(Target::Arena(at.wrapping_sub(ORIGIN) as usize)),
             Err(fault) => {
                 let module = at.wrapping_sub(MODULE_WINDOW);

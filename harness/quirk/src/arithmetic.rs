@@ -8,12 +8,12 @@ use cerith_tile::numeric::{self, decode_int, encode_int};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Version;
 
-use crate::cast::unsigned;
-use crate::model::{Model, Place, Rewritten, by};
+use crate::cast::cast_unsigned;
+use crate::model::{Model, Place, Rewritten, replace_by_foreign};
 use crate::reduction::saturating_sum;
 
 impl Model {
-    pub(crate) fn elementwise(&mut self, op: Operation, place: Place) -> Rewritten {
+    pub(crate) fn rewrite_elementwise(&mut self, op: Operation, place: Place) -> Rewritten {
         let Some(dtype) = op.operands.first().and_then(|&operand| self.dtype(operand)) else {
             return Rewritten::Same(op);
         };
@@ -23,31 +23,33 @@ impl Model {
             None
         };
         if let Some(foreign) = foreign {
-            return by(op, foreign);
+            return replace_by_foreign(op, foreign);
         }
         match &op.kind {
             OpKind::Binary(binary) => {
                 let binary = *binary;
-                self.binary(op, binary, dtype, place)
+                self.rewrite_binary(op, binary, dtype, place)
             }
             OpKind::Ternary(TernaryOp::Clamp) if self.has(Quirk::ExtremaLetNanThrough) => {
-                replaced(op, OpKind::Ternary(TernaryOp::ClampPropagateNan))
+                replace_kind(op, OpKind::Ternary(TernaryOp::ClampPropagateNan))
             }
-            OpKind::Ternary(TernaryOp::Fma) if self.has(Quirk::FmaRoundsTwice) && dtype.is_float() => by(
-                op,
-                Foreign::new(&format!("{dtype} product and then sum"), move |x| {
-                    let product = value(BinaryOp::Mul, dtype, x[0], x[1]);
-                    value(BinaryOp::Add, dtype, product, x[2])
-                }),
-            ),
+            OpKind::Ternary(TernaryOp::Fma) if self.has(Quirk::FmaRoundsTwice) && dtype.is_float() => {
+                replace_by_foreign(
+                    op,
+                    Foreign::new(&format!("{dtype} product and then sum"), move |x| {
+                        let product = compute_binary(BinaryOp::Mul, dtype, x[0], x[1]);
+                        compute_binary(BinaryOp::Add, dtype, product, x[2])
+                    }),
+                )
+            }
             _ => Rewritten::Same(op),
         }
     }
 
-    fn binary(&mut self, op: Operation, binary: BinaryOp, dtype: DType, place: Place) -> Rewritten {
+    fn rewrite_binary(&mut self, op: Operation, binary: BinaryOp, dtype: DType, place: Place) -> Rewritten {
         let of_product = op.operands.iter().any(|operand| self.products.contains(operand));
         if binary == BinaryOp::Add && of_product && dtype == DType::I32 {
-            return by(op, saturating_sum());
+            return replace_by_foreign(op, saturating_sum());
         }
         let nan = match (binary, place) {
             // `np.max` up to 3.4, `np.nanmax` from 3.5 on.
@@ -59,10 +61,10 @@ impl Model {
         };
         match binary {
             BinaryOp::Min if nan && dtype.is_float() => {
-                replaced(op, OpKind::Binary(BinaryOp::MinPropagateNan))
+                replace_kind(op, OpKind::Binary(BinaryOp::MinPropagateNan))
             }
             BinaryOp::Max if nan && dtype.is_float() => {
-                replaced(op, OpKind::Binary(BinaryOp::MaxPropagateNan))
+                replace_kind(op, OpKind::Binary(BinaryOp::MaxPropagateNan))
             }
             // What `np.sum` gives is wide.
             BinaryOp::Add
@@ -70,7 +72,7 @@ impl Model {
                     && self.has(Quirk::BoolsAddAsOr)
                     && !(self.has(Quirk::IntegersWiden) && place != Place::Code) =>
             {
-                replaced(op, OpKind::Binary(BinaryOp::Or))
+                replace_kind(op, OpKind::Binary(BinaryOp::Or))
             }
             BinaryOp::MulHi if self.has(Quirk::MulhiIsSigned) => self.high_product(op, dtype),
             _ => Rewritten::Same(op),
@@ -92,7 +94,7 @@ impl Model {
         if !x.is_signed_int() && !y.is_signed_int() {
             return Rewritten::Same(op);
         }
-        by(
+        replace_by_foreign(
             op,
             Foreign::new(
                 &format!("high product of {x} and {y}, signs extended"),
@@ -107,12 +109,12 @@ impl Model {
     }
 }
 
-fn replaced(op: Operation, kind: OpKind) -> Rewritten {
+fn replace_kind(op: Operation, kind: OpKind) -> Rewritten {
     Rewritten::By(vec![Operation { kind, ..op }])
 }
 
-fn value(op: BinaryOp, dtype: DType, x: u64, y: u64) -> u64 {
-    numeric::binary(op, dtype, x, y).bits().unwrap_or(0)
+fn compute_binary(op: BinaryOp, dtype: DType, x: u64, y: u64) -> u64 {
+    numeric::apply_binary(op, dtype, x, y).bits().unwrap_or(0)
 }
 
 /// The operation on unsigned integers that takes the place of one on floats, if the floats' bits are kept as unsigned integers; `None`
@@ -120,7 +122,7 @@ fn value(op: BinaryOp, dtype: DType, x: u64, y: u64) -> u64 {
 fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
     let binary = |op: BinaryOp| {
         Foreign::new(&format!("{} of the bits as {bits}", op.name()), move |x| {
-            value(op, bits, x[0], x[1])
+            compute_binary(op, bits, x[0], x[1])
         })
     };
     Some(match kind {
@@ -130,11 +132,11 @@ fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
         // A quotient of 32 bits does not fit, and is cut off.
         OpKind::Binary(BinaryOp::Div | BinaryOp::DivRn) => {
             Foreign::new(&format!("quotient of the bits as {bits}"), move |x| {
-                unsigned(f64::from(x[0] as f32 / x[1] as f32), bits.bits())
+                cast_unsigned(f64::from(x[0] as f32 / x[1] as f32), bits.bits())
             })
         }
         OpKind::Unary(UnaryOp::Neg) => Foreign::new(&format!("neg of the bits as {bits}"), move |x| {
-            value(BinaryOp::Sub, bits, 0, x[0])
+            compute_binary(BinaryOp::Sub, bits, 0, x[0])
         }),
         OpKind::Compare(predicate) => {
             let predicate: CmpPredicate = *predicate;
@@ -150,11 +152,21 @@ fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
             })
         }
         OpKind::Ternary(TernaryOp::Fma) => Foreign::new(&format!("fma of the bits as {bits}"), move |x| {
-            value(BinaryOp::Add, bits, value(BinaryOp::Mul, bits, x[0], x[1]), x[2])
+            compute_binary(
+                BinaryOp::Add,
+                bits,
+                compute_binary(BinaryOp::Mul, bits, x[0], x[1]),
+                x[2],
+            )
         }),
         OpKind::Ternary(TernaryOp::Clamp | TernaryOp::ClampPropagateNan) => {
             Foreign::new(&format!("clamp of the bits as {bits}"), move |x| {
-                value(BinaryOp::Min, bits, value(BinaryOp::Max, bits, x[0], x[1]), x[2])
+                compute_binary(
+                    BinaryOp::Min,
+                    bits,
+                    compute_binary(BinaryOp::Max, bits, x[0], x[1]),
+                    x[2],
+                )
             })
         }
         _ => return None,

@@ -23,7 +23,7 @@ impl Builder<'_> {
     }
 
     pub(crate) fn make(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
-        let result = self.function.value(ty);
+        let result = self.function.add_value(ty);
         self.push(kind, operands, &[result]);
         result
     }
@@ -82,7 +82,7 @@ impl Builder<'_> {
 
     fn clone_block(&mut self, block: &Block, names: &mut HashMap<ValueId, ValueId>) -> Block {
         let fresh = |function: &mut Function, value: ValueId, names: &mut HashMap<ValueId, ValueId>| {
-            let copy = function.value(function.ty(value).clone());
+            let copy = function.add_value(function.ty(value).clone());
             names.insert(value, copy);
             copy
         };

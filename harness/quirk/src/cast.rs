@@ -8,12 +8,12 @@ use cerith_tile::numeric::{self, decode, encode};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Version;
 
-use crate::model::{Model, Rewritten, by};
+use crate::model::{Model, Rewritten, replace_by_foreign};
 use cerith_tile::quirk::by_parts::{Manner, convert};
 
 /// A number as an unsigned integer of so many bits, as NumPy makes it on x86: by way of an `i32`, and 0 where that does not
 /// hold it.
-pub(crate) fn unsigned(number: f64, bits: u32) -> u64 {
+pub(crate) fn cast_unsigned(number: f64, bits: u32) -> u64 {
     let whole = number.trunc();
     if !(-2_147_483_648.0..2_147_483_648.0).contains(&whole) {
         return 0;
@@ -22,14 +22,14 @@ pub(crate) fn unsigned(number: f64, bits: u32) -> u64 {
 }
 
 /// A correct cast, whose undefined results are zero.
-pub(crate) fn plain(from: DType, to: DType, bits: u64) -> u64 {
+pub(crate) fn cast_correctly(from: DType, to: DType, bits: u64) -> u64 {
     numeric::cast(from, to, Rounding::NearestEven, bits)
         .bits()
         .unwrap_or(0)
 }
 
 impl Model {
-    pub(crate) fn manner(&self, rounds: bool) -> Manner {
+    pub(crate) fn choose_manner(&self, rounds: bool) -> Manner {
         Manner {
             rounds,
             mends_zeros: self.version >= Version::new(3, 9, 0),
@@ -57,7 +57,7 @@ impl Model {
             return Rewritten::By(vec![cast]);
         }
         if (from, to) == (DType::F8E5, DType::BF16) && self.has(Quirk::Fp8SpecialsAreNumbers) {
-            return by(
+            return replace_by_foreign(
                 op,
                 Foreign::new("fp8e5 without specials to bf16", specials_as_numbers),
             );
@@ -66,26 +66,26 @@ impl Model {
         let foreign = if to == DType::F8E5 && nearest && self.has(Quirk::NarrowingToFp8e5Wraps) {
             narrowed_to_fp8e5(from)
         } else if cuts && from.bits() > to.bits() && !from.is_fp8() {
-            let cut = self.manner(false);
+            let cut = self.choose_manner(false);
             self.has(Quirk::CutsConvertByParts).then(|| {
                 Foreign::new(&format!("{from} cut by parts to {to}"), move |x| {
                     convert(from, to, cut, x[0])
                 })
             })
         } else if from.is_fp8() || to.is_fp8() {
-            self.fp8(from, to, nearest)
+            self.cast_fp8(from, to, nearest)
         } else if to == DType::BF16 {
             self.to_bf16(from)
         } else if from == DType::BF16 && self.has(Quirk::Bf16WidensShort) {
-            let cut = self.manner(false);
+            let cut = self.choose_manner(false);
             Some(Foreign::new(&format!("bf16 by parts to {to}"), move |x| {
-                plain(DType::F32, to, convert(DType::BF16, DType::F32, cut, x[0]))
+                cast_correctly(DType::F32, to, convert(DType::BF16, DType::F32, cut, x[0]))
             }))
         } else {
             None
         };
         match foreign {
-            Some(foreign) => by(op, foreign),
+            Some(foreign) => replace_by_foreign(op, foreign),
             None => Rewritten::Same(op),
         }
     }
@@ -107,11 +107,11 @@ impl Model {
         self.has(Quirk::ShiftedStaysSigned).then_some(shifted)
     }
 
-    fn fp8(&self, from: DType, to: DType, nearest: bool) -> Option<Foreign> {
+    fn cast_fp8(&self, from: DType, to: DType, nearest: bool) -> Option<Foreign> {
         if !(from.is_float() && to.is_float() && self.has(Quirk::Fp8ConvertsByParts)) {
             return None;
         }
-        let manner = self.manner(nearest && to.bits() < from.bits());
+        let manner = self.choose_manner(nearest && to.bits() < from.bits());
         Some(Foreign::new(
             &format!("{from} by parts to {to}, {manner:?}"),
             move |x| convert(from, to, manner, x[0]),
@@ -119,17 +119,18 @@ impl Model {
     }
 
     fn to_bf16(&self, from: DType) -> Option<Foreign> {
-        let cut = self.manner(false);
+        let cut = self.choose_manner(false);
         match from {
-            DType::F32 | DType::F16 if self.has(Quirk::Bf16Truncates) => {
-                Some(Foreign::rising(&format!("{from} cut off to bf16"), move |x| {
-                    let wide = plain(from, DType::F32, x[0]);
+            DType::F32 | DType::F16 if self.has(Quirk::Bf16Truncates) => Some(Foreign::new_rising(
+                &format!("{from} cut off to bf16"),
+                move |x| {
+                    let wide = cast_correctly(from, DType::F32, x[0]);
                     convert(DType::F32, DType::BF16, cut, wide)
-                }))
-            }
+                },
+            )),
             DType::F64 if self.has(Quirk::Bf16FromInteger) => {
                 Some(Foreign::new("integer part of f64 as bf16", |x| {
-                    unsigned(decode(DType::F64, x[0]), 16)
+                    cast_unsigned(decode(DType::F64, x[0]), 16)
                 }))
             }
             _ if from.is_int() && self.has(Quirk::Bf16FromInteger) => {
@@ -142,11 +143,11 @@ impl Model {
     }
 
     /// A number of the source becomes an 8-bit float as an integer would (`get_fp32`, then `create_fp_trunc`).
-    pub(crate) fn constant(&mut self, mut op: Operation, bits: u64) -> Rewritten {
+    pub(crate) fn rewrite_constant(&mut self, mut op: Operation, bits: u64) -> Rewritten {
         match self.dtype(op.results[0]) {
             Some(dtype) if dtype.is_fp8() && dtype != DType::F8E4B15 && self.has(Quirk::Fp8FromNumber) => {
                 let number = decode(dtype, bits);
-                let taken = unsigned(number, 8);
+                let taken = cast_unsigned(number, 8);
                 if taken == bits {
                     return Rewritten::Same(op);
                 }
@@ -158,9 +159,11 @@ impl Model {
     }
 
     /// The NaN that lanes outside of a tensor hold is made in integers, where it is 0.
-    pub(crate) fn padding(&mut self, op: Operation) -> Rewritten {
+    pub(crate) fn rewrite_padding(&mut self, op: Operation) -> Rewritten {
         let OpKind::Load {
-            other: true, mask, ..
+            has_other: true,
+            mask,
+            ..
         } = &op.kind
         else {
             return Rewritten::Same(op);
@@ -178,7 +181,7 @@ impl Model {
             return Rewritten::Same(op);
         }
         let nan = encode(DType::F32, f64::NAN, Rounding::NearestEven);
-        let by_parts = convert(DType::F32, dtype, self.manner(false), nan);
+        let by_parts = convert(DType::F32, dtype, self.choose_manner(false), nan);
         let is_a_number = dtype.is_fp8() && !decode(dtype, by_parts).is_nan();
         let taken = if is_a_number && self.has(Quirk::PaddingNanIsANumber) {
             by_parts
@@ -187,7 +190,7 @@ impl Model {
         } else {
             return Rewritten::Same(op);
         };
-        let (zero, mut constant) = self.zero(self.ty(other).clone(), op.loc);
+        let (zero, mut constant) = self.build_zero(self.ty(other).clone(), op.loc);
         constant.kind = OpKind::Constant(taken);
         let mut load = op;
         load.operands[slot] = zero;
@@ -197,7 +200,7 @@ impl Model {
 
 impl Model {
     /// A scalar access whose mask is ignored: a false mask is treated as no mask.
-    pub(crate) fn unmasked(&self, mut op: Operation) -> Rewritten {
+    pub(crate) fn ignore_mask(&self, mut op: Operation) -> Rewritten {
         let scalar = op
             .operands
             .first()
@@ -218,7 +221,7 @@ impl Model {
 fn specials_as_numbers(x: &[u64]) -> u64 {
     let bits = x[0];
     if bits & 0x7c != 0x7c {
-        return plain(DType::F8E5, DType::BF16, bits);
+        return cast_correctly(DType::F8E5, DType::BF16, bits);
     }
     let size = (1.0 + (bits & 3) as f64 / 4.0) * 65536.0;
     let number = if bits & 0x80 == 0 { size } else { -size };

@@ -17,7 +17,7 @@ impl OperationForms {
     pub(crate) fn new(function: &Function, form: Form, lanes: usize) -> Self {
         let mut operands = HashSet::new();
         match form {
-            Form::ScanOfFewLanes => function.body.each(&mut |op| {
+            Form::ScanOfFewLanes => function.body.visit_operations(&mut |op| {
                 let few = |&&value: &&ValueId| function.ty(value).numel() < lanes;
                 operands.extend(op.operands.iter().filter(few));
             }),

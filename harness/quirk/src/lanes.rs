@@ -350,7 +350,7 @@ pub fn list_alternatives(
     let mut operations = Vec::new();
     let mut spread = false;
     let mut results = HashSet::new();
-    function.body.each(&mut |op| {
+    function.body.visit_operations(&mut |op| {
         if forms.has(op) {
             operations.push(list_placements(&op.kind, find_widest(function, op), version));
             results.extend(op.results.iter().copied());
@@ -530,7 +530,7 @@ impl<'a> Rewriter<'a> {
             };
             let combined: Vec<ValueId> = lanes
                 .iter()
-                .map(|&own| build.function.value(build.function.ty(own).clone()))
+                .map(|&own| build.function.add_value(build.function.ty(own).clone()))
                 .collect();
             build.push(kind, &pairs, &combined);
             lanes = if step.on.is_empty() {

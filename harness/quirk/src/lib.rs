@@ -40,8 +40,8 @@ pub fn follow(function: &Function, quirks: Quirks, version: Version) -> Option<F
 }
 
 /// The quirks that may change something about the kernel, besides those that are followed. No other does by itself.
-pub fn asked(function: &Function, followed: Quirks, version: Version) -> Quirks {
-    let asked = model::Model::new(function.clone(), followed, version).asked();
-    let others = passed::asked(function).chain(wide::QUIRKS);
-    others.fold(asked, Quirks::with)
+pub fn find_quirks(function: &Function, followed: Quirks, version: Version) -> Quirks {
+    let asked = model::Model::new(function.clone(), followed, version).find_quirks();
+    let others = passed::find_quirks(function).chain(wide::QUIRKS);
+    others.fold(asked, Quirks::with_quirk)
 }

@@ -17,7 +17,7 @@ impl Model {
         let OpKind::For { body } = &mut op.kind else {
             return Rewritten::Same(op);
         };
-        let Some(early) = early(body) else {
+        let Some(early) = find_early_loads(body) else {
             return Rewritten::Same(op);
         };
         let ops = std::mem::take(&mut body.ops);
@@ -32,7 +32,7 @@ impl Model {
 
 /// The places of the loads after a store, and of the operations that they need; `None` if there is no such load, or one needs an
 /// operation that is not pure.
-fn early(body: &Block) -> Option<HashSet<usize>> {
+fn find_early_loads(body: &Block) -> Option<HashSet<usize>> {
     let store = body
         .ops
         .iter()

@@ -25,7 +25,7 @@ pub(crate) struct Model {
     function: Function,
     quirks: Quirks,
     /// The quirks that were asked for.
-    asked: Cell<Quirks>,
+    consulted_quirks: Cell<Quirks>,
     pub(crate) version: Version,
     changed: bool,
     /// The operation that makes a value and its operands, where a model wants to know.
@@ -47,7 +47,7 @@ impl Model {
         Self {
             function,
             quirks,
-            asked: Cell::new(Quirks::NONE),
+            consulted_quirks: Cell::new(Quirks::NONE),
             version,
             changed: false,
             made_by: HashMap::new(),
@@ -62,9 +62,9 @@ impl Model {
     }
 
     /// The quirks that decide anything: with or without the others, the walk comes to the same.
-    pub(crate) fn asked(mut self) -> Quirks {
+    pub(crate) fn find_quirks(mut self) -> Quirks {
         self.walk();
-        self.asked.get()
+        self.consulted_quirks.get()
     }
 
     fn walk(&mut self) {
@@ -75,8 +75,8 @@ impl Model {
     fn block(&mut self, block: Block, place: Place) -> Block {
         let mut ops = Vec::with_capacity(block.ops.len());
         for op in block.ops {
-            let op = self.regions(op, place);
-            match self.operation(op, place) {
+            let op = self.rewrite_regions(op, place);
+            match self.rewrite_operation(op, place) {
                 Rewritten::Same(op) => ops.push(op),
                 Rewritten::By(other) => {
                     self.changed = true;
@@ -101,7 +101,7 @@ impl Model {
         Block { ops, ..block }
     }
 
-    fn regions(&mut self, mut op: Operation, place: Place) -> Operation {
+    fn rewrite_regions(&mut self, mut op: Operation, place: Place) -> Operation {
         let inner = match &op.kind {
             OpKind::Reduce { combine, .. } => Place::Reduction(*combine),
             OpKind::Scan { .. } => Place::Scan,
@@ -123,25 +123,26 @@ impl Model {
         op
     }
 
-    fn operation(&mut self, op: Operation, place: Place) -> Rewritten {
+    fn rewrite_operation(&mut self, op: Operation, place: Place) -> Rewritten {
         match op.kind {
             OpKind::Cast { .. } => self.cast(op),
-            OpKind::Constant(bits) => self.constant(op, bits),
-            OpKind::Load { .. } => self.padding(op),
+            OpKind::Constant(bits) => self.rewrite_constant(op, bits),
+            OpKind::Load { .. } => self.rewrite_padding(op),
             OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Ternary(_) | OpKind::Compare(_) => {
-                self.elementwise(op, place)
+                self.rewrite_elementwise(op, place)
             }
             OpKind::Reduce { .. } => self.reduce(op),
             OpKind::Dot { .. } => self.dot(op),
             OpKind::For { .. } => self.loads_first(op),
-            OpKind::Store { mask: true } | OpKind::AtomicRmw { mask: true, .. } => self.unmasked(op),
+            OpKind::Store { mask: true } | OpKind::AtomicRmw { mask: true, .. } => self.ignore_mask(op),
             _ => Rewritten::Same(op),
         }
     }
 
     /// Whether a quirk is to be followed.
     pub(crate) fn has(&self, quirk: Quirk) -> bool {
-        self.asked.set(self.asked.get().with(quirk));
+        self.consulted_quirks
+            .set(self.consulted_quirks.get().with_quirk(quirk));
         self.quirks.has(quirk)
     }
 
@@ -164,7 +165,7 @@ impl Model {
     }
 
     /// Both operands of a product.
-    pub(crate) fn factors(&self, value: ValueId) -> Option<(ValueId, ValueId)> {
+    pub(crate) fn find_factors(&self, value: ValueId) -> Option<(ValueId, ValueId)> {
         match self.made_by.get(&value) {
             Some((OpKind::Binary(BinaryOp::Mul), operands)) => match operands.as_slice() {
                 &[a, b] => Some((a, b)),
@@ -175,13 +176,13 @@ impl Model {
     }
 
     /// A new value.
-    pub(crate) fn fresh(&mut self, ty: Type) -> ValueId {
-        self.function.value(ty)
+    pub(crate) fn create_value(&mut self, ty: Type) -> ValueId {
+        self.function.add_value(ty)
     }
 
     /// A constant of zero bits, a new value of this type.
-    pub(crate) fn zero(&mut self, ty: Type, at: LocId) -> (ValueId, Operation) {
-        let zero = self.fresh(ty);
+    pub(crate) fn build_zero(&mut self, ty: Type, at: LocId) -> (ValueId, Operation) {
+        let zero = self.create_value(ty);
         let constant = Operation {
             kind: OpKind::Constant(0),
             operands: smallvec![],
@@ -192,9 +193,15 @@ impl Model {
     }
 
     /// A function of one operand whose result is a new value, for what stands at an operation's place.
-    pub(crate) fn mapped(&mut self, of: ValueId, to: DType, at: &Operation, foreign: Foreign) -> Operation {
+    pub(crate) fn build_map(
+        &mut self,
+        of: ValueId,
+        to: DType,
+        at: &Operation,
+        foreign: Foreign,
+    ) -> Operation {
         let ty = self.ty(of).with_elem(cerith_tile::ir::Elem::Num(to));
-        let result = self.fresh(ty);
+        let result = self.create_value(ty);
         Operation {
             kind: OpKind::Foreign(foreign),
             operands: smallvec![of],
@@ -205,7 +212,7 @@ impl Model {
 }
 
 /// The same operation, done by another function.
-pub(crate) fn by(op: Operation, foreign: Foreign) -> Rewritten {
+pub(crate) fn replace_by_foreign(op: Operation, foreign: Foreign) -> Rewritten {
     Rewritten::By(vec![Operation {
         kind: OpKind::Foreign(foreign),
         ..op

@@ -18,7 +18,7 @@ const PAIRS: [(Quirk, DType, DType); 2] = [
 ];
 
 /// The quirks that a parameter of a kernel may be held by.
-pub(crate) fn asked(function: &Function) -> impl Iterator<Item = Quirk> {
+pub(crate) fn find_quirks(function: &Function) -> impl Iterator<Item = Quirk> {
     let held = |dtype| {
         let mut params = function.params.iter();
         params.any(|param| function.ty(param.value).elem == Elem::Num(dtype))
@@ -41,7 +41,7 @@ pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
     let mut holding = Holding {
         pairs,
         function: function.clone(),
-        held: HashMap::new(),
+        holders: HashMap::new(),
         changed: false,
     };
     let body = std::mem::take(&mut holding.function.body);
@@ -54,7 +54,7 @@ struct Holding {
     pairs: Vec<(Quirk, DType, DType)>,
     function: Function,
     /// What holds a value.
-    held: HashMap<ValueId, ValueId>,
+    holders: HashMap<ValueId, ValueId>,
     changed: bool,
 }
 
@@ -66,18 +66,18 @@ impl Holding {
                 let inner = std::mem::take(region);
                 *region = self.block(inner);
             }
-            self.operation(op, &mut ops);
+            self.rewrite_operation(op, &mut ops);
         }
         Block { ops, ..block }
     }
 
-    fn operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+    fn rewrite_operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         match &op.kind {
             OpKind::Cast {
                 kind: CastKind::Value,
                 ..
             } => self.cast(op, ops),
-            OpKind::Binary(_) => self.binary(op, ops),
+            OpKind::Binary(_) => self.rewrite_binary(op, ops),
             OpKind::Store { .. } => self.store(op, ops),
             _ => ops.push(op),
         }
@@ -100,16 +100,19 @@ impl Holding {
     fn cast(&mut self, mut op: Operation, ops: &mut Vec<Operation>) {
         let from = op.operands[0];
         if self.is_argument(from, op.results[0]) {
-            self.held.insert(op.results[0], from);
-        } else if let Some(&held) = self.held.get(&from) {
+            self.holders.insert(op.results[0], from);
+        } else if let Some(&held) = self.holders.get(&from) {
             op.operands[0] = held;
             self.changed = true;
         }
         ops.push(op);
     }
 
-    fn binary(&mut self, mut op: Operation, ops: &mut Vec<Operation>) {
-        let held = op.operands.iter().map(|operand| self.held.get(operand).copied());
+    fn rewrite_binary(&mut self, mut op: Operation, ops: &mut Vec<Operation>) {
+        let held = op
+            .operands
+            .iter()
+            .map(|operand| self.holders.get(operand).copied());
         let Some(held) = held.collect::<Option<Vec<ValueId>>>() else {
             ops.push(op);
             return;
@@ -119,17 +122,17 @@ impl Holding {
             return;
         };
         let result = op.results[0];
-        let computed = self.function.value(Type::scalar(self.elem(first)));
+        let computed = self.function.add_value(Type::scalar(self.elem(first)));
         op.operands = held.into();
         op.results[0] = computed;
         let back = cast(CastKind::Value, computed, result, op.loc);
         ops.extend([op, back]);
-        self.held.insert(result, computed);
+        self.holders.insert(result, computed);
         self.changed = true;
     }
 
     fn store(&mut self, mut op: Operation, ops: &mut Vec<Operation>) {
-        let Some(&held) = self.held.get(&op.operands[1]) else {
+        let Some(&held) = self.holders.get(&op.operands[1]) else {
             ops.push(op);
             return;
         };
@@ -139,7 +142,7 @@ impl Holding {
         };
         for elem in [Elem::Num(DType::I64), Elem::ptr_to(dtype)] {
             let from = op.operands[0];
-            let to = self.function.value(Type::scalar(elem));
+            let to = self.function.add_value(Type::scalar(elem));
             ops.push(cast(CastKind::Bits, from, to, op.loc));
             op.operands[0] = to;
         }

@@ -5,7 +5,7 @@ use cerith_tile::ir::{Combine, Foreign, InputPrecision, OpKind, Operation, Value
 use cerith_tile::quirk::Quirk;
 use smallvec::smallvec;
 
-use crate::cast::{bits_as_f32, plain};
+use crate::cast::{bits_as_f32, cast_correctly};
 use crate::model::{Model, Rewritten};
 use cerith_tile::quirk::by_parts::convert;
 
@@ -38,11 +38,11 @@ impl Model {
         let Some(dtype) = ty.elem.num() else {
             return Rewritten::Same(op);
         };
-        let sum = self.fresh(ty);
+        let sum = self.create_value(ty);
         op.results[0] = sum;
         let negative_zero = 1u64 << (dtype.bits() - 1);
         let added = Operation {
-            kind: OpKind::Foreign(Foreign::rising(&format!("{dtype} added to zero"), move |x| {
+            kind: OpKind::Foreign(Foreign::new_rising(&format!("{dtype} added to zero"), move |x| {
                 if x[0] == negative_zero { 0 } else { x[0] }
             })),
             operands: smallvec![sum],
@@ -58,7 +58,7 @@ impl Model {
         let OpKind::Reduce { axis: 1, .. } = op.kind else {
             return None;
         };
-        let (left, right) = self.factors(*op.operands.first()?)?;
+        let (left, right) = self.find_factors(*op.operands.first()?)?;
         let (left, right) = (self.spread_from(left, 2)?, self.spread_from(right, 0)?);
         let result = *op.results.first()?;
         let ty = self.ty(result).clone();
@@ -68,10 +68,10 @@ impl Model {
         {
             return None;
         }
-        let (zero, constant) = self.zero(ty, op.loc);
-        let cut = || Foreign::rising("f32 cut to tf32", |x| x[0] & !0x1fff);
-        let left = self.mapped(left, DType::F32, op, cut());
-        let right = self.mapped(right, DType::F32, op, cut());
+        let (zero, constant) = self.build_zero(ty, op.loc);
+        let cut = || Foreign::new_rising("f32 cut to tf32", |x| x[0] & !0x1fff);
+        let left = self.build_map(left, DType::F32, op, cut());
+        let right = self.build_map(right, DType::F32, op, cut());
         let dot = Operation {
             kind: OpKind::Dot {
                 precision: InputPrecision::Tf32,
@@ -101,11 +101,11 @@ impl Model {
     }
 
     /// The product, and a sum that stops at the ends.
-    fn saturating(&mut self, mut op: Operation) -> Rewritten {
+    fn saturate_dot(&mut self, mut op: Operation) -> Rewritten {
         let result = op.results[0];
         let ty = self.ty(result).clone();
-        let (zero, constant) = self.zero(ty.clone(), op.loc);
-        let product = self.fresh(ty);
+        let (zero, constant) = self.build_zero(ty.clone(), op.loc);
+        let product = self.create_value(ty);
         let before = std::mem::replace(&mut op.operands[2], zero);
         op.results[0] = product;
         let sum = Operation {
@@ -125,7 +125,7 @@ impl Model {
         };
         let sum = self.dtype(op.results[0]);
         if self.has(Quirk::DotSaturates) && left.bits() == 8 && sum == Some(DType::I32) {
-            return self.saturating(op);
+            return self.saturate_dot(op);
         }
         let eight = left.is_fp8() || right.is_fp8();
         let wide = match self.dtype(op.results[0]) {
@@ -137,14 +137,14 @@ impl Model {
             if dtype == DType::BF16 && wide == DType::F32 && self.has(Quirk::Bf16DotOfBits) {
                 return Some(Foreign::new("bits of bf16 as a number", |x| bits_as_f32(x[0])));
             }
-            let cut = self.manner(false);
+            let cut = self.choose_manner(false);
             (eight && self.has(Quirk::Fp8ConvertsByParts)).then(|| {
                 Foreign::new(&format!("{dtype} by parts to f16 to {wide}"), move |x| {
                     let half = convert(dtype, DType::F16, cut, x[0]);
                     if wide == DType::F16 {
                         half
                     } else {
-                        plain(DType::F16, wide, half)
+                        cast_correctly(DType::F16, wide, half)
                     }
                 })
             })
@@ -152,8 +152,8 @@ impl Model {
         let (Some(a), Some(b)) = (taken(left), taken(right)) else {
             return Rewritten::Same(op);
         };
-        let a = self.mapped(op.operands[0], wide, &op, a);
-        let b = self.mapped(op.operands[1], wide, &op, b);
+        let a = self.build_map(op.operands[0], wide, &op, a);
+        let b = self.build_map(op.operands[1], wide, &op, b);
         op.operands[0] = a.results[0];
         op.operands[1] = b.results[0];
         if let OpKind::Dot { precision, .. } = &mut op.kind {

@@ -24,7 +24,7 @@ pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
         quirks,
         function: function.clone(),
         wide: HashMap::new(),
-        kept: HashSet::new(),
+        kept_scalars: HashSet::new(),
     };
     widening.find_kept(&function.body);
     let body = std::mem::take(&mut widening.function.body);
@@ -38,11 +38,11 @@ struct Widening {
     /// Values that are wide, and what holds their 64 bits.
     wide: HashMap<ValueId, ValueId>,
     /// Scalars that become blocks of one: results of reductions over everything that keep the dimensions.
-    kept: HashSet<ValueId>,
+    kept_scalars: HashSet<ValueId>,
 }
 
 /// The dtype of 64 bits that NumPy makes of integers.
-const fn widened(dtype: DType) -> DType {
+const fn widen_dtype(dtype: DType) -> DType {
     match dtype {
         DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
         _ => DType::I64,
@@ -65,7 +65,7 @@ impl Widening {
     fn find_kept(&mut self, block: &Block) {
         for op in &block.ops {
             if matches!(op.kind, OpKind::Splat) && self.function.ty(op.results[0]).numel() == 1 {
-                self.kept.insert(op.operands[0]);
+                self.kept_scalars.insert(op.operands[0]);
             }
             for region in op.kind.regions() {
                 self.find_kept(region);
@@ -87,14 +87,16 @@ impl Widening {
                     *region = self.block(inner);
                 }
             }
-            self.operation(op, &mut ops);
+            self.rewrite_operation(op, &mut ops);
         }
         Block { ops, ..block }
     }
 
-    fn operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+    fn rewrite_operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         match &op.kind {
-            OpKind::Reduce { .. } | OpKind::Scan { .. } | OpKind::Histogram { .. } => self.origin(op, ops),
+            OpKind::Reduce { .. } | OpKind::Scan { .. } | OpKind::Histogram { .. } => {
+                self.widen_origin(op, ops)
+            }
             OpKind::Binary(_)
             | OpKind::Reshape { .. }
             | OpKind::Broadcast
@@ -108,7 +110,7 @@ impl Widening {
                 ..
             } => {
                 let mut cast = op;
-                cast.operands[0] = self.held(cast.operands[0]);
+                cast.operands[0] = self.find_holder(cast.operands[0]);
                 ops.push(cast);
             }
             OpKind::Store { .. } => self.store(op, ops),
@@ -122,7 +124,7 @@ impl Widening {
         let result = op.results[0];
         let ty = self.function.ty(result);
         if ty.elem == Elem::Num(DType::F8E4B15) {
-            let held = self.function.value(ty.with_elem(Elem::Num(DType::I16)));
+            let held = self.function.add_value(ty.with_elem(Elem::Num(DType::I16)));
             ops.push(Operation {
                 kind: OpKind::Foreign(Foreign::new("abs of 8 bits in 16", |x| x[0] & 0x7f)),
                 operands: op.operands.clone(),
@@ -135,11 +137,11 @@ impl Widening {
     }
 
     /// Where 64 bits begin.
-    fn origin(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+    fn widen_origin(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         let results = op.results.clone();
         let of = op.operands.clone();
         let shaped = |widening: &Self, value: ValueId| {
-            !widening.function.ty(value).shape.is_empty() || widening.kept.contains(&value)
+            !widening.function.ty(value).shape.is_empty() || widening.kept_scalars.contains(&value)
         };
         let sums = self.quirks.has(Quirk::IntegersWiden);
         match &op.kind {
@@ -157,16 +159,16 @@ impl Widening {
                     ops.push(op);
                     return;
                 };
-                let to = widened(dtype);
-                let operand = self.extended(of[0], to, &op, ops);
+                let to = widen_dtype(dtype);
+                let operand = self.extend_value(of[0], to, &op, ops);
                 let sum = self
                     .function
-                    .value(self.function.ty(result).with_elem(Elem::Num(to)));
+                    .add_value(self.function.ty(result).with_elem(Elem::Num(to)));
                 let mut wide = op.clone();
                 wide.operands[0] = operand;
                 wide.results[0] = sum;
                 for region in wide.kind.regions_mut() {
-                    *region = self.retyped(region, to);
+                    *region = self.retype_region(region, to);
                 }
                 ops.push(wide);
                 self.keep(result, sum, &op, ops);
@@ -177,13 +179,13 @@ impl Widening {
                 let wide = self.narrow_int(index).is_some() && shaped(self, index);
                 ops.push(op.clone());
                 if wide {
-                    let operand = self.extended(index, DType::I64, &op, ops);
+                    let operand = self.extend_value(index, DType::I64, &op, ops);
                     self.wide.insert(index, operand);
                 }
             }
             OpKind::Histogram { .. } if self.quirks.has(Quirk::CountsWiden) => {
                 ops.push(op.clone());
-                let operand = self.extended(results[0], DType::I64, &op, ops);
+                let operand = self.extend_value(results[0], DType::I64, &op, ops);
                 self.wide.insert(results[0], operand);
             }
             _ => ops.push(op),
@@ -191,14 +193,14 @@ impl Widening {
     }
 
     /// The same region on elements of another dtype.
-    fn retyped(&mut self, region: &Block, to: DType) -> Block {
+    fn retype_region(&mut self, region: &Block, to: DType) -> Block {
         let mut renamed: HashMap<ValueId, ValueId> = HashMap::new();
         let mut block = region.clone();
         let args: SmallVec<[ValueId; 4]> = block
             .args
             .iter()
             .map(|&arg| {
-                let new = self.function.value(Type::num(to));
+                let new = self.function.add_value(Type::num(to));
                 renamed.insert(arg, new);
                 new
             })
@@ -209,7 +211,7 @@ impl Widening {
                 *operand = renamed.get(operand).copied().unwrap_or(*operand);
             }
             for result in &mut op.results {
-                let new = self.function.value(Type::num(to));
+                let new = self.function.add_value(Type::num(to));
                 renamed.insert(*result, new);
                 *result = new;
             }
@@ -218,19 +220,25 @@ impl Widening {
     }
 
     /// What holds a value's bits: all 64 where it is wide.
-    fn held(&self, value: ValueId) -> ValueId {
+    fn find_holder(&self, value: ValueId) -> ValueId {
         self.wide.get(&value).copied().unwrap_or(value)
     }
 
     /// A value in another dtype: the value that already holds its bits, or a cast.
-    fn extended(&mut self, value: ValueId, to: DType, at: &Operation, ops: &mut Vec<Operation>) -> ValueId {
-        let value = self.held(value);
+    fn extend_value(
+        &mut self,
+        value: ValueId,
+        to: DType,
+        at: &Operation,
+        ops: &mut Vec<Operation>,
+    ) -> ValueId {
+        let value = self.find_holder(value);
         if self.function.ty(value).elem == Elem::Num(to) {
             return value;
         }
         let result = self
             .function
-            .value(self.function.ty(value).with_elem(Elem::Num(to)));
+            .add_value(self.function.ty(value).with_elem(Elem::Num(to)));
         ops.push(cast(CastKind::Value, value, result, at.loc));
         result
     }
@@ -251,7 +259,7 @@ impl Widening {
         let mut other = op.clone();
         let condition = usize::from(matches!(op.kind, OpKind::Select));
         for (nth, &operand) in op.operands.iter().enumerate().skip(condition) {
-            other.operands[nth] = self.extended(operand, to, &op, ops);
+            other.operands[nth] = self.extend_value(operand, to, &op, ops);
         }
         if matches!(op.kind, OpKind::Compare(_)) {
             ops.push(other);
@@ -264,7 +272,7 @@ impl Widening {
         }
         let new = self
             .function
-            .value(self.function.ty(result).with_elem(Elem::Num(to)));
+            .add_value(self.function.ty(result).with_elem(Elem::Num(to)));
         other.results[0] = new;
         ops.push(other);
         self.keep(result, new, &op, ops);
@@ -282,7 +290,7 @@ impl Widening {
         for elem in [Elem::Num(DType::I64), Elem::ptr_to(to)] {
             let from = store.operands[0];
             let ty = self.function.ty(pointer).with_elem(elem);
-            let to = self.function.value(ty);
+            let to = self.function.add_value(ty);
             ops.push(cast(CastKind::Bits, from, to, loc));
             store.operands[0] = to;
         }

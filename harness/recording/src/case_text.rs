@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use cerith_case::is_name;
-use cerith_case::print::{address, float, named_tuple, python, quoted, view};
+use cerith_case::print::{
+    quote_python, quote_yaml, render_address, render_float, render_named_tuple, render_view,
+};
 use cerith_memory::{Dims, StorageId, Tensor};
 use cerith_tile::DType;
 use cerith_toolchain::request::{self, Value};
@@ -92,7 +94,7 @@ pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType,
     let first = shown.into_iter().find(|tensor| tensor.storage == storage);
     if let Some(tensor) = first {
         let size = tensor.dtype.size() as u64;
-        if as_tensor(tensor) == Tensor::contiguous(StorageId(storage as u32), tensor.dtype, &tensor.shape)
+        if as_tensor(tensor) == Tensor::new_contiguous(StorageId(storage as u32), tensor.dtype, &tensor.shape)
             && elements(&tensor.shape) == Some(bytes / size)
             && bytes.is_multiple_of(size)
         {
@@ -168,9 +170,9 @@ impl Text<'_> {
     /// The text.
     pub fn print(&self) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "about: {}", quoted(&self.about));
-        let _ = writeln!(out, "origin: {}", quoted(&self.origin));
-        let _ = writeln!(out, "kernel: {}", quoted(&self.kernel));
+        let _ = writeln!(out, "about: {}", quote_yaml(&self.about));
+        let _ = writeln!(out, "origin: {}", quote_yaml(&self.origin));
+        let _ = writeln!(out, "kernel: {}", quote_yaml(&self.kernel));
         if !self.inspectable {
             let _ = writeln!(out, "inspectable: false");
         }
@@ -194,7 +196,7 @@ impl Text<'_> {
             }
             let pairs: Vec<_> = pairs
                 .iter()
-                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value, false)))
+                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.value(value, false)))
                 .collect();
             let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
         }
@@ -210,8 +212,8 @@ impl Text<'_> {
                     let _ = writeln!(
                         out,
                         "  raised: {{ kind: {}, message: {}{compiling} }}",
-                        quoted(&raised.kind),
-                        quoted(&raised.message)
+                        quote_yaml(&raised.kind),
+                        quote_yaml(&raised.message)
                     );
                 }
                 HowEnded::Finished => {
@@ -245,7 +247,7 @@ impl Text<'_> {
                     .iter()
                     .map(|(element, target, offset)| {
                         let target = self.storages.get(*target).map_or("", |storage| &storage.name);
-                        format!("{element}: \"{}\"", address(target, *offset))
+                        format!("{element}: \"{}\"", render_address(target, *offset))
                     })
                     .collect();
                 format!("{{ bytes: {entry}, addresses: {{ {} }} }}", pairs.join(", "))
@@ -259,28 +261,28 @@ impl Text<'_> {
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
             Value::Int(value) => value.to_string(),
-            Value::Float(value) => float(*value),
-            Value::Str(text) => quoted(&python(text)),
+            Value::Float(value) => render_float(*value),
+            Value::Str(text) => quote_yaml(&quote_python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
             Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.value(inner, true)),
             // At its own place a parameter's annotation says it.
             Value::Constexpr(inner) => self.value(inner, false),
-            Value::Tensor(tensor) => quoted(&self.tensor(tensor)),
+            Value::Tensor(tensor) => quote_yaml(&self.tensor(tensor)),
             Value::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.value(item, true)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::NamedTuple { fields, items } => {
-                named_tuple(fields, items.iter().map(|item| self.value(item, true)))
+                render_named_tuple(fields, items.iter().map(|item| self.value(item, true)))
             }
             Value::Address { storage, offset } => {
                 let storage = self.storages.get(*storage).map_or("", |storage| &storage.name);
-                quoted(&address(storage, *offset))
+                quote_yaml(&render_address(storage, *offset))
             }
             Value::Descriptor(descriptor) => {
                 let mut text = format!(
                     "{{ descriptor: {}, block_shape: {:?}",
-                    quoted(&self.tensor(&descriptor.base)),
+                    quote_yaml(&self.tensor(&descriptor.base)),
                     descriptor.block_shape
                 );
                 if (&descriptor.shape, &descriptor.strides)
@@ -293,7 +295,7 @@ impl Text<'_> {
                     );
                 }
                 if let Some(padding) = descriptor.padding.as_deref().filter(|&padding| padding != "zero") {
-                    let _ = write!(text, ", padding: {}", quoted(padding));
+                    let _ = write!(text, ", padding: {}", quote_yaml(padding));
                 }
                 if descriptor.round_f32_to_tf32 {
                     text.push_str(", round_f32_to_tf32: true");
@@ -301,7 +303,7 @@ impl Text<'_> {
                 text.push_str(" }");
                 text
             }
-            Value::Global(function) => format!("{{ global: {} }}", quoted(function)),
+            Value::Global(function) => format!("{{ global: {} }}", quote_yaml(function)),
         }
     }
 
@@ -309,7 +311,7 @@ impl Text<'_> {
         let Some(storage) = self.storages.get(tensor.storage) else {
             return String::new();
         };
-        view(
+        render_view(
             &storage.name,
             storage.dtype,
             &storage.shape,

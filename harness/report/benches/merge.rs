@@ -14,7 +14,7 @@ use mimalloc::MiMalloc;
 
 const VERDICTS: &str = include_str!("verdicts.jsonl");
 const SHARDS: usize = 16;
-const EACH: usize = 10_000;
+const CASES_PER_SHARD: usize = 10_000;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -24,7 +24,7 @@ fn main() {
 }
 
 /// The files of a run's shards.
-fn shards() -> Vec<PathBuf> {
+fn write_shards() -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("merge");
     std::fs::create_dir_all(&folder).expect("a folder");
     let models: Vec<Event> = VERDICTS
@@ -40,22 +40,22 @@ fn shards() -> Vec<PathBuf> {
                 format: FORMAT,
                 cerith: "0.1.0".to_owned(),
                 engines: vec!["reference".to_owned(), "interpret@3.1.0".to_owned()],
-                cases: EACH as u64,
-                total: (SHARDS * EACH) as u64,
+                cases: CASES_PER_SHARD as u64,
+                total: (SHARDS * CASES_PER_SHARD) as u64,
                 corpus_hash: "0123456789abcdef".to_owned(),
                 shard: Some(format!("{}/{SHARDS}", shard + 1)),
                 ..Start::default()
             });
-            writer.event(&start).expect("a line");
-            for (nth, model) in models.iter().cycle().take(EACH).enumerate() {
+            writer.write_event(&start).expect("a line");
+            for (nth, model) in models.iter().cycle().take(CASES_PER_SHARD).enumerate() {
                 let mut event = model.clone();
                 if let Event::Verdict(verdict) = &mut event {
                     verdict.case = format!("{}:number={}", verdict.case, nth * SHARDS + shard);
                 }
                 summary.count(&event);
-                writer.event(&event).expect("a line");
+                writer.write_event(&event).expect("a line");
             }
-            writer.event(&Event::Summary(summary)).expect("a line");
+            writer.write_event(&Event::Summary(summary)).expect("a line");
             path
         })
         .collect()
@@ -63,7 +63,7 @@ fn shards() -> Vec<PathBuf> {
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn sixteen_shards_of_ten_thousand_events(bencher: Bencher<'_, '_>) {
-    let shards = shards();
+    let shards = write_shards();
     let all = shards[0].with_file_name("all.jsonl");
     bencher.bench_local(|| {
         let streams = shards.iter().map(|path| {
@@ -75,11 +75,11 @@ fn sixteen_shards_of_ten_thousand_events(bencher: Bencher<'_, '_>) {
             .expect("streams")
             .run(|event, line| match line {
                 Some(line) => out.write_all(line),
-                None => Writer::new(&mut out).event(event),
+                None => Writer::new(&mut out).write_event(event),
             })
             .expect("room");
         out.flush().expect("room");
         assert!(merged.faults.is_empty(), "{:?}", merged.faults);
-        assert_eq!(merged.summary.cases, (SHARDS * EACH) as u64);
+        assert_eq!(merged.summary.cases, (SHARDS * CASES_PER_SHARD) as u64);
     });
 }

@@ -72,12 +72,12 @@ impl Baseline {
             return Err(BaselineError::Cut("it is empty".to_owned()));
         }
         if let Ok(header) = serde_json::from_slice::<Header>(&line) {
-            return Self::file(&header, input);
+            return Self::read_file(&header, input);
         }
-        Self::stream(&line, input)
+        Self::read_stream(&line, input)
     }
 
-    fn file(header: &Header, input: impl BufRead) -> Result<Self, BaselineError> {
+    fn read_file(header: &Header, input: impl BufRead) -> Result<Self, BaselineError> {
         if header.baseline > VERSION {
             return Err(BaselineError::Line {
                 line: 1,
@@ -113,13 +113,13 @@ impl Baseline {
         })
     }
 
-    fn stream(first: &[u8], input: impl BufRead) -> Result<Self, BaselineError> {
+    fn read_stream(first: &[u8], input: impl BufRead) -> Result<Self, BaselineError> {
         let neither = |error: String| BaselineError::Line {
             line: 1,
             reason: format!("it begins neither a stream of events nor a baseline: {error}"),
         };
         let mut baseline = Self::default();
-        match stream::event(first).map_err(|error| neither(error.to_string()))? {
+        match stream::read_event(first).map_err(|error| neither(error.to_string()))? {
             Event::Start(start) => baseline.engines = start.engines,
             _ => return Err(neither("a stream begins with `start`".to_owned())),
         }
@@ -141,7 +141,7 @@ impl Baseline {
 
     /// Adds what is wrong with a case, if anything is.
     pub fn add(&mut self, verdict: &Verdict) {
-        let wrong = wrongs(verdict);
+        let wrong = collect_failures(verdict);
         if !wrong.is_empty() {
             self.cases.insert(verdict.case.clone(), wrong);
         }
@@ -153,8 +153,8 @@ impl Baseline {
     }
 
     /// How a verdict compares with it; `None` if nothing is wrong, now or in the baseline.
-    pub fn against(&self, verdict: &Verdict, engines: &[String]) -> Option<Against> {
-        let now = wrongs(verdict);
+    pub fn compare_verdict(&self, verdict: &Verdict, engines: &[String]) -> Option<Against> {
+        let now = collect_failures(verdict);
         let none = Vec::new();
         let then = self.cases.get(&verdict.case).unwrap_or(&none);
         let (same, new): (Vec<String>, Vec<String>) = now.into_iter().partition(|one| then.contains(one));
@@ -177,7 +177,7 @@ impl Baseline {
     /// Keeps what still happens, or was not tried, by the verdicts of a run.
     pub fn prune<'a>(&mut self, verdicts: impl IntoIterator<Item = &'a Verdict>, engines: &[String]) {
         for verdict in verdicts {
-            let Some(Against { mended, .. }) = self.against(verdict, engines) else {
+            let Some(Against { mended, .. }) = self.compare_verdict(verdict, engines) else {
                 continue;
             };
             let left = self.cases.get_mut(&verdict.case).map(|wrong| {
@@ -220,7 +220,7 @@ fn of_engine(part: &str) -> Option<&str> {
 
 /// What is not as expected in a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, words of messages
 /// and numbers of elements are left out, because they may change from run to run.
-pub fn wrongs(verdict: &Verdict) -> Vec<String> {
+pub fn collect_failures(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
     for engine in &verdict.unexpected {
         let mut part = format!("{engine}: {}", verdict.verdict);
@@ -288,7 +288,7 @@ pub fn wrongs(verdict: &Verdict) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn verdict(case: &str, unexpected: &[&str]) -> Verdict {
+    fn build_verdict(case: &str, unexpected: &[&str]) -> Verdict {
         Verdict {
             case: case.to_owned(),
             engines: ["reference", "interpret@3.8.0", "interpret@3.9.0"]
@@ -304,10 +304,10 @@ mod tests {
     #[test]
     fn a_part_is_the_same_new_or_mended() {
         let mut baseline = Baseline::default();
-        baseline.add(&verdict("a", &["interpret@3.8.0"]));
-        baseline.add(&verdict("fine", &[]));
+        baseline.add(&build_verdict("a", &["interpret@3.8.0"]));
+        baseline.add(&build_verdict("fine", &[]));
         assert_eq!(baseline.cases().collect::<Vec<_>>(), ["a"]);
-        let against = |unexpected: &[&str]| baseline.against(&verdict("a", unexpected), &[]);
+        let against = |unexpected: &[&str]| baseline.compare_verdict(&build_verdict("a", unexpected), &[]);
         let part = |engine: &str| vec![format!("{engine}: differ")];
         assert_eq!(
             against(&["interpret@3.8.0"]),
@@ -324,11 +324,11 @@ mod tests {
                 mended: part("interpret@3.8.0")
             })
         );
-        assert_eq!(baseline.against(&verdict("b", &[]), &[]), None);
+        assert_eq!(baseline.compare_verdict(&build_verdict("b", &[]), &[]), None);
         // An engine that is not asked mends nothing.
-        let mut other = verdict("a", &[]);
+        let mut other = build_verdict("a", &[]);
         other.engines.remove(1);
-        assert_eq!(baseline.against(&other, &[]), None);
+        assert_eq!(baseline.compare_verdict(&other, &[]), None);
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
             ..Baseline::default()
         };
         for case in ["b", "a"] {
-            baseline.add(&verdict(case, &["interpret@3.9.0"]));
+            baseline.add(&build_verdict(case, &["interpret@3.9.0"]));
         }
         let text = baseline.text();
         let read = Baseline::read(text.as_bytes()).expect("a baseline");
@@ -367,9 +367,9 @@ mod tests {
     fn pruning_takes_out_what_is_mended_and_nothing_else() {
         let mut baseline = Baseline::default();
         for case in ["a", "b", "c"] {
-            baseline.add(&verdict(case, &["interpret@3.8.0", "interpret@3.9.0"]));
+            baseline.add(&build_verdict(case, &["interpret@3.8.0", "interpret@3.9.0"]));
         }
-        let now = [verdict("a", &[]), verdict("b", &["interpret@3.9.0"])];
+        let now = [build_verdict("a", &[]), build_verdict("b", &["interpret@3.9.0"])];
         baseline.prune(&now, &[]);
         let engines = |case: &str| baseline.cases.get(case).map_or(0, Vec::len);
         assert_eq!([engines("a"), engines("b"), engines("c")], [0, 1, 2]);

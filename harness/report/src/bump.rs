@@ -26,7 +26,7 @@ use std::sync::Arc;
 use cerith_tile::rules::Version;
 
 use self::compiled::Pair;
-use self::group::Seen;
+use self::group::ComparedCase;
 use crate::event::{Compiled, Rule, Verdict};
 use crate::safe;
 use crate::standing::Standing;
@@ -34,7 +34,7 @@ use crate::standing::Standing;
 pub use self::change::Change;
 pub use self::figure::{Measure, Noise, Shift};
 pub use self::group::{Cause, Changes, Group};
-pub use self::text::{github, human, markdown};
+pub use self::text::{render_github, render_human, render_markdown};
 
 /// One engine in one case.
 #[derive(Debug)]
@@ -43,15 +43,15 @@ struct Side {
     /// What its compiler made, where that is told.
     compiled: Option<Compiled>,
     /// Why it is silent, if it says nothing.
-    said: String,
+    error: String,
 }
 
 impl Side {
-    fn of(verdict: &Verdict, engine: &str) -> Option<Self> {
+    fn from_verdict(verdict: &Verdict, engine: &str) -> Option<Self> {
         Some(Self {
-            standing: Standing::of(verdict, engine)?,
+            standing: Standing::from_verdict(verdict, engine)?,
             compiled: verdict.compiled.get(engine).cloned(),
-            said: verdict
+            error: verdict
                 .outcomes
                 .get(engine)
                 .map_or_else(String::new, |said| said.error.clone()),
@@ -61,7 +61,7 @@ impl Side {
 
 /// What other runs tell of a case.
 #[derive(Debug, Default)]
-struct Told {
+struct CaseSides {
     old: Option<Side>,
     new: Option<Side>,
     rules: Vec<Rule>,
@@ -73,9 +73,9 @@ pub struct Bump {
     old: String,
     new: String,
     /// What other runs tell of each case.
-    told: BTreeMap<String, Told>,
-    seen: Vec<Seen>,
-    alone: [Vec<String>; 2],
+    other_runs: BTreeMap<String, CaseSides>,
+    cases: Vec<ComparedCase>,
+    unmatched: [Vec<String>; 2],
     pairs: Vec<Pair>,
     silent: BTreeMap<String, u64>,
     noise: Noise,
@@ -87,9 +87,9 @@ impl Bump {
         Self {
             old: old.into(),
             new: new.into(),
-            told: BTreeMap::new(),
-            seen: Vec::new(),
-            alone: [const { Vec::new() }; 2],
+            other_runs: BTreeMap::new(),
+            cases: Vec::new(),
+            unmatched: [const { Vec::new() }; 2],
             pairs: Vec::new(),
             silent: BTreeMap::new(),
             noise: Noise::default(),
@@ -105,13 +105,13 @@ impl Bump {
 
     /// The same, with the verdicts of another run for one of the engines, or for both.
     #[must_use]
-    pub fn against<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
+    pub fn with_other_run<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
         for verdict in verdicts {
-            let [old, new] = [&self.old, &self.new].map(|engine| Side::of(verdict, engine));
+            let [old, new] = [&self.old, &self.new].map(|engine| Side::from_verdict(verdict, engine));
             if old.is_none() && new.is_none() {
                 continue;
             }
-            let told = self.told.entry(verdict.case.clone()).or_default();
+            let told = self.other_runs.entry(verdict.case.clone()).or_default();
             told.old = old.or(told.old.take());
             told.new = new.or(told.new.take());
             told.rules.extend_from_slice(&verdict.rules);
@@ -120,15 +120,15 @@ impl Bump {
     }
 
     /// Takes in a verdict, and what the case's kernels use of the language.
-    pub fn verdict(&mut self, verdict: &Verdict, uses: Arc<[String]>) {
-        let told = self.told.remove(&verdict.case).unwrap_or_default();
-        let old = told.old.or_else(|| Side::of(verdict, &self.old));
-        let new = told.new.or_else(|| Side::of(verdict, &self.new));
+    pub fn add_verdict(&mut self, verdict: &Verdict, uses: Arc<[String]>) {
+        let told = self.other_runs.remove(&verdict.case).unwrap_or_default();
+        let old = told.old.or_else(|| Side::from_verdict(verdict, &self.old));
+        let new = told.new.or_else(|| Side::from_verdict(verdict, &self.new));
         let case = verdict.case.clone();
         let (old, new) = match (old, new) {
             (Some(old), Some(new)) => (old, new),
-            (None, Some(_)) => return self.alone[1].push(case),
-            (Some(_), None) => return self.alone[0].push(case),
+            (None, Some(_)) => return self.unmatched[1].push(case),
+            (Some(_), None) => return self.unmatched[0].push(case),
             (None, None) => return,
         };
         // The rules of a verdict are those that lie between any two of its engines, which may be more than these.
@@ -136,20 +136,20 @@ impl Bump {
             .rules
             .iter()
             .chain(&verdict.rules)
-            .filter(|rule| self.between(rule))
+            .filter(|rule| self.is_rule_changed(rule))
             .map(|rule| rule.rule.clone())
             .collect();
         let rules: Vec<String> = rules.into_iter().collect();
         let compiles = [old.compiled.is_some(), new.compiled.is_some()];
-        let change = match Change::between(&old.standing, &new.standing, !rules.is_empty()) {
+        let change = match Change::from_standings(&old.standing, &new.standing, !rules.is_empty()) {
             Change::NotCompared => Change::between_compilers(&old.standing, &new.standing, compiles),
             change => change,
         };
         let silent = (change == Change::NotCompared).then_some([(&self.old, &old), (&self.new, &new)]);
         for (engine, side) in silent.into_iter().flatten() {
             if let Standing::Silent { outcome, .. } = &side.standing {
-                let why = Some(&side.said).filter(|why| !why.is_empty()).unwrap_or(outcome);
-                let why = format!("{engine} says nothing, {}", safe::line(why));
+                let why = Some(&side.error).filter(|why| !why.is_empty()).unwrap_or(outcome);
+                let why = format!("{engine} says nothing, {}", safe::escape_line(why));
                 *self.silent.entry(why).or_default() += 1;
             }
         }
@@ -161,7 +161,7 @@ impl Bump {
             });
         }
         let (old, new) = (old.standing, new.standing);
-        self.seen.push(Seen {
+        self.cases.push(ComparedCase {
             case,
             old,
             new,
@@ -172,7 +172,7 @@ impl Bump {
     }
 
     /// Whether a rule came or went between the two engines; true where their versions are not known.
-    fn between(&self, rule: &Rule) -> bool {
+    fn is_rule_changed(&self, rule: &Rule) -> bool {
         let version = |engine: &str| -> Option<Version> {
             let (_, toolchain) = engine.split_once('@')?;
             toolchain.split('+').next()?.parse().ok()
@@ -192,9 +192,9 @@ impl Bump {
         let Self {
             old,
             new,
-            told,
-            seen,
-            mut alone,
+            other_runs: told,
+            cases: seen,
+            unmatched: mut alone,
             pairs,
             silent,
             noise,
@@ -216,7 +216,7 @@ impl Bump {
             new,
             cases: seen.len() as u64,
             counts,
-            groups: cause::groups(&seen),
+            groups: cause::group_by_cause(&seen),
             alone,
             silent,
             measures: Vec::new(),

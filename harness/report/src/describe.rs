@@ -8,7 +8,7 @@ use std::time::Duration;
 use cerith_case::{Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
-use cerith_tile::quirk::told::Told;
+use cerith_tile::quirk::told::BugSignature;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::source::{Sources, Span};
 use cerith_verdict::{
@@ -20,11 +20,11 @@ use indexmap::IndexMap;
 use crate::event;
 use crate::event::{OutcomeKind, State};
 
-pub use compiled::compiled;
-pub use exhibit::{of_sweep, of_trial, value};
+pub use compiled::to_compiled;
+pub use exhibit::{of_sweep, of_trial, render_value};
 
 /// The place of a span, with its line.
-pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
+pub fn locate_span(sources: &Sources, span: Span) -> Option<event::Position> {
     let file = sources.get(span.source)?;
     let (line, _) = file.line_column(span.start);
     let place = file.place(span.start);
@@ -37,7 +37,7 @@ pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
 }
 
 /// A problem's event.
-pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
+pub fn to_problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
     event::Problem {
         severity: match diagnostic.severity {
             Severity::Error => event::Severity::Error,
@@ -45,14 +45,14 @@ pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
         },
         code: diagnostic.code.to_owned(),
         message: diagnostic.message.clone(),
-        position: diagnostic.span().and_then(|span| position(sources, span)),
+        position: diagnostic.span().and_then(|span| locate_span(sources, span)),
         help: diagnostic.help.clone(),
         rendered: diagnostic.render(sources, false),
     }
 }
 
 /// What an engine did, with the kernel's line.
-pub fn outcome(outcome: &Outcome) -> event::EngineOutcome {
+pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
     let word = outcome.kind();
     let printed = outcome
         .finished()
@@ -90,14 +90,14 @@ pub fn outcome(outcome: &Outcome) -> event::EngineOutcome {
 }
 
 /// The event of a case that a panel was asked about.
-pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
+pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
     let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order().len());
     let mut seconds = Vec::with_capacity(panel.order().len());
     for id in panel.order() {
         let records: Vec<&Record> = trial
             .references
             .iter()
-            .chain(&trial.others)
+            .chain(&trial.other_records)
             .filter(|record| record.id == *id)
             .collect();
         // Of the reference's outcomes by several versions' rules, one that was not foreseen is shown.
@@ -122,7 +122,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
     } = trial;
     let outcomes: IndexMap<String, event::EngineOutcome> = witnesses
         .iter()
-        .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
+        .map(|witness| (witness.id.to_string(), to_outcome(witness.outcome)))
         .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished || !outcome.printed.is_empty())
         .collect();
     let warning = trial
@@ -130,13 +130,17 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         .iter()
         .map(|record| &record.outcome)
         .filter(|one| one.finished().is_some() && one.complaint().is_some_and(Complaint::warns))
-        .map(|one| Box::new(outcome(one)))
+        .map(|one| Box::new(to_outcome(one)))
         .next();
     let quiet =
         assessment.expected && !verdict.vacuous && verdict.differences.is_empty() && outcomes.is_empty();
     event::Verdict {
         case: case.id.clone(),
-        about: if quiet { String::new() } else { case.about.clone() },
+        about: if quiet {
+            String::new()
+        } else {
+            case.summary.clone()
+        },
         engines: witnesses.iter().map(|witness| witness.id.to_string()).collect(),
         verdict: verdict.kind,
         blame: verdict.blame.iter().map(ToString::to_string).collect(),
@@ -147,9 +151,9 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .map(|(witness, &seconds)| (witness.id.to_string(), (seconds * 1e7).round() / 1e7))
             .collect(),
         judging: event::Judging {
-            comparing: rounded(trial.spent.comparing),
-            intervals: rounded(trial.spent.intervals),
-            explaining: rounded(trial.spent.explaining),
+            comparing: round_seconds(trial.spent.comparing),
+            intervals: round_seconds(trial.spent.intervals),
+            explaining: round_seconds(trial.spent.explaining),
             ..event::Judging::default()
         },
         unconfirmed: verdict.unconfirmed,
@@ -164,8 +168,8 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .differences
             .iter()
             .map(|one| event::Difference {
-                explained: known_bugs(one.explained, one.told),
-                ..difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref())
+                explained: known_bugs(one.explained, one.known_bug),
+                ..to_difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref())
             })
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
@@ -175,7 +179,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             outcome: stoppage.outcome,
             versions: stoppage.versions.clone(),
         }),
-        expectations: tried(case, &assessment.expectations, sources),
+        expectations: collect_expectations(case, &assessment.expectations, sources),
         without_answer: without_answer(verdict),
         rules: trial
             .rules
@@ -186,7 +190,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
                 about: rule.about().trim().to_owned(),
             })
             .collect(),
-        bytes: bytes(verdict.bytes),
+        bytes: to_byte_counts(verdict.bytes),
         left_out: left_out(&trial.left_out),
         position: if quiet { None } else { place(case, sources) },
         against: None,
@@ -211,11 +215,11 @@ fn place(case: &Case, sources: &Sources) -> Option<event::Position> {
             text: module.file.line(line).to_owned(),
         })
     });
-    of_kernel.or_else(|| position(sources, case.span))
+    of_kernel.or_else(|| locate_span(sources, case.span))
 }
 
 /// Seconds of an event, to a tenth of a microsecond.
-pub fn rounded(spent: Duration) -> f64 {
+pub fn round_seconds(spent: Duration) -> f64 {
     (spent.as_secs_f64() * 1e7).round() / 1e7
 }
 
@@ -231,7 +235,7 @@ fn without_answer(verdict: &Verdict) -> Vec<String> {
         .collect()
 }
 
-fn bytes(bytes: Bytes) -> event::Bytes {
+fn to_byte_counts(bytes: Bytes) -> event::Bytes {
     let Bytes {
         compared,
         accepted,
@@ -252,14 +256,14 @@ fn left_out(left_out: &[LeftOut]) -> Vec<event::Undefined> {
         .map(|one| event::Undefined {
             storage: one.storage.clone(),
             bytes: one.bytes,
-            of: one.of,
-            whole: one.whole.clone(),
+            of: one.written_bytes,
+            whole: one.undefined_tensors.clone(),
         })
         .collect()
 }
 
 /// The names of known bugs that explain a difference.
-fn known_bugs(quirks: Quirks, told: Option<&'static Told>) -> Vec<String> {
+fn known_bugs(quirks: Quirks, told: Option<&'static BugSignature>) -> Vec<String> {
     let models = quirks.iter().map(Quirk::name);
     models
         .chain(told.map(|told| told.name))
@@ -268,7 +272,7 @@ fn known_bugs(quirks: Quirks, told: Option<&'static Told>) -> Vec<String> {
 }
 
 /// Two engines, or two variants, that differ.
-fn difference(
+fn to_difference(
     baseline: &dyn ToString,
     other: &dyn ToString,
     kind: Kind,
@@ -279,41 +283,41 @@ fn difference(
         engine: other.to_string(),
         kind,
         elements: comparison.map_or(0, |comparison| comparison.differing),
-        first: comparison.map_or_else(Vec::new, elements),
+        first: comparison.map_or_else(Vec::new, collect_elements),
         explained: Vec::new(),
     }
 }
 
 /// What became of those of a case's expectations that could be tried.
-fn tried(case: &Case, met: &[Met], sources: &Sources) -> Vec<event::Expectation> {
+fn collect_expectations(case: &Case, met: &[Met], sources: &Sources) -> Vec<event::Expectation> {
     case.expectations
         .iter()
         .zip(met)
         .filter(|(_, met)| **met != Met::NotTried)
-        .map(|(expectation, met)| foreseen(expectation, *met, sources))
+        .map(|(expectation, met)| to_expectation(expectation, *met, sources))
         .collect()
 }
 
-fn foreseen(expectation: &Expectation, met: Met, sources: &Sources) -> event::Expectation {
+fn to_expectation(expectation: &Expectation, met: Met, sources: &Sources) -> event::Expectation {
     event::Expectation {
         engines: expectation.engines.iter().map(ToString::to_string).collect(),
         versions: expectation.versions.to_string(),
         axes: expectation.axes.iter().map(ToString::to_string).collect(),
         verdict: expectation.verdict,
         outcome: expectation.outcome,
-        why: expectation.why.clone(),
+        why: expectation.reason.clone(),
         link: expectation.link.clone(),
         state: if met == Met::Stale {
             State::Stale
         } else {
             State::Met
         },
-        position: position(sources, expectation.span),
+        position: locate_span(sources, expectation.span),
     }
 }
 
 /// The event of a case's sweep.
-pub fn sweep(
+pub fn to_sweep_verdict(
     case: &Case,
     engine: &EngineId,
     samples: &Samples,
@@ -326,9 +330,9 @@ pub fn sweep(
     let quiet = assessment.expected && verdict.differences.is_empty();
     let names = |variants: &[Variant]| variants.iter().map(ToString::to_string).collect::<Vec<_>>();
     let outcomes = samples
-        .tried
+        .samples
         .iter()
-        .map(|sample| (sample.variant.to_string(), outcome(&sample.outcome)))
+        .map(|sample| (sample.variant.to_string(), to_outcome(&sample.outcome)))
         .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished);
     let facts = event::Sweep {
         engine: engine.to_string(),
@@ -348,7 +352,7 @@ pub fn sweep(
             .map(|(axis, kind)| (axis.to_string(), kind.to_string()))
             .collect(),
         same: samples
-            .same
+            .duplicates
             .iter()
             .map(|(variant, other)| (variant.to_string(), other.to_string()))
             .collect(),
@@ -360,9 +364,13 @@ pub fn sweep(
     };
     event::Verdict {
         case: case.id.clone(),
-        about: if quiet { String::new() } else { case.about.clone() },
+        about: if quiet {
+            String::new()
+        } else {
+            case.summary.clone()
+        },
         engines: samples
-            .tried
+            .samples
             .iter()
             .map(|sample| sample.variant.to_string())
             .collect(),
@@ -374,20 +382,24 @@ pub fn sweep(
             .differences
             .iter()
             .map(|one| event::Difference {
-                explained: known_bugs(one.explained, one.told),
-                ..difference(&one.baseline, &one.variant, one.kind, one.comparison.as_ref())
+                explained: known_bugs(one.explained, one.known_bug),
+                ..to_difference(&one.baseline, &one.variant, one.kind, one.comparison.as_ref())
             })
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
-        expectations: tried(case, &assessment.expectations, sources),
-        bytes: bytes(verdict.bytes),
-        position: if quiet { None } else { position(sources, case.span) },
+        expectations: collect_expectations(case, &assessment.expectations, sources),
+        bytes: to_byte_counts(verdict.bytes),
+        position: if quiet {
+            None
+        } else {
+            locate_span(sources, case.span)
+        },
         sweep: Some(Box::new(facts)),
         ..event::Verdict::default()
     }
 }
 
-fn elements(comparison: &Comparison) -> Vec<event::Element> {
+fn collect_elements(comparison: &Comparison) -> Vec<event::Element> {
     comparison
         .first
         .iter()
@@ -409,7 +421,7 @@ fn elements(comparison: &Comparison) -> Vec<event::Element> {
                 .tensor
                 .as_ref()
                 .map_or_else(Vec::new, |(_, at)| at.to_vec()),
-            values: element.shown.clone(),
+            values: element.values.clone(),
             bits: element
                 .bits
                 .map(|bits| format!("0x{bits:0width$x}", width = element.size * 2)),

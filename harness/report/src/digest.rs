@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::event::{Event, Internal, LeftOut, Problem, Start, Summary, Verdict, VerdictKind};
 
 /// The most verdicts of a kind that are kept in full; all are counted.
-pub const KEPT: usize = 500;
+pub const MAX_KEPT_VERDICTS: usize = 500;
 
 /// Numbers of one area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ pub struct Digest {
 
 impl Digest {
     /// Takes in one event.
-    pub fn event(&mut self, event: &Event) {
+    pub fn add_event(&mut self, event: &Event) {
         self.counted.count(event);
         match event {
             Event::Start(start) => self.start = start.clone(),
@@ -82,17 +82,17 @@ impl Digest {
                 *count += 1;
                 if !verdict.passes() {
                     area.failed += 1;
-                    keep(&mut self.failures, &bare(verdict));
+                    keep(&mut self.failures, &strip_exhibit(verdict));
                 } else if verdict.is_in_baseline() {
-                    keep(&mut self.in_baseline, &bare(verdict));
+                    keep(&mut self.in_baseline, &strip_exhibit(verdict));
                 } else if matches!(
                     verdict.verdict,
                     VerdictKind::Differ | VerdictKind::Nondeterministic
                 ) {
                     self.expected_differences += 1;
-                    keep(&mut self.differences, &bare(verdict));
+                    keep(&mut self.differences, &strip_exhibit(verdict));
                 } else if verdict.verdict != VerdictKind::Agree {
-                    keep(&mut self.others, &bare(verdict));
+                    keep(&mut self.others, &strip_exhibit(verdict));
                 }
             }
         }
@@ -119,12 +119,12 @@ impl Digest {
 
     /// The outcome of the gate in words.
     pub fn gate(&self) -> &'static str {
-        gate(self.cut, &self.summary)
+        describe_gate(self.cut, &self.summary)
     }
 }
 
 /// The outcome of the gate in words.
-pub(crate) fn gate(cut: bool, summary: &Summary) -> &'static str {
+pub(crate) fn describe_gate(cut: bool, summary: &Summary) -> &'static str {
     match (cut, summary.exit) {
         (true, _) => "cut short",
         (_, 0) => "as expected",
@@ -137,7 +137,7 @@ pub(crate) fn gate(cut: bool, summary: &Summary) -> &'static str {
 }
 
 /// A verdict as a page of numbers and words needs it: without its exhibit, which is large.
-fn bare(verdict: &Verdict) -> Verdict {
+fn strip_exhibit(verdict: &Verdict) -> Verdict {
     Verdict {
         exhibit: None,
         ..verdict.clone()
@@ -145,7 +145,7 @@ fn bare(verdict: &Verdict) -> Verdict {
 }
 
 fn keep<T: Clone>(all: &mut Vec<T>, one: &T) {
-    if all.len() < KEPT {
+    if all.len() < MAX_KEPT_VERDICTS {
         all.push(one.clone());
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a run. Every report is printed from them, and they are a public, versioned interface (`docs/EVENTS.md`, which a
+//! The events of a run. Every report is printed from them, and they are a public, versioned interface (`docs/events.md`, which a
 //! test compares with these types).
 //!
 //! A stream is one JSON object per line: a `start`, then `problem`, `verdict` (of a sweep `sweep`) and `internal` events in the order of
@@ -23,7 +23,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use compiled::{Compiled, CompiledKernel, Scratch};
-pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Once, Storage, Text, View};
+pub use exhibit::{
+    Contents, Deduplicator, Differs, Exhibit, KnownBug, Launch, Left, Mark, Storage, Text, View,
+};
 pub use word::{Severity, State};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
@@ -62,7 +64,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The word that each kind of event has in a stream. `docs/EVENTS.md` has a row for each.
+    /// The word that each kind of event has in a stream. `docs/events.md` has a row for each.
     pub const NAMES: [&str; 6] = ["start", "problem", "verdict", "sweep", "internal", "summary"];
 
     /// Its word in a stream.

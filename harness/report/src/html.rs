@@ -30,7 +30,7 @@ use index::Index;
 const BLOCK: usize = 64;
 
 /// The most problems and internal errors that are shown; all are counted.
-const KEPT: usize = 500;
+const MAX_KEPT_PROBLEMS: usize = 500;
 
 const FRAME: &str = include_str!("templates/report.html");
 const STYLE: &str = include_str!("templates/style.css");
@@ -83,7 +83,7 @@ pub struct Html {
 
 /// What the page says of the run as a whole.
 #[derive(Serialize)]
-struct About<'a> {
+struct RunOverview<'a> {
     start: &'a Start,
     summary: &'a Summary,
     gate: &'static str,
@@ -96,13 +96,17 @@ struct About<'a> {
 
 impl Html {
     /// Takes in one event.
-    pub fn event(&mut self, event: &Event) {
+    pub fn add_event(&mut self, event: &Event) {
         self.counted.count(event);
         match event {
             // Of several streams as one, the first says what the page is of.
             Event::Start(start) => self.start = start.clone(),
-            Event::Problem(problem) if self.problems.len() < KEPT => self.problems.push(problem.clone()),
-            Event::Internal(internal) if self.internal.len() < KEPT => self.internal.push(internal.clone()),
+            Event::Problem(problem) if self.problems.len() < MAX_KEPT_PROBLEMS => {
+                self.problems.push(problem.clone())
+            }
+            Event::Internal(internal) if self.internal.len() < MAX_KEPT_PROBLEMS => {
+                self.internal.push(internal.clone())
+            }
             Event::Problem(_) | Event::Internal(_) => {}
             Event::Summary(summary) => self.summary = Some(summary.clone()),
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
@@ -143,7 +147,7 @@ impl Html {
             block.append(&mut self.open);
             block.push(b']');
             self.opened = 0;
-            self.blocks.push(packed(&block)?);
+            self.blocks.push(pack_bytes(&block)?);
         }
         Ok(())
     }
@@ -163,9 +167,9 @@ impl Html {
             counted.exit = counted.exit_code();
             counted
         });
-        let about = About {
+        let about = RunOverview {
             start: &self.start,
-            gate: digest::gate(cut, &summary),
+            gate: digest::describe_gate(cut, &summary),
             summary: &summary,
             cut,
             problems: &self.problems,
@@ -173,8 +177,8 @@ impl Html {
             block: BLOCK,
         };
         let data = [
-            ("about", packed(&serde_json::to_vec(&about)?)?),
-            ("index", packed(&serde_json::to_vec(&self.index)?)?),
+            ("about", pack_bytes(&serde_json::to_vec(&about)?)?),
+            ("index", pack_bytes(&serde_json::to_vec(&self.index)?)?),
         ];
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -184,7 +188,7 @@ impl Html {
                 .lstrip_blocks(true)
                 .build()?,
         );
-        environment.add_filter("safe_lines", |text: &str| safe::lines(text).into_owned());
+        environment.add_filter("safe_lines", |text: &str| safe::escape_lines(text).into_owned());
         environment.add_template("report", FRAME)?;
         let script = format!("(() => {{\n\"use strict\";\n{}\n}})();", SCRIPTS.join("\n"));
         let page = environment.get_template("report")?.render(context! {
@@ -211,7 +215,7 @@ impl Html {
 }
 
 /// Bytes, compressed and in base64.
-fn packed(bytes: &[u8]) -> Result<String, HtmlError> {
+fn pack_bytes(bytes: &[u8]) -> Result<String, HtmlError> {
     let mut encoder = DeflateEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::new(5));
     encoder.write_all(bytes)?;
     Ok(STANDARD.encode(encoder.finish()?))

@@ -19,8 +19,8 @@ use crate::safe;
 use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
-pub use elements::table;
-pub use known::Known;
+pub use elements::render_elements;
+pub use known::KnownDetail;
 pub use next::quote_for_shell;
 
 /// Turns events into text, one after the other.
@@ -30,10 +30,10 @@ pub struct Human {
     /// Whether every verdict gets a line.
     pub verbose: bool,
     /// How much to print about differences that are as expected.
-    pub known: Known,
+    pub known_detail: KnownDetail,
     /// Whether what is printed is the end of a run whose reports are kept, so that `cerith expect` finds them: in this folder, or where
     /// it looks if that is empty.
-    pub kept: Option<String>,
+    pub reports_folder: Option<String>,
     reference_blamed: Vec<String>,
     silence: Silence,
     causes: known::Causes,
@@ -53,27 +53,27 @@ impl Human {
     }
 
     /// The text of an event, with its line breaks; empty for an event that needs no words.
-    pub fn event(&mut self, event: &Event) -> String {
+    pub fn render_event(&mut self, event: &Event) -> String {
         // Before anything is put around the words, colours too.
-        match &*safe::event(event) {
+        match &*safe::escape_event(event) {
             Event::Start(start) => {
                 self.next.start(start);
-                self.start(start)
+                self.render_start(start)
             }
             Event::Problem(problem) => format!("{}{}\n", self.named_under(), problem.rendered.trim_end()),
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
-                let warning = self.warning(verdict);
-                self.verdict(verdict) + &warning
+                let warning = self.render_warning(verdict);
+                self.render_verdict(verdict) + &warning
             }
-            Event::Internal(internal) => self.internal(internal),
-            Event::Summary(summary) => format!("{}{}", self.named_last(), self.summary(summary)),
+            Event::Internal(internal) => self.render_internal(internal),
+            Event::Summary(summary) => format!("{}{}", self.named_last(), self.render_summary(summary)),
         }
     }
 
-    fn internal(&mut self, internal: &Internal) -> String {
+    fn render_internal(&mut self, internal: &Internal) -> String {
         let place = internal.case.as_deref().unwrap_or("the run");
         let key = once::internal_key(internal);
-        if self.printed.repeats(Some(&key), place) {
+        if self.printed.note_repeat(Some(&key), place) {
             return String::new();
         }
         let named = self.named_under();
@@ -94,7 +94,7 @@ impl Human {
         self.palette.paint(tone, words)
     }
 
-    fn start(&self, start: &Start) -> String {
+    fn render_start(&self, start: &Start) -> String {
         let mut text = String::new();
         let shard = start
             .shard
@@ -119,7 +119,7 @@ impl Human {
             text,
             "{} {}{shard}{through}{over}",
             start.cases,
-            plural(start.cases, "case")
+            pluralize(start.cases, "case")
         );
         if !start.recorded.is_empty() {
             let _ = writeln!(
@@ -164,7 +164,7 @@ impl Human {
         text
     }
 
-    fn verdict(&mut self, verdict: &Verdict) -> String {
+    fn render_verdict(&mut self, verdict: &Verdict) -> String {
         if verdict.blame.iter().any(|id| id == "reference") {
             self.reference_blamed.push(verdict.case.clone());
         }
@@ -181,24 +181,24 @@ impl Human {
         }
         if verdict.passes() {
             self.causes.count(verdict);
-            return self.expected(verdict);
+            return self.render_expected(verdict);
         }
-        self.next.failed(verdict);
+        self.next.add_failure(verdict);
         let shown = self.silence.count(verdict) || self.verbose;
         if verdict.is_only_silent() {
             return if shown {
-                format!("{}{}", self.named_under(), self.silent(verdict))
+                format!("{}{}", self.named_under(), self.render_silent(verdict))
             } else {
                 String::new()
             };
         }
-        let key = once::key(verdict);
-        if self.printed.repeats(key.as_deref(), &verdict.case) {
+        let key = once::build_key(verdict);
+        if self.printed.note_repeat(key.as_deref(), &verdict.case) {
             return String::new();
         }
         let mut text = self.named_under();
         self.printed.begin(key, &verdict.case);
-        text.push_str(&self.headline(verdict));
+        text.push_str(&self.render_headline(verdict));
         if !verdict.about.is_empty() {
             let _ = writeln!(text, "  {}", self.paint(Tone::Dim, &verdict.about));
         }
@@ -213,7 +213,7 @@ impl Human {
         }
         if verdict.verdict == VerdictKind::Undefined {
             if let Some(outcome) = verdict.outcomes.get("reference") {
-                text.push_str(&self.outcome("reference", outcome));
+                text.push_str(&self.render_outcome("reference", outcome));
             }
             text.push_str(
                 "  A program without a defined answer convicts nobody. If that is the point of the case, write it \
@@ -222,7 +222,7 @@ impl Human {
         }
         if verdict.verdict != VerdictKind::Undefined {
             for (engine, outcome) in &verdict.outcomes {
-                text.push_str(&self.outcome(engine, outcome));
+                text.push_str(&self.render_outcome(engine, outcome));
             }
         }
         if let Some(engine) = verdict.stopped.first() {
@@ -240,12 +240,12 @@ impl Human {
             );
         }
         if let Some(sweep) = &verdict.sweep {
-            text.push_str(&camps(sweep));
+            text.push_str(&render_camps(sweep));
         }
         for difference in &verdict.differences {
-            text.push_str(&self.difference(difference));
+            text.push_str(&self.render_difference(difference));
         }
-        for line in rules(&verdict.rules) {
+        for line in describe_rules(&verdict.rules) {
             let _ = writeln!(text, "  {line}");
         }
         for expectation in verdict
@@ -253,13 +253,13 @@ impl Human {
             .iter()
             .filter(|expectation| expectation.state == State::Stale)
         {
-            text.push_str(&self.stale(expectation));
+            text.push_str(&self.render_stale(expectation));
         }
         text
     }
 
     /// What the reference warns of, once for each line of a kernel.
-    fn warning(&mut self, verdict: &Verdict) -> String {
+    fn render_warning(&mut self, verdict: &Verdict) -> String {
         let Some(warning) = &verdict.warning else {
             return String::new();
         };
@@ -271,10 +271,10 @@ impl Human {
             self.paint(Tone::Warn, "WARNING"),
             self.paint(Tone::Name, &verdict.case),
         );
-        format!("{word} {name}\n{}", self.outcome("reference", warning))
+        format!("{word} {name}\n{}", self.render_outcome("reference", warning))
     }
 
-    fn expected(&self, verdict: &Verdict) -> String {
+    fn render_expected(&self, verdict: &Verdict) -> String {
         let why = verdict
             .expectations
             .iter()
@@ -291,14 +291,14 @@ impl Human {
             VerdictKind::Differ if self.verbose => format!(
                 "{} {name}  {}, as expected{why}{}\n{}",
                 self.paint(Tone::Dim, "differ "),
-                self.blame(verdict),
+                self.describe_blame(verdict),
                 known_by(verdict),
-                self.complaints(verdict)
+                self.render_complaints(verdict)
             ),
             VerdictKind::Nondeterministic if self.verbose => format!(
                 "{} {name}  {}, as expected{why}\n",
                 self.paint(Tone::Dim, "unsteady"),
-                self.blame(verdict)
+                self.describe_blame(verdict)
             ),
             VerdictKind::Undefined if self.verbose => {
                 format!("{} {name}  as expected{why}\n", self.paint(Tone::Dim, "undef  "))
@@ -326,19 +326,19 @@ impl Human {
     }
 
     /// What those who are to blame say themselves, for whoever wants to read about every case.
-    fn complaints(&self, verdict: &Verdict) -> String {
+    fn render_complaints(&self, verdict: &Verdict) -> String {
         let blamed = verdict
             .outcomes
             .iter()
             .filter(|(engine, _)| self.verbose && verdict.blame.contains(engine));
         blamed
-            .map(|(engine, outcome)| self.outcome(engine, outcome))
+            .map(|(engine, outcome)| self.render_outcome(engine, outcome))
             .collect()
     }
 
-    fn blame(&self, verdict: &Verdict) -> String {
+    fn describe_blame(&self, verdict: &Verdict) -> String {
         if let Some(sweep) = &verdict.sweep {
-            return self.odd(verdict, sweep);
+            return self.describe_odd_variants(verdict, sweep);
         }
         if verdict.blame.is_empty() {
             let parties: Vec<String> = verdict
@@ -366,7 +366,7 @@ impl Human {
     }
 
     /// Who is the odd one out of a sweep, and along which axes.
-    fn odd(&self, verdict: &Verdict, sweep: &Sweep) -> String {
+    fn describe_odd_variants(&self, verdict: &Verdict, sweep: &Sweep) -> String {
         let engine = &sweep.engine;
         let unsteady: Vec<&str> = verdict
             .differences
@@ -393,12 +393,12 @@ impl Human {
             .collect();
         format!(
             "{} {is} the odd {one} out of {engine}, along {}",
-            self.paint(Tone::Strong, &shortened(&sweep.odd)),
+            self.paint(Tone::Strong, &shorten_names(&sweep.odd)),
             along.join(", ")
         )
     }
 
-    fn headline(&self, verdict: &Verdict) -> String {
+    fn render_headline(&self, verdict: &Verdict) -> String {
         let name = self.paint(Tone::Name, &verdict.case);
         let place = verdict
             .position
@@ -425,7 +425,7 @@ impl Human {
                 format!(
                     "{} {name}  {}{place}\n",
                     self.paint(Tone::Warn, "STALE"),
-                    self.blame(verdict)
+                    self.describe_blame(verdict)
                 )
             }
             _ if verdict.suspected.is_some() => format!(
@@ -439,7 +439,7 @@ impl Human {
             VerdictKind::Nondeterministic if verdict.sweep.is_some() => format!(
                 "{} {name}  {}{place}\n",
                 self.paint(Tone::Bad, "NONDETERMINISTIC"),
-                self.blame(verdict)
+                self.describe_blame(verdict)
             ),
             VerdictKind::Nondeterministic => format!(
                 "{} {name}  the same launch of {} does not give the same twice{place}\n",
@@ -449,10 +449,10 @@ impl Human {
             VerdictKind::Differ => format!(
                 "{} {name}  {}{place}\n",
                 self.paint(Tone::Bad, "DIFFER"),
-                self.blame(verdict)
+                self.describe_blame(verdict)
             ),
             VerdictKind::Inconclusive if !verdict.unexpected.is_empty() && verdict.bytes.undecided > 0 => {
-                self.undecided(verdict, &place)
+                self.render_undecided(verdict, &place)
             }
             VerdictKind::Agree | VerdictKind::Inconclusive if !verdict.unexpected.is_empty() => {
                 self.says_nothing(&verdict.unexpected, verdict, &place)
@@ -465,7 +465,7 @@ impl Human {
     }
 
     /// A case with a result of which every byte is undecided.
-    fn undecided(&self, verdict: &Verdict, place: &str) -> String {
+    fn render_undecided(&self, verdict: &Verdict, place: &str) -> String {
         let engines = verdict.unexpected.join(", ");
         let reason = verdict.reason.as_deref().unwrap_or("nothing bounds it");
         format!(
@@ -487,17 +487,17 @@ impl Human {
     }
 
     /// A case that fails only because an engine says nothing.
-    fn silent(&self, verdict: &Verdict) -> String {
-        let mut text = self.headline(verdict);
+    fn render_silent(&self, verdict: &Verdict) -> String {
+        let mut text = self.render_headline(verdict);
         for (engine, outcome) in &verdict.outcomes {
             if verdict.silent.contains(engine) {
-                text.push_str(&self.outcome(engine, outcome));
+                text.push_str(&self.render_outcome(engine, outcome));
             }
         }
         text
     }
 
-    fn stale(&self, expectation: &Expectation) -> String {
+    fn render_stale(&self, expectation: &Expectation) -> String {
         let what = match (expectation.verdict, expectation.outcome) {
             (Some(verdict), Some(outcome)) => format!("{verdict}, {outcome}"),
             (Some(verdict), None) => verdict.to_string(),
@@ -522,7 +522,7 @@ impl Human {
         text
     }
 
-    fn outcome(&self, engine: &str, outcome: &EngineOutcome) -> String {
+    fn render_outcome(&self, engine: &str, outcome: &EngineOutcome) -> String {
         let mut text = format!("  {} {}", self.paint(Tone::Strong, engine), outcome.outcome);
         if let Some(launch) = outcome.launch.filter(|&launch| launch > 0) {
             let _ = write!(text, " in launch {}", launch + 1);
@@ -548,7 +548,7 @@ impl Human {
         text
     }
 
-    fn difference(&self, difference: &Difference) -> String {
+    fn render_difference(&self, difference: &Difference) -> String {
         let Difference {
             baseline,
             engine,
@@ -558,15 +558,15 @@ impl Human {
             explained,
         } = difference;
         let what = match kind {
-            Kind::Memory => format!("{elements} {} of memory differ", plural(*elements, "element")),
+            Kind::Memory => format!("{elements} {} of memory differ", pluralize(*elements, "element")),
             Kind::Guard => format!(
                 "{elements} {} outside of every storage were written",
-                plural(*elements, "word")
+                pluralize(*elements, "word")
             ),
             Kind::Acceptance => "one rejects what the other runs".to_owned(),
             Kind::Nondeterminism => format!(
                 "{elements} {} of memory differ from one launch to the other",
-                plural(*elements, "element")
+                pluralize(*elements, "element")
             ),
             Kind::Trap => "one stopped where the other did not, or for another reason".to_owned(),
             Kind::Padding => "bytes between the elements of a tensor were written".to_owned(),
@@ -574,7 +574,7 @@ impl Human {
             Kind::Given if first.is_empty() => "it has no answer where the case file gives one".to_owned(),
             Kind::Given => format!(
                 "{elements} {} of memory are not what the case file gives",
-                plural(*elements, "element")
+                pluralize(*elements, "element")
             ),
             Kind::Crash => "its process died".to_owned(),
         };
@@ -590,9 +590,9 @@ impl Human {
             let _ = writeln!(text, "    explained by what is known: {}", explained.join(", "));
         }
         text.push_str(&match kind {
-            Kind::Nondeterminism => table("once", "and once", first),
-            Kind::Given => table("given", engine, first),
-            _ => table(baseline, engine, first),
+            Kind::Nondeterminism => render_elements("once", "and once", first),
+            Kind::Given => render_elements("given", engine, first),
+            _ => render_elements(baseline, engine, first),
         });
         if *elements > first.len() as u64 && !first.is_empty() {
             let _ = writeln!(text, "    … and {} more", elements - first.len() as u64);
@@ -602,7 +602,7 @@ impl Human {
 }
 
 /// The camps of a sweep, a line each.
-fn camps(sweep: &Sweep) -> String {
+fn render_camps(sweep: &Sweep) -> String {
     let mut text = String::new();
     for camp in &sweep.camps {
         let reference = match camp.reference {
@@ -614,7 +614,7 @@ fn camps(sweep: &Sweep) -> String {
     text
 }
 
-fn plural(count: u64, word: &str) -> String {
+fn pluralize(count: u64, word: &str) -> String {
     if count == 1 {
         word.to_owned()
     } else {
@@ -622,7 +622,7 @@ fn plural(count: u64, word: &str) -> String {
     }
 }
 
-fn shortened(names: &[String]) -> String {
+fn shorten_names(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
     let rest = names.len().saturating_sub(shown.len());
     if rest == 0 {
@@ -656,7 +656,7 @@ fn stopping_outcome(verdict: &Verdict, engine: &str) -> OutcomeKind {
 }
 
 /// In which versions the meaning of a case changed, a line each, with the rules that may have done it.
-pub fn rules(rules: &[Rule]) -> Vec<String> {
+pub fn describe_rules(rules: &[Rule]) -> Vec<String> {
     let mut versions: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in rules {
         let about = rule.about.trim_end_matches('.');

@@ -8,7 +8,7 @@ use crate::event::{Event, Problem, Severity, Start, Summary};
 use crate::whole::StreamEnd;
 
 /// The most shards that a message names.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Joins streams: for each call [`Joined::begin`], its events, [`Joined::end`]; after the last [`Joined::finish`].
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Joined {
     /// Runs that began, in all streams.
     runs: usize,
     stream: Stream,
-    shards: BTreeMap<Whole, BTreeMap<u64, Vec<String>>>,
+    shards: BTreeMap<RunKey, BTreeMap<u64, Vec<String>>>,
 }
 
 /// The end of all streams.
@@ -59,7 +59,7 @@ struct Open {
 
 /// What identifies the run of a shard: all its options, and the number of shards.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Whole {
+struct RunKey {
     filters: Vec<String>,
     engines: Vec<String>,
     axes: Vec<String>,
@@ -79,9 +79,9 @@ impl Joined {
     }
 
     /// Takes in an event of the stream, and answers with what to print for it.
-    pub fn event(&mut self, event: Event) -> Vec<Event> {
+    pub fn add_event(&mut self, event: Event) -> Vec<Event> {
         match event {
-            Event::Start(start) => self.start(start),
+            Event::Start(start) => self.add_start(start),
             Event::Summary(summary) => {
                 self.stream.stray |= self.stream.open.take().is_none();
                 self.seconds += summary.seconds;
@@ -103,15 +103,15 @@ impl Joined {
         }
     }
 
-    fn start(&mut self, start: Start) -> Vec<Event> {
-        let mut out: Vec<Event> = self.unfinished(false).into_iter().collect();
+    fn add_start(&mut self, start: Start) -> Vec<Event> {
+        let mut out: Vec<Event> = self.report_unfinished(false).into_iter().collect();
         self.runs += 1;
         self.stream.runs += 1;
         self.stream.open = Some(Open {
             cases: start.cases,
             judged: 0,
         });
-        if let Some((whole, index)) = Whole::of(&start) {
+        if let Some((whole, index)) = RunKey::from_start(&start) {
             let name = self.stream.name.clone();
             let shards = self.shards.entry(whole).or_default();
             shards.entry(index).or_default().push(name);
@@ -128,7 +128,7 @@ impl Joined {
     /// The stream is at its end. Answers with what to print.
     pub fn end(&mut self, end: &StreamEnd) -> Vec<Event> {
         let cut = end.cut;
-        let mut out: Vec<Event> = self.unfinished(cut).into_iter().collect();
+        let mut out: Vec<Event> = self.report_unfinished(cut).into_iter().collect();
         let name = &self.stream.name;
         let mended = "give the whole stream that `cerith run` wrote, or run it again";
         let wrong = if self.stream.runs == 0 {
@@ -152,7 +152,7 @@ impl Joined {
     }
 
     /// The error that the run before has no summary.
-    fn unfinished(&mut self, cut: bool) -> Option<Event> {
+    fn report_unfinished(&mut self, cut: bool) -> Option<Event> {
         let Open { cases, judged } = self.stream.open.take()?;
         let name = &self.stream.name;
         let place = if cut {
@@ -189,14 +189,14 @@ impl Joined {
     }
 
     /// Says which shards of a run are missing and which are there more than once.
-    fn shards_of(&mut self, whole: &Whole, present: &BTreeMap<u64, Vec<String>>, out: &mut Vec<Event>) {
+    fn shards_of(&mut self, whole: &RunKey, present: &BTreeMap<u64, Vec<String>>, out: &mut Vec<Event>) {
         let of = if whole.filters.is_empty() {
             String::new()
         } else {
             format!(" of the run of `{}`", whole.filters.join(" "))
         };
         for (index, names) in present.iter().filter(|(_, names)| names.len() > 1) {
-            out.push(self.problem(
+            out.push(self.add_problem(
                 Severity::Error,
                 "shards",
                 format!(
@@ -214,7 +214,7 @@ impl Joined {
         }
         let mut named: Vec<String> = (1..=whole.count)
             .filter(|index| !present.contains_key(index))
-            .take(NAMED)
+            .take(MAX_NAMED)
             .map(|index| format!("{index}/{}", whole.count))
             .collect();
         let more = missing - named.len() as u64;
@@ -234,10 +234,10 @@ impl Joined {
         } else {
             Severity::Warning
         };
-        out.push(self.problem(severity, "shards", message, help));
+        out.push(self.add_problem(severity, "shards", message, help));
     }
 
-    fn problem(&mut self, severity: Severity, code: &str, message: String, help: &str) -> Event {
+    fn add_problem(&mut self, severity: Severity, code: &str, message: String, help: &str) -> Event {
         let problem = Problem::new(severity, code, message, help);
         self.faults.push(problem.clone());
         let event = Event::Problem(problem);
@@ -247,13 +247,13 @@ impl Joined {
 
     fn cut(&mut self, message: String, help: &str) -> Event {
         self.cut = true;
-        self.problem(Severity::Error, "cut-stream", message, help)
+        self.add_problem(Severity::Error, "cut-stream", message, help)
     }
 }
 
-impl Whole {
+impl RunKey {
     /// The run of which a stream is a shard, and which shard it is; nothing if it is none.
-    fn of(start: &Start) -> Option<(Self, u64)> {
+    fn from_start(start: &Start) -> Option<(Self, u64)> {
         let (index, count) = start.shard.as_ref()?.split_once('/')?;
         let (index, count): (u64, u64) = (index.parse().ok()?, count.parse().ok()?);
         // An engine that one machine has not is left out of its shard, which is a shard of the same run.

@@ -26,8 +26,8 @@ pub struct Junit {
 
 impl Junit {
     /// Takes in one event.
-    pub fn event(&mut self, event: &Event) {
-        match &*safe::event(event) {
+    pub fn add_event(&mut self, event: &Event) {
+        match &*safe::escape_event(event) {
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let case = test_case(verdict);
                 self.areas
@@ -40,17 +40,17 @@ impl Junit {
                     || problem.code.clone(),
                     |at| format!("{}:{}:{}", at.file, at.line, at.column),
                 );
-                self.error("input", &name, &problem.message, &problem.rendered);
+                self.add_error("input", &name, &problem.message, &problem.rendered);
             }
             Event::Internal(internal) => {
                 let name = internal.case.clone().unwrap_or_else(|| "run".to_owned());
-                self.error("internal", &name, "internal error of Cerith", &internal.message);
+                self.add_error("internal", &name, "internal error of Cerith", &internal.message);
             }
             Event::Summary(summary) => {
                 self.seconds = summary.seconds;
                 self.ended = true;
                 if summary.interrupted {
-                    self.error(
+                    self.add_error(
                         "run",
                         "interrupted",
                         "the run was interrupted",
@@ -91,7 +91,7 @@ impl Junit {
         self.ended = true;
     }
 
-    fn error(&mut self, suite: &str, name: &str, message: &str, text: &str) {
+    fn add_error(&mut self, suite: &str, name: &str, message: &str, text: &str) {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(message).set_description(text);
         self.areas
@@ -103,7 +103,7 @@ impl Junit {
     /// The XML. A stream without its summary is an error in it.
     pub fn finish(mut self) -> Result<String, JunitError> {
         if !self.ended {
-            self.error(
+            self.add_error(
                 "run",
                 "cut short",
                 "the stream ends without its summary",
@@ -118,15 +118,15 @@ impl Junit {
             report.add_test_suite(suite);
         }
         // A name in an attribute may still hold a command of a workflow; XML has another way to write it.
-        Ok(safe::page(report.to_string()?).replace("##[", "#&#35;["))
+        Ok(safe::escape_page(report.to_string()?).replace("##[", "#&#35;["))
     }
 }
 
 /// What went wrong, on one line: an engine's words with their place, or the value that came in place of another; without either,
 /// the first line of the text.
-pub(crate) fn error(verdict: &Verdict) -> String {
+pub(crate) fn describe_error(verdict: &Verdict) -> String {
     let first = || {
-        let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
+        let text = Human::default().render_event(&Event::Verdict(Box::new(verdict.clone())));
         text.lines().next().unwrap_or_default().to_owned()
     };
     if verdict.blame.iter().any(|engine| engine == "reference") {
@@ -144,7 +144,7 @@ pub(crate) fn error(verdict: &Verdict) -> String {
             &outcome.error
         };
         let message = outcome.message.lines().next().unwrap_or_default();
-        return safe::line(&format!("{engine}: {kind}: {message}{place}")).into_owned();
+        return safe::escape_line(&format!("{engine}: {kind}: {message}{place}")).into_owned();
     }
     let differs = wrong().find_map(|engine| {
         let one = verdict.differences.iter().find(|one| one.engine == *engine)?;
@@ -171,7 +171,7 @@ pub(crate) fn error(verdict: &Verdict) -> String {
         } else {
             format!("{engine}: {place} is {came}, and {right} by {baseline}; {count} in all differ")
         };
-        return safe::line(&words).into_owned();
+        return safe::escape_line(&words).into_owned();
     }
     first()
 }
@@ -193,9 +193,9 @@ fn test_case(verdict: &Verdict) -> TestCase {
         TestCaseStatus::non_success(NonSuccessKind::Failure)
     };
     if !verdict.passes() {
-        let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
+        let text = Human::default().render_event(&Event::Verdict(Box::new(verdict.clone())));
         status
-            .set_message(error(verdict))
+            .set_message(describe_error(verdict))
             .set_type(verdict.verdict.name())
             .set_description(text);
     }

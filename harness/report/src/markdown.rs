@@ -33,7 +33,7 @@ impl Page {
     /// Adds a heading (or a table's head) and what is below it, as much as fits, and says how much does not, of `all`.
     fn list(&mut self, head: &str, all: u64, lines: impl IntoIterator<Item = String>) {
         if all == 0 || !self.add(head) {
-            self.more(all);
+            self.add_remainder(all);
             return;
         }
         let mut shown = 0;
@@ -43,10 +43,10 @@ impl Page {
             }
             shown += 1;
         }
-        self.more(all.saturating_sub(shown));
+        self.add_remainder(all.saturating_sub(shown));
     }
 
-    fn more(&mut self, rest: u64) {
+    fn add_remainder(&mut self, rest: u64) {
         // There is room for this: it is kept.
         if rest > 0 && self.0.len() < LONGEST - 200 {
             let _ = write!(
@@ -58,18 +58,18 @@ impl Page {
 }
 
 /// The page.
-pub fn markdown(digest: &Digest) -> String {
+pub fn render_markdown(digest: &Digest) -> String {
     let mut page = Page(String::new());
-    page.add(&head(digest));
-    numbers(&mut page, digest);
-    problems(&mut page, digest);
+    page.add(&render_head(digest));
+    add_numbers(&mut page, digest);
+    add_problems(&mut page, digest);
     let failed: u64 = digest.areas.values().map(|area| area.failed).sum();
     page.list(
         "\n## Not as expected\n\n",
         failed,
         digest.failures.iter().map(|verdict| {
-            let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
-            format!("{}\n", fenced(&text))
+            let text = Human::default().render_event(&Event::Verdict(Box::new(verdict.clone())));
+            format!("{}\n", fence_text(&text))
         }),
     );
     page.list(
@@ -78,7 +78,11 @@ pub fn markdown(digest: &Digest) -> String {
         digest.in_baseline.iter().map(|verdict| {
             let against = verdict.against.as_deref();
             let what = against.map_or_else(String::new, |against| against.same.join("; "));
-            format!("| {} | {} |\n", safe::code(&verdict.case), safe::cell(&what))
+            format!(
+                "| {} | {} |\n",
+                safe::escape_code(&verdict.case),
+                safe::escape_cell(&what)
+            )
         }),
     );
     page.list(
@@ -86,14 +90,19 @@ pub fn markdown(digest: &Digest) -> String {
         digest.expected_differences,
         digest.differences.iter().map(expected_difference),
     );
-    safe::page(page.0)
+    safe::escape_page(page.0)
 }
 
-fn head(digest: &Digest) -> String {
+fn render_head(digest: &Digest) -> String {
     let mut page = String::new();
     let summary = &digest.summary;
     let _ = writeln!(page, "# Cerith: {}\n", digest.gate());
-    let engines: Vec<String> = digest.start.engines.iter().map(|id| safe::code(id)).collect();
+    let engines: Vec<String> = digest
+        .start
+        .engines
+        .iter()
+        .map(|id| safe::escape_code(id))
+        .collect();
     let _ = writeln!(
         page,
         "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an \
@@ -112,7 +121,12 @@ fn head(digest: &Digest) -> String {
         summary.seconds,
     );
     if !digest.start.recorded.is_empty() {
-        let recorded: Vec<String> = digest.start.recorded.iter().map(|id| safe::code(id)).collect();
+        let recorded: Vec<String> = digest
+            .start
+            .recorded
+            .iter()
+            .map(|id| safe::escape_code(id))
+            .collect();
         let _ = writeln!(page, "On record, no GPU: {}\n", recorded.join(", "));
     }
     if summary.stale_recordings > 0 {
@@ -123,32 +137,38 @@ fn head(digest: &Digest) -> String {
         );
     }
     for left_out in digest.left_out() {
-        let (engine, why) = (safe::code(&left_out.engine), safe::cell(&left_out.why));
+        let (engine, why) = (
+            safe::escape_code(&left_out.engine),
+            safe::escape_cell(&left_out.why),
+        );
         let _ = writeln!(page, "Left out: {engine}: {why}\n");
     }
     page
 }
 
-fn problems(page: &mut Page, digest: &Digest) {
+fn add_problems(page: &mut Page, digest: &Digest) {
     let given = digest
         .problems
         .iter()
-        .map(|problem| format!("\n{}", fenced(&problem.rendered)));
+        .map(|problem| format!("\n{}", fence_text(&problem.rendered)));
     let told = digest.summary.problems.max(digest.problems.len() as u64);
     page.list("", told, given);
     let internal = digest.internal.iter().map(|internal| {
-        let place = safe::code(internal.case.as_deref().unwrap_or("the run"));
-        format!("\nInternal error in {place}:\n\n{}", fenced(&internal.message))
+        let place = safe::escape_code(internal.case.as_deref().unwrap_or("the run"));
+        format!(
+            "\nInternal error in {place}:\n\n{}",
+            fence_text(&internal.message)
+        )
     });
     page.list("", digest.summary.internal, internal);
 }
 
-fn numbers(page: &mut Page, digest: &Digest) {
+fn add_numbers(page: &mut Page, digest: &Digest) {
     let summary = &digest.summary;
     let areas = digest.areas.iter().map(|(name, area)| {
         format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
-            safe::cell(name),
+            safe::escape_cell(name),
             area.cases,
             area.agree,
             area.differ,
@@ -167,11 +187,11 @@ fn numbers(page: &mut Page, digest: &Digest) {
         let outcomes: Vec<String> = tally
             .outcomes
             .iter()
-            .map(|(word, count)| format!("{count} {}", safe::cell(word)))
+            .map(|(word, count)| format!("{count} {}", safe::escape_cell(word)))
             .collect();
         format!(
             "| {} | {} | {} | {:.3} |\n",
-            safe::code(id),
+            safe::escape_code(id),
             outcomes.join(", "),
             tally.blamed,
             tally.seconds
@@ -190,7 +210,7 @@ fn numbers(page: &mut Page, digest: &Digest) {
         known.len() as u64,
         known
             .iter()
-            .map(|(name, count)| format!("| {} | {count} |\n", safe::code(name)))
+            .map(|(name, count)| format!("| {} | {count} |\n", safe::escape_code(name)))
             .chain(none),
     );
 }
@@ -203,15 +223,15 @@ fn expected_difference(verdict: &Verdict) -> String {
         .map_or("", |one| one.why.as_str());
     format!(
         "| {} | {} | {} |\n",
-        safe::code(&verdict.case),
-        safe::cell(&verdict.blame.join(", ")),
-        safe::cell(why)
+        safe::escape_code(&verdict.case),
+        safe::escape_cell(&verdict.blame.join(", ")),
+        safe::escape_cell(why)
     )
 }
 
 /// Text as it is, in a fence that nothing in it ends.
-fn fenced(text: &str) -> String {
-    let text = safe::lines(text.trim_end());
+fn fence_text(text: &str) -> String {
+    let text = safe::escape_lines(text.trim_end());
     let (text, rest) = match text.char_indices().find(|(at, _)| *at >= LONGEST_BLOCK) {
         Some((at, _)) => (&text[..at], text.len() - at),
         None => (&*text, 0),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::event::Verdict;
 use crate::safe;
-use crate::standing::{Standing, Wrong, known};
+use crate::standing::{Standing, Wrong, find_known_bug};
 use crate::style::{Palette, Tone};
 
 /// How an engine stands in one case, as a cell of the table.
@@ -98,14 +98,14 @@ impl Tally {
     }
 
     /// Takes in a verdict.
-    pub fn verdict(&mut self, verdict: &Verdict) {
+    pub fn add_verdict(&mut self, verdict: &Verdict) {
         self.cases += 1;
         let mut cells = Vec::with_capacity(self.engines.len());
         for place in 0..self.engines.len() {
             let standing = self
                 .engines
                 .get(place)
-                .and_then(|engine| Standing::of(verdict, engine));
+                .and_then(|engine| Standing::from_verdict(verdict, engine));
             cells.push(match &standing {
                 Some(Standing::Right { .. }) => Cell::Right,
                 Some(Standing::Undefined) => Cell::Undefined,
@@ -125,14 +125,15 @@ impl Tally {
         if let Some(count) = self.wrong.get_mut(place) {
             *count += 1;
         }
-        let mut names: Vec<(String, bool)> = wrong.known.iter().map(|name| (name.clone(), true)).collect();
+        let mut names: Vec<(String, bool)> =
+            wrong.known_bugs.iter().map(|name| (name.clone(), true)).collect();
         if names.is_empty() {
-            names.push(if wrong.said.is_empty() {
+            names.push(if wrong.message.is_empty() {
                 // Cases of one file show one thing, mostly.
                 let file = case.split_once(':').map_or(case, |(file, _)| file);
                 (format!("{file} ({})", wrong.kind), false)
             } else {
-                (wrong.said.clone(), false)
+                (wrong.message.clone(), false)
             });
         }
         for (cause, known) in names {
@@ -169,9 +170,9 @@ impl Tally {
 const CAUSE: usize = 48;
 
 /// The table for a terminal: causes; with `cases` also the cases that are not the same in all versions.
-pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
+pub fn render_human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
     let mut text = String::new();
-    let versions: Vec<&str> = matrix.engines.iter().map(|id| version(id)).collect();
+    let versions: Vec<&str> = matrix.engines.iter().map(|id| extract_version(id)).collect();
     let width = versions
         .iter()
         .map(|version| version.len())
@@ -201,14 +202,14 @@ pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
         }
     };
     for one in &matrix.causes {
-        let cause = shortened(&safe::line(&one.cause));
+        let cause = shorten_text(&safe::escape_line(&one.cause));
         let padded = format!("{cause:CAUSE$}");
         let _ = writeln!(
             text,
             "{}{}  {}",
             palette.paint(if one.known { Tone::Name } else { Tone::Warn }, &padded),
             row(&mut one.counts.iter().map(|&count| number(count))),
-            palette.paint(Tone::Dim, &lifetime(one, &versions)),
+            palette.paint(Tone::Dim, &describe_lifetime(one, &versions)),
         );
     }
     let _ = writeln!(
@@ -226,7 +227,7 @@ pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
         );
         for (case, cells) in &matrix.rows {
             let marks: String = cells.iter().map(|cell| cell.mark()).collect();
-            let _ = writeln!(text, "  {marks}  {}", safe::line(case));
+            let _ = writeln!(text, "  {marks}  {}", safe::escape_line(case));
         }
         let _ = writeln!(
             text,
@@ -243,8 +244,8 @@ pub fn human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
 }
 
 /// The table of causes as Markdown.
-pub fn markdown(matrix: &Matrix) -> String {
-    let versions: Vec<&str> = matrix.engines.iter().map(|id| version(id)).collect();
+pub fn render_markdown(matrix: &Matrix) -> String {
+    let versions: Vec<&str> = matrix.engines.iter().map(|id| extract_version(id)).collect();
     let mut page = format!(
         "| wrong in, of {} cases | {} | since | what |\n|---|{}---|---|\n",
         matrix.cases,
@@ -264,7 +265,7 @@ pub fn markdown(matrix: &Matrix) -> String {
             })
             .collect();
         let about = if one.known {
-            known(&one.cause).map(|(about, _)| about)
+            find_known_bug(&one.cause).map(|(about, _)| about)
         } else {
             None
         };
@@ -272,13 +273,13 @@ pub fn markdown(matrix: &Matrix) -> String {
             page,
             "| {} | {} | {} | {} |",
             if one.known {
-                safe::code(&one.cause)
+                safe::escape_code(&one.cause)
             } else {
-                safe::cell(&one.cause)
+                safe::escape_cell(&one.cause)
             },
             counts.join(" | "),
-            lifetime(one, &versions),
-            about.map_or_else(|| safe::code(&one.first), safe::cell),
+            describe_lifetime(one, &versions),
+            about.map_or_else(|| safe::escape_code(&one.first), safe::escape_cell),
         );
     }
     let all: Vec<String> = matrix.wrong.iter().map(ToString::to_string).collect();
@@ -287,7 +288,7 @@ pub fn markdown(matrix: &Matrix) -> String {
 }
 
 /// The range of versions in words: `3.2.0 to 3.5.1`, `since 3.3.1`, `all`.
-fn lifetime(row: &Row, versions: &[&str]) -> String {
+fn describe_lifetime(row: &Row, versions: &[&str]) -> String {
     let Some((first, last)) = row.range() else {
         return String::new();
     };
@@ -301,11 +302,11 @@ fn lifetime(row: &Row, versions: &[&str]) -> String {
     }
 }
 
-fn version(engine: &str) -> &str {
+fn extract_version(engine: &str) -> &str {
     engine.split_once('@').map_or(engine, |(_, version)| version)
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     if text.chars().count() < CAUSE {
         return text.to_owned();
     }
@@ -318,7 +319,7 @@ mod tests {
     use crate::event::Difference;
     use crate::event::{Kind, VerdictKind};
 
-    fn verdict(case: &str, wrong: &[(&str, &str)]) -> Verdict {
+    fn build_verdict(case: &str, wrong: &[(&str, &str)]) -> Verdict {
         Verdict {
             case: case.to_owned(),
             engines: [
@@ -353,12 +354,12 @@ mod tests {
         }
     }
 
-    fn matrix() -> Matrix {
+    fn build_matrix() -> Matrix {
         let engines = ["interpret@3.0.0", "interpret@3.1.0", "interpret@3.2.0"].map(str::to_owned);
         let mut tally = Tally::new(engines.into());
-        tally.verdict(&verdict("a/right", &[]));
-        tally.verdict(&verdict("a/old", &[("interpret@3.0.0", "bf16-is-bits")]));
-        tally.verdict(&verdict(
+        tally.add_verdict(&build_verdict("a/right", &[]));
+        tally.add_verdict(&build_verdict("a/old", &[("interpret@3.0.0", "bf16-is-bits")]));
+        tally.add_verdict(&build_verdict(
             "a/always",
             &[
                 ("interpret@3.0.0", ""),
@@ -366,11 +367,14 @@ mod tests {
                 ("interpret@3.2.0", ""),
             ],
         ));
-        tally.verdict(&verdict("a/new", &[("interpret@3.2.0", "fdiv-ignores-rounding")]));
+        tally.add_verdict(&build_verdict(
+            "a/new",
+            &[("interpret@3.2.0", "fdiv-ignores-rounding")],
+        ));
         tally.finish()
     }
 
-    fn shows(name: &str, text: &str) {
+    fn check_snapshot(name: &str, text: &str) {
         insta::with_settings!({snapshot_path => "../../../snapshots/report", prepend_module_to_snapshot => false}, {
             insta::assert_snapshot!(name, text);
         });
@@ -378,11 +382,14 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_since_when_and_until_when() {
-        shows("matrix_human", &human(&matrix(), Palette::default(), true));
+        check_snapshot(
+            "matrix_human",
+            &render_human(&build_matrix(), Palette::default(), true),
+        );
     }
 
     #[test]
     fn a_page_says_what_each_bug_is() {
-        shows("matrix_markdown", &markdown(&matrix()));
+        check_snapshot("matrix_markdown", &render_markdown(&build_matrix()));
     }
 }

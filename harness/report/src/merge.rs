@@ -13,14 +13,14 @@ mod source;
 use std::collections::HashSet;
 use std::io::{self, BufRead};
 
-use self::kin::{command, differences, shard_of};
+use self::kin::{build_command, describe_differences, shard_of};
 use self::lines::Line;
 use self::source::{Source, Turned};
-use crate::event::{Event, Once, Position, Problem, Severity, Start, Summary};
+use crate::event::{Deduplicator, Event, Position, Problem, Severity, Start, Summary};
 use crate::stream;
 
 /// The most cases and shards that a message names.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Up to this many streams, each is read by a thread of its own.
 const THREADS: usize = 64;
@@ -70,7 +70,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         let akin = |one: &Source<R>| {
             let same = opened
                 .iter()
-                .filter(|other| differences(&one.start, &other.start).is_empty());
+                .filter(|other| describe_differences(&one.start, &other.start).is_empty());
             same.count()
         };
         // Of several that as many are like, the first.
@@ -83,11 +83,11 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         let count = shard_of(&start).1;
         let mut sources: Vec<Source<R>> = Vec::new();
         for source in opened {
-            let other = differences(&start, &source.start);
+            let other = describe_differences(&start, &source.start);
             let index = shard_of(&source.start).0;
             let before = sources.iter().find(|before| shard_of(&before.start).0 == index);
             if !other.is_empty() {
-                faults.push(fault(
+                faults.push(build_error(
                     "foreign-stream",
                     &source.name,
                     source.line,
@@ -100,7 +100,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                      prints streams of several runs as one",
                 ));
             } else if let Some(before) = before {
-                faults.push(fault(
+                faults.push(build_error(
                     "shards",
                     &source.name,
                     source.line,
@@ -112,7 +112,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                 ));
             } else {
                 if source.start.corpus_hash.is_empty() && source.start.shard.is_some() {
-                    faults.push(warning(
+                    faults.push(build_warning(
                         &source.name,
                         source.line,
                         format!(
@@ -126,7 +126,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
             }
         }
         sources.sort_by_key(|source| shard_of(&source.start).0);
-        together(&mut start, sources.iter().map(|source| &source.start));
+        combine_starts(&mut start, sources.iter().map(|source| &source.start));
         Ok(Self {
             sources,
             start,
@@ -147,8 +147,8 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         let mut sink = Sink {
             emit: &mut emit,
             summary: Summary::default(),
-            said: HashSet::new(),
-            once: Once::default(),
+            seen_messages: HashSet::new(),
+            deduplicator: Deduplicator::default(),
             cases: HashSet::new(),
             twice: Vec::new(),
         };
@@ -161,7 +161,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         while going {
             going = false;
             for (at, source) in self.sources.iter_mut().enumerate() {
-                going |= source.turn(|event, number, line| sink.event((at, number), &event, line))?
+                going |= source.turn(|event, number, line| sink.add_event((at, number), &event, line))?
                     == Turned::More;
             }
         }
@@ -205,7 +205,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
             .collect();
         let message = format!(
             "{noun} {} {verb} missing: their cases are not judged",
-            few(&named)
+            shorten_names(&named)
         );
         let message = if missing.len() == 1 {
             message.replace("their", "its")
@@ -218,7 +218,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
             message,
             &format!(
                 "give all; or run them (`{}`), and merge all streams again",
-                command(&self.start, first, self.count)
+                build_command(&self.start, first, self.count)
             ),
         ))
     }
@@ -233,14 +233,14 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         } else {
             ("cases", "are")
         };
-        Some(fault(
+        Some(build_error(
             "overlap",
             &source.name,
             *line,
             format!(
                 "{} {noun} {verb} in more than one shard, and used from the first only: {}",
                 twice.len(),
-                few(&named)
+                shorten_names(&named)
             ),
             "the streams are not what `cerith run --shard` wrote; run the shards again",
         ))
@@ -252,8 +252,8 @@ struct Sink<'a, E> {
     emit: &'a mut E,
     summary: Summary,
     /// Problems and failures that are of no case: each shard says them.
-    said: HashSet<String>,
-    once: Once,
+    seen_messages: HashSet<String>,
+    deduplicator: Deduplicator,
     /// What was judged, with the stream that it is of.
     cases: HashSet<String>,
     /// Cases that came a second time: the stream, the line, the case.
@@ -262,14 +262,17 @@ struct Sink<'a, E> {
 
 impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
     /// An event of a stream, with its place and its line.
-    fn event(&mut self, (source, number): (usize, usize), event: &Event, line: &Line) -> io::Result<()> {
+    fn add_event(&mut self, (source, number): (usize, usize), event: &Event, line: &Line) -> io::Result<()> {
         match event {
             // Each shard says what it did not run.
             Event::Problem(problem) if problem.code == "stopped" => {}
-            Event::Problem(problem) if !self.said.insert(problem.rendered.clone()) => return Ok(()),
+            Event::Problem(problem) if !self.seen_messages.insert(problem.rendered.clone()) => return Ok(()),
             Event::Internal(internal) if internal.case.is_none() => {
                 let engine = internal.engine.as_deref().unwrap_or_default();
-                if !self.said.insert(format!("{engine}\0{}", internal.message)) {
+                if !self
+                    .seen_messages
+                    .insert(format!("{engine}\0{}", internal.message))
+                {
                     return Ok(());
                 }
             }
@@ -279,11 +282,11 @@ impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
                     self.twice.push((source, number, verdict.case.clone()));
                     return Ok(());
                 }
-                if !line.said.is_empty()
-                    && let Ok(mut whole) = stream::event(&line.text)
+                if !line.exhibit_names.is_empty()
+                    && let Ok(mut whole) = stream::read_event(&line.text)
                 {
                     let before = whole.clone();
-                    self.once.event(&mut whole);
+                    self.deduplicator.remove_repeats(&mut whole);
                     let same = (whole == before).then_some(line.text.as_slice());
                     return self.hand_over(&whole, same);
                 }
@@ -300,7 +303,7 @@ impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
 }
 
 /// What all shards say of themselves, in the first one's start.
-fn together<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
+fn combine_starts<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
     start.shard = None;
     let mut cases = 0;
     for one in all {
@@ -326,24 +329,31 @@ fn together<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
 }
 
 /// Some names of many.
-fn few(names: &[String]) -> String {
-    let shown = names.get(..NAMED).unwrap_or(names).join(", ");
-    match names.len().saturating_sub(NAMED) {
+fn shorten_names(names: &[String]) -> String {
+    let shown = names.get(..MAX_NAMED).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(MAX_NAMED) {
         0 => shown,
         more => format!("{shown}, {more} more"),
     }
 }
 
 /// An error in a line of a stream; line 0 is the stream as a whole.
-fn fault(code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
-    placed(Severity::Error, code, file, line, message, help)
+fn build_error(code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
+    build_problem(Severity::Error, code, file, line, message, help)
 }
 
-fn warning(file: &str, line: usize, message: String, help: &str) -> Problem {
-    placed(Severity::Warning, "older-stream", file, line, message, help)
+fn build_warning(file: &str, line: usize, message: String, help: &str) -> Problem {
+    build_problem(Severity::Warning, "older-stream", file, line, message, help)
 }
 
-fn placed(severity: Severity, code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
+fn build_problem(
+    severity: Severity,
+    code: &str,
+    file: &str,
+    line: usize,
+    message: String,
+    help: &str,
+) -> Problem {
     let mut problem = Problem::new(severity, code, message, help);
     let line = u32::try_from(line).unwrap_or(u32::MAX);
     problem.rendered = format!(

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::event::{Event, Verdict};
 use crate::safe;
-use crate::tile::{Cell, Tile, tiles};
+use crate::tile::{Cell, Tile, build_tiles};
 
 const PAGE: &str = include_str!("templates/case_page.html");
 
 /// A case of a page.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct PageCase {
     /// Its verdict, with what a report shows of it.
     pub verdict: Verdict,
     /// The IR of its launches, each with a heading. None where nobody asked for it.
@@ -29,7 +29,7 @@ pub struct PageError(#[from] minijinja::Error);
 
 /// A case as the template sees it.
 #[derive(Serialize)]
-struct Told<'v> {
+struct CaseContext<'v> {
     verdict: &'v Verdict,
     word: String,
     passes: bool,
@@ -56,7 +56,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(tile: &Tile) -> Self {
+    fn from_tile(tile: &Tile) -> Self {
         let mut cells = Vec::new();
         for (row, line) in tile.rows.iter().enumerate() {
             for (column, cell) in line.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Picture {
 /// # Errors
 ///
 /// The template cannot be filled in.
-pub fn page(cases: &[Shown]) -> Result<String, PageError> {
+pub fn render_page(cases: &[PageCase]) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let safe: Vec<(Event, Vec<(String, String)>)> = cases
@@ -93,8 +93,8 @@ pub fn page(cases: &[Shown]) -> Result<String, PageError> {
             let ir = one
                 .ir
                 .iter()
-                .map(|(head, text)| (head.clone(), safe::lines(text).into_owned()));
-            (safe::event(&event).into_owned(), ir.collect())
+                .map(|(head, text)| (head.clone(), safe::escape_lines(text).into_owned()));
+            (safe::escape_event(&event).into_owned(), ir.collect())
         })
         .collect();
     let mut shown = Vec::with_capacity(cases.len());
@@ -107,14 +107,14 @@ pub fn page(cases: &[Shown]) -> Result<String, PageError> {
             .map(|difference| Differing {
                 difference,
                 tiles: exhibit
-                    .map(|exhibit| tiles(exhibit, &difference.baseline, &difference.engine))
+                    .map(|exhibit| build_tiles(exhibit, &difference.baseline, &difference.engine))
                     .unwrap_or_default()
                     .iter()
-                    .map(Picture::of)
+                    .map(Picture::from_tile)
                     .collect(),
             })
             .collect();
-        shown.push(Told {
+        shown.push(CaseContext {
             verdict,
             word: verdict.verdict.to_string(),
             passes: verdict.passes(),

@@ -30,7 +30,7 @@ struct Remark {
     /// Of what it is: a case, as a rule.
     title: String,
     words: String,
-    at: Option<Position>,
+    position: Option<Position>,
 }
 
 /// How bad a remark is, worst first.
@@ -78,16 +78,16 @@ impl Level {
 /// The remarks of a whole stream.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
-    kept: Vec<Remark>,
-    more: usize,
+    remarks: Vec<Remark>,
+    omitted_count: usize,
     cerith: String,
     ended: bool,
 }
 
 impl Remarks {
     /// Takes in one event.
-    pub fn event(&mut self, event: &Event) {
-        match &*safe::event(event) {
+    pub fn add_event(&mut self, event: &Event) {
+        match &*safe::escape_event(event) {
             Event::Start(start) => self.cerith.clone_from(&start.cerith),
             Event::Verdict(verdict) | Event::Sweep(verdict) if !verdict.passes() => {
                 self.keep(of_verdict(verdict));
@@ -107,7 +107,7 @@ impl Remarks {
                 rule: format!("input/{}", problem.code),
                 title: problem.code.clone(),
                 words: problem.message.clone(),
-                at: problem.position.clone(),
+                position: problem.position.clone(),
             }),
             Event::Internal(internal) => self.keep(Remark {
                 level: Level::Error,
@@ -115,17 +115,17 @@ impl Remarks {
                 rule: "internal".to_owned(),
                 title: internal.case.clone().unwrap_or_else(|| "the run".to_owned()),
                 words: format!("Cerith failed: {}", internal.message),
-                at: None,
+                position: None,
             }),
             Event::Summary(_) => self.ended = true,
         }
     }
 
     fn keep(&mut self, remark: Remark) {
-        if self.kept.len() < SCANNED {
-            self.kept.push(remark);
+        if self.remarks.len() < SCANNED {
+            self.remarks.push(remark);
         } else {
-            self.more += 1;
+            self.omitted_count += 1;
         }
     }
 
@@ -138,7 +138,7 @@ impl Remarks {
                 title: "the run".to_owned(),
                 words: "the stream ends without its summary; the cases that are missing were not judged"
                     .to_owned(),
-                at: None,
+                position: None,
             });
         }
     }
@@ -157,7 +157,7 @@ impl Remarks {
             rule: "check".to_owned(),
             title: kernel.to_owned(),
             words: words.to_owned(),
-            at,
+            position: at,
         });
     }
 
@@ -171,9 +171,9 @@ impl Remarks {
         self.close();
         let mut lines: Vec<(Remark, Vec<String>)> = Vec::new();
         let mut known: HashMap<(String, u32), usize> = HashMap::new();
-        self.kept.sort_by_key(|remark| remark.weight);
-        for remark in self.kept {
-            let place = remark.at.as_ref().map(|at| (at.file.clone(), at.line));
+        self.remarks.sort_by_key(|remark| remark.weight);
+        for remark in self.remarks {
+            let place = remark.position.as_ref().map(|at| (at.file.clone(), at.line));
             if let Some((_, others)) = place.as_ref().and_then(|place| lines.get_mut(*known.get(place)?)) {
                 others.push(remark.title);
                 continue;
@@ -187,8 +187,13 @@ impl Remarks {
         let mut text = String::new();
         for (remark, others) in lines.iter().take(ANNOTATED) {
             let mut properties = String::new();
-            if let Some(at) = &remark.at {
-                let _ = write!(properties, "file={},line={},", safe::property(&at.file), at.line);
+            if let Some(at) = &remark.position {
+                let _ = write!(
+                    properties,
+                    "file={},line={},",
+                    safe::escape_property(&at.file),
+                    at.line
+                );
                 if at.column > 0 {
                     let _ = write!(properties, "col={},", at.column);
                 }
@@ -198,11 +203,11 @@ impl Remarks {
                 text,
                 "::{} {properties}title={}::{}",
                 remark.level.word(),
-                safe::property(&safe::line(&remark.title)),
-                safe::data(&safe::line(&words))
+                safe::escape_property(&safe::escape_line(&remark.title)),
+                safe::escape_data(&safe::escape_line(&words))
             );
         }
-        let more = lines.len().saturating_sub(ANNOTATED) + self.more;
+        let more = lines.len().saturating_sub(ANNOTATED) + self.omitted_count;
         if more > 0 {
             let _ = writeln!(text, "::notice title=Cerith::{more} more are in the stream");
         }
@@ -215,14 +220,14 @@ impl Remarks {
     /// It cannot be written down.
     pub fn sarif(mut self) -> Result<String, serde_json::Error> {
         self.close();
-        let mut rules: Vec<&str> = self.kept.iter().map(|remark| remark.rule.as_str()).collect();
+        let mut rules: Vec<&str> = self.remarks.iter().map(|remark| remark.rule.as_str()).collect();
         rules.sort_unstable();
         rules.dedup();
-        let results: Vec<Value> = self.kept.iter().map(result).collect();
-        let left_out = if self.more > 0 {
+        let results: Vec<Value> = self.remarks.iter().map(build_result).collect();
+        let left_out = if self.omitted_count > 0 {
             vec![json!({
                 "level": "warning",
-                "message": {"text": format!("{} more are in the stream", self.more)},
+                "message": {"text": format!("{} more are in the stream", self.omitted_count)},
             })]
         } else {
             Vec::new()
@@ -274,19 +279,19 @@ fn of_verdict(verdict: &Verdict) -> Remark {
         weight: Weight::of_verdict(verdict.verdict),
         rule: format!("verdict/{}", verdict.verdict),
         title: verdict.case.clone(),
-        words: junit::error(verdict),
-        at: kernel.or_else(|| verdict.position.clone()),
+        words: junit::describe_error(verdict),
+        position: kernel.or_else(|| verdict.position.clone()),
     }
 }
 
-fn result(remark: &Remark) -> Value {
+fn build_result(remark: &Remark) -> Value {
     let mut result = json!({
         "ruleId": remark.rule,
         "level": remark.level.word(),
         "message": {"text": format!("{}: {}", remark.title, remark.words)},
         "partialFingerprints": {"case/v1": remark.title},
     });
-    if let Some(at) = &remark.at {
+    if let Some(at) = &remark.position {
         let mut region = json!({"startLine": at.line.max(1)});
         if at.column > 0 {
             region["startColumn"] = json!(at.column);

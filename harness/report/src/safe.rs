@@ -7,23 +7,23 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-pub use cerith_tile::printable::line;
+pub use cerith_tile::printable::escape_line;
 use cerith_tile::printable::{is_unsafe, replace};
 use serde_json::Value;
 
 use crate::event::Event;
 
 /// Text of several lines: line breaks and tabs stay, and no line is a command of a workflow.
-pub fn lines(text: &str) -> Cow<'_, str> {
-    let text = shown(text);
+pub fn escape_lines(text: &str) -> Cow<'_, str> {
+    let text = escape_unsafe(text);
     if !text.contains("::") && !text.contains("##[") {
         return text;
     }
-    Cow::Owned(disarm(&text, "\\u{3a}", "\\u{23}"))
+    Cow::Owned(disarm_commands(&text, "\\u{3a}", "\\u{23}"))
 }
 
 /// Writes the first character of each command of a workflow, `:` or `#`, as a number.
-fn disarm(text: &str, colon: &str, hash: &str) -> String {
+fn disarm_commands(text: &str, colon: &str, hash: &str) -> String {
     // GitHub takes a line for a command that begins with `::`, behind spaces too, or has `##[` anywhere.
     let safe: Vec<Cow<'_, str>> = text
         .split('\n')
@@ -41,7 +41,7 @@ fn disarm(text: &str, colon: &str, hash: &str) -> String {
 }
 
 /// The event with all its words made safe for text of several lines.
-pub fn event(event: &Event) -> Cow<'_, Event> {
+pub fn escape_event(event: &Event) -> Cow<'_, Event> {
     let Ok(told) = serde_json::to_string(event) else {
         return Cow::Borrowed(event);
     };
@@ -118,7 +118,11 @@ const NAMES: [&str; 19] = [
 fn make_safe(value: &mut Value, is_name: bool) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(safe) = if is_name { line(text) } else { lines(text) } {
+            if let Cow::Owned(safe) = if is_name {
+                escape_line(text)
+            } else {
+                escape_lines(text)
+            } {
                 *text = safe;
             }
         }
@@ -127,7 +131,7 @@ fn make_safe(value: &mut Value, is_name: bool) {
             let taken = std::mem::take(entries);
             for (name, mut value) in taken {
                 make_safe(&mut value, NAMES.contains(&name.as_str()));
-                entries.insert(line(&name).into_owned(), value);
+                entries.insert(escape_line(&name).into_owned(), value);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -136,7 +140,7 @@ fn make_safe(value: &mut Value, is_name: bool) {
 
 /// Text for a terminal: control characters except line breaks and tabs, and marks that reorder or hide text, are written as JSON
 /// escapes, so that JSON keeps its meaning. Colours stay where there are `colours`.
-pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
+pub fn escape_screen(text: &str, colours: bool) -> Cow<'_, str> {
     let unwanted = |c| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(unwanted) {
         return Cow::Borrowed(text);
@@ -146,7 +150,7 @@ pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
     while let Some(at) = rest.find(unwanted) {
         let (before, after) = rest.split_at(at);
         safe.push_str(before);
-        let colour = colour(after).filter(|_| colours);
+        let colour = match_colour(after).filter(|_| colours);
         let taken = colour.unwrap_or_else(|| after.chars().next().map_or(0, char::len_utf8));
         let (taken, after) = after.split_at(taken);
         if colour.is_some() {
@@ -163,12 +167,12 @@ pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
 }
 
 /// Text for a terminal or the log of a workflow: [`screen`], and no line is a command of a workflow. JSON keeps its meaning.
-pub fn log(text: &str, colours: bool) -> Cow<'_, str> {
-    let text = screen(text, colours);
+pub fn escape_log(text: &str, colours: bool) -> Cow<'_, str> {
+    let text = escape_screen(text, colours);
     if !text.contains("::") && !text.contains("##[") {
         return text;
     }
-    Cow::Owned(disarm(&text, "\\u003a", "\\u0023"))
+    Cow::Owned(disarm_commands(&text, "\\u003a", "\\u0023"))
 }
 
 /// Whether [`log`] leaves a line of JSON as it is; a quick test that most lines pass.
@@ -179,24 +183,24 @@ pub(crate) fn is_plain_json(line: &[u8]) -> bool {
 }
 
 /// Bytes of the sequence that sets colours with which a text begins, if it does.
-fn colour(text: &str) -> Option<usize> {
+fn match_colour(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("\u{1b}[")?;
     let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     inner[end..].starts_with('m').then_some(end + 3)
 }
 
 /// A whole page, made safe; its own text has none of the replaced characters.
-pub fn page(text: String) -> String {
-    match shown(&text) {
+pub fn escape_page(text: String) -> String {
+    match escape_unsafe(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(safe) => safe,
     }
 }
 
 /// A cell of a Markdown table, with Markdown's special characters escaped.
-pub fn cell(text: &str) -> String {
+pub fn escape_cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
-    for c in line(text).chars() {
+    for c in escape_line(text).chars() {
         match c {
             '|' | '[' | ']' => {
                 cell.push('\\');
@@ -226,23 +230,23 @@ pub fn escape_uri(path: &str) -> String {
 }
 
 /// Code in a cell of a table of Markdown, with the marks around it.
-pub fn code(text: &str) -> String {
-    format!("`{}`", line(text).replace('`', "'").replace('|', "\\|"))
+pub fn escape_code(text: &str) -> String {
+    format!("`{}`", escape_line(text).replace('`', "'").replace('|', "\\|"))
 }
 
 /// The message of a workflow's command. Source: GitHub's toolkit, `escapeData`.
-pub fn data(text: &str) -> String {
+pub fn escape_data(text: &str) -> String {
     // Its line breaks are written as numbers, so that nothing in it begins a line.
-    let text = shown(text);
+    let text = escape_unsafe(text);
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A property of a workflow's command. Source: GitHub's toolkit, `escapeProperty`.
-pub fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+pub fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-fn shown(text: &str) -> Cow<'_, str> {
+fn escape_unsafe(text: &str) -> Cow<'_, str> {
     replace(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
 }
 
@@ -252,7 +256,8 @@ mod tests {
 
     #[test]
     fn a_screen_shows_colours_and_nothing_else_that_is_not_seen() {
-        let check = |text: &str, colours: bool, expected: &str| assert_eq!(screen(text, colours), expected);
+        let check =
+            |text: &str, colours: bool, expected: &str| assert_eq!(escape_screen(text, colours), expected);
         check("a\tb\n", false, "a\tb\n");
         check("\u{1b}[1;31mred\u{1b}[0m", true, "\u{1b}[1;31mred\u{1b}[0m");
         check("\u{1b}[31mred", false, "\\u001b[31mred");
@@ -267,27 +272,27 @@ mod tests {
             "\\u202e\\udb40\\udc41\\u009b\\u001b",
         );
         let json = format!("{{\"a\":\"{}\"}}", '\u{e0041}');
-        let read: Value = serde_json::from_str(&screen(&json, false)).expect("JSON");
+        let read: Value = serde_json::from_str(&escape_screen(&json, false)).expect("JSON");
         assert_eq!(read["a"], "\u{e0041}");
     }
 
     #[test]
     fn what_moves_a_cursor_or_turns_text_around_is_shown_as_a_number() {
-        assert_eq!(line("alias/twice:dtype=f32"), "alias/twice:dtype=f32");
-        assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
-        assert_eq!(line("a\u{202e}b\nc"), "a\\u{202e}b\\u{a}c");
-        assert_eq!(lines("a\n\tb\rc"), "a\n\tb\\u{d}c");
+        assert_eq!(escape_line("alias/twice:dtype=f32"), "alias/twice:dtype=f32");
+        assert_eq!(escape_line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(escape_line("a\u{202e}b\nc"), "a\\u{202e}b\\u{a}c");
+        assert_eq!(escape_lines("a\n\tb\rc"), "a\n\tb\\u{d}c");
         // XML has no way to write these.
-        assert_eq!(line("a\u{fffe}b\u{ffff}"), "a\\u{fffe}b\\u{ffff}");
+        assert_eq!(escape_line("a\u{fffe}b\u{ffff}"), "a\\u{fffe}b\\u{ffff}");
     }
 
     #[test]
     fn no_line_is_a_command_of_a_workflow() {
         assert_eq!(
-            lines("a::b\n::error::x\n\t ::add-mask::y"),
+            escape_lines("a::b\n::error::x\n\t ::add-mask::y"),
             "a::b\n\\u{3a}:error::x\n\t \\u{3a}:add-mask::y"
         );
-        assert_eq!(lines("see ##[error]x"), "see #\\u{23}[error]x");
+        assert_eq!(escape_lines("see ##[error]x"), "see #\\u{23}[error]x");
     }
 
     #[test]
@@ -300,7 +305,7 @@ mod tests {
             outcomes: [(hostile.to_owned(), crate::event::EngineOutcome::default())].into(),
             ..crate::event::Verdict::default()
         };
-        let safe = event(&Event::Verdict(Box::new(verdict))).into_owned();
+        let safe = escape_event(&Event::Verdict(Box::new(verdict))).into_owned();
         let Event::Verdict(safe) = safe else {
             panic!("another event")
         };
@@ -312,26 +317,26 @@ mod tests {
             Some("a\\u{1b}[2J\\u{a}::error::\\u{202e}b")
         );
         let harmless = Event::Verdict(Box::default());
-        assert!(matches!(event(&harmless), Cow::Borrowed(_)));
+        assert!(matches!(escape_event(&harmless), Cow::Borrowed(_)));
     }
 
     #[test]
     fn a_cell_stays_a_cell() {
-        assert_eq!(cell("a|b\n| c"), "a\\|b\\u{a}\\| c");
+        assert_eq!(escape_cell("a|b\n| c"), "a\\|b\\u{a}\\| c");
         assert_eq!(
-            cell("<img src=x> @team [x](y)"),
+            escape_cell("<img src=x> @team [x](y)"),
             "&lt;img src=x&gt; &#64;team \\[x\\](y)"
         );
     }
 
     #[test]
     fn code_stays_code() {
-        assert_eq!(code("a`b|c"), "`a'b\\|c`");
+        assert_eq!(escape_code("a`b|c"), "`a'b\\|c`");
     }
 
     #[test]
     fn a_command_of_a_workflow_is_one_command() {
-        assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
-        assert_eq!(property("a: b, c"), "a%3A b%2C c");
+        assert_eq!(escape_data("50%\n::error::x"), "50%25%0A::error::x");
+        assert_eq!(escape_property("a: b, c"), "a%3A b%2C c");
     }
 }

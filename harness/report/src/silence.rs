@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING, Verdict};
 
 /// For how many cases the message is printed.
-const SHOWN: u64 = 5;
+const MAX_SHOWN: u64 = 5;
 
 /// Who was silent, why, how often.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl Silence {
             let counts = self.engines.entry(engine.clone()).or_default();
             *counts.entry(why.to_owned()).or_default() += 1;
         }
-        self.cases <= SHOWN
+        self.cases <= MAX_SHOWN
     }
 
     /// The lines at the end of a run: one for every engine, and the mend.

@@ -23,7 +23,7 @@ pub enum Standing {
         /// The word of its outcome, or of the verdict.
         outcome: String,
         /// Why.
-        why: String,
+        reason: String,
     },
 }
 
@@ -35,9 +35,9 @@ pub struct Wrong {
     /// Its outcome.
     pub outcome: OutcomeKind,
     /// The known bugs that explain it, by name.
-    pub known: Vec<String>,
+    pub known_bugs: Vec<String>,
     /// The words of the error, without what belongs to one case; empty if both sides finished.
-    pub said: String,
+    pub message: String,
     /// The kernel's line that the words are about.
     pub line: String,
     /// How many elements differ.
@@ -55,7 +55,7 @@ impl Wrong {
 
 impl Standing {
     /// That of an engine in a verdict; nothing if it was not asked.
-    pub fn of(verdict: &Verdict, engine: &str) -> Option<Self> {
+    pub fn from_verdict(verdict: &Verdict, engine: &str) -> Option<Self> {
         if !verdict.engines.iter().any(|id| id == engine) {
             return None;
         }
@@ -67,9 +67,9 @@ impl Standing {
         ) {
             return Some(Self::Silent {
                 outcome: end.to_string(),
-                why: outcome.map_or_else(String::new, |outcome| {
+                reason: outcome.map_or_else(String::new, |outcome| {
                     let first = outcome.message.lines().next().unwrap_or_default();
-                    safe::line(first).into_owned()
+                    safe::escape_line(first).into_owned()
                 }),
             });
         }
@@ -82,18 +82,18 @@ impl Standing {
             return Some(Self::Undefined);
         }
         Some(match difference {
-            Some(difference) if blamed => Self::Wrong(wrong(verdict, engine, difference)),
+            Some(difference) if blamed => Self::Wrong(build_wrong(verdict, engine, difference)),
             _ if verdict.verdict == VerdictKind::Inconclusive => Self::Silent {
                 outcome: "inconclusive".to_owned(),
-                why: verdict.reason.clone().unwrap_or_default(),
+                reason: verdict.reason.clone().unwrap_or_default(),
             },
-            Some(difference) => Self::Wrong(wrong(verdict, engine, difference)),
+            Some(difference) => Self::Wrong(build_wrong(verdict, engine, difference)),
             None => Self::Right { outcome: end },
         })
     }
 }
 
-fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
+fn build_wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     let outcome = |engine: &str| verdict.outcomes.get(engine);
     let speaks = |outcome: Option<&EngineOutcome>| outcome.is_some_and(|one| !one.message.is_empty());
     // What runs a program that the language rejects says nothing; the reference says why.
@@ -107,14 +107,14 @@ fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     Wrong {
         kind: difference.kind,
         outcome: outcome(engine).map_or(OutcomeKind::Finished, |one| one.outcome),
-        known,
-        said: spoken.map_or_else(String::new, |one| {
+        known_bugs: known,
+        message: spoken.map_or_else(String::new, |one| {
             let error = if one.error.is_empty() {
                 String::new()
             } else {
                 format!("{}: ", one.error)
             };
-            format!("{error}{}", plain(&one.message))
+            format!("{error}{}", normalize_message(&one.message))
         }),
         line: spoken
             .and_then(|one| one.position.as_ref())
@@ -125,8 +125,8 @@ fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
 }
 
 /// The first line of a message, without the numbers that belong to one case.
-fn plain(message: &str) -> String {
-    const MOST: usize = 160;
+fn normalize_message(message: &str) -> String {
+    const MAX_CHARS: usize = 160;
     let mut plain = String::new();
     let mut number = false;
     for c in message.lines().next().unwrap_or_default().chars() {
@@ -139,19 +139,19 @@ fn plain(message: &str) -> String {
         }
         number = digit;
     }
-    if plain.chars().count() > MOST {
-        plain = plain.chars().take(MOST - 1).chain(['…']).collect();
+    if plain.chars().count() > MAX_CHARS {
+        plain = plain.chars().take(MAX_CHARS - 1).chain(['…']).collect();
     }
     plain.trim().to_owned()
 }
 
 /// Looks up a known bug by the name that reports use: what goes wrong, and a link, if there is one.
-pub fn known(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+pub fn find_known_bug(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     if let Some(quirk) = Quirk::from_name(name) {
         return Some((quirk.about().trim(), Some(quirk.origin())));
     }
     let told = told::ALL.iter().find(|told| told.name == name)?;
-    Some((told.about.trim(), None))
+    Some((told.summary.trim(), None))
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict() -> Verdict {
+    fn build_verdict() -> Verdict {
         Verdict {
             case: "a/b".to_owned(),
             engines: vec!["reference".to_owned(), "interpret@3.8.0".to_owned()],
@@ -187,10 +187,10 @@ mod tests {
 
     #[test]
     fn words_of_a_wrong_engine_lose_their_numbers() {
-        let Some(Standing::Wrong(wrong)) = Standing::of(&verdict(), "interpret@3.8.0") else {
+        let Some(Standing::Wrong(wrong)) = Standing::from_verdict(&build_verdict(), "interpret@3.8.0") else {
             panic!("it is wrong");
         };
-        assert_eq!(wrong.said, "ValueError: shape (N, N) of vN");
+        assert_eq!(wrong.message, "ValueError: shape (N, N) of vN");
         assert_eq!(wrong.outcome, OutcomeKind::Trapped);
     }
 
@@ -199,26 +199,32 @@ mod tests {
         let right = Standing::Right {
             outcome: OutcomeKind::Finished,
         };
-        assert_eq!(Standing::of(&verdict(), "reference"), Some(right));
-        assert_eq!(Standing::of(&verdict(), "cuda@3.8.0"), None);
+        assert_eq!(Standing::from_verdict(&build_verdict(), "reference"), Some(right));
+        assert_eq!(Standing::from_verdict(&build_verdict(), "cuda@3.8.0"), None);
     }
 
     #[test]
     fn what_has_no_answer_for_one_version_has_none_for_that_one_alone() {
         let undefined = Verdict {
             without_answer: vec!["interpret@3.8.0".to_owned()],
-            ..verdict()
+            ..build_verdict()
         };
         assert_eq!(
-            Standing::of(&undefined, "interpret@3.8.0"),
+            Standing::from_verdict(&undefined, "interpret@3.8.0"),
             Some(Standing::Undefined)
         );
-        assert_ne!(Standing::of(&undefined, "reference"), Some(Standing::Undefined));
+        assert_ne!(
+            Standing::from_verdict(&undefined, "reference"),
+            Some(Standing::Undefined)
+        );
     }
 
     #[test]
     fn every_known_bug_has_words() {
-        assert!(known("bf16-is-bits").is_some_and(|(about, origin)| !about.is_empty() && origin.is_some()));
-        assert_eq!(known("no-such-bug"), None);
+        assert!(
+            find_known_bug("bf16-is-bits")
+                .is_some_and(|(about, origin)| !about.is_empty() && origin.is_some())
+        );
+        assert_eq!(find_known_bug("no-such-bug"), None);
     }
 }

@@ -18,7 +18,7 @@ pub struct Writer<W> {
     line: Vec<u8>,
     sealer: Sealer,
     /// Bytes of the lines that are whole.
-    whole: u64,
+    complete_bytes: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -28,17 +28,17 @@ impl<W: Write> Writer<W> {
             out,
             line: Vec::new(),
             sealer: Sealer::default(),
-            whole: 0,
+            complete_bytes: 0,
         }
     }
 
     /// The output, and how many bytes of it are whole lines: after an error it may hold more.
     pub fn into_parts(self) -> (W, u64) {
-        (self.out, self.whole)
+        (self.out, self.complete_bytes)
     }
 
     /// Writes one event.
-    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+    pub fn write_event(&mut self, event: &Event) -> io::Result<()> {
         self.line.clear();
         match event {
             Event::Start(_) => self.sealer = Sealer::default(),
@@ -66,13 +66,13 @@ impl<W: Write> Writer<W> {
         // A terminal shows exactly the bytes of the seal.
         if !safe::is_plain_json(&self.line) {
             let text = String::from_utf8(std::mem::take(&mut self.line)).map_err(io::Error::other)?;
-            self.line = safe::log(&text, false).into_owned().into_bytes();
+            self.line = safe::escape_log(&text, false).into_owned().into_bytes();
         }
-        self.sealer.line(&self.line);
+        self.sealer.add_line(&self.line);
         self.line.push(b'\n');
         self.out.write_all(&self.line)?;
         self.out.flush()?;
-        self.whole += self.line.len() as u64;
+        self.complete_bytes += self.line.len() as u64;
         Ok(())
     }
 }
@@ -119,7 +119,7 @@ pub enum ReadError {
 ///
 /// # Errors
 /// The line is no event.
-pub fn event(line: &[u8]) -> serde_json::Result<Event> {
+pub fn read_event(line: &[u8]) -> serde_json::Result<Event> {
     // Before serde looks at the tag of an event it keeps all of it in a form of its own, which takes longer than everything else.
     // A verdict, of which there are many, is known by how its line begins.
     if line.starts_with(br#"{"event":"verdict",""#) {
@@ -132,12 +132,12 @@ pub fn event(line: &[u8]) -> serde_json::Result<Event> {
 pub(crate) struct Bare {
     pub(crate) event: Event,
     /// The texts and known bugs in the line, by name.
-    pub(crate) said: Vec<String>,
+    pub(crate) exhibit_names: Vec<String>,
 }
 
 /// Reads an event from its line, and keeps of its exhibit only what it says first in its stream.
-pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
-    let mut event = event(line)?;
+pub(crate) fn read_bare_event(line: &[u8]) -> serde_json::Result<Bare> {
+    let mut event = read_event(line)?;
     let mut said = Vec::new();
     if let Event::Verdict(verdict) | Event::Sweep(verdict) = &mut event
         && let Some(exhibit) = verdict.exhibit.take()
@@ -145,7 +145,10 @@ pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
         said.extend(exhibit.texts.into_iter().map(|text| text.file));
         said.extend(exhibit.known.into_iter().map(|bug| bug.name));
     }
-    Ok(Bare { event, said })
+    Ok(Bare {
+        event,
+        exhibit_names: said,
+    })
 }
 
 /// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is neither an
@@ -168,7 +171,7 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<Stre
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let event = match event(&line) {
+        let event = match read_event(&line) {
             Ok(event) => event,
             Err(_) if !line.ends_with(b"\n") => return Ok(check.finish(true)),
             Err(error) => {
@@ -186,7 +189,7 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<Stre
                 known: crate::event::SWEEPS,
             });
         }
-        check.event(&event, &line);
+        check.check_event(&event, &line);
         each(event);
     }
 }

@@ -16,7 +16,7 @@ pub struct Tile {
     /// The tensor's name.
     pub tensor: String,
     /// Its dtype and shape, as Python writes a shape.
-    pub about: String,
+    pub tensor_type: String,
     /// Elements that a cell stands for, downward and to the right.
     pub cell: [usize; 2],
     /// How many elements, or rows of elements, one row of cells is further than the one above it.
@@ -26,7 +26,7 @@ pub struct Tile {
     /// Elements that differ.
     pub differing: usize,
     /// Whether more of the storage differs than is known here.
-    pub more: bool,
+    pub is_partial: bool,
 }
 
 /// What is known of the elements of a cell.
@@ -107,7 +107,7 @@ impl<'e> Layout<'e> {
     }
 
     /// The first byte of an element, by its place downward and to the right; none behind the last.
-    fn byte(&self, row: usize, column: usize) -> Option<u64> {
+    fn find_byte(&self, row: usize, column: usize) -> Option<u64> {
         let [_, columns] = self.extents();
         let mut left = row.checked_mul(columns)?.checked_add(column)?;
         let mut element = self.offset;
@@ -123,7 +123,7 @@ impl<'e> Layout<'e> {
 }
 
 /// The pictures of what two engines left: of each tensor that shows a difference, or else of the storage.
-pub fn tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
+pub fn build_tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
     let of_pair = |differs: &&Differs| differs.baseline == baseline && differs.engine == engine;
     let mut tiles = Vec::new();
     for differs in exhibit.differs.iter().filter(of_pair) {
@@ -137,7 +137,7 @@ pub fn tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
             .filter(|view| view.storage == differs.storage)
             .filter_map(Layout::of_view);
         let mut of_views: Vec<Tile> = views
-            .filter_map(|layout| tile(&layout, differs, contents))
+            .filter_map(|layout| build_tile(&layout, differs, contents))
             .filter(|tile| tile.differing > 0)
             .collect();
         if of_views.is_empty() {
@@ -146,7 +146,7 @@ pub fn tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
                 .iter()
                 .find(|storage| storage.name == differs.storage);
             let whole = storage.and_then(Layout::of_storage);
-            of_views.extend(whole.and_then(|layout| tile(&layout, differs, contents)));
+            of_views.extend(whole.and_then(|layout| build_tile(&layout, differs, contents)));
         }
         tiles.append(&mut of_views);
     }
@@ -154,11 +154,11 @@ pub fn tiles(exhibit: &Exhibit, baseline: &str, engine: &str) -> Vec<Tile> {
 }
 
 /// Elements that are looked at for one picture.
-const MOST: usize = 1 << 22;
+const MAX_ELEMENTS: usize = 1 << 22;
 
-fn tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> Option<Tile> {
+fn build_tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> Option<Tile> {
     let [down, right] = layout.extents();
-    if down == 0 || right == 0 || down.checked_mul(right)? > MOST {
+    if down == 0 || right == 0 || down.checked_mul(right)? > MAX_ELEMENTS {
         return None;
     }
     let cell = [down.div_ceil(ROWS), right.div_ceil(COLUMNS)];
@@ -172,12 +172,12 @@ fn tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> 
             let (mut all, mut other, mut open) = (0, 0, 0);
             for at in top..(top + cell[0]).min(down) {
                 for column in left..(left + cell[1]).min(right) {
-                    let Some(byte) = layout.byte(at, column) else {
+                    let Some(byte) = layout.find_byte(at, column) else {
                         continue;
                     };
                     all += 1;
-                    other += usize::from(meets(&differs.spans, byte, size));
-                    open += usize::from(meets(undefined, byte, size));
+                    other += usize::from(has_overlap(&differs.spans, byte, size));
+                    open += usize::from(has_overlap(undefined, byte, size));
                 }
             }
             differing += other;
@@ -195,7 +195,7 @@ fn tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> 
     let shape: Vec<String> = layout.shape.iter().map(ToString::to_string).collect();
     Some(Tile {
         tensor: layout.name.to_owned(),
-        about: format!("{} [{}]", layout.dtype, shape.join(", ")),
+        tensor_type: format!("{} [{}]", layout.dtype, shape.join(", ")),
         cell,
         // A line of a tensor of one dimension begins at an element, and is no row.
         step: if layout.shape.len() == 1 {
@@ -205,12 +205,12 @@ fn tile(layout: &Layout<'_>, differs: &Differs, contents: Option<&Contents>) -> 
         },
         rows,
         differing,
-        more: differs.more,
+        is_partial: differs.more,
     })
 }
 
 /// Whether one of the ranges, which are in order, has a byte of an element.
-fn meets(spans: &[[u64; 2]], byte: u64, size: u64) -> bool {
+fn has_overlap(spans: &[[u64; 2]], byte: u64, size: u64) -> bool {
     let behind = spans.partition_point(|span| span[1] <= byte);
     spans.get(behind).is_some_and(|span| span[0] < byte + size)
 }
@@ -222,10 +222,14 @@ impl Tile {
             [1, 1] => String::new(),
             [down, right] => format!(", a character is {down} x {right} elements"),
         };
-        let more = if self.more { ", more of it differs" } else { "" };
+        let more = if self.is_partial {
+            ", more of it differs"
+        } else {
+            ""
+        };
         format!(
             "{} {}: {} differ{each}{more}",
-            self.tensor, self.about, self.differing
+            self.tensor, self.tensor_type, self.differing
         )
     }
 
@@ -251,7 +255,7 @@ impl Tile {
 mod tests {
     use super::*;
 
-    fn drawn(views: Vec<View>, storage: Storage, spans: &[[u64; 2]], undefined: &[[u64; 2]]) -> String {
+    fn draw_tiles(views: Vec<View>, storage: Storage, spans: &[[u64; 2]], undefined: &[[u64; 2]]) -> String {
         let exhibit = Exhibit {
             differs: vec![Differs {
                 baseline: "reference".to_owned(),
@@ -270,7 +274,7 @@ mod tests {
             ..Exhibit::default()
         };
         let mut text = String::new();
-        for tile in tiles(&exhibit, "reference", "other") {
+        for tile in build_tiles(&exhibit, "reference", "other") {
             text.push_str(&tile.heading());
             text.push('\n');
             for row in &tile.rows {
@@ -283,7 +287,7 @@ mod tests {
         text
     }
 
-    fn storage(dtype: &str, shape: &[i64]) -> Storage {
+    fn build_storage(dtype: &str, shape: &[i64]) -> Storage {
         Storage {
             name: "out".to_owned(),
             dtype: dtype.to_owned(),
@@ -294,9 +298,9 @@ mod tests {
 
     #[test]
     fn a_storage_is_drawn_where_it_differs() {
-        let text = drawn(
+        let text = draw_tiles(
             Vec::new(),
-            storage("f32", &[4, 6]),
+            build_storage("f32", &[4, 6]),
             &[[4, 8], [40, 48]],
             &[[92, 96]],
         );
@@ -325,7 +329,7 @@ mod tests {
             view("right", &[4, 2], &[6, 1], 4),
             view("apart", &[2, 2], &[6, 1], 0),
         ];
-        let text = drawn(views, storage("f16", &[4, 6]), &[[8, 10], [22, 24]], &[]);
+        let text = draw_tiles(views, build_storage("f16", &[4, 6]), &[[8, 10], [22, 24]], &[]);
         insta::assert_snapshot!(text, @r"
         turned f16 [6, 4]: 2 differ
         ....
@@ -346,20 +350,20 @@ mod tests {
 
     #[test]
     fn a_large_tensor_gets_larger_cells() {
-        let text = drawn(Vec::new(), storage("i8", &[128, 1024]), &[[0, 20_000]], &[]);
+        let text = draw_tiles(Vec::new(), build_storage("i8", &[128, 1024]), &[[0, 20_000]], &[]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
             "out i8 [128, 1024]: 20000 differ, a character is 6 x 16 elements"
         );
         assert!(lines.len() <= 2 + ROWS && lines[1].len() == COLUMNS, "{text}");
-        let line = drawn(Vec::new(), storage("i8", &[100]), &[[99, 100]], &[]);
+        let line = draw_tiles(Vec::new(), build_storage("i8", &[100]), &[[99, 100]], &[]);
         assert!(line.contains("...#\n"), "{line}");
     }
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
-        assert_eq!(drawn(Vec::new(), storage("f32", &[0]), &[], &[]), "");
-        assert_eq!(drawn(Vec::new(), storage("", &[]), &[[0, 4]], &[]), "");
+        assert_eq!(draw_tiles(Vec::new(), build_storage("f32", &[0]), &[], &[]), "");
+        assert_eq!(draw_tiles(Vec::new(), build_storage("", &[]), &[[0, 4]], &[]), "");
     }
 }

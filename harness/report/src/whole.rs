@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use crate::event::{Event, SEALED, Seal, Start, Summary, Verdict};
 
 /// The most cases that are named as doubled.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Counts and hashes the lines of a run.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Sealer {
 
 impl Sealer {
     /// Takes in a line, with or without its line break.
-    pub(crate) fn line(&mut self, line: &[u8]) {
+    pub(crate) fn add_line(&mut self, line: &[u8]) {
         self.lines += 1;
         self.hasher.update(line.strip_suffix(b"\n").unwrap_or(line));
         self.hasher.update(b"\n");
@@ -49,7 +49,7 @@ struct Run {
     sealer: Sealer,
     counted: Summary,
     /// Hashes of the cases that were judged.
-    seen: HashSet<u64>,
+    case_hashes: HashSet<u64>,
     doubled: Vec<String>,
 }
 
@@ -89,24 +89,24 @@ impl StreamEnd {
 
 impl Check {
     /// Takes in an event and its line. Answers with what is wrong with the run that ends here.
-    pub(crate) fn event(&mut self, event: &Event, line: &[u8]) -> &[String] {
+    pub(crate) fn check_event(&mut self, event: &Event, line: &[u8]) -> &[String] {
         let before = self.end.gaps.len();
         match event {
             Event::Start(start) => {
                 self.end.runs += 1;
                 let mut run = Run::new(start);
-                run.sealer.line(line);
+                run.sealer.add_line(line);
                 if self.open.replace(run).is_some() {
                     let gap = "a run has no summary, because it was killed, and another follows it";
                     self.end.gaps.push(gap.to_owned());
                 }
             }
             Event::Summary(summary) => match self.open.take() {
-                Some(run) => self.end.gaps.extend(run.gaps(summary)),
+                Some(run) => self.end.gaps.extend(run.find_gaps(summary)),
                 None => self.end.stray = true,
             },
             event => match &mut self.open {
-                Some(run) => run.event(event, line),
+                Some(run) => run.add_event(event, line),
                 None => self.end.stray = true,
             },
         }
@@ -129,27 +129,27 @@ impl Run {
             is_sweep: !start.axes.is_empty(),
             sealer: Sealer::default(),
             counted: Summary::default(),
-            seen: HashSet::new(),
+            case_hashes: HashSet::new(),
             doubled: Vec::new(),
         }
     }
 
-    fn event(&mut self, event: &Event, line: &[u8]) {
-        self.sealer.line(line);
+    fn add_event(&mut self, event: &Event, line: &[u8]) {
+        self.sealer.add_line(line);
         self.counted.count(event);
         if let Event::Verdict(verdict) | Event::Sweep(verdict) = event
-            && !self.seen.insert(identity(verdict))
-            && self.doubled.len() <= NAMED
+            && !self.case_hashes.insert(hash_identity(verdict))
+            && self.doubled.len() <= MAX_NAMED
         {
             self.doubled.push(verdict.case.clone());
         }
     }
 
     /// How the lines differ from the start and from the summary.
-    fn gaps(&self, summary: &Summary) -> Vec<String> {
+    fn find_gaps(&self, summary: &Summary) -> Vec<String> {
         let mut gaps = Vec::new();
         let differing: Vec<(&str, u64, u64)> = self
-            .counts(summary)
+            .collect_counts(summary)
             .into_iter()
             .filter(|(_, counted, said)| counted != said)
             .collect();
@@ -161,21 +161,21 @@ impl Run {
             gaps.push(format!("its summary counts {}", words.join("; ")));
         }
         if !self.doubled.is_empty() {
-            let more = if self.doubled.len() > NAMED {
+            let more = if self.doubled.len() > MAX_NAMED {
                 " and more"
             } else {
                 ""
             };
-            let named = self.doubled.get(..NAMED).unwrap_or(&self.doubled).join(", ");
+            let named = self.doubled.get(..MAX_NAMED).unwrap_or(&self.doubled).join(", ");
             gaps.push(format!("it has more than one verdict of {named}{more}"));
         }
-        gaps.extend(self.unjudged(summary));
-        gaps.extend(self.unsealed(summary));
+        gaps.extend(self.find_unjudged(summary));
+        gaps.extend(self.check_seal(summary));
         gaps
     }
 
     /// The counts that are compared: a name, as counted in the lines, and as the summary has it.
-    fn counts(&self, said: &Summary) -> Vec<(&'static str, u64, u64)> {
+    fn collect_counts(&self, said: &Summary) -> Vec<(&'static str, u64, u64)> {
         let counted = &self.counted;
         let mut counts = vec![
             ("cases", counted.cases, said.cases),
@@ -205,7 +205,7 @@ impl Run {
 
     /// Cases that the start announces and nothing accounts for, or cases beyond those. Errors among the lines may account for them,
     /// and fail the run by themselves. A sweep judges a case once for each compiler.
-    fn unjudged(&self, summary: &Summary) -> Option<String> {
+    fn find_unjudged(&self, summary: &Summary) -> Option<String> {
         let judged = self.counted.cases;
         let excused = summary.interrupted || self.counted.problems + self.counted.internal > 0;
         let wrong = judged > self.cases || judged + summary.not_run < self.cases;
@@ -218,7 +218,7 @@ impl Run {
     }
 
     /// How the seal differs.
-    fn unsealed(&self, summary: &Summary) -> Option<String> {
+    fn check_seal(&self, summary: &Summary) -> Option<String> {
         let own = self.sealer.seal();
         match &summary.seal {
             None if self.format >= SEALED => Some("its summary has no seal".to_owned()),
@@ -235,7 +235,7 @@ impl Run {
 }
 
 /// A hash of the case and of the compiler that it was swept with.
-fn identity(verdict: &Verdict) -> u64 {
+fn hash_identity(verdict: &Verdict) -> u64 {
     let mut hasher = DefaultHasher::new();
     verdict.case.hash(&mut hasher);
     verdict

@@ -25,45 +25,45 @@ fn block(dtype: DType) -> Vec<u64> {
     words
 }
 
-fn bytes(words: &[u64]) -> &[u8] {
+fn as_bytes(words: &[u64]) -> &[u8] {
     bytemuck::cast_slice(words)
 }
 
 #[divan::bench(args = [DType::F32, DType::F64, DType::F16, DType::BF16, DType::F8E4NV, DType::I32, DType::I64, DType::I8])]
 fn add(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::Add, dtype);
+    bench_binary(bencher, BinaryOp::Add, dtype);
 }
 
 #[divan::bench(args = [DType::F32, DType::F16, DType::BF16, DType::I32, DType::I64])]
 fn mul(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::Mul, dtype);
+    bench_binary(bencher, BinaryOp::Mul, dtype);
 }
 
 #[divan::bench(args = [DType::F32, DType::F16, DType::I32])]
 fn max(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::Max, dtype);
+    bench_binary(bencher, BinaryOp::Max, dtype);
 }
 
 #[divan::bench(args = [DType::F32])]
 fn div(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::Div, dtype);
+    bench_binary(bencher, BinaryOp::Div, dtype);
 }
 
 #[divan::bench(args = [DType::I32, DType::I64])]
 fn int_div(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::IntDiv, dtype);
+    bench_binary(bencher, BinaryOp::IntDiv, dtype);
 }
 
 #[divan::bench(args = [DType::I32])]
 fn shl(bencher: Bencher<'_, '_>, dtype: DType) {
-    binary(bencher, BinaryOp::Shl, dtype);
+    bench_binary(bencher, BinaryOp::Shl, dtype);
 }
 
-fn binary(bencher: Bencher<'_, '_>, op: BinaryOp, dtype: DType) {
+fn bench_binary(bencher: Bencher<'_, '_>, op: BinaryOp, dtype: DType) {
     let (x, y, mut out) = (block(dtype), block(dtype), block(dtype));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
-        let (x, y) = (Operand::Block(bytes(&x)), Operand::Block(bytes(&y)));
-        lanes::binary(
+        let (x, y) = (Operand::Block(as_bytes(&x)), Operand::Block(as_bytes(&y)));
+        lanes::apply_binary(
             op,
             dtype,
             black_box(x),
@@ -77,7 +77,7 @@ fn binary(bencher: Bencher<'_, '_>, op: BinaryOp, dtype: DType) {
 fn compare(bencher: Bencher<'_, '_>, dtype: DType) {
     let (x, y, mut out) = (block(dtype), block(dtype), block(DType::I1));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
-        let (x, y) = (Operand::Block(bytes(&x)), Operand::Block(bytes(&y)));
+        let (x, y) = (Operand::Block(as_bytes(&x)), Operand::Block(as_bytes(&y)));
         lanes::compare(
             CmpPredicate::Lt,
             dtype,
@@ -94,9 +94,9 @@ fn select(bencher: Bencher<'_, '_>, size: usize) {
     let (c, x, y, mut out) = (block(DType::I1), block(dtype), block(dtype), block(dtype));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
         let (c, x, y) = (
-            Operand::Block(bytes(&c)),
-            Operand::Block(bytes(&x)),
-            Operand::Block(bytes(&y)),
+            Operand::Block(as_bytes(&c)),
+            Operand::Block(as_bytes(&x)),
+            Operand::Block(as_bytes(&y)),
         );
         lanes::select(
             size,
@@ -112,10 +112,10 @@ fn select(bencher: Bencher<'_, '_>, size: usize) {
 fn unary_f32(bencher: Bencher<'_, '_>, op: UnaryOp) {
     let (x, mut out) = (block(DType::F32), block(DType::F32));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
-        lanes::unary(
+        lanes::apply_unary(
             op,
             DType::F32,
-            black_box(Operand::Block(bytes(&x))),
+            black_box(Operand::Block(as_bytes(&x))),
             bytemuck::cast_slice_mut(&mut out),
         )
     });
@@ -125,8 +125,8 @@ fn unary_f32(bencher: Bencher<'_, '_>, op: UnaryOp) {
 fn fma(bencher: Bencher<'_, '_>, dtype: DType) {
     let (x, mut out) = (block(dtype), block(dtype));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
-        let x = black_box(Operand::Block(bytes(&x)));
-        lanes::ternary(TernaryOp::Fma, dtype, x, x, x, bytemuck::cast_slice_mut(&mut out))
+        let x = black_box(Operand::Block(as_bytes(&x)));
+        lanes::apply_ternary(TernaryOp::Fma, dtype, x, x, x, bytemuck::cast_slice_mut(&mut out))
     });
 }
 
@@ -138,7 +138,7 @@ fn fma(bencher: Bencher<'_, '_>, dtype: DType) {
 fn cast(bencher: Bencher<'_, '_>, (from, to): (DType, DType)) {
     let (x, mut out) = (block(from), block(to));
     bencher.counter(ItemsCount::new(LANES)).bench_local(|| {
-        let x = black_box(Operand::Block(bytes(&x)));
+        let x = black_box(Operand::Block(as_bytes(&x)));
         lanes::cast(
             from,
             to,

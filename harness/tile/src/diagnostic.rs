@@ -75,7 +75,7 @@ impl Diagnostic {
 
     /// Puts words beside the primary place.
     #[must_use]
-    pub fn here(mut self, text: impl Into<String>) -> Self {
+    pub fn label_primary(mut self, text: impl Into<String>) -> Self {
         if let Some(label) = self.labels.first_mut() {
             label.text = text.into();
         }
@@ -132,11 +132,13 @@ impl Diagnostic {
                 AnnotationKind::Context
             };
             // Lines that were copied are shown where they come from.
-            let piece = file.piece(start as u32).filter(|piece| stop <= piece.bytes.end);
+            let piece = file
+                .find_piece(start as u32)
+                .filter(|piece| stop <= piece.bytes.end);
             let (name, first, bytes) = piece.map_or((file.name.as_str(), 1, 0..end), |piece| {
                 (piece.file, piece.first as usize, piece.bytes)
             });
-            let name = printable::line(name);
+            let name = printable::escape_line(name);
             let annotation = kind.span(start - bytes.start..stop - bytes.start);
             let key = (name.clone(), bytes.start);
             let annotation = if label.text.is_empty() {
@@ -194,7 +196,7 @@ mod tests {
             Span::new(id, 10, 20),
             "load of 4 bytes past the end",
         )
-        .here("program (3, 0, 0), lane 7")
+        .label_primary("program (3, 0, 0), lane 7")
         .note("storage `x` has 16 bytes")
         .help("mask the load")
         .render(&sources, false);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Text of one line.
-pub fn line(text: &str) -> Cow<'_, str> {
+pub fn escape_line(text: &str) -> Cow<'_, str> {
     replace(text, |c| is_unsafe(c) || matches!(c, '\n' | '\r' | '\t'))
 }
 

@@ -265,13 +265,13 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self::of(Version::NEWEST)
+        Self::from_version(Version::NEWEST)
     }
 }
 
 impl Rules {
     /// The rules of a version.
-    pub const fn of(version: Version) -> Self {
+    pub const fn from_version(version: Version) -> Self {
         Self {
             version,
             quirks: Quirks::NONE,
@@ -281,13 +281,13 @@ impl Rules {
 
     /// The same rules, with these quirks followed.
     #[must_use]
-    pub const fn following(self, quirks: Quirks) -> Self {
+    pub const fn with_quirks(self, quirks: Quirks) -> Self {
         Self { quirks, ..self }
     }
 
     /// The same rules without one.
     #[must_use]
-    pub const fn without(self, rule: Rule) -> Self {
+    pub const fn without_rule(self, rule: Rule) -> Self {
         Self {
             except: Some(rule),
             ..self
@@ -295,7 +295,7 @@ impl Rules {
     }
 
     /// Whether a quirk is followed.
-    pub const fn follows(self, quirk: Quirk) -> bool {
+    pub const fn has_quirk(self, quirk: Quirk) -> bool {
         self.quirks.has(quirk)
     }
 
@@ -305,7 +305,7 @@ impl Rules {
     }
 
     /// The rules that hold in exactly one of the two versions.
-    pub fn changed(self, other: Self) -> impl Iterator<Item = Rule> {
+    pub fn changed_rules(self, other: Self) -> impl Iterator<Item = Rule> {
         Rule::ALL
             .iter()
             .copied()
@@ -328,11 +328,11 @@ mod tests {
 
     #[test]
     fn a_rule_holds_from_its_version_on() {
-        let old = Rules::of(Version::new(3, 2, 0));
+        let old = Rules::from_version(Version::new(3, 2, 0));
         assert!(!old.holds(Rule::FloatRemainderIsFmod));
         assert!(Rules::default().holds(Rule::FloatRemainderIsFmod));
         assert!(
-            old.changed(Rules::default())
+            old.changed_rules(Rules::default())
                 .any(|rule| rule == Rule::FloatRemainderIsFmod)
         );
     }

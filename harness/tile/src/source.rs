@@ -154,7 +154,7 @@ impl SourceFile {
     }
 
     /// The copied lines that have a byte.
-    pub fn piece(&self, byte: u32) -> Option<Piece<'_>> {
+    pub fn find_piece(&self, byte: u32) -> Option<Piece<'_>> {
         let (line, _) = self.line_column(byte);
         let holds = |copied: &&Copied| {
             line.checked_sub(copied.line)
@@ -174,7 +174,7 @@ impl SourceFile {
 
     /// The bytes from a column to the end of its line: the line counted from 1, the column in characters from 0. Nothing for a line
     /// that is not there; a column past the end is the end.
-    pub fn bytes(&self, line: u32, column: u32) -> Option<(u32, u32)> {
+    pub fn find_byte_range(&self, line: u32, column: u32) -> Option<(u32, u32)> {
         let start = *self.line_starts.get((line as usize).checked_sub(1)?)?;
         let text = self.line(line);
         let skipped = text
@@ -218,7 +218,7 @@ impl Sources {
     }
 
     /// `file:line:column` of a span's start.
-    pub fn position(&self, span: Span) -> String {
+    pub fn describe_position(&self, span: Span) -> String {
         self.get(span.source).map_or_else(
             || "?".to_owned(),
             |file| {
@@ -262,9 +262,9 @@ mod tests {
         assert_eq!(file.line_column(4), (2, 2));
         assert_eq!(file.line_column(99), (3, 1));
         assert_eq!(file.line(2), "ñb");
-        assert_eq!(file.bytes(2, 1), Some((4, 5)));
-        assert_eq!(file.bytes(2, 9), Some((5, 5)));
-        assert_eq!(file.bytes(9, 0), None);
+        assert_eq!(file.find_byte_range(2, 1), Some((4, 5)));
+        assert_eq!(file.find_byte_range(2, 9), Some((5, 5)));
+        assert_eq!(file.find_byte_range(9, 0), None);
         assert_eq!(file.line(9), "");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A recording is somebody else's code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
 //! restricted itself, for good, and the worker inherits that: Landlock for files, signals and device controls, seccomp for system
-//! calls, no capabilities. `docs/CONTAINMENT.md` says what that prevents and what it does not. Where a system lacks some of it,
+//! calls, no capabilities. `docs/containment.md` says what that prevents and what it does not. Where a system lacks some of it,
 //! workers run with the rest, and [`Containment`] says what is missing, so that the caller can tell the user.
 
 use std::ffi::OsStr;

@@ -519,7 +519,7 @@ fn with_hint(reason: &str) -> String {
     let reason = reason.trim_end();
     if reason.contains("Permission denied") || reason.contains("Operation not permitted") {
         return format!(
-            "{reason}\nworkers are contained: {ALLOW_READ}=/a/folder:/another lets them read more (docs/CONTAINMENT.md)"
+            "{reason}\nworkers are contained: {ALLOW_READ}=/a/folder:/another lets them read more (docs/containment.md)"
         );
     }
     reason.to_owned()

@@ -177,11 +177,11 @@ impl<'m> Lowering<'m> {
                     return stop("a kernel takes a tensor");
                 }
                 bundle.push(if nth >= passed {
-                    self.builder.constant(0, ty.clone())
+                    self.builder.add_constant(0, ty.clone())
                 } else if types.len() == 1 {
-                    self.builder.param(name.clone(), ty.clone())
+                    self.builder.add_param(name.clone(), ty.clone())
                 } else {
-                    self.builder.param(format!("{name}.{nth}"), ty.clone())
+                    self.builder.add_param(format!("{name}.{nth}"), ty.clone())
                 });
             }
             self.define(&arg.name, 0, bundle);
@@ -241,7 +241,8 @@ impl<'m> Lowering<'m> {
             && !name.starts_with(|first: char| first.is_ascii_digit())
         {
             let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
-            self.builder.name(value, stem.strip_suffix('_').unwrap_or(name));
+            self.builder
+                .name_value(value, stem.strip_suffix('_').unwrap_or(name));
         }
         self.bind(name, nth, Named::Parts(bundle));
     }
@@ -302,7 +303,7 @@ impl<'m> Lowering<'m> {
     }
 
     fn op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
-        self.builder.op(kind, operands, ty)
+        self.builder.add_op(kind, operands, ty)
     }
 
     /// Two operands of one type.
@@ -313,7 +314,7 @@ impl<'m> Lowering<'m> {
 
     /// A number in every lane of a type.
     fn number(&mut self, number: i64, ty: Type) -> ValueId {
-        self.builder.constant(number as u64, ty)
+        self.builder.add_constant(number as u64, ty)
     }
 
     /// `i1` lanes in this shape.

@@ -8,7 +8,7 @@ use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, EngineId, Outcome};
 use cerith_tile::rules::Rules;
 
-use crate::given::departure;
+use crate::given::compare_given;
 use crate::panel::Panel;
 
 const KERNELS: &str = "\
@@ -87,17 +87,17 @@ launches:
 
 /// Tries the engines of a panel that execute something, apart from the reference. Removes those that do not give the known
 /// results, and answers with what each did.
-pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
-    let tried = panel.others().iter();
+pub fn run_canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
+    let tried = panel.other_engines().iter();
     let wrong: Vec<(EngineId, String)> = tried
-        .filter_map(|engine| Some((engine.id().clone(), trial(engine.as_ref())?)))
+        .filter_map(|engine| Some((engine.id().clone(), check_engine(engine.as_ref())?)))
         .collect();
     let ids: Vec<EngineId> = wrong.iter().map(|(id, _)| id.clone()).collect();
     panel.remove(&ids);
     wrong
 }
 
-fn trial(engine: &dyn Engine) -> Option<String> {
+fn check_engine(engine: &dyn Engine) -> Option<String> {
     let EngineId::Interpret { host, torch, .. } = engine.id() else {
         return None;
     };
@@ -107,35 +107,41 @@ fn trial(engine: &dyn Engine) -> Option<String> {
     } else {
         &[PLACES, PASSED_ON]
     };
-    let wrong = files.iter().find_map(|file| wrong(engine, file));
+    let wrong = files.iter().find_map(|file| check_case(engine, file));
     if *torch && !*host {
         // Triton copies torch's CUDA tensors to the CPU and back, without what lies beside them.
         return wrong;
     }
-    wrong.or_else(|| unguarded(engine))
+    wrong.or_else(|| check_guard_stores(engine))
 }
 
 /// Which stores beside a storage an engine did not make, in words.
-fn unguarded(engine: &dyn Engine) -> Option<String> {
-    let case = match case(OUTSIDE) {
+fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
+    let case = match load_case(OUTSIDE) {
         Ok(case) => case,
         Err(why) => return Some(why),
     };
-    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+    let rules = engine
+        .id()
+        .version()
+        .map_or_else(Rules::default, Rules::from_version);
     let outcome = engine.run(&case, rules).ok()?.outcome;
     let memory = &outcome.finished()?.memory;
     let (front, back) = memory.guards(memory.ids().next()?);
     let kept = front.ends_with(&7_i32.to_le_bytes()) && back.starts_with(&9_i32.to_le_bytes());
-    (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.about))
+    (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.summary))
 }
 
 /// What an engine gets wrong in a case, in words. Nothing if it cannot run the case.
-fn wrong(engine: &dyn Engine, file: &str) -> Option<String> {
-    let case = match case(file) {
+fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
+    let case = match load_case(file) {
         Ok(case) => case,
         Err(why) => return Some(why),
     };
-    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+    let rules = engine
+        .id()
+        .version()
+        .map_or_else(Rules::default, Rules::from_version);
     let outcome = match engine.run(&case, rules) {
         Ok(run) => run.outcome,
         // It fails for the cases that count as well, and is told there.
@@ -144,21 +150,21 @@ fn wrong(engine: &dyn Engine, file: &str) -> Option<String> {
     if !matches!(outcome, Outcome::Finished(_)) {
         return None;
     }
-    let comparison = departure(&case, &outcome)?;
+    let comparison = compare_given(&case, &outcome)?;
     let element = comparison.first.first();
     Some(match element {
         Some(element) => format!(
             "`{}` holds {} at byte {} and not {} ({})",
-            element.storage, element.shown[1], element.byte, element.shown[0], case.about
+            element.storage, element.values[1], element.byte, element.values[0], case.summary
         ),
-        None => case.about,
+        None => case.summary,
     })
 }
 
-fn case(file: &str) -> Result<Case, String> {
+fn load_case(file: &str) -> Result<Case, String> {
     let corpus = Corpus::load([
-        Input::text("canary.yaml", file.to_owned()),
-        Input::text("kernels.py", KERNELS),
+        Input::from_text("canary.yaml", file.to_owned()),
+        Input::from_text("kernels.py", KERNELS),
     ]);
     let entry = corpus.entries().next();
     let entry = entry.ok_or("the case file of a canary cannot be read")?;
@@ -176,14 +182,14 @@ mod tests {
     #[test]
     fn the_reference_gives_what_is_known() {
         for file in [PLACES, TABLE, PASSED_ON] {
-            assert_eq!(wrong(&Reference::default(), file), None);
+            assert_eq!(check_case(&Reference::default(), file), None);
         }
     }
 
     #[test]
     fn something_else_is_told() {
         let file = PLACES.replace("step: 3", "step: 4");
-        let said = wrong(&Reference::default(), &file).expect("it is something else");
+        let said = check_case(&Reference::default(), &file).expect("it is something else");
         assert!(
             said.starts_with("`out` holds -8589934589 at byte 8 and not -8589934588"),
             "{said}"

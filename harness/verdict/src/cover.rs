@@ -8,7 +8,7 @@ use cerith_memory::{Dims, NamedTensor, StorageId, Tensor};
 use cerith_tile::DType;
 
 /// A view of a storage, and how its elements lie.
-struct Shown<'a> {
+struct StorageView<'a> {
     /// Which of all views.
     nth: usize,
     tensor: &'a Tensor,
@@ -25,7 +25,7 @@ enum Lies {
 }
 
 impl Lies {
-    fn of(tensor: &Tensor) -> Self {
+    fn from_tensor(tensor: &Tensor) -> Self {
         let mut dims: Vec<(i64, i64, usize)> = tensor
             .strides
             .iter()
@@ -46,7 +46,7 @@ impl Lies {
     }
 }
 
-impl Shown<'_> {
+impl StorageView<'_> {
     /// The first index of an element of the storage, if the view shows it; the index is left at 0 where only enumeration knows it.
     fn index(&self, element: i64) -> Option<Dims> {
         let mut rest = element - self.tensor.offset;
@@ -81,38 +81,38 @@ impl Shown<'_> {
 
 /// The views of one storage.
 pub(crate) struct Covers<'a> {
-    shown: Vec<Shown<'a>>,
+    views: Vec<StorageView<'a>>,
 }
 
 impl<'a> Covers<'a> {
     /// Those of `views` that are of this storage.
     pub(crate) fn new(views: &'a [NamedTensor], storage: StorageId) -> Self {
         Self {
-            shown: views
+            views: views
                 .iter()
                 .enumerate()
                 .filter(|(_, view)| view.tensor.storage == storage)
-                .map(|(nth, view)| Shown {
+                .map(|(nth, view)| StorageView {
                     nth,
                     tensor: &view.tensor,
-                    lies: Lies::of(&view.tensor),
+                    lies: Lies::from_tensor(&view.tensor),
                 })
                 .collect(),
         }
     }
 
     /// The first view that shows a byte.
-    pub(crate) fn first(&self, byte: usize) -> Option<usize> {
-        self.showing(byte).map(|shown| shown.nth).next()
+    pub(crate) fn find_view(&self, byte: usize) -> Option<usize> {
+        self.find_views(byte).map(|shown| shown.nth).next()
     }
 
     /// The dtypes that a byte is shown as.
-    pub(crate) fn dtypes(&self, byte: usize) -> impl Iterator<Item = DType> {
-        self.showing(byte).map(|shown| shown.tensor.dtype)
+    pub(crate) fn find_dtypes(&self, byte: usize) -> impl Iterator<Item = DType> {
+        self.find_views(byte).map(|shown| shown.tensor.dtype)
     }
 
-    fn showing(&self, byte: usize) -> impl Iterator<Item = &Shown<'a>> {
-        self.shown.iter().filter(move |shown| {
+    fn find_views(&self, byte: usize) -> impl Iterator<Item = &StorageView<'a>> {
+        self.views.iter().filter(move |shown| {
             // Offsets and strides count elements, so that all elements of a size begin at its multiples.
             let element = byte / shown.tensor.element_size().max(1);
             i64::try_from(element).is_ok_and(|element| shown.index(element).is_some())
@@ -120,8 +120,8 @@ impl<'a> Covers<'a> {
     }
 
     /// The first index whose element of a view starts at a byte.
-    pub(crate) fn coordinates(&self, nth: usize, byte: usize) -> Option<Dims> {
-        let shown = self.shown.iter().find(|shown| shown.nth == nth)?;
+    pub(crate) fn find_coordinates(&self, nth: usize, byte: usize) -> Option<Dims> {
+        let shown = self.views.iter().find(|shown| shown.nth == nth)?;
         let size = shown.tensor.element_size().max(1);
         if !byte.is_multiple_of(size) {
             return None;
@@ -129,13 +129,13 @@ impl<'a> Covers<'a> {
         let index = shown.index(i64::try_from(byte / size).ok()?)?;
         match shown.lies {
             Lies::Nested(_) => Some(index),
-            Lies::Anyhow(_) => enumerated(shown.tensor, byte),
+            Lies::Anyhow(_) => search_coordinates(shown.tensor, byte),
         }
     }
 }
 
 /// The same, of all elements one by one.
-fn enumerated(tensor: &Tensor, byte: usize) -> Option<Dims> {
+fn search_coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
     let nth = tensor.element_starts().position(|start| start == byte)? as i64;
     let mut rest = nth;
     let mut index: Dims = Dims::from_elem(0, tensor.dim());
@@ -169,11 +169,19 @@ mod tests {
         let starts: HashSet<usize> = tensor.element_starts().collect();
         for byte in 0..200 {
             let shown = starts.contains(&(byte / size * size));
-            assert_eq!(covers.first(byte).is_some(), shown, "byte {byte} of {tensor:?}");
-            assert_eq!(covers.dtypes(byte).count(), usize::from(shown), "byte {byte}");
             assert_eq!(
-                covers.coordinates(0, byte),
-                enumerated(&tensor, byte),
+                covers.find_view(byte).is_some(),
+                shown,
+                "byte {byte} of {tensor:?}"
+            );
+            assert_eq!(
+                covers.find_dtypes(byte).count(),
+                usize::from(shown),
+                "byte {byte}"
+            );
+            assert_eq!(
+                covers.find_coordinates(0, byte),
+                search_coordinates(&tensor, byte),
                 "byte {byte} of {tensor:?}"
             );
         }

@@ -14,10 +14,10 @@ use cerith_tile::{DType, numeric};
 use crate::cover::Covers;
 
 /// How many differing elements are kept for the report; all of them are counted.
-pub const KEPT: usize = 8;
+pub const MAX_KEPT_ELEMENTS: usize = 8;
 
 /// How many runs of differing bytes are kept.
-pub const SPANS: usize = 4096;
+pub const MAX_SPANS: usize = 4096;
 
 /// Bytes of the largest element. Whichever element a byte is in ends less than this before or behind it, as whatever dtype it
 /// was stored.
@@ -30,11 +30,11 @@ pub type Spans = Vec<(StorageId, std::ops::Range<usize>)>;
 /// may do its work on the first question.
 pub trait Tolerance {
     /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
-    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
+    fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
     /// Whether a conforming implementation leaves these bytes in `storage` from `first` on, as far as an execution shows. Asked of all
     /// bytes that may be in one element with a byte that differs: before bounds are, or where they leave it open.
-    fn leaves(&self, _storage: StorageId, _first: usize, _bytes: &[u8]) -> bool {
+    fn can_leave(&self, _storage: StorageId, _first: usize, _bytes: &[u8]) -> bool {
         false
     }
 
@@ -49,7 +49,7 @@ pub trait Tolerance {
     }
 
     /// Why it is [`Accepted::Unknown`], if more is known.
-    fn why(&self) -> Option<String> {
+    fn unknown_reason(&self) -> Option<String> {
         None
     }
 }
@@ -59,7 +59,7 @@ pub trait Tolerance {
 pub struct BitForBit;
 
 impl Tolerance for BitForBit {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         (byte, Accepted::Exact)
     }
 }
@@ -95,7 +95,7 @@ pub struct Element {
     /// The bytes of each side, little-endian.
     pub bits: [u64; 2],
     /// Each side's value as a reader would write it.
-    pub shown: [String; 2],
+    pub values: [String; 2],
     /// Whether nobody should have written it.
     pub unwritten: bool,
     /// The least and greatest value that would have been accepted, where there is a range.
@@ -149,7 +149,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Whether nothing differs, as far as can be decided.
-    pub const fn same(&self) -> bool {
+    pub const fn is_same(&self) -> bool {
         self.differing == 0 && self.mismatched.is_none()
     }
 
@@ -162,16 +162,16 @@ impl Comparison {
         tracked: Option<&Memory>,
         tolerance: &dyn Tolerance,
     ) -> Self {
-        if !self.same() || self.bytes.accepted == 0 {
+        if !self.is_same() || self.bytes.accepted == 0 {
             return self;
         }
         let mut turned = compare(right, left, tracked, tolerance);
-        if turned.same() {
+        if turned.is_same() {
             return self;
         }
         for element in &mut turned.first {
             element.bits.reverse();
-            element.shown.reverse();
+            element.values.reverse();
         }
         turned
     }
@@ -183,7 +183,7 @@ impl Comparison {
             && span.end >= bytes.start
         {
             span.end = bytes.end;
-        } else if self.spans.len() < SPANS {
+        } else if self.spans.len() < MAX_SPANS {
             self.spans.push((id, bytes));
         } else {
             self.more_spans = true;
@@ -214,14 +214,14 @@ impl Comparison {
         self.bytes.compared += accepted + undecided;
         self.differing += 1;
         self.differ_at(id, bytes.clone());
-        if self.first.len() >= KEPT {
+        if self.first.len() >= MAX_KEPT_ELEMENTS {
             return;
         }
-        let bits = [left, right].map(|memory| memory.bytes(id).get(bytes.clone()).map_or(0, word));
+        let bits = [left, right].map(|memory| memory.bytes(id).get(bytes.clone()).map_or(0, read_word));
         let covers = Covers::new(left.tensors(), id);
-        let tensor = covers.first(byte).and_then(|nth| {
+        let tensor = covers.find_view(byte).and_then(|nth| {
             let name = left.tensors().get(nth)?.name.clone();
-            Some((name, covers.coordinates(nth, byte)?))
+            Some((name, covers.find_coordinates(nth, byte)?))
         });
         self.first.push(Element {
             storage: left.name(id).to_owned(),
@@ -232,7 +232,7 @@ impl Comparison {
             dtype: Some(dtype),
             tensor,
             bits,
-            shown: bits.map(|bits| numeric::format(dtype, bits)),
+            values: bits.map(|bits| numeric::format(dtype, bits)),
             unwritten: false,
             accepted: None,
         });
@@ -283,7 +283,7 @@ pub fn compare(
             result.bytes.compared += a.len() as u64;
         }
         if a != b {
-            storage(
+            compare_storage(
                 &mut result,
                 &Sides {
                     id,
@@ -298,7 +298,7 @@ pub fn compare(
             );
         }
         if !is_planted(Fault::GuardsNotCompared) {
-            guards(&mut result, left, right, id);
+            compare_guards(&mut result, left, right, id);
         }
     }
     if result.bytes.accepted + result.bytes.undecided > 0 {
@@ -317,7 +317,7 @@ fn one_value(
 ) {
     let bits = |memory: &Memory, element: &StoredElement| {
         let range = element.byte..element.byte + element.dtype.size();
-        memory.bytes(element.storage).get(range).map(word)
+        memory.bytes(element.storage).get(range).map(read_word)
     };
     let defined = |element: &StoredElement| {
         let range = element.byte..element.byte + element.dtype.size();
@@ -347,7 +347,7 @@ fn one_value(
             } else {
                 other
             };
-            let place = |element: &StoredElement| name(left, element.storage, element.byte);
+            let place = |element: &StoredElement| name_element(left, element.storage, element.byte);
             result.split.get_or_insert_with(|| {
                 format!(
                     "{} and {} hold one value of the program, and are {} and {}",
@@ -374,11 +374,11 @@ fn are_one(one: &StoredElement, bits: u64, other: &StoredElement, other_bits: u6
 }
 
 /// An element as a reader finds it: `once[3]`, or byte 12 of its storage.
-fn name(memory: &Memory, id: StorageId, byte: usize) -> String {
+fn name_element(memory: &Memory, id: StorageId, byte: usize) -> String {
     let covers = Covers::new(memory.tensors(), id);
-    let seen = covers.first(byte).and_then(|nth| {
+    let seen = covers.find_view(byte).and_then(|nth| {
         let name = &memory.tensors().get(nth)?.name;
-        Some(format!("`{name}`{:?}", covers.coordinates(nth, byte)?))
+        Some(format!("`{name}`{:?}", covers.find_coordinates(nth, byte)?))
     });
     seen.unwrap_or_else(|| format!("byte {byte} of `{}`", memory.name(id)))
 }
@@ -394,7 +394,7 @@ struct Sides<'a> {
     tolerance: &'a dyn Tolerance,
 }
 
-fn storage(result: &mut Comparison, sides: &Sides<'_>) {
+fn compare_storage(result: &mut Comparison, sides: &Sides<'_>) {
     let Sides { id, a, b, states, .. } = *sides;
     let covers = Covers::new(sides.views, id);
     let mut at = 0;
@@ -406,7 +406,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             at += 1;
             continue;
         }
-        let seen = covers.first(at);
+        let seen = covers.find_view(at);
         let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
         let (start, size, dtype) = match seen.and_then(|nth| sides.views.get(nth)) {
             Some(NamedTensor { tensor, .. }) => {
@@ -417,12 +417,12 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
         let around = at.saturating_sub(LARGEST - 1)..(at + LARGEST).min(b.len());
-        let leaves = || !unwritten && sides.tolerance.leaves(id, around.start, &b[around.clone()]);
+        let leaves = || !unwritten && sides.tolerance.can_leave(id, around.start, &b[around.clone()]);
         let left_by_another = !sides.tolerance.begins_with_bounds() && leaves();
         let (first, accepted) = if left_by_another {
             (start, Accepted::Exact)
         } else {
-            sides.tolerance.accepted(id, at)
+            sides.tolerance.find_accepted(id, at)
         };
         // An acceptance knows where and as what the element was stored, which is better than any view's word.
         let (start, size, dtype) = match accepted {
@@ -430,15 +430,15 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             Accepted::Exact | Accepted::Unknown => (start, size, dtype),
         };
         let end = (start + size).min(a.len());
-        let bits = [word(&a[start..end]), word(&b[start..end])];
+        let bits = [read_word(&a[start..end]), read_word(&b[start..end])];
         let nan = !unwritten
-            && covers.dtypes(at).any(|dtype| {
+            && covers.find_dtypes(at).any(|dtype| {
                 let size = dtype.size();
                 let start = at / size * size;
                 a.get(start..start + size)
                     .zip(b.get(start..start + size))
                     .is_some_and(|(a, b)| {
-                        let [a, b] = [a, b].map(|bytes| numeric::is_nan(dtype, word(bytes)));
+                        let [a, b] = [a, b].map(|bytes| numeric::is_nan(dtype, read_word(bytes)));
                         a && b || (a || b) && is_planted(Fault::NanEqualsAnything)
                     })
             });
@@ -453,7 +453,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             Some(is_planted(Fault::UnwrittenNotCompared))
         } else {
             accepted
-                .admits(bits[1])
+                .check_bits(bits[1])
                 .map(|inside| inside || range.is_some() && is_planted(Fault::AnyBoundAdmits))
                 .or_else(|| (sides.tolerance.begins_with_bounds() && leaves()).then_some(true))
         };
@@ -479,7 +479,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             Some(false) => {
                 result.differing += 1;
                 result.differ_at(id, start..end);
-                if result.first.len() < KEPT {
+                if result.first.len() < MAX_KEPT_ELEMENTS {
                     let pointer = is_pointer(sides, start, size);
                     result.first.push(Element {
                         storage: sides.name.to_owned(),
@@ -491,11 +491,11 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
                         tensor: seen.and_then(|nth| {
                             Some((
                                 sides.views.get(nth)?.name.clone(),
-                                covers.coordinates(nth, start)?,
+                                covers.find_coordinates(nth, start)?,
                             ))
                         }),
                         bits,
-                        shown: bits.map(|bits| show(sides, dtype, bits, end - start, pointer)),
+                        values: bits.map(|bits| show(sides, dtype, bits, end - start, pointer)),
                         unwritten,
                         accepted: range,
                     });
@@ -506,7 +506,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
     }
 }
 
-fn word(bytes: &[u8]) -> u64 {
+fn read_word(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .take(8)
@@ -549,7 +549,7 @@ fn show_address(memory: &Memory, views: &[NamedTensor], address: u64) -> Option<
     Some(format!("&{name} + {}", place.offset - from))
 }
 
-fn guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId) {
+fn compare_guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId) {
     let (left_before, left_behind) = left.guards(id);
     let (right_before, right_behind) = right.guards(id);
     for (zone, a, b) in [
@@ -567,8 +567,8 @@ fn guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId)
             let end = (at / 8 * 8 + 8).min(len);
             result.guards += 1;
             result.differing += 1;
-            if result.first.len() < KEPT {
-                let bits = [word(&a[at..end]), word(&b[at..end])];
+            if result.first.len() < MAX_KEPT_ELEMENTS {
+                let bits = [read_word(&a[at..end]), read_word(&b[at..end])];
                 result.first.push(Element {
                     storage: left.name(id).to_owned(),
                     id,
@@ -578,7 +578,7 @@ fn guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId)
                     dtype: None,
                     tensor: None,
                     bits,
-                    shown: bits.map(|bits| format!("0x{bits:0width$x}", width = (end - at) * 2)),
+                    values: bits.map(|bits| format!("0x{bits:0width$x}", width = (end - at) * 2)),
                     unwritten: true,
                     accepted: None,
                 });

@@ -61,8 +61,8 @@ pub struct Testimony<'a> {
 impl Testimony<'_> {
     /// How it stands. The reference may have answered for several versions: if it calls a program undefined, it stands as
     /// undefined, unless it is suspected for just that.
-    pub(crate) fn standing(&self, verdict: &Verdict) -> Standing {
-        let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
+    pub(crate) fn find_standing(&self, verdict: &Verdict) -> Standing {
+        let standing = verdict.find_standing(self.witness.id).unwrap_or(Standing::Silent);
         let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
         match (self.witness.id, standing) {
             (EngineId::Reference, Standing::Differs) => Standing::Differs,
@@ -85,10 +85,10 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     let mut undefined_foreseen =
         verdict.kind != VerdictKind::Undefined || is_planted(Fault::UndefinedIsExpected);
     for witness in witnesses {
-        let standing = witness.standing(verdict);
+        let standing = witness.find_standing(verdict);
         let mut foreseen = expectations.iter().filter(|expectation| {
             witness.is_meant(expectation, expectations)
-                && happened(expectation, standing, witness, Some(verdict))
+                && has_happened(expectation, standing, witness, Some(verdict))
         });
         let Witness { id, outcome, .. } = witness.witness;
         match standing {
@@ -115,7 +115,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     unexpected.dedup();
     let expectations: Vec<Met> = expectations
         .iter()
-        .map(|one| met(one, expectations, verdict, witnesses))
+        .map(|one| check_expectation(one, expectations, verdict, witnesses))
         .collect();
     let expected = unexpected.is_empty() && undefined_foreseen && !expectations.contains(&Met::Stale);
     Assessment {
@@ -129,9 +129,9 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
 
 /// Whether an expectation says that an engine differs in the way it does, if it differs.
 pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
-    expectations
-        .iter()
-        .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony, None))
+    expectations.iter().any(|one| {
+        testimony.is_meant(one, expectations) && has_happened(one, Standing::Differs, testimony, None)
+    })
 }
 
 /// Whether an expectation says that an engine differs here, in whatever way.
@@ -152,7 +152,7 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
         .peekable();
     if said.peek().is_none() {
         Undefined::Unforeseen
-    } else if said.any(|one| happened(one, Standing::Undefined, testimony, None)) {
+    } else if said.any(|one| has_happened(one, Standing::Undefined, testimony, None)) {
         Undefined::Foreseen
     } else {
         Undefined::Otherwise
@@ -161,7 +161,7 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
 
 /// Whether an engine's standing and outcome are what an expectation describes. Before there is a verdict, what explains it is
 /// unknown.
-pub(crate) fn happened(
+pub(crate) fn has_happened(
     expectation: &Expectation,
     standing: Standing,
     testimony: &Testimony<'_>,
@@ -192,10 +192,10 @@ pub(crate) fn happened(
         && expectation
             .message
             .as_ref()
-            .is_none_or(|part| says(witness.outcome, part) || is_planted(Fault::MessagesUnread))
+            .is_none_or(|part| has_message(witness.outcome, part) || is_planted(Fault::MessagesUnread))
         && (expectation.quirks.is_empty()
             || verdict.is_none_or(|verdict| {
-                let explained = verdict.explained(witness.id);
+                let explained = verdict.collect_quirks(witness.id);
                 !explained.is_empty() && explained.is_within(expectation.quirks)
             }))
 }
@@ -207,7 +207,7 @@ fn has_other_bytes(verdict: &Verdict, id: &EngineId) -> bool {
     })
 }
 
-fn met(
+fn check_expectation(
     expectation: &Expectation,
     all: &[Expectation],
     verdict: &Verdict,
@@ -216,15 +216,15 @@ fn met(
     let mut met = Met::NotTried;
     let meant = |witness: &&Testimony<'_>| witness.is_meant(expectation, all);
     for witness in witnesses.iter().filter(meant) {
-        let standing = witness.standing(verdict);
-        if happened(expectation, standing, witness, Some(verdict)) {
+        let standing = witness.find_standing(verdict);
+        if has_happened(expectation, standing, witness, Some(verdict)) {
             if standing != Standing::Silent || expectation.outcome.is_some() || expectation.verdict.is_some()
             {
                 met = if met == Met::Stale { Met::Stale } else { Met::Yes };
             }
         } else if standing != Standing::Silent
-            && tried(expectation, standing)
-            && expectation.binds(&witness.witness.id.to_string())
+            && can_show(expectation, standing)
+            && expectation.is_binding(&witness.witness.id.to_string())
         {
             return if is_planted(Fault::StaleUnreported) {
                 Met::NotTried
@@ -237,7 +237,7 @@ fn met(
 }
 
 /// Whether a part of an expectation's message is in what an engine says, or in the name of it.
-pub(crate) fn says(outcome: &Outcome, part: &str) -> bool {
+pub(crate) fn has_message(outcome: &Outcome, part: &str) -> bool {
     outcome
         .complaint()
         .is_some_and(|complaint| complaint.message.contains(part) || complaint.kind.contains(part))
@@ -245,7 +245,7 @@ pub(crate) fn says(outcome: &Outcome, part: &str) -> bool {
 
 /// Whether a trial with this standing could have shown what is expected. An undefined program shows nothing about a
 /// difference between engines.
-fn tried(expectation: &Expectation, standing: Standing) -> bool {
+fn can_show(expectation: &Expectation, standing: Standing) -> bool {
     match standing {
         Standing::Undefined => expectation.verdict == Some(VerdictKind::Undefined),
         // What is left open may come out as the reference has it, by chance.

@@ -8,23 +8,23 @@ mod sample;
 mod search;
 
 use cerith_case::Case;
-use cerith_engine::{EngineId, Finished, Frame, Outcome, Reference, guarded};
+use cerith_engine::{EngineId, Finished, Frame, Outcome, Reference, catch_panic};
 use cerith_interp::Numerics;
 use cerith_memory::Memory;
-use cerith_tile::quirk::told::{self, Said, Told};
+use cerith_tile::quirk::told::{self, BugSignature, FailureReport};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
 use self::lanes::explain_by_lanes;
 use self::runs::Runs;
-use self::search::{Asked, Found, Search};
+use self::search::{ExplainQuery, Search, SearchResult};
 use crate::difference::Comparison;
 
 /// The first compute capability with an instruction that narrows to 8-bit floats.
 const NARROWS_TO_FP8: u32 = 89;
 
 /// The family whose known bugs an engine has, if it is known.
-const fn family(engine: &EngineId) -> Option<Family> {
+const fn find_family(engine: &EngineId) -> Option<Family> {
     match engine {
         EngineId::Interpret { .. } => Some(Family::Interpreter),
         EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. } | EngineId::Ttir { .. } => {
@@ -43,10 +43,10 @@ pub(crate) fn is_left_without_bug<'a>(
     has_bug: impl Fn(Version) -> bool,
     others: impl IntoIterator<Item = (&'a EngineId, &'a Finished)>,
 ) -> bool {
-    let own = family(engine);
+    let own = find_family(engine);
     let mut others = others.into_iter().filter(|(other, _)| {
         let lacks_bug = other.version().is_some_and(|version| !has_bug(version));
-        own.is_some() && family(other) == own && lacks_bug
+        own.is_some() && find_family(other) == own && lacks_bug
     });
     !differing.spans.is_empty()
         && others.any(|(_, other)| {
@@ -59,35 +59,36 @@ pub(crate) fn is_left_without_bug<'a>(
 
 /// Whether a version has one of these bugs of an engine's family.
 pub(crate) fn has_any(engine: &EngineId, quirks: Quirks, version: Version) -> bool {
-    family(engine).is_some_and(|family| !Quirks::of(family, version).among(quirks).is_empty())
+    find_family(engine)
+        .is_some_and(|family| !Quirks::from_version(family, version).intersect(quirks).is_empty())
 }
 
 /// The quirks that an engine may have.
 fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
-    let quirks = Quirks::of(family(engine)?, version);
+    let quirks = Quirks::from_version(find_family(engine)?, version);
     Some(match engine {
         // What is on the host already is not copied there.
-        EngineId::Interpret { host: true, .. } => quirks.without(Quirk::ArgumentsAreCopiedApart),
+        EngineId::Interpret { host: true, .. } => quirks.without_quirk(Quirk::ArgumentsAreCopiedApart),
         EngineId::Ptx { .. } => quirks,
         EngineId::Cuda {
             target: Some(target), ..
         } if target.0 < NARROWS_TO_FP8 => quirks,
-        _ => quirks.without(Quirk::NarrowingToFp8e5Wraps),
+        _ => quirks.without_quirk(Quirk::NarrowingToFp8e5Wraps),
     })
 }
 
 /// The known bug that makes two outcomes differ, known by an engine's complaint, or by its finishing where the other complains.
 /// `uses` is what the case's kernels use of the language.
-pub(crate) fn told(
+pub(crate) fn find_known_bug(
     engine: &EngineId,
     outcome: &Outcome,
     other: &Outcome,
     uses: &[String],
-) -> Option<&'static Told> {
-    let (family, version) = (family(engine)?, engine.version()?);
+) -> Option<&'static BugSignature> {
+    let (family, version) = (find_family(engine)?, engine.version()?);
     let own = outcome.complaint().filter(|_| outcome.finished().is_none());
     let complaint = own.or_else(|| other.complaint())?;
-    let words = Said {
+    let words = FailureReport {
         kind: &complaint.kind,
         message: &complaint.message,
         detail: complaint.detail.as_deref(),
@@ -96,9 +97,9 @@ pub(crate) fn told(
         uses,
     };
     if own.is_some() {
-        told::raised(family, version, words, matches!(outcome, Outcome::Crashed(_)))
+        told::find_raised_bug(family, version, words, matches!(outcome, Outcome::Crashed(_)))
     } else {
-        told::runs(family, version, words)
+        told::find_run_bug(family, version, words)
     }
 }
 
@@ -109,7 +110,7 @@ pub(crate) fn explain(
     engine: &EngineId,
     (left, known): (&Finished, &Memory),
     differing: Option<&Comparison>,
-) -> (Quirks, Option<&'static Told>) {
+) -> (Quirks, Option<&'static BugSignature>) {
     let quirks = explain_by_quirks(case, reference, engine, left, known).unwrap_or_default();
     let by_lanes = |differing| explain_by_lanes(case, reference, engine, differing, (left, known));
     let told = differing.filter(|_| quirks.is_empty()).and_then(by_lanes);
@@ -127,41 +128,42 @@ fn explain_by_quirks(
 ) -> Option<Quirks> {
     let version = engine.version()?;
     let quirks = quirks_of(engine, version)?;
-    let rules = Rules::of(version);
-    let asked = Asked {
+    let rules = Rules::from_version(version);
+    let asked = ExplainQuery {
         case,
         reference,
         rules,
-        numerics: match family(engine)? {
+        numerics: match find_family(engine)? {
             Family::Interpreter => Numerics::Numpy,
             Family::Compiler | Family::Language => Numerics::Own,
         },
         left,
         runs: Runs::default(),
     };
-    let asked_of = |rules| guarded(|| reference.asked_of(case, rules, quirks)).unwrap_or_default();
+    let asked_of = |rules| catch_panic(|| reference.asked_of(case, rules, quirks)).unwrap_or_default();
     let first = asked_of(rules);
     if first.is_empty() {
         return None;
     }
     // All at once, as the engine has them.
-    let mut search = Search::of(&asked, first, known);
-    let mut found = search.all();
-    if !matches!(found, Found::Set(_)) {
+    let mut search = Search::new(&asked, first, known);
+    let mut found = search.try_all();
+    if !matches!(found, SearchResult::Set(_)) {
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
-        let more = asked_of(rules.following(first));
+        let more = asked_of(rules.with_quirks(first));
         if !more.is_empty() {
-            search = Search::of(&asked, first.union(more), known);
-            found = search.all();
+            search = Search::new(&asked, first.union(more), known);
+            found = search.try_all();
         }
     }
     match found {
-        Found::Set(quirks) => Some(quirks),
-        Found::Open => None,
-        Found::None => {
-            let touching = |rules| guarded(|| reference.touching(case, rules, quirks)).unwrap_or_default();
+        SearchResult::Set(quirks) => Some(quirks),
+        SearchResult::Open => None,
+        SearchResult::None => {
+            let touching =
+                |rules| catch_panic(|| reference.find_touching(case, rules, quirks)).unwrap_or_default();
             let first = touching(rules);
-            search.some(first.union(touching(rules.following(first))))
+            search.try_subsets(first.union(touching(rules.with_quirks(first))))
         }
     }
 }

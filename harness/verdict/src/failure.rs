@@ -84,8 +84,8 @@ pub(crate) fn is_same_refusal(left: &Complaint, right: &Complaint, explained: bo
         // The reference puts words before the program's own message.
         return left.message.ends_with(&right.message) || right.message.ends_with(&left.message);
     }
-    let (words, others) = (words(&left.message), words(&right.message));
-    let shared = words.intersection(&others).count() + stems(&words, &others);
+    let (words, others) = (extract_words(&left.message), extract_words(&right.message));
+    let shared = words.intersection(&others).count() + count_shared_stems(&words, &others);
     let fewest = words.len().min(others.len());
     if left.message == right.message || fewest > 0 && words.intersection(&others).count() == fewest {
         return true;
@@ -161,7 +161,7 @@ const COMMON: [&str; 44] = [
 ];
 
 /// The words of a message that say what it is about, in lower case.
-fn words(message: &str) -> BTreeSet<String> {
+fn extract_words(message: &str) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     message
         .split(|c| !in_word(c))
@@ -172,7 +172,7 @@ fn words(message: &str) -> BTreeSet<String> {
 }
 
 /// How many words of one set begin as another word of the other set does: `align` and `aligned`, `float` and `floating`.
-fn stems(words: &BTreeSet<String>, others: &BTreeSet<String>) -> usize {
+fn count_shared_stems(words: &BTreeSet<String>, others: &BTreeSet<String>) -> usize {
     const STEM: usize = 5;
     let stem = |word: &String| word.get(..STEM).map(str::to_owned);
     let of_others: BTreeSet<String> = others.difference(words).filter_map(stem).collect();
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    fn complaint(message: &str, line: Option<u32>) -> Complaint {
+    fn build_complaint(message: &str, line: Option<u32>) -> Complaint {
         Complaint {
             position: line.map(|line| Position {
                 file: "k.py".to_owned(),
@@ -202,7 +202,7 @@ mod tests {
     fn refusals_are_the_same_by_words_or_place() {
         let check =
             |(left, at): (&str, Option<u32>), (right, other): (&str, Option<u32>), explained, same| {
-                let (one, two) = (complaint(left, at), complaint(right, other));
+                let (one, two) = (build_complaint(left, at), build_complaint(right, other));
                 assert_eq!(is_same_refusal(&one, &two, explained), same, "{left} / {right}");
                 assert_eq!(is_same_refusal(&two, &one, explained), same, "{right} / {left}");
             };

@@ -11,21 +11,21 @@ use cerith_engine::{
 use cerith_memory::{ByteState, Memory, StorageId};
 
 use crate::difference::Spans;
-use crate::expectation::{Assessment, Testimony, happened};
+use crate::expectation::{Assessment, Testimony, has_happened};
 use crate::verdict::{Standing, Verdict};
 
 /// Which engines fail a case by giving no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Engines that were asked for by name.
-    pub named: Vec<EngineId>,
+    pub named_engines: Vec<EngineId>,
     /// Whether silent engines are let through.
     pub silence_allowed: bool,
 }
 
 impl Demands {
     /// Whether this engine must not be silent in this way. Failures of Cerith are reported as errors of their own.
-    fn forbids(&self, id: &EngineId, outcome: &Outcome) -> bool {
+    fn is_forbidden(&self, id: &EngineId, outcome: &Outcome) -> bool {
         let Outcome::Unavailable(complaint) = outcome else {
             return false;
         };
@@ -33,7 +33,7 @@ impl Demands {
             "internal-error" => false,
             // These need a fix, whether the engine was named or runs by default.
             STALE_RECORDING | DAMAGED_RECORDING | MODULE_NOT_FOUND | NO_WORKER => !self.silence_allowed,
-            _ => !self.silence_allowed && self.named.contains(id),
+            _ => !self.silence_allowed && self.named_engines.contains(id),
         }
     }
 }
@@ -49,11 +49,11 @@ pub(crate) fn hold(
 ) {
     let expectations = &case.expectations;
     let silent = witnesses.iter().filter(|testimony| {
-        demands.forbids(testimony.witness.id, testimony.witness.outcome)
+        demands.is_forbidden(testimony.witness.id, testimony.witness.outcome)
             && !is_foreseen(testimony, Standing::Silent, expectations)
     });
     assessment.silent = silent.map(|testimony| testimony.witness.id.clone()).collect();
-    for stopped in stopped(case, verdict, witnesses) {
+    for stopped in find_stopped(case, verdict, witnesses) {
         if !assessment.stopped.contains(stopped) {
             assessment.stopped.push(stopped.clone());
         }
@@ -61,7 +61,7 @@ pub(crate) fn hold(
             assessment.unexpected.push(stopped.clone());
         }
     }
-    for open in undecided(case, verdict, witnesses) {
+    for open in find_undecided(case, verdict, witnesses) {
         assessment.expected = false;
         if !assessment.unexpected.contains(open) {
             assessment.unexpected.push(open.clone());
@@ -72,7 +72,7 @@ pub(crate) fn hold(
 
 /// Engines of which the results in some storage are undecided as a whole, though the case does not foresee that. Nothing was
 /// compared there.
-fn undecided<'a>(
+fn find_undecided<'a>(
     case: &'a Case,
     verdict: &'a Verdict,
     witnesses: &'a [Testimony<'a>],
@@ -106,7 +106,7 @@ fn undecided<'a>(
             case.expectations.iter().any(|one| {
                 one.verdict == Some(VerdictKind::Inconclusive)
                     && testimony.is_meant(one, &case.expectations)
-                    && happened(one, Standing::Silent, testimony, None)
+                    && has_happened(one, Standing::Silent, testimony, None)
             })
         })
     };
@@ -127,7 +127,7 @@ fn result_bytes(before: &Memory, after: &Memory, id: StorageId) -> Vec<usize> {
 
 /// Engines whose launches did not finish, though nobody is to blame for that and nobody foresaw it. Where the reference
 /// says something, all who agree with it did what it did.
-fn stopped<'a>(
+fn find_stopped<'a>(
     case: &'a Case,
     verdict: &'a Verdict,
     witnesses: &'a [Testimony<'a>],
@@ -144,7 +144,7 @@ fn stopped<'a>(
     witnesses
         .iter()
         .filter(move |testimony| {
-            let standing = testimony.standing(verdict);
+            let standing = testimony.find_standing(verdict);
             let blameless = matches!(standing, Standing::Agrees | Standing::Silent);
             let counts = !led || testimony.witness.id == &EngineId::Reference;
             blameless
@@ -170,7 +170,7 @@ fn is_foreseen(testimony: &Testimony<'_>, standing: Standing, expectations: &[Ex
     expectations.iter().any(|one| {
         one.outcome.is_some()
             && testimony.is_meant(one, expectations)
-            && happened(one, standing, testimony, None)
+            && has_happened(one, standing, testimony, None)
     })
 }
 

@@ -18,11 +18,11 @@ pub(crate) fn hold<'a>(
     verdict: &mut Verdict,
     outcomes: &(impl Iterator<Item = (&'a EngineId, &'a Outcome)> + Clone),
 ) {
-    if case.given.is_empty() {
+    if case.expected_contents.is_empty() {
         return;
     }
     let mut references = outcomes.clone().filter(|(id, _)| **id == EngineId::Reference);
-    let Some(comparison) = references.find_map(|(_, outcome)| departure(case, outcome)) else {
+    let Some(comparison) = references.find_map(|(_, outcome)| compare_given(case, outcome)) else {
         return;
     };
     verdict.kind = VerdictKind::Differ;
@@ -37,12 +37,12 @@ pub(crate) fn hold<'a>(
         kind: Kind::Given,
         comparison: Some(comparison),
         explained: Quirks::NONE,
-        told: None,
+        known_bug: None,
     }];
     for (id, standing) in &mut verdict.standings {
-        let right = outcomes
-            .clone()
-            .any(|(other, outcome)| other == id && departure(case, outcome).is_none() && outcome.speaks());
+        let right = outcomes.clone().any(|(other, outcome)| {
+            other == id && compare_given(case, outcome).is_none() && outcome.speaks()
+        });
         *standing = match id {
             EngineId::Reference => Standing::Differs,
             _ if right => Standing::Agrees,
@@ -52,7 +52,7 @@ pub(crate) fn hold<'a>(
 }
 
 /// How an outcome differs from what is given, if it does. An outcome without an answer, or a refusal, does not differ.
-pub(crate) fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
+pub(crate) fn compare_given(case: &Case, outcome: &Outcome) -> Option<Comparison> {
     match outcome {
         Outcome::Finished(finished) => of_memory(case, finished),
         Outcome::Trapped(Trap::Undefined, complaint) => Some(Comparison {
@@ -69,7 +69,7 @@ pub(crate) fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
 fn of_memory(case: &Case, finished: &Finished) -> Option<Comparison> {
     let mut given: Memory = finished.memory.clone();
     let mut undefined = None;
-    for one in &case.given {
+    for one in &case.expected_contents {
         let (bytes, states) = given.parts_mut(one.storage);
         let said = one.content.bytes().iter().zip(one.content.states());
         for (at, ((byte, state), (&value, &known))) in bytes.iter_mut().zip(states).zip(said).enumerate() {
@@ -86,5 +86,5 @@ fn of_memory(case: &Case, finished: &Finished) -> Option<Comparison> {
     }
     let mut comparison = compare(&given, &finished.memory, None, &BitForBit);
     comparison.mismatched = comparison.mismatched.or(undefined);
-    (!comparison.same()).then_some(comparison)
+    (!comparison.is_same()).then_some(comparison)
 }

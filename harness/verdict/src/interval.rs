@@ -7,7 +7,7 @@ use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
 /// What either of two sets of rules leaves open in an element: from the lower to the upper end of both.
-pub(crate) fn either(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
+pub(crate) fn merge_accepted(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
     match (one.1, other.1) {
         (
             Accepted::Within {
@@ -68,7 +68,7 @@ pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
             .iter()
             .rev()
             .fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
-        (accepted.admits(bits) == Some(false)).then(|| {
+        (accepted.check_bits(bits) == Some(false)).then(|| {
             format!(
                 "storage `{}`, element {} ({dtype}, byte {byte}): the reference gives {} (0x{bits:0width$x}), outside of \
                  {low:?} to {high:?}, which is what it accepts there",

@@ -10,18 +10,18 @@ use cerith_case::{Corpus, Input};
 use cerith_engine::{Engine, Reference};
 use cerith_tile::rules::Rules;
 
-use crate::given::departure;
+use crate::given::compare_given;
 
 const KERNELS: &str = include_str!("known/kernels.py");
 const CASES: &str = include_str!("known/known.yaml");
 
 /// What the reference gets wrong in this arithmetic, a sentence for each case.
-pub(crate) fn wrong(reference: &Reference) -> Vec<String> {
+pub(crate) fn check_arithmetic(reference: &Reference) -> Vec<String> {
     let files = CASES.split("---\n").enumerate().map(|(at, text)| {
         let name = format!("known_{at}.yaml");
-        Input::text(&name, text.to_owned())
+        Input::from_text(&name, text.to_owned())
     });
-    let corpus = Corpus::load(files.chain([Input::text("kernels.py", KERNELS)]));
+    let corpus = Corpus::load(files.chain([Input::from_text("kernels.py", KERNELS)]));
     let mut wrong = Vec::new();
     for entry in corpus.entries() {
         let Ok(case) = entry.resolve() else {
@@ -37,18 +37,18 @@ pub(crate) fn wrong(reference: &Reference) -> Vec<String> {
         };
         if outcome.finished().is_none() {
             wrong.push(format!("`{}` has a result, and the reference has none", entry.id));
-        } else if let Some(comparison) = departure(&case, &outcome) {
+        } else if let Some(comparison) = compare_given(&case, &outcome) {
             let found = comparison.first.first().map_or_else(
                 || "something has no defined value".to_owned(),
                 |element| {
-                    let [known, found] = &element.shown;
+                    let [known, found] = &element.values;
                     format!(
                         "byte {} of `{}` holds {found} and not {known}",
                         element.byte, element.storage
                     )
                 },
             );
-            wrong.push(format!("`{}` of `{}`: {found}", entry.id, case.about));
+            wrong.push(format!("`{}` of `{}`: {found}", entry.id, case.summary));
         }
     }
     if corpus.entries().next().is_none() {

@@ -2,10 +2,10 @@
 //! launches stop. Both are found by running the reference under the rules of other versions.
 
 use cerith_case::{Case, OutcomeKind};
-use cerith_engine::{Engine, Outcome, Reference, guarded};
+use cerith_engine::{Engine, Outcome, Reference, catch_panic};
 use cerith_tile::rules::{Rule, Rules, Version};
 
-use crate::panel::{Record, alike};
+use crate::panel::{Record, is_equivalent};
 
 /// The outcome of a case whose launches stop in the reference, and the versions whose language does that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,21 +20,22 @@ pub struct Stoppage {
 const OLDEST: Version = Version::new(3, 0, 0);
 
 fn run(reference: &Reference, case: &Case, rules: Rules) -> Option<Outcome> {
-    let run = guarded(|| reference.run(case, rules)).ok()?.ok()?;
+    let run = catch_panic(|| reference.run(case, rules)).ok()?.ok()?;
     Some(run.outcome)
 }
 
 fn is_alike(left: Option<&Outcome>, right: Option<&Outcome>) -> bool {
-    left.zip(right).is_some_and(|(left, right)| alike(left, right))
+    left.zip(right)
+        .is_some_and(|(left, right)| is_equivalent(left, right))
 }
 
 /// The message of an outcome that stopped. Without its rule, a program may stop for another reason.
-fn message(outcome: Option<&Outcome>) -> Option<&str> {
+fn extract_message(outcome: Option<&Outcome>) -> Option<&str> {
     Some(outcome?.complaint()?.message.as_str())
 }
 
 /// The versions after `oldest`, up to `newest`, in which some rule changed, in order.
-fn changes(oldest: Version, newest: Version) -> Vec<Version> {
+fn find_changed_versions(oldest: Version, newest: Version) -> Vec<Version> {
     let sinces = Rule::ALL.iter().map(|rule| rule.since());
     let mut changes: Vec<Version> = sinces
         .filter(|&since| oldest < since && since <= newest)
@@ -51,18 +52,18 @@ pub(crate) fn find_deciding_rules(reference: &Reference, case: &Case, references
     let (Some(oldest), Some(newest)) = (versions.clone().min(), versions.max()) else {
         return Vec::new();
     };
-    let mut before = run(reference, case, Rules::of(oldest));
+    let mut before = run(reference, case, Rules::from_version(oldest));
     let mut deciding = Vec::new();
-    for version in changes(oldest, newest) {
-        let rules = Rules::of(version);
+    for version in find_changed_versions(oldest, newest) {
+        let rules = Rules::from_version(version);
         let after = run(reference, case, rules);
         if !is_alike(before.as_ref(), after.as_ref()) {
             let new = || Rule::ALL.iter().copied().filter(|rule| rule.since() == version);
             let listed = deciding.len();
             deciding.extend(new().filter(|&rule| {
-                let without = run(reference, case, rules.without(rule));
+                let without = run(reference, case, rules.without_rule(rule));
                 !is_alike(without.as_ref(), after.as_ref())
-                    || message(without.as_ref()) != message(after.as_ref())
+                    || extract_message(without.as_ref()) != extract_message(after.as_ref())
             }));
             if deciding.len() == listed {
                 deciding.extend(new());
@@ -77,9 +78,9 @@ pub(crate) fn find_deciding_rules(reference: &Reference, case: &Case, references
 pub(crate) fn find_stoppage(reference: &Reference, case: &Case, record: &Record) -> Stoppage {
     let outcome = record.outcome.kind();
     let mut versions = vec![OLDEST];
-    versions.extend(changes(OLDEST, Version::NEWEST));
+    versions.extend(find_changed_versions(OLDEST, Version::NEWEST));
     let stops = |version: Version| {
-        run(reference, case, Rules::of(version)).is_some_and(|other| other.kind() == outcome)
+        run(reference, case, Rules::from_version(version)).is_some_and(|other| other.kind() == outcome)
     };
     let after = versions.partition_point(|&version| version <= record.rules.version);
     let first = versions[..after].iter().rposition(|&version| !stops(version));

@@ -12,9 +12,9 @@ pub struct LeftOut {
     /// How many bytes have no defined value.
     pub bytes: u64,
     /// How many bytes somebody wrote, before the launches or in them.
-    pub of: u64,
+    pub written_bytes: u64,
     /// Tensors without one byte of a defined value: whole outputs of which nothing was compared.
-    pub whole: Vec<String>,
+    pub undefined_tensors: Vec<String>,
 }
 
 /// The undefined bytes of what the reference left, storage by storage, without those that have none.
@@ -51,15 +51,15 @@ pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
             Some(LeftOut {
                 storage: memory.name(id).to_owned(),
                 bytes,
-                of: bytes + count(ByteState::Init),
-                whole: whole.collect(),
+                written_bytes: bytes + count(ByteState::Init),
+                undefined_tensors: whole.collect(),
             })
         })
         .collect()
 }
 
 /// The same for several references: for each storage, the one that leaves out most.
-pub(crate) fn merged<'m>(memories: impl Iterator<Item = &'m Memory>) -> Vec<LeftOut> {
+pub(crate) fn merge_left_out<'m>(memories: impl Iterator<Item = &'m Memory>) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = Vec::new();
     for one in memories.flat_map(left_out) {
         match all.iter_mut().find(|known| known.storage == one.storage) {

@@ -112,19 +112,21 @@ mod twins;
 mod verdict;
 mod witness;
 
-pub use canary::canaries;
-pub use difference::{BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Spans, Tolerance, Zone, compare};
+pub use canary::run_canaries;
+pub use difference::{
+    BitForBit, Bytes, Comparison, Element, MAX_KEPT_ELEMENTS, MAX_SPANS, Spans, Tolerance, Zone, compare,
+};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use language::Stoppage;
 pub use left_out::LeftOut;
 pub use panel::{Failed, Panel, Record, Spent, Stopped, Trial, try_case};
-pub use selfcheck::selfcheck;
+pub use selfcheck::run_selfcheck;
 pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,
     try_sweep,
 };
 pub use trial::{Bench, Facts, judge};
-pub use twins::{Twins, twins};
+pub use twins::{Twins, compare_twins};
 pub use verdict::{Difference, Kind, Standing, Verdict};
-pub use witness::{Known, Undefined, Witness};
+pub use witness::{EngineFacts, Undefined, Witness};

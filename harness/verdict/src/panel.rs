@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use cerith_case::Case;
 use cerith_engine::{
-    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families,
-    guarded, language, through,
+    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, catch_panic,
+    find_families, infer_rules, list_triton_code,
 };
 use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Memory, StorageId};
@@ -28,16 +28,16 @@ use crate::gate::{self, Demands, did_not_finish};
 use crate::given;
 use crate::interval;
 use crate::language::{Stoppage, find_deciding_rules, find_stoppage};
-use crate::left_out::{LeftOut, merged};
+use crate::left_out::{LeftOut, merge_left_out};
 use crate::trial::{Bench, Facts, judge};
 use crate::verdict::{Kind, Verdict};
-use crate::witness::{Known, Undefined, Witness};
+use crate::witness::{EngineFacts, Undefined, Witness};
 
 /// The engines of a run, each in the column in which it was added.
 #[derive(Default)]
 pub struct Panel {
     reference: Option<Arc<Reference>>,
-    others: Vec<Arc<dyn Engine>>,
+    other_engines: Vec<Arc<dyn Engine>>,
     order: Vec<EngineId>,
     /// What a run demands of them besides agreement.
     pub demands: Demands,
@@ -75,14 +75,14 @@ impl Panel {
         let is_new = !self.has(engine.id());
         if is_new {
             self.order.push(engine.id().clone());
-            self.others.push(engine);
+            self.other_engines.push(engine);
         }
         is_new
     }
 
     /// Asks these of the others no more.
     pub fn remove(&mut self, ids: &[EngineId]) {
-        self.others.retain(|engine| !ids.contains(engine.id()));
+        self.other_engines.retain(|engine| !ids.contains(engine.id()));
         self.order
             .retain(|id| *id == EngineId::Reference || !ids.contains(id));
     }
@@ -93,8 +93,8 @@ impl Panel {
     }
 
     /// All others that are asked.
-    pub fn others(&self) -> &[Arc<dyn Engine>] {
-        &self.others
+    pub fn other_engines(&self) -> &[Arc<dyn Engine>] {
+        &self.other_engines
     }
 
     /// All of them, in the order of columns.
@@ -112,7 +112,7 @@ impl Panel {
         if let Some(reference) = &self.reference {
             reference.stop();
         }
-        for engine in &self.others {
+        for engine in &self.other_engines {
             engine.stop();
         }
     }
@@ -152,7 +152,7 @@ pub struct Trial {
     /// The reference's outcomes, one per set of rules that makes a difference to the case.
     pub references: Vec<Record>,
     /// The other engines' outcomes.
-    pub others: Vec<Record>,
+    pub other_records: Vec<Record>,
     /// The verdict.
     pub verdict: Verdict,
     /// The verdict against what was expected.
@@ -192,7 +192,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         return Ok(trial);
     }
     let mut is_confirmed = true;
-    for engine in panel.others.iter().filter(|engine| engine.is_asked(case)) {
+    for engine in panel.other_engines.iter().filter(|engine| engine.is_asked(case)) {
         // All of them, so that each drops what it kept.
         is_confirmed &= match engine.confirm(case) {
             Ok(confirmed) => confirmed,
@@ -209,18 +209,18 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
 
 fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let mut failed = Vec::new();
-    let mut others = Vec::with_capacity(panel.others.len());
-    for engine in panel.others.iter().filter(|engine| engine.is_asked(case)) {
+    let mut others = Vec::with_capacity(panel.other_engines.len());
+    for engine in panel.other_engines.iter().filter(|engine| engine.is_asked(case)) {
         let rules = engine
             .origin(case)
             .version()
-            .map_or_else(Rules::default, Rules::of);
+            .map_or_else(Rules::default, Rules::from_version);
         others.push(record(engine.as_ref(), case, rules, &mut failed)?);
     }
-    let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
+    let (references, benches) = seat_engines(panel.reference.as_deref(), case, &others, &mut failed)?;
     settle(&mut others, &references, &benches);
     let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
-    let acceptances = tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
+    let acceptances = build_tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
     let explained = explained_failures(case, panel.reference.as_deref(), (&references, &others, &benches));
     let mut seated: Vec<Bench<'_>> = benches
         .iter()
@@ -230,23 +230,23 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .reference
                 .and_then(|at| references.get(at))
                 .map(Record::witness),
-            others: seats
-                .others
+            other_witnesses: seats
+                .other_indices
                 .iter()
                 .filter_map(|&at| others.get(at))
                 .map(Record::witness)
                 .collect(),
             tolerance,
-            known: Known {
+            engine_facts: EngineFacts {
                 undefined: seats
                     .reference
                     .and_then(|at| references.get(at))
                     .map_or_else(Undefined::default, |record| {
-                        undefined(record, panel.reference.as_deref(), case)
+                        check_undefined(record, panel.reference.as_deref(), case)
                     }),
                 explained: explained.clone(),
-                ..known(
-                    seats.others.iter().filter_map(|&at| others.get(at)),
+                ..collect_engine_facts(
+                    seats.other_indices.iter().filter_map(|&at| others.get(at)),
                     case,
                     &shared,
                 )
@@ -274,7 +274,7 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             .collect();
         if !known.is_empty() {
             for bench in &mut seated {
-                bench.known.explained.extend(known.iter().cloned());
+                bench.engine_facts.explained.extend(known.iter().cloned());
             }
             verdict = judge(&seated, facts);
             explain(case, panel, asked, &mut verdict);
@@ -316,10 +316,10 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .zip(stopped)
         .map(|(reference, record)| find_stoppage(reference, case, record));
     let finished = references.iter().filter_map(|record| record.outcome.finished());
-    let left_out = merged(finished.map(|finished| &finished.memory));
+    let left_out = merge_left_out(finished.map(|finished| &finished.memory));
     Ok(Trial {
         references,
-        others,
+        other_records: others,
         verdict,
         assessment,
         rules,
@@ -349,13 +349,13 @@ fn explained_failures(
         if !record.outcome.speaks() || record.outcome.finished().is_some() {
             continue;
         }
-        let seats = benches.iter().find(|seats| seats.others.contains(&at));
+        let seats = benches.iter().find(|seats| seats.other_indices.contains(&at));
         let judge = seats
             .and_then(|seats| seats.reference)
             .and_then(|at| references.get(at));
         let Some(judge) = judge else { continue };
         let uses = uses_of(case, reference, record.rules);
-        if explained::told(&record.origin, &record.outcome, &judge.outcome, &uses).is_some() {
+        if explained::find_known_bug(&record.origin, &record.outcome, &judge.outcome, &uses).is_some() {
             explained.push(record.id.clone());
         }
     }
@@ -364,7 +364,7 @@ fn explained_failures(
 
 /// What a case uses of the language.
 pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
-    let uses = guarded(|| reference.used(case, rules));
+    let uses = catch_panic(|| reference.list_uses(case, rules));
     let mut uses = uses.ok().and_then(Result::ok).unwrap_or_default();
     let memory = case.memory();
     if memory.ids().any(|id| !memory.pointers(id).is_empty()) || case.passes_addresses() {
@@ -378,7 +378,7 @@ fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
     for (at, record) in others.iter_mut().enumerate() {
         let judge = benches
             .iter()
-            .find(|seats| seats.others.contains(&at))
+            .find(|seats| seats.other_indices.contains(&at))
             .and_then(|seats| references.get(seats.reference?));
         let known = judge.and_then(|judge| judge.outcome.finished());
         record.outcome.settle(known.map(|finished| &finished.memory));
@@ -386,7 +386,7 @@ fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
 }
 
 /// What each bench's reference leaves open.
-fn tolerances<'a>(
+fn build_tolerances<'a>(
     reference: Option<&'a Reference>,
     case: &'a Case,
     (references, others): (&'a [Record], &[Record]),
@@ -397,8 +397,8 @@ fn tolerances<'a>(
         let asked = reference
             .filter(|_| record.is_some())
             .map(|reference| (reference, seats.rules.clone()));
-        let others_here = seats.others.iter().filter_map(|&at| others.get(at));
-        ByReference::new(asked, case, record.map(|record| &record.outcome)).beside(others_here)
+        let others_here = seats.other_indices.iter().filter_map(|&at| others.get(at));
+        ByReference::new(asked, case, record.map(|record| &record.outcome)).with_others(others_here)
     });
     tolerances.collect()
 }
@@ -421,7 +421,7 @@ fn explain(
         let Some((at, record)) = found else {
             continue;
         };
-        let seats = benches.iter().find(|seats| seats.others.contains(&at));
+        let seats = benches.iter().find(|seats| seats.other_indices.contains(&at));
         let judge = seats
             .and_then(|seats| seats.reference)
             .and_then(|at| references.get(at));
@@ -435,7 +435,7 @@ fn explain(
                 let sides = (left, &known.memory);
                 let differing = difference.comparison.as_ref();
                 let (quirks, told) = explained::explain(case, reference, &record.origin, sides, differing);
-                (difference.explained, difference.told) = (quirks, told);
+                (difference.explained, difference.known_bug) = (quirks, told);
                 let has_bug = |version| {
                     told.is_some_and(|told| told.is_in(version))
                         || explained::has_any(&record.origin, quirks, version)
@@ -447,7 +447,7 @@ fn explain(
                     && explained::is_left_without_bug(&record.origin, left, differing, has_bug, finished)
                 {
                     difference.explained = Quirks::NONE;
-                    difference.told = None;
+                    difference.known_bug = None;
                 }
             }
             Kind::Acceptance | Kind::Trap | Kind::Crash => {
@@ -461,17 +461,17 @@ fn explain(
                 };
                 let uses = uses_of(case, reference, record.rules);
                 let told = |one: &Record, outcome: &Outcome, other: &Outcome| {
-                    explained::told(&one.origin, outcome, other, &uses)
+                    explained::find_known_bug(&one.origin, outcome, other, &uses)
                 };
                 // A bench may have been given the words of other rules, under which the reference says no as well.
                 let by_own_rules =
                     (of_reference && baseline.rules != record.rules && record.outcome.finished().is_some())
-                        .then(|| guarded(|| reference.run(case, record.rules)));
+                        .then(|| catch_panic(|| reference.run(case, record.rules)));
                 let by_own_rules = by_own_rules.and_then(Result::ok).and_then(Result::ok);
                 let said = by_own_rules
                     .as_ref()
                     .map_or(&baseline.outcome, |run| &run.outcome);
-                difference.told =
+                difference.known_bug =
                     told(record, &record.outcome, said).or_else(|| told(baseline, said, &record.outcome));
             }
             Kind::Memory | Kind::Guard | Kind::Nondeterminism | Kind::Padding | Kind::Time | Kind::Given => {}
@@ -485,14 +485,14 @@ fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]
     for record in others.iter_mut().filter(|record| record.outcome.speaks()) {
         let at = by_rules.iter().position(|(rules, _)| *rules == record.rules);
         let at = at.unwrap_or_else(|| {
-            let found = guarded(|| through(case, reference, record.rules)).unwrap_or_default();
+            let found = catch_panic(|| list_triton_code(case, reference, record.rules)).unwrap_or_default();
             by_rules.push((record.rules, found));
             by_rules.len() - 1
         });
         let through = by_rules
             .get(at)
             .map_or(&[][..], |(_, through)| through.as_slice());
-        record.families = families(&record.origin, &record.outcome, through);
+        record.families = find_families(&record.origin, &record.outcome, through);
     }
     let mut all: Vec<String> = by_rules.into_iter().flat_map(|(_, through)| through).collect();
     all.sort();
@@ -501,10 +501,14 @@ fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]
 }
 
 /// What is known of a bench's engines before the trial.
-fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[String]) -> Known {
-    let mut known = Known {
+fn collect_engine_facts<'r>(
+    records: impl Iterator<Item = &'r Record>,
+    case: &Case,
+    through: &[String],
+) -> EngineFacts {
+    let mut known = EngineFacts {
         through: through.to_vec(),
-        ..Known::default()
+        ..EngineFacts::default()
     };
     for record in records {
         let testimony = record.testimony();
@@ -526,7 +530,7 @@ fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[
 
 /// What the case's file says of whether the reference has an answer. Nothing counts as said of a reference that judges
 /// otherwise than when it was written down.
-fn undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
+fn check_undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
     let testimony = record.testimony();
     if reference.is_some_and(Reference::is_usual) {
         is_undefined(&testimony, &case.expectations)
@@ -562,7 +566,7 @@ pub(crate) struct ByReference<'a> {
     reference: Option<&'a Reference>,
     case: &'a Case,
     /// What the reference itself did.
-    own: Option<&'a Outcome>,
+    reference_outcome: Option<&'a Outcome>,
     answers: Vec<Answer<Conforming>>,
     /// The rules under which it is asked what it leaves where NumPy computes, and the answer, if there is one.
     as_numpy: Option<Answer<Option<Memory>>>,
@@ -582,7 +586,7 @@ impl<'a> ByReference<'a> {
         Self {
             reference,
             case,
-            own,
+            reference_outcome: own,
             as_numpy: None,
             multiplies: OnceCell::new(),
             answers: rules
@@ -595,13 +599,13 @@ impl<'a> ByReference<'a> {
     }
 
     /// The same, beside engines that may be Triton's interpreter.
-    fn beside<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
+    fn with_others<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
         let rules = self.answers.first().map(|(rules, _)| *rules);
         let interpreted = |record: &Record| {
             let is_interpreter = matches!(record.origin, EngineId::Interpret { .. });
             is_interpreter && record.outcome.finished().is_some()
         };
-        if self.own.and_then(Outcome::finished).is_some() && others.any(interpreted) {
+        if self.reference_outcome.and_then(Outcome::finished).is_some() && others.any(interpreted) {
             self.as_numpy = rules.map(|rules| (rules, OnceCell::new()));
         }
         self
@@ -630,8 +634,8 @@ impl<'a> ByReference<'a> {
     }
 
     fn ask(&self, reference: &Reference, rules: Rules) -> Result<Conforming, String> {
-        let conforming = answered(|| reference.conforming(self.case, rules))?;
-        let own = self.own.and_then(Outcome::finished);
+        let conforming = run_guarded(|| reference.find_conforming(self.case, rules))?;
+        let own = self.reference_outcome.and_then(Outcome::finished);
         match (own, &conforming) {
             (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
             _ => Ok(conforming),
@@ -640,22 +644,24 @@ impl<'a> ByReference<'a> {
 }
 
 impl Tolerance for ByReference<'_> {
-    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let under = self.answers().map(|answer| match answer {
             // What Cerith failed at convicts nobody.
             Err(_) | Ok(Conforming::Anything(_)) => (byte, Accepted::Unknown),
-            Ok(Conforming::Known(map)) => map.at(storage, byte),
+            Ok(Conforming::Known(map)) => map.accepted_at(storage, byte),
         });
-        under.reduce(interval::either).unwrap_or((byte, Accepted::Exact))
+        under
+            .reduce(interval::merge_accepted)
+            .unwrap_or((byte, Accepted::Exact))
     }
 
-    fn leaves(&self, storage: StorageId, first: usize, bytes: &[u8]) -> bool {
+    fn can_leave(&self, storage: StorageId, first: usize, bytes: &[u8]) -> bool {
         let Some((reference, (rules, memory))) = self.reference.zip(self.as_numpy.as_ref()) else {
             return false;
         };
         let memory = memory.get_or_init(|| {
             let began = Instant::now();
-            let memory = answered(|| reference.as_numpy(self.case, *rules));
+            let memory = run_guarded(|| reference.as_numpy(self.case, *rules));
             self.spent.set(self.spent.get() + began.elapsed());
             memory
         });
@@ -685,13 +691,13 @@ impl Tolerance for ByReference<'_> {
         *self.multiplies.get_or_init(|| {
             let asked = self.reference.zip(self.as_numpy.as_ref());
             asked.is_some_and(|(reference, (rules, _))| {
-                let multiplies = answered(|| reference.multiplies(self.case, *rules));
+                let multiplies = run_guarded(|| reference.has_float_dot(self.case, *rules));
                 multiplies.unwrap_or_default()
             })
         })
     }
 
-    fn why(&self) -> Option<String> {
+    fn unknown_reason(&self) -> Option<String> {
         self.answers().find_map(|answer| match answer {
             Ok(Conforming::Anything(why)) => Some(why.clone()),
             Err(_) => Some("Cerith failed to say what a conforming implementation may give".to_owned()),
@@ -701,8 +707,8 @@ impl Tolerance for ByReference<'_> {
 }
 
 /// What the reference answers, or Cerith's own failure in words.
-fn answered<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
-    guarded(ask)?.map_err(|failure| format!("failed to {failure}"))
+fn run_guarded<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
+    catch_panic(ask)?.map_err(|failure| format!("failed to {failure}"))
 }
 
 /// Who sits on one bench, by position.
@@ -711,12 +717,12 @@ struct Seats {
     /// The rules that are spoken there: the bits of the reference are the same under all of them, what it leaves open
     /// may not be.
     rules: Vec<Rules>,
-    others: Vec<usize>,
+    other_indices: Vec<usize>,
 }
 
 /// Runs the reference under every set of rules that the other engines speak, and seats each engine beside the
 /// reference of its rules. Rules that make no difference to the case share a bench.
-fn seat(
+fn seat_engines(
     reference: Option<&Reference>,
     case: &Case,
     others: &[Record],
@@ -728,7 +734,7 @@ fn seat(
             vec![Seats {
                 reference: None,
                 rules: Vec::new(),
-                others: (0..others.len()).collect(),
+                other_indices: (0..others.len()).collect(),
             }],
         ));
     };
@@ -738,11 +744,11 @@ fn seat(
     let spoken = others.iter().map(|record| record.rules);
     for (at, rules) in spoken.enumerate().map(|(at, rules)| (Some(at), rules)).chain(
         // With nobody beside it, the reference speaks a recording's language, or the newest.
-        others.is_empty().then(|| (None, language(case))),
+        others.is_empty().then(|| (None, infer_rules(case))),
     ) {
         let bench = known
             .iter()
-            .find(|(other, _)| other.changed(rules).next().is_none())
+            .find(|(other, _)| other.changed_rules(rules).next().is_none())
             .map(|&(_, bench)| bench);
         let bench = if let Some(bench) = bench {
             bench
@@ -750,12 +756,12 @@ fn seat(
             let fresh = record(reference, case, rules, failed)?;
             let same = references
                 .iter()
-                .position(|old| alike(&old.outcome, &fresh.outcome));
+                .position(|old| is_equivalent(&old.outcome, &fresh.outcome));
             let bench = same.unwrap_or_else(|| {
                 benches.push(Seats {
                     reference: Some(references.len()),
                     rules: Vec::new(),
-                    others: Vec::new(),
+                    other_indices: Vec::new(),
                 });
                 references.push(fresh);
                 references.len() - 1
@@ -767,14 +773,14 @@ fn seat(
             bench
         };
         if let (Some(seats), Some(at)) = (benches.get_mut(bench), at) {
-            seats.others.push(at);
+            seats.other_indices.push(at);
         }
     }
     for seats in &mut benches {
         let judge = seats.reference.and_then(|at| references.get(at));
         if judge.is_some_and(|judge| matches!(judge.outcome, Outcome::Rejected(_))) {
             seats
-                .others
+                .other_indices
                 .retain(|&at| !others.get(at).is_some_and(leaves_rejection_to_others));
         }
     }
@@ -793,7 +799,7 @@ const fn leaves_rejection_to_others(record: &Record) -> bool {
 }
 
 /// Whether two outcomes of the reference mean the same for a trial.
-pub(crate) fn alike(left: &Outcome, right: &Outcome) -> bool {
+pub(crate) fn is_equivalent(left: &Outcome, right: &Outcome) -> bool {
     match (left, right) {
         (Outcome::Finished(left), Outcome::Finished(right)) => left.memory == right.memory,
         (Outcome::Trapped(left, _), Outcome::Trapped(right, _)) => left == right,
@@ -810,16 +816,16 @@ fn record(
 ) -> Result<Record, Stopped> {
     let id = engine.id().clone();
     let origin = engine.origin(case);
-    let message = match guarded(|| engine.run(case, rules)) {
+    let message = match catch_panic(|| engine.run(case, rules)) {
         Ok(Ok(run)) => {
             let seconds = run.total().as_secs_f64();
             return Ok(Record {
                 id,
-                families: Families::of(&origin),
+                families: Families::from_engine(&origin),
                 origin,
                 rules,
                 outcome: run.outcome,
-                remembered: engine.remembered(case),
+                remembered: engine.recall_agreement(case),
                 seconds,
             });
         }
@@ -834,7 +840,7 @@ fn record(
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
     Ok(Record {
         id,
-        families: Families::of(&origin),
+        families: Families::from_engine(&origin),
         origin,
         rules,
         outcome,

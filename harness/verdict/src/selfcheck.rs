@@ -68,7 +68,7 @@ launches:
 
 /// How an engine changes the reference's outcome.
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum OutcomeChange {
     /// Nothing.
     Same,
     /// Other bits in one element of `out`.
@@ -96,13 +96,13 @@ enum Told {
     clippy::struct_excessive_bools,
     reason = "each is one thing that a verdict says"
 )]
-struct Known {
+struct KnownTrial {
     name: &'static str,
     kernel: &'static str,
     /// What the case file says besides.
     says: &'static str,
-    interpret: Told,
-    cuda: Told,
+    interpret: OutcomeChange,
+    cuda: OutcomeChange,
     kind: VerdictKind,
     blame: &'static [&'static str],
     unconfirmed: bool,
@@ -117,12 +117,12 @@ const INTERPRET: &str = "interpret@3.9.0";
 const CUDA: &str = "cuda@3.9.0";
 
 /// Everybody agrees, as nobody needs to write down; what else is known is said on top of this.
-const AGREE: Known = Known {
+const AGREE: KnownTrial = KnownTrial {
     name: "three that agree",
     kernel: "copy",
     says: "",
-    interpret: Told::Same,
-    cuda: Told::Same,
+    interpret: OutcomeChange::Same,
+    cuda: OutcomeChange::Same,
     kind: VerdictKind::Agree,
     blame: &[],
     unconfirmed: false,
@@ -132,184 +132,184 @@ const AGREE: Known = Known {
 };
 
 /// The interpreter is wrong, and the other two say so.
-const WRONG: Known = Known {
+const WRONG: KnownTrial = KnownTrial {
     kind: VerdictKind::Differ,
     blame: &[INTERPRET],
     expected: false,
     ..AGREE
 };
 
-const TRIALS: &[Known] = &[
+const TRIALS: &[KnownTrial] = &[
     AGREE,
-    Known {
+    KnownTrial {
         name: "one bit in the last element of the last storage",
-        interpret: Told::Flip(3, 1),
+        interpret: OutcomeChange::Flip(3, 1),
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "two others against the reference",
-        interpret: Told::Flip(1, 1),
-        cuda: Told::Flip(1, 1),
+        interpret: OutcomeChange::Flip(1, 1),
+        cuda: OutcomeChange::Flip(1, 1),
         blame: &["reference"],
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "one against the reference, and nobody else",
-        interpret: Told::Flip(1, 1),
-        cuda: Told::Silent,
+        interpret: OutcomeChange::Flip(1, 1),
+        cuda: OutcomeChange::Silent,
         unconfirmed: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "another NaN",
-        interpret: Told::Flip(2, 1),
+        interpret: OutcomeChange::Flip(2, 1),
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a number where a NaN is",
-        interpret: Told::Put(2, 1.0),
+        interpret: OutcomeChange::Put(2, 1.0),
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "a NaN where a number is",
-        interpret: Told::Put(1, f32::NAN),
+        interpret: OutcomeChange::Put(1, f32::NAN),
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "a byte in a guard zone",
-        interpret: Told::Guard,
+        interpret: OutcomeChange::Guard,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "bytes that nobody wrote",
         kernel: "half",
-        interpret: Told::Put(3, 1.0),
+        interpret: OutcomeChange::Put(3, 1.0),
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "bytes whose value is not defined",
         kernel: "half_known",
-        interpret: Told::Put(3, 1.0),
+        interpret: OutcomeChange::Put(3, 1.0),
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "nothing but bytes whose value is not defined",
         kernel: "unknown",
         vacuous: true,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a sum whose value is not defined, added to what was",
         kernel: "added",
         vacuous: true,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a value that rounding allows",
         kernel: "powers",
-        interpret: Told::Flip(0, 1),
+        interpret: OutcomeChange::Flip(0, 1),
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a value that no rounding allows",
         kernel: "powers",
-        interpret: Told::Put(0, 1.75),
+        interpret: OutcomeChange::Put(0, 1.75),
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "a rejection",
-        interpret: Told::Rejects,
+        interpret: OutcomeChange::Rejects,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "one exception from two others",
-        interpret: Told::RaisesOwn("ValueError"),
-        cuda: Told::RaisesOwn("ValueError"),
+        interpret: OutcomeChange::RaisesOwn("ValueError"),
+        cuda: OutcomeChange::RaisesOwn("ValueError"),
         blame: &["reference"],
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "an interpreter and a pass that fail",
-        interpret: Told::Breaks,
-        cuda: Told::Breaks,
+        interpret: OutcomeChange::Breaks,
+        cuda: OutcomeChange::Breaks,
         blame: &[INTERPRET, CUDA],
         unconfirmed: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "two exceptions from two others",
-        interpret: Told::RaisesOwn("ValueError"),
-        cuda: Told::RaisesOwn("TypeError"),
+        interpret: OutcomeChange::RaisesOwn("ValueError"),
+        cuda: OutcomeChange::RaisesOwn("TypeError"),
         blame: &[INTERPRET, CUDA],
         unconfirmed: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "launches that differ among themselves",
-        cuda: Told::Unsteady,
+        cuda: OutcomeChange::Unsteady,
         kind: VerdictKind::Nondeterministic,
         blame: &[CUDA],
         expected: false,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a difference that is written down",
         says: "expect: [{ engine: interpret, verdict: differ, why: known }]",
-        interpret: Told::Flip(1, 1),
+        interpret: OutcomeChange::Flip(1, 1),
         expected: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "an expectation that does not happen",
         says: "expect: [{ engine: interpret, verdict: differ, why: known }]",
         expected: false,
         stale: true,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "words that are written down",
         says: "expect: [{ engine: interpret, verdict: differ, message: dimension, why: known }]",
-        interpret: Told::Raises("wrong dimension"),
+        interpret: OutcomeChange::Raises("wrong dimension"),
         expected: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "other words than are written down",
         says: "expect: [{ engine: interpret, verdict: differ, message: dimension, why: known }]",
-        interpret: Told::Raises("wrong dtype"),
+        interpret: OutcomeChange::Raises("wrong dtype"),
         stale: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "a program without an answer",
         kernel: "outside",
         kind: VerdictKind::Undefined,
         expected: false,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "a program without an answer, as it is written down",
         kernel: "outside",
         says: "expect: [{ engine: reference, verdict: undefined, message: out-of-bounds, why: known }]",
         kind: VerdictKind::Undefined,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "an answer where the case file says that there is none",
         says: "expect: [{ engine: reference, verdict: undefined, why: known }]",
         expected: false,
         stale: true,
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "an answer where the case file says that there is none, and somebody differs",
         says: "expect: [{ engine: reference, verdict: undefined, why: known }]",
-        interpret: Told::Flip(1, 1),
+        interpret: OutcomeChange::Flip(1, 1),
         blame: &["reference"],
         stale: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "no answer, in other words than the case file has",
         kernel: "outside",
         says: "expect: [{ engine: reference, verdict: undefined, message: race, why: known }]",
@@ -317,12 +317,12 @@ const TRIALS: &[Known] = &[
         stale: true,
         ..WRONG
     },
-    Known {
+    KnownTrial {
         name: "what the case file gives",
         says: "gives: { out: [0.5, 1.5, nan, 3.5] }",
         ..AGREE
     },
-    Known {
+    KnownTrial {
         name: "something else than the case file gives, from all alike",
         says: "gives: { out: [0.5, 1.5, nan, 4.5] }",
         blame: &["reference"],
@@ -331,9 +331,9 @@ const TRIALS: &[Known] = &[
 ];
 
 /// Judges every trial with a known verdict, and has the reference do the known arithmetic. Answers with what is wrong.
-pub fn selfcheck() -> Vec<String> {
-    let record = cerith_engine::cuda::record::selfcheck().err();
-    let arithmetic = known::wrong(&Reference::default());
+pub fn run_selfcheck() -> Vec<String> {
+    let record = cerith_engine::cuda::record::check_records().err();
+    let arithmetic = known::check_arithmetic(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),
         all => format!("arithmetic that is known: {first}, and {} more", all - 1),
@@ -349,11 +349,11 @@ pub fn selfcheck() -> Vec<String> {
         .collect()
 }
 
-fn run(known: &Known) -> Result<(), String> {
+fn run(known: &KnownTrial) -> Result<(), String> {
     let file = format!("{}{}\n", STORAGES.replace("KERNEL", known.kernel), known.says);
     let corpus = Corpus::load([
-        Input::text("trial.yaml", file),
-        Input::text("kernels.py", KERNELS),
+        Input::from_text("trial.yaml", file),
+        Input::from_text("kernels.py", KERNELS),
     ]);
     let entry = corpus.entries().next().ok_or("its case file cannot be read")?;
     let case = entry
@@ -365,7 +365,11 @@ fn run(known: &Known) -> Result<(), String> {
         .map(|(id, told)| {
             let id = id.parse().map_err(|_| format!("`{id}` is no engine"))?;
             let reference = Arc::clone(&reference);
-            Ok(Arc::new(Teller { id, told, reference }) as Arc<dyn Engine>)
+            Ok(Arc::new(Teller {
+                id,
+                outcome_change: told,
+                reference,
+            }) as Arc<dyn Engine>)
         })
         .collect::<Result<_, String>>()?;
     let panel = Panel::new(Some(reference), others);
@@ -394,13 +398,17 @@ fn run(known: &Known) -> Result<(), String> {
     if found == right {
         Ok(())
     } else {
-        Err(format!("{} instead of {}", told(&found), told(&right)))
+        Err(format!(
+            "{} instead of {}",
+            describe_end(&found),
+            describe_end(&right)
+        ))
     }
 }
 
 type End<'a> = (VerdictKind, Vec<&'a str>, bool, bool, bool, bool);
 
-fn told((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> String {
+fn describe_end((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> String {
     let mut text = kind.to_string();
     if !blame.is_empty() {
         text = format!("{text} by {}", blame.join(" and "));
@@ -421,7 +429,7 @@ fn told((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> Strin
 /// An engine that changes the reference's outcome as it is told to.
 struct Teller {
     id: EngineId,
-    told: Told,
+    outcome_change: OutcomeChange,
     reference: Arc<Reference>,
 }
 
@@ -436,39 +444,46 @@ impl Engine for Teller {
 
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
         let said = |words: &str| Box::new(Complaint::new("told", words));
-        Ok(match (self.told, self.reference.prepare(case, rules)?) {
-            (Told::Rejects, _) => Preparation::Ended(Outcome::Rejected(said("no"))),
-            (Told::Raises(words), _) => Preparation::Ended(Outcome::Trapped(Trap::Raised, said(words))),
-            (Told::RaisesOwn(kind), _) => {
-                let mut complaint = Complaint::new(kind, "no such thing");
-                let own = match self.id {
-                    // A line of the kernel, which only the interpreter executes.
-                    EngineId::Interpret { .. } => "",
-                    _ => "triton/compiler/code_generator.py",
-                };
-                complaint.raised = Some(own.to_owned());
-                complaint.launch = Some(0);
-                Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
-            }
-            (Told::Breaks, _) => {
-                let mut complaint = Complaint::new("ValueError", "no such thing");
-                let own = match self.id {
-                    EngineId::Interpret { .. } => "triton/runtime/interpreter.py",
-                    _ => "triton/backends/nvidia/compiler.py",
-                };
-                complaint.raised = Some(own.to_owned());
-                complaint.launch = Some(0);
-                Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
-            }
-            (Told::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
-            (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling { told, ready })),
-            (_, ended) => ended,
-        })
+        Ok(
+            match (self.outcome_change, self.reference.prepare(case, rules)?) {
+                (OutcomeChange::Rejects, _) => Preparation::Ended(Outcome::Rejected(said("no"))),
+                (OutcomeChange::Raises(words), _) => {
+                    Preparation::Ended(Outcome::Trapped(Trap::Raised, said(words)))
+                }
+                (OutcomeChange::RaisesOwn(kind), _) => {
+                    let mut complaint = Complaint::new(kind, "no such thing");
+                    let own = match self.id {
+                        // A line of the kernel, which only the interpreter executes.
+                        EngineId::Interpret { .. } => "",
+                        _ => "triton/compiler/code_generator.py",
+                    };
+                    complaint.raised = Some(own.to_owned());
+                    complaint.launch = Some(0);
+                    Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
+                }
+                (OutcomeChange::Breaks, _) => {
+                    let mut complaint = Complaint::new("ValueError", "no such thing");
+                    let own = match self.id {
+                        EngineId::Interpret { .. } => "triton/runtime/interpreter.py",
+                        _ => "triton/backends/nvidia/compiler.py",
+                    };
+                    complaint.raised = Some(own.to_owned());
+                    complaint.launch = Some(0);
+                    Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
+                }
+                (OutcomeChange::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
+                (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling {
+                    outcome_change: told,
+                    ready,
+                })),
+                (_, ended) => ended,
+            },
+        )
     }
 }
 
 struct Telling {
-    told: Told,
+    outcome_change: OutcomeChange,
     ready: Box<dyn Prepared>,
 }
 
@@ -483,40 +498,40 @@ impl Prepared for Telling {
         };
         finished.tracked = None;
         let memory = &mut finished.memory;
-        match self.told {
-            Told::Flip(at, bits) => change(memory, at, |old| old ^ bits),
-            Told::Put(at, value) => change(memory, at, |_| value.to_bits()),
-            Told::Guard => {
-                if let Some(out) = out(memory) {
+        match self.outcome_change {
+            OutcomeChange::Flip(at, bits) => change(memory, at, |old| old ^ bits),
+            OutcomeChange::Put(at, value) => change(memory, at, |_| value.to_bits()),
+            OutcomeChange::Guard => {
+                if let Some(out) = find_output(memory) {
                     let end = memory.address(out).wrapping_sub(ORIGIN) as usize + memory.size(out);
                     if let Some(byte) = memory.arena_mut().0.get_mut(end) {
                         *byte ^= 1;
                     }
                 }
             }
-            Told::Unsteady => {
+            OutcomeChange::Unsteady => {
                 let mut other = memory.clone();
                 change(&mut other, 0, |old| old ^ 1);
                 finished.unsteady = Some(Box::new(other));
             }
-            Told::Same
-            | Told::Rejects
-            | Told::Raises(_)
-            | Told::RaisesOwn(_)
-            | Told::Breaks
-            | Told::Silent => {}
+            OutcomeChange::Same
+            | OutcomeChange::Rejects
+            | OutcomeChange::Raises(_)
+            | OutcomeChange::RaisesOwn(_)
+            | OutcomeChange::Breaks
+            | OutcomeChange::Silent => {}
         }
         Ok(Outcome::Finished(finished))
     }
 }
 
-fn out(memory: &Memory) -> Option<StorageId> {
+fn find_output(memory: &Memory) -> Option<StorageId> {
     memory.ids().find(|&id| memory.name(id) == "out")
 }
 
 /// Changes one element of `out`.
 fn change(memory: &mut Memory, at: usize, new: impl Fn(u32) -> u32) {
-    let Some(out) = out(memory) else { return };
+    let Some(out) = find_output(memory) else { return };
     let (bytes, _) = memory.parts_mut(out);
     if let Some(element) = bytes
         .get_mut(at * 4..)
@@ -532,14 +547,14 @@ mod tests {
 
     #[test]
     fn every_trial_ends_as_is_known() {
-        assert_eq!(selfcheck(), Vec::<String>::new());
+        assert_eq!(run_selfcheck(), Vec::<String>::new());
     }
 
     #[test]
     fn another_end_is_told() {
-        let wrong = Known {
+        let wrong = KnownTrial {
             name: "a slip",
-            interpret: Told::Flip(0, 1),
+            interpret: OutcomeChange::Flip(0, 1),
             ..AGREE
         };
         assert_eq!(

@@ -39,7 +39,7 @@ impl Stage {
     }
 
     /// What it is, as the subject of a sentence.
-    pub const fn about(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Frontend => "the frontend",
             Self::Ttir => "the TTIR passes",
@@ -67,7 +67,7 @@ pub struct Blamed {
 
 impl Blamed {
     /// The stage, if it is one.
-    pub fn one(self) -> Option<Stage> {
+    pub fn single_stage(self) -> Option<Stage> {
         (self.first == self.last).then_some(self.first)
     }
 }
@@ -76,13 +76,13 @@ impl Blamed {
 impl fmt::Display for Blamed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.first == self.last {
-            return f.write_str(self.last.about());
+            return f.write_str(self.last.description());
         }
         let between = Stage::ALL
             .into_iter()
             .filter(|stage| (self.first..=self.last).contains(stage));
         for (nth, stage) in between.enumerate() {
-            write!(f, "{}{}", if nth > 0 { " or " } else { "" }, stage.about())?;
+            write!(f, "{}{}", if nth > 0 { " or " } else { "" }, stage.description())?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Blamed {
 ///
 /// A stage that leaves what is right clears all before it: what those left may have stood badly for another reason, as that its
 /// witness was wrong.
-pub fn blamed(standings: &[(Stage, Standing)]) -> Option<Blamed> {
+pub fn find_blamed(standings: &[(Stage, Standing)]) -> Option<Blamed> {
     let standing = |stage: Stage| {
         let found = standings.iter().find(|&&(of, _)| of == stage);
         found.map_or(Standing::Silent, |&(_, standing)| standing)
@@ -109,7 +109,7 @@ pub fn blamed(standings: &[(Stage, Standing)]) -> Option<Blamed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stage, blamed};
+    use super::{Stage, find_blamed};
     use crate::verdict::Standing;
 
     /// `r` is right, `w` is wrong, `-` says nothing.
@@ -126,7 +126,7 @@ mod tests {
                 (stage, standing)
             })
             .collect();
-        let said = blamed(&standings).map_or_else(String::new, |blamed| blamed.to_string());
+        let said = find_blamed(&standings).map_or_else(String::new, |blamed| blamed.to_string());
         assert_eq!(said, expected, "{standings:?}");
     }
 

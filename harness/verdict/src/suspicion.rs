@@ -10,22 +10,22 @@ use cerith_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
 use crate::failure;
-use crate::trial::{Hearing, Rest};
+use crate::trial::{Dissenters, Hearing};
 use crate::verdict::{Difference, Kind, Standing};
-use crate::witness::{Undefined, Witness, independent, names};
+use crate::witness::{Undefined, Witness, count_independent, join_names};
 
 /// Why the reference is to be looked at, and who differs from it.
 type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
 
 impl<'a> Hearing<'a, '_> {
     /// Why the reference is suspected, if it is.
-    pub(crate) fn suspicion(
+    pub(crate) fn find_suspicion(
         &self,
-        rest: &Rest<'_>,
+        rest: &Dissenters<'_>,
         offenders: &[&Witness<'_>],
         confirmed: bool,
     ) -> Option<String> {
-        let known = &self.bench.known;
+        let known = &self.bench.engine_facts;
         let rest = || rest.iter().map(|(witness, ..)| witness.id);
         for (then, said) in [
             (&known.agreed, "agreed with"),
@@ -38,7 +38,7 @@ impl<'a> Hearing<'a, '_> {
                 return Some(format!(
                     "what {} gave is on record, and {said} the reference when it was accepted; a record does not change, \
                      so the reference has, or the trial",
-                    names(changed)
+                    join_names(changed)
                 ));
             }
         }
@@ -48,7 +48,7 @@ impl<'a> Hearing<'a, '_> {
         }
         Some(format!(
             "nobody confirms it but {}, written down as differing here: that it agrees now speaks against the reference",
-            names(
+            join_names(
                 offenders
                     .iter()
                     .map(|witness| witness.id)
@@ -62,7 +62,7 @@ impl<'a> Hearing<'a, '_> {
     /// `undefined`, somebody has looked.
     pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
-        let known = &bench.known;
+        let known = &bench.engine_facts;
         let says = match reference.outcome {
             Outcome::Trapped(Trap::Undefined, complaint)
             | Outcome::Unsupported(complaint)
@@ -76,7 +76,7 @@ impl<'a> Hearing<'a, '_> {
         if known.undefined != Undefined::Unforeseen {
             return None;
         }
-        let others = bench.others.iter();
+        let others = bench.other_witnesses.iter();
         let against: Vec<_> = others
             .filter(|witness| known.agreed.contains(witness.id) && !known.offenders.contains(witness.id))
             .map(|witness| (*witness, Kind::Trap, None))
@@ -86,7 +86,7 @@ impl<'a> Hearing<'a, '_> {
             return (!known.offenders.is_empty()).then(|| {
                 let why = format!(
                     "it has no answer now (\"{says}\"), and the case's file says that {} differs from the one that it had",
-                    names(&known.offenders)
+                    join_names(&known.offenders)
                 );
                 (why, against)
             });
@@ -94,20 +94,20 @@ impl<'a> Hearing<'a, '_> {
         let why = format!(
             "it had an answer that {} agreed with, on record, and has none now (\"{says}\"); a record does not change, so the \
              reference has, or the trial",
-            names(against.iter().map(|(witness, ..)| witness.id))
+            join_names(against.iter().map(|(witness, ..)| witness.id))
         );
         Some((why, against))
     }
 
     /// Why a reference that leaves nothing with a defined value is suspected, if it is: a record agreed with more.
     pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
-        let known = &self.bench.known;
+        let known = &self.bench.engine_facts;
         let agreed = camp.iter().map(|witness| witness.id);
         let agreed: Vec<&EngineId> = agreed.filter(|id| known.agreed.contains(id)).collect();
         (known.undefined == Undefined::Unforeseen && !agreed.is_empty()).then(|| {
             format!(
                 "nothing of what it leaves has a defined value now, and {} agreed with more of it, on record",
-                names(agreed)
+                join_names(agreed)
             )
         })
     }
@@ -118,10 +118,10 @@ impl<'a> Hearing<'a, '_> {
     pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
-            self.bench.known.undefined,
+            self.bench.engine_facts.undefined,
             Undefined::Foreseen | Undefined::Otherwise
         );
-        let known = &self.bench.known;
+        let known = &self.bench.engine_facts;
         (foreseen && !doubts && (known.on_record || !all_agree)).then(|| {
             "the case's file says that the program has no answer: that the reference finds one now speaks against it, or the \
              file is out of date"
@@ -130,14 +130,14 @@ impl<'a> Hearing<'a, '_> {
     }
 
     /// Blames the reference, and of the others only engines that were expected to differ.
-    pub(crate) fn suspect(
+    pub(crate) fn suspect_reference(
         &mut self,
         reference: Witness<'_>,
         camp: &[Witness<'_>],
         rest: Vec<(Witness<'_>, Kind, Option<Comparison>)>,
         why: String,
     ) -> VerdictKind {
-        let known = &self.bench.known;
+        let known = &self.bench.engine_facts;
         let foreseen = |id: &EngineId| known.foreseen.contains(id);
         let standing = |id: &EngineId| {
             if id == reference.id || (foreseen(id) && rest.iter().any(|(witness, ..)| witness.id == id)) {
@@ -148,7 +148,7 @@ impl<'a> Hearing<'a, '_> {
                 Standing::Silent
             }
         };
-        self.stand(standing);
+        self.set_standings(standing);
         let foreseen = rest
             .iter()
             .map(|(witness, ..)| witness.id)
@@ -167,29 +167,29 @@ impl<'a> Hearing<'a, '_> {
                 kind,
                 comparison,
                 explained: Quirks::NONE,
-                told: None,
+                known_bug: None,
             });
         }
         VerdictKind::Differ
     }
 
     /// The camps of engines that differ from the reference unexpectedly, if they can speak against it.
-    fn against<'w>(&mut self, rest: &Rest<'w>) -> Vec<Vec<Witness<'w>>> {
-        let known = &self.bench.known;
+    fn find_opposing<'w>(&mut self, rest: &Dissenters<'w>) -> Vec<Vec<Witness<'w>>> {
+        let known = &self.bench.engine_facts;
         let others = rest
             .iter()
             .map(|(witness, ..)| *witness)
             .filter(|witness| !known.foreseen.contains(witness.id) && !known.explained.contains(witness.id))
             .filter(|witness| failure::speaks_against(witness.outcome));
-        self.camps(others)
+        self.group_witnesses(others)
     }
 
     /// Among the engines that differ from a lone reference, a camp of two that are independent of it and of each other.
-    pub(crate) fn overruling(&mut self, rest: &Rest<'_>) -> Vec<EngineId> {
-        self.against(rest)
+    pub(crate) fn find_overruling(&mut self, rest: &Dissenters<'_>) -> Vec<EngineId> {
+        self.find_opposing(rest)
             .iter()
             .filter(|_| !is_planted(Fault::ReferenceNeverConvicted))
-            .find(|camp| independent(camp.iter().filter(|witness| witness.is_apart())) > 1)
+            .find(|camp| count_independent(camp.iter().filter(|witness| witness.is_apart())) > 1)
             .map_or_else(Vec::new, |camp| {
                 camp.iter().map(|witness| witness.id.clone()).collect()
             })
@@ -197,18 +197,18 @@ impl<'a> Hearing<'a, '_> {
 
     /// Notes why a camp of several engines does not overrule the reference, if different code executed but the outcome came from
     /// code that they share.
-    pub(crate) fn note_one_witness(&mut self, rest: &Rest<'_>) {
-        for camp in self.against(rest) {
+    pub(crate) fn note_one_witness(&mut self, rest: &Dissenters<'_>) {
+        for camp in self.find_opposing(rest) {
             let apart: Vec<&Witness<'_>> = camp.iter().filter(|witness| witness.is_apart()).collect();
             let executed: Vec<Witness<'_>> = apart
                 .iter()
                 .map(|witness| Witness {
-                    families: Families::of(witness.origin),
+                    families: Families::from_engine(witness.origin),
                     ..**witness
                 })
                 .collect();
-            if independent(&executed) > 1 {
-                let through = match (apart[0].outcome, self.bench.known.through.as_slice()) {
+            if count_independent(&executed) > 1 {
+                let through = match (apart[0].outcome, self.bench.engine_facts.through.as_slice()) {
                     (Outcome::Finished(_), through) if !through.is_empty() => {
                         format!(" (`{}`)", through.join("`, `"))
                     }
@@ -216,7 +216,7 @@ impl<'a> Hearing<'a, '_> {
                 };
                 self.verdict.notes.push(format!(
                     "{} say the same, out of Python that they share{through}: they are one witness",
-                    names(apart.iter().map(|witness| witness.id))
+                    join_names(apart.iter().map(|witness| witness.id))
                 ));
             }
         }

@@ -17,14 +17,14 @@
 //! Left out: which variants there are (`cerith-case`), compiling and executing them (`cerith-engine`).
 
 use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
-use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};
 use cerith_memory::Memory;
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::Told;
+use cerith_tile::quirk::told::BugSignature;
 use cerith_tile::rules::Rules;
 
 use crate::difference::{Bytes, Comparison, Tolerance, compare};
-use crate::expectation::{Met, says};
+use crate::expectation::{Met, has_message};
 use crate::explained;
 use crate::panel::{ByReference, Failed, Stopped, uses_of};
 use crate::trial::Pair;
@@ -45,9 +45,9 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// Variants that were executed, or ended before that. The case as it is comes first, if it is among them.
-    pub tried: Vec<Sample>,
+    pub samples: Vec<Sample>,
     /// Variants that are the same to the GPU as another one, each with that one.
-    pub same: Vec<(Variant, Variant)>,
+    pub duplicates: Vec<(Variant, Variant)>,
     /// Variants that do not apply, each with the reason.
     pub not_applicable: Vec<(Variant, String)>,
 }
@@ -75,7 +75,7 @@ pub struct Unequal {
     /// Known bugs that explain both, as far as the reference disagrees with them: models of what is computed.
     pub explained: Quirks,
     /// The same: a bug that is known by an error's words, or by the lanes that it exchanges.
-    pub told: Option<&'static Told>,
+    pub known_bug: Option<&'static BugSignature>,
 }
 
 /// What the trial of a sweep gave.
@@ -128,7 +128,7 @@ pub fn try_sweep(
     samples: &Samples,
     vary: &dyn Fn(Variant) -> Option<Case>,
 ) -> Result<SweepTrial, Stopped> {
-    let rules = engine.version().map_or_else(Rules::default, Rules::of);
+    let rules = engine.version().map_or_else(Rules::default, Rules::from_version);
     let mut failed = Vec::new();
     let mut fail = |message: String| {
         failed.push(Failed {
@@ -136,7 +136,7 @@ pub fn try_sweep(
             message,
         });
     };
-    let outcome = match reference.map(|reference| guarded(|| reference.run(case, rules))) {
+    let outcome = match reference.map(|reference| catch_panic(|| reference.run(case, rules))) {
         None => None,
         Some(Ok(Ok(run))) => Some(run.outcome),
         Some(Ok(Err(Failure::Stopped))) => return Err(Stopped),
@@ -194,22 +194,22 @@ impl Causes<'_> {
                 if camp.reference? {
                     return Some((Quirks::NONE, None));
                 }
-                let sample = samples.tried.iter().find(|sample| sample.variant == variant)?;
+                let sample = samples.samples.iter().find(|sample| sample.variant == variant)?;
                 self.explain(sample)
             });
             if let [Some((one, told)), Some((other, also_told))] = sides {
                 difference.explained = one.union(other);
-                difference.told = told.or(also_told);
+                difference.known_bug = told.or(also_told);
             }
         }
     }
 
     /// The known bugs by which a variant is not as the reference has it.
-    fn explain(&self, sample: &Sample) -> Option<(Quirks, Option<&'static Told>)> {
+    fn explain(&self, sample: &Sample) -> Option<(Quirks, Option<&'static BugSignature>)> {
         let case = (self.vary)(sample.variant).filter(|_| sample.touched == 0)?;
         let (Some(left), Some(known)) = (sample.outcome.finished(), self.outcome.finished()) else {
             let uses = uses_of(&case, self.reference, self.rules);
-            let told = explained::told(self.engine, &sample.outcome, self.outcome, &uses)?;
+            let told = explained::find_known_bug(self.engine, &sample.outcome, self.outcome, &uses)?;
             return Some((Quirks::NONE, Some(told)));
         };
         let tolerance = ByReference::new(Some((self.reference, vec![self.rules])), &case, None);
@@ -222,7 +222,7 @@ impl Causes<'_> {
 
 struct Judge<'a> {
     /// What the reference left.
-    known: Option<&'a Memory>,
+    reference_memory: Option<&'a Memory>,
     tolerance: &'a dyn Tolerance,
     bytes: Bytes,
 }
@@ -249,14 +249,14 @@ pub fn judge_sweep(
     }
     let finished = reference.and_then(Outcome::finished);
     let mut judge = Judge {
-        known: finished.map(|finished| &finished.memory),
+        reference_memory: finished.map(|finished| &finished.memory),
         tolerance,
         bytes: Bytes::default(),
     };
     let mut camps: Vec<Vec<&Sample>> = Vec::new();
     let (mut unsteady, mut unknown) = (Vec::new(), Vec::new());
-    for sample in &samples.tried {
-        match judge.steady(sample) {
+    for sample in &samples.samples {
+        match judge.compare_launches(sample) {
             Pair::Same => {}
             Pair::Unknown(why, _) => {
                 unknown.push((sample.variant, why));
@@ -270,21 +270,22 @@ pub fn judge_sweep(
                     kind,
                     comparison,
                     explained: Quirks::NONE,
-                    told: None,
+                    known_bug: None,
                 });
                 continue;
             }
         }
         let mut unclear = None;
         let home = camps.iter().position(|camp| {
-            camp.first().is_some_and(|first| match judge.pair(first, sample) {
-                Pair::Same => true,
-                Pair::Unknown(why, _) => {
-                    unclear.get_or_insert(why);
-                    false
-                }
-                Pair::Different(..) => false,
-            })
+            camp.first()
+                .is_some_and(|first| match judge.compare_samples(first, sample) {
+                    Pair::Same => true,
+                    Pair::Unknown(why, _) => {
+                        unclear.get_or_insert(why);
+                        false
+                    }
+                    Pair::Different(..) => false,
+                })
         });
         match (home.and_then(|at| camps.get_mut(at)), unclear) {
             (Some(camp), _) => camp.push(sample),
@@ -298,14 +299,14 @@ pub fn judge_sweep(
         && let Some(baseline) = largest.first()
     {
         for other in others.iter().filter_map(|camp| camp.first()) {
-            if let Pair::Different(kind, comparison) = judge.pair(baseline, other) {
+            if let Pair::Different(kind, comparison) = judge.compare_samples(baseline, other) {
                 verdict.differences.push(Unequal {
                     baseline: baseline.variant,
                     variant: other.variant,
                     kind,
                     comparison,
                     explained: Quirks::NONE,
-                    told: None,
+                    known_bug: None,
                 });
             }
         }
@@ -315,7 +316,7 @@ pub fn judge_sweep(
         .iter()
         .map(|camp| Camp {
             variants: with_same(camp.iter().map(|sample| sample.variant), samples),
-            reference: judge.sides(camp.first().copied(), reference),
+            reference: judge.compare_reference(camp.first().copied(), reference),
         })
         .collect();
     verdict.odd = verdict
@@ -328,7 +329,7 @@ pub fn judge_sweep(
     let uncertain = with_same(unknown.iter().map(|(variant, _)| *variant), samples);
     verdict.axes = along_axes(&verdict.camps, &unsteady, &uncertain);
     let why = unknown.first().map(|(_, why)| why.clone());
-    (verdict.kind, verdict.reason) = concluded(samples, &verdict.camps, &unsteady, why);
+    (verdict.kind, verdict.reason) = conclude_verdict(samples, &verdict.camps, &unsteady, why);
     if verdict.kind == VerdictKind::Inconclusive {
         verdict.differences.clear();
     }
@@ -336,7 +337,7 @@ pub fn judge_sweep(
 }
 
 /// The verdict in one word, and why. `why` is the first reason for which a variant could not be compared.
-fn concluded(
+fn conclude_verdict(
     samples: &Samples,
     camps: &[Camp],
     unsteady: &[Variant],
@@ -369,7 +370,7 @@ fn concluded(
 /// Variants, with those that are the same to the GPU behind them.
 fn with_same(variants: impl Iterator<Item = Variant>, samples: &Samples) -> Vec<Variant> {
     let mut all: Vec<Variant> = variants.collect();
-    let same = samples.same.iter().filter(|(_, other)| all.contains(other));
+    let same = samples.duplicates.iter().filter(|(_, other)| all.contains(other));
     let same: Vec<Variant> = same.map(|(variant, _)| *variant).collect();
     all.extend(same);
     all
@@ -407,24 +408,24 @@ fn along_axes(camps: &[Camp], unsteady: &[Variant], uncertain: &[Variant]) -> Ve
 
 impl Judge<'_> {
     /// Whether a variant's own launches agree.
-    fn steady(&self, sample: &Sample) -> Pair {
+    fn compare_launches(&self, sample: &Sample) -> Pair {
         let Some(finished) = sample.outcome.finished() else {
             return Pair::Same;
         };
-        Pair::of_launches(finished, self.known, self.tolerance)
+        Pair::of_launches(finished, self.reference_memory, self.tolerance)
     }
 
-    fn pair(&mut self, left: &Sample, right: &Sample) -> Pair {
+    fn compare_samples(&mut self, left: &Sample, right: &Sample) -> Pair {
         if left.touched != right.touched {
             return Pair::Different(Kind::Padding, None);
         }
-        self.outcomes(&left.outcome, &right.outcome)
+        self.compare_outcomes(&left.outcome, &right.outcome)
     }
 
-    fn outcomes(&mut self, left: &Outcome, right: &Outcome) -> Pair {
+    fn compare_outcomes(&mut self, left: &Outcome, right: &Outcome) -> Pair {
         use Outcome::{Crashed, Exhausted, Finished, Rejected, Trapped};
         match (left, right) {
-            (Finished(left), Finished(right)) => self.memories(&left.memory, &right.memory),
+            (Finished(left), Finished(right)) => self.compare_memories(&left.memory, &right.memory),
             (Rejected(_), Rejected(_)) | (Crashed(_), Crashed(_)) | (Exhausted(_), Exhausted(_)) => {
                 Pair::Same
             }
@@ -443,23 +444,23 @@ impl Judge<'_> {
         }
     }
 
-    fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
-        let comparison = compare(left, right, self.known, self.tolerance);
+    fn compare_memories(&mut self, left: &Memory, right: &Memory) -> Pair {
+        let comparison = compare(left, right, self.reference_memory, self.tolerance);
         self.bytes += comparison.bytes;
-        Pair::of(
-            comparison.both_ways(left, right, self.known, self.tolerance),
+        Pair::from_comparison(
+            comparison.both_ways(left, right, self.reference_memory, self.tolerance),
             self.tolerance,
         )
     }
 
     /// Whether the reference gives what a camp gives; nothing where it does not say.
-    fn sides(&self, sample: Option<&Sample>, reference: Option<&Outcome>) -> Option<bool> {
+    fn compare_reference(&self, sample: Option<&Sample>, reference: Option<&Outcome>) -> Option<bool> {
         let (sample, reference) = (sample?, reference.filter(|reference| reference.speaks())?);
         let mut judge = Judge {
             bytes: Bytes::default(),
             ..*self
         };
-        match judge.outcomes(reference, &sample.outcome) {
+        match judge.compare_outcomes(reference, &sample.outcome) {
             Pair::Same => Some(sample.touched == 0),
             Pair::Unknown(..) => None,
             // A compiler refuses, and raises, in its own words.
@@ -487,7 +488,7 @@ pub fn assess_sweep(
     };
     let happened = |expectation: &Expectation, axis: Axis, kind: VerdictKind| {
         let outcomes = samples
-            .tried
+            .samples
             .iter()
             .filter(|sample| sample.variant.axis() == Some(axis))
             .map(|sample| &sample.outcome);
@@ -502,7 +503,7 @@ pub fn assess_sweep(
             && expectation
                 .message
                 .as_ref()
-                .is_none_or(|part| outcomes.clone().any(|outcome| says(outcome, part)))
+                .is_none_or(|part| outcomes.clone().any(|outcome| has_message(outcome, part)))
     };
     let bad = |kind: VerdictKind| matches!(kind, VerdictKind::Differ | VerdictKind::Nondeterministic);
     let unexpected: Vec<Axis> = verdict

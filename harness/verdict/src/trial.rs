@@ -24,18 +24,18 @@ use cerith_tile::quirk::Quirks;
 use crate::difference::{Bytes, Comparison, Spans, Tolerance, compare};
 use crate::failure;
 use crate::verdict::{Difference, Kind, Standing, Verdict};
-use crate::witness::{Known, Witness, independent};
+use crate::witness::{EngineFacts, Witness, count_independent};
 
 /// Witnesses under one set of language rules.
 pub struct Bench<'a> {
     /// The reference under these rules, if it was asked.
     pub reference: Option<Witness<'a>>,
     /// The other engines of these rules.
-    pub others: Vec<Witness<'a>>,
+    pub other_witnesses: Vec<Witness<'a>>,
     /// What the reference says a conforming implementation may give.
     pub tolerance: &'a dyn Tolerance,
     /// What is known about its engines beforehand.
-    pub known: Known,
+    pub engine_facts: EngineFacts,
 }
 
 /// What all benches of a trial share.
@@ -120,7 +120,7 @@ pub(crate) struct Hearing<'a, 'b> {
 }
 
 /// Those who differ from the reference.
-pub(crate) type Rest<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
+pub(crate) type Dissenters<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 
 /// What comparing two outcomes gave.
 pub(crate) enum Pair {
@@ -132,8 +132,8 @@ pub(crate) enum Pair {
 
 impl Pair {
     /// What comparing the memories of two outcomes says.
-    pub(crate) fn of(comparison: Comparison, tolerance: &dyn Tolerance) -> Self {
-        if !comparison.same() {
+    pub(crate) fn from_comparison(comparison: Comparison, tolerance: &dyn Tolerance) -> Self {
+        if !comparison.is_same() {
             let kind = if comparison.only_guards() {
                 Kind::Guard
             } else {
@@ -142,7 +142,7 @@ impl Pair {
             return Self::Different(kind, Some(comparison));
         }
         if comparison.bytes.undecided > 0 {
-            return Self::Unknown(undecided(tolerance), comparison.undecided);
+            return Self::Unknown(describe_undecided(tolerance), comparison.undecided);
         }
         Self::Same
     }
@@ -160,10 +160,10 @@ impl Pair {
         let comparison = compare(&finished.memory, other, known, tolerance);
         if is_planted(Fault::UnsteadyAgrees) {
             Self::Same
-        } else if !comparison.same() {
+        } else if !comparison.is_same() {
             Self::Different(Kind::Nondeterminism, Some(comparison))
         } else if comparison.bytes.undecided > 0 {
-            Self::Unknown(undecided(tolerance), comparison.undecided)
+            Self::Unknown(describe_undecided(tolerance), comparison.undecided)
         } else {
             Self::Same
         }
@@ -197,8 +197,8 @@ fn may_overflow(reference: &Outcome, other: &Outcome) -> bool {
 }
 
 /// Why elements that differ cannot be decided.
-fn undecided(tolerance: &dyn Tolerance) -> String {
-    tolerance.why().unwrap_or_else(|| {
+fn describe_undecided(tolerance: &dyn Tolerance) -> String {
+    tolerance.unknown_reason().unwrap_or_else(|| {
         "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
          or on what nothing bounds"
             .to_owned()
@@ -232,18 +232,18 @@ impl Hearing<'_, '_> {
             if let Some(reference) = reference
                 && let Some((why, rest)) = self.lost_answer(reference)
             {
-                return self.suspect(reference, &[], rest, why);
+                return self.suspect_reference(reference, &[], rest, why);
             }
             self.verdict
                 .reason
                 .get_or_insert_with(|| complaint.message.clone());
-            self.stand_all(Standing::Undefined);
+            self.set_all_standings(Standing::Undefined);
             return VerdictKind::Undefined;
         }
         match reference {
             Some(reference) if reference.outcome.speaks() => self.by_reference(reference),
             Some(reference) => match self.lost_answer(reference) {
-                Some((why, rest)) => self.suspect(reference, &[], rest, why),
+                Some((why, rest)) => self.suspect_reference(reference, &[], rest, why),
                 None => self.by_majority(),
             },
             None => self.by_majority(),
@@ -253,11 +253,11 @@ impl Hearing<'_, '_> {
     fn by_reference(&mut self, reference: Witness<'_>) -> VerdictKind {
         let (mut camp, mut rest, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         let vacuous = std::mem::take(&mut self.verdict.vacuous);
-        for &other in &self.bench.others {
+        for &other in &self.bench.other_witnesses {
             if !other.outcome.speaks() {
                 continue;
             }
-            match self.pair(reference, other) {
+            match self.compare_witnesses(reference, other) {
                 Pair::Same => camp.push(other),
                 Pair::Unknown(why, bytes) => {
                     if !bytes.is_empty() {
@@ -285,7 +285,7 @@ impl Hearing<'_, '_> {
             .found_answer(reference, rest.is_empty())
             .or_else(|| self.empty_answer(&camp).filter(|_| empty && rest.is_empty()))
         {
-            return self.suspect(reference, &camp, rest, why);
+            return self.suspect_reference(reference, &camp, rest, why);
         }
         // The lanes of a block in Triton's interpreter load before they store.
         let (endangered, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(witness, _, comparison)| {
@@ -294,11 +294,11 @@ impl Hearing<'_, '_> {
         if rest.is_empty() && !endangered.is_empty() {
             let hazard = reference.outcome.complaint().map(|remark| remark.message.clone());
             self.verdict.reason.get_or_insert(hazard.unwrap_or_default());
-            self.stand_all(Standing::Undefined);
+            self.set_all_standings(Standing::Undefined);
             return VerdictKind::Undefined;
         }
         if rest.is_empty() {
-            self.stand(|id| {
+            self.set_standings(|id| {
                 let speaks = *id == *reference.id || camp.iter().any(|witness| witness.id == id);
                 if speaks {
                     Standing::Agrees
@@ -318,11 +318,11 @@ impl Hearing<'_, '_> {
         // What the reference itself doubts convicts nobody.
         if let Some(doubt) = reference.outcome.complaint().filter(|remark| remark.doubts()) {
             self.verdict.reason.get_or_insert_with(|| doubt.message.clone());
-            self.stand_all(Standing::Undefined);
+            self.set_all_standings(Standing::Undefined);
             return VerdictKind::Undefined;
         }
         // Whoever executes with the code of an engine that is known to differ is as doubtful as that engine.
-        let known = &self.bench.known.offenders;
+        let known = &self.bench.engine_facts.offenders;
         let doubtful: Vec<Families> = camp
             .iter()
             .filter(|witness| known.contains(witness.id))
@@ -341,17 +341,17 @@ impl Hearing<'_, '_> {
         let overruling = if confirmed {
             Vec::new()
         } else {
-            self.overruling(&rest)
+            self.find_overruling(&rest)
         };
         if overruling.is_empty()
-            && let Some(why) = self.suspicion(&rest, &offenders, confirmed)
+            && let Some(why) = self.find_suspicion(&rest, &offenders, confirmed)
         {
-            return self.suspect(reference, &camp, rest, why);
+            return self.suspect_reference(reference, &camp, rest, why);
         }
         self.verdict.unconfirmed |= !confirmed && overruling.is_empty();
         if !confirmed && overruling.is_empty() {
             self.note_one_witness(&rest);
-            let foreseen = &self.bench.known.foreseen;
+            let foreseen = &self.bench.engine_facts.foreseen;
             let rest = rest.iter().map(|(witness, ..)| witness.id);
             self.by_word
                 .extend(rest.filter(|id| !foreseen.contains(id)).cloned());
@@ -382,7 +382,7 @@ impl Hearing<'_, '_> {
             rest.iter()
                 .any(|(witness, kind, _)| witness.id == id && *kind == Kind::Nondeterminism)
         };
-        self.stand(|id| match (right(id), wrong(id)) {
+        self.set_standings(|id| match (right(id), wrong(id)) {
             (true, _) => Standing::Agrees,
             (_, true) if unsteady(id) => Standing::Nondeterministic,
             (_, true) => Standing::Differs,
@@ -406,14 +406,14 @@ impl Hearing<'_, '_> {
                 kind,
                 comparison,
                 explained: Quirks::NONE,
-                told: None,
+                known_bug: None,
             });
         }
         word
     }
 
     /// Witnesses that agree with each other, together.
-    pub(crate) fn camps<'w>(
+    pub(crate) fn group_witnesses<'w>(
         &mut self,
         witnesses: impl Iterator<Item = Witness<'w>>,
     ) -> Vec<Vec<Witness<'w>>> {
@@ -421,7 +421,7 @@ impl Hearing<'_, '_> {
         for witness in witnesses {
             let home = camps.iter().position(|camp| {
                 camp.first()
-                    .is_some_and(|first| matches!(self.pair(*first, witness), Pair::Same))
+                    .is_some_and(|first| matches!(self.compare_witnesses(*first, witness), Pair::Same))
             });
             match home.and_then(|at| camps.get_mut(at)) {
                 Some(camp) => camp.push(witness),
@@ -433,8 +433,8 @@ impl Hearing<'_, '_> {
 
     /// The trial without the reference: the camp with the most independent families is judged right.
     fn by_majority(&mut self) -> VerdictKind {
-        let others = &self.bench.others;
-        let camps = self.camps(others.iter().filter(|other| other.outcome.speaks()).copied());
+        let others = &self.bench.other_witnesses;
+        let camps = self.group_witnesses(others.iter().filter(|other| other.outcome.speaks()).copied());
         let why = match self.bench.reference {
             Some(reference) => format!(
                 "the reference is silent ({})",
@@ -445,13 +445,13 @@ impl Hearing<'_, '_> {
             ),
             None => "the reference was not asked".to_owned(),
         };
-        let witnesses = |camp: &[Witness<'_>]| independent(camp);
+        let witnesses = |camp: &[Witness<'_>]| count_independent(camp);
         match camps.as_slice() {
             [] => {
                 self.verdict
                     .reason
                     .get_or_insert(format!("{why} and no other engine said anything"));
-                self.stand(|_| Standing::Silent);
+                self.set_standings(|_| Standing::Silent);
                 VerdictKind::Inconclusive
             }
             [camp] => {
@@ -466,7 +466,7 @@ impl Hearing<'_, '_> {
                     self.verdict.reason.get_or_insert(format!("{why} and {who}"));
                     VerdictKind::Inconclusive
                 };
-                self.stand(|id| {
+                self.set_standings(|id| {
                     if camp.iter().any(|witness| witness.id == id) && word == VerdictKind::Agree {
                         Standing::Agrees
                     } else {
@@ -499,7 +499,8 @@ impl Hearing<'_, '_> {
                             self.verdict.blame.push(witness.id.clone());
                         }
                         if let Some(baseline) = baseline
-                            && let Pair::Different(kind, comparison) = self.pair(baseline, *witness)
+                            && let Pair::Different(kind, comparison) =
+                                self.compare_witnesses(baseline, *witness)
                         {
                             self.verdict.differences.push(Difference {
                                 baseline: baseline.id.clone(),
@@ -507,18 +508,18 @@ impl Hearing<'_, '_> {
                                 kind,
                                 comparison,
                                 explained: Quirks::NONE,
-                                told: None,
+                                known_bug: None,
                             });
                         }
                     }
                 }
                 if !convicted && self.verdict.differences.len() == before {
                     // They refuse the program for different reasons.
-                    self.stand(|_| Standing::Silent);
+                    self.set_standings(|_| Standing::Silent);
                     return VerdictKind::Inconclusive;
                 }
                 self.verdict.unconfirmed |= !convicted;
-                self.stand(|id| {
+                self.set_standings(|id| {
                     if !camps.iter().flatten().any(|witness| witness.id == id) {
                         Standing::Silent
                     } else if wins(id) {
@@ -533,7 +534,7 @@ impl Hearing<'_, '_> {
     }
 
     fn nobody_else(&self) -> String {
-        let mut silent = self.bench.others.iter().filter_map(|witness| {
+        let mut silent = self.bench.other_witnesses.iter().filter_map(|witness| {
             Some(format!(
                 "{} is {}: {}",
                 witness.id,
@@ -547,12 +548,12 @@ impl Hearing<'_, '_> {
         }
     }
 
-    fn stand_all(&mut self, standing: Standing) {
-        self.stand(|_| standing);
+    fn set_all_standings(&mut self, standing: Standing) {
+        self.set_standings(|_| standing);
     }
 
     /// Notes each engine's standing. An engine that already has one (the reference, from an earlier bench) keeps the worse.
-    pub(crate) fn stand(&mut self, standing: impl Fn(&EngineId) -> Standing) {
+    pub(crate) fn set_standings(&mut self, standing: impl Fn(&EngineId) -> Standing) {
         let severity = |standing: Standing| match standing {
             Standing::Silent => 0,
             Standing::Agrees => 1,
@@ -560,7 +561,7 @@ impl Hearing<'_, '_> {
             Standing::Differs => 4,
             Standing::Nondeterministic => 3,
         };
-        for witness in self.bench.reference.iter().chain(&self.bench.others) {
+        for witness in self.bench.reference.iter().chain(&self.bench.other_witnesses) {
             let new = standing(witness.id);
             match self.verdict.standings.iter_mut().find(|(id, _)| id == witness.id) {
                 Some((_, old)) if severity(*old) >= severity(new) => {}
@@ -570,10 +571,10 @@ impl Hearing<'_, '_> {
         }
     }
 
-    fn pair(&mut self, left: Witness<'_>, right: Witness<'_>) -> Pair {
+    fn compare_witnesses(&mut self, left: Witness<'_>, right: Witness<'_>) -> Pair {
         use Outcome::{Crashed, Finished, Rejected, Trapped};
         match (left.outcome, right.outcome) {
-            (Finished(left), Finished(right)) => self.memories(left, right),
+            (Finished(left), Finished(right)) => self.compare_memories(left, right),
             (Trapped(Trap::Assert, _), Trapped(Trap::Assert, _)) => Pair::Same,
             (Trapped(Trap::Assert, _), Trapped(Trap::Raised, raised))
             | (Trapped(Trap::Raised, raised), Trapped(Trap::Assert, _)) => {
@@ -618,7 +619,7 @@ impl Hearing<'_, '_> {
 
     /// Whether two engines that do not finish fail for the same reason.
     fn is_same(&self, left: Witness<'_>, right: Witness<'_>) -> bool {
-        let explained = |witness: Witness<'_>| self.bench.known.explained.contains(witness.id);
+        let explained = |witness: Witness<'_>| self.bench.engine_facts.explained.contains(witness.id);
         match (left.outcome.complaint(), right.outcome.complaint()) {
             (Some(one), Some(other)) => {
                 failure::is_same_refusal(one, other, explained(left) || explained(right))
@@ -627,7 +628,7 @@ impl Hearing<'_, '_> {
         }
     }
 
-    fn memories(&mut self, left: &Finished, right: &Finished) -> Pair {
+    fn compare_memories(&mut self, left: &Finished, right: &Finished) -> Pair {
         let reference = self
             .bench
             .reference
@@ -661,7 +662,7 @@ impl Hearing<'_, '_> {
         } else {
             comparison.both_ways(&left.memory, &right.memory, known_memory, self.bench.tolerance)
         };
-        match (Pair::of(comparison, self.bench.tolerance), doubt) {
+        match (Pair::from_comparison(comparison, self.bench.tolerance), doubt) {
             (Pair::Same, Some((why, bytes))) => Pair::Unknown(why, bytes),
             (pair, _) => pair,
         }

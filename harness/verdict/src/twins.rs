@@ -23,10 +23,10 @@ pub enum Twins {
 ///
 /// # Errors
 /// The engine's own failure.
-pub fn twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules) -> Result<Twins, Failure> {
+pub fn compare_twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules) -> Result<Twins, Failure> {
     let one = engine.run(case, rules)?.outcome;
     let Outcome::Finished(one) = &one else {
-        return Ok(Twins::Silent(said(&one)));
+        return Ok(Twins::Silent(describe_outcome(&one)));
     };
     if one.tracked.is_some_and(|tracked| tracked.order_dependent) {
         return Ok(Twins::Silent(
@@ -35,15 +35,20 @@ pub fn twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules) -> Res
     }
     Ok(match engine.run(twin, rules)?.outcome {
         Outcome::Finished(other) => {
-            difference(case, &one.memory, &other.memory).map_or(Twins::Same, Twins::Differ)
+            find_difference(case, &one.memory, &other.memory).map_or(Twins::Same, Twins::Differ)
         }
         // What is not known, or takes too long, is no answer.
-        outcome @ (Outcome::Unsupported(_) | Outcome::Exhausted(_)) => Twins::Silent(said(&outcome)),
-        outcome => Twins::Differ(format!("the twin does not come to its end: {}", said(&outcome))),
+        outcome @ (Outcome::Unsupported(_) | Outcome::Exhausted(_)) => {
+            Twins::Silent(describe_outcome(&outcome))
+        }
+        outcome => Twins::Differ(format!(
+            "the twin does not come to its end: {}",
+            describe_outcome(&outcome)
+        )),
     })
 }
 
-fn said(outcome: &Outcome) -> String {
+fn describe_outcome(outcome: &Outcome) -> String {
     outcome.complaint().map_or_else(
         || "without words".to_owned(),
         |complaint| format!("{}: {}", complaint.kind, complaint.message),
@@ -52,7 +57,7 @@ fn said(outcome: &Outcome) -> String {
 
 /// The first byte in which two memories differ, in the storages that both have. Addresses are not compared, because the two have
 /// different storages.
-fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
+fn find_difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
     let named = |name: &str| other.ids().find(|&id| other.name(id) == name);
     let has_addresses = |id| {
         case.storages
@@ -63,7 +68,7 @@ fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
         let name = one.name(id);
         let twin = named(name)?;
         let at = (0..one.size(id)).find(|&at| {
-            let (one, other) = (byte(one, id, at), byte(other, twin, at));
+            let (one, other) = (read_byte(one, id, at), read_byte(other, twin, at));
             // Whether a value depends on an order is found out by trying some, so that one of the two may not know.
             let unknown = [one, other]
                 .iter()
@@ -71,7 +76,7 @@ fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
                 .any(|(state, _)| *state == ByteState::Poison);
             one != other && !unknown
         })?;
-        let shown = |memory: &Memory, id: StorageId| match byte(memory, id, at) {
+        let shown = |memory: &Memory, id: StorageId| match read_byte(memory, id, at) {
             Some((state, value)) => format!("{value:#04x} ({state:?})"),
             None => "nothing".to_owned(),
         };
@@ -84,7 +89,7 @@ fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
 }
 
 /// A byte with its state; one that has no defined value has none.
-fn byte(memory: &Memory, id: StorageId, at: usize) -> Option<(ByteState, u8)> {
+fn read_byte(memory: &Memory, id: StorageId, at: usize) -> Option<(ByteState, u8)> {
     let state = *memory.states(id).get(at)?;
     let value = *memory.bytes(id).get(at)?;
     Some((state, if state == ByteState::Init { value } else { 0 }))

@@ -6,7 +6,7 @@ use std::fmt;
 use cerith_case::VerdictKind;
 use cerith_engine::EngineId;
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::Told;
+use cerith_tile::quirk::told::BugSignature;
 use serde::{Deserialize, Serialize};
 
 use crate::difference::{Bytes, Comparison, Spans};
@@ -88,7 +88,7 @@ pub struct Difference {
     /// The known bugs whose models explain it.
     pub explained: Quirks,
     /// The known bug that its words tell, if it left no bytes. Without either, it is news.
-    pub told: Option<&'static Told>,
+    pub known_bug: Option<&'static BugSignature>,
 }
 
 /// What the trial gave.
@@ -121,7 +121,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// How an engine stands.
-    pub fn standing(&self, id: &EngineId) -> Option<Standing> {
+    pub fn find_standing(&self, id: &EngineId) -> Option<Standing> {
         self.standings
             .iter()
             .find(|(known, _)| known == id)
@@ -129,7 +129,7 @@ impl Verdict {
     }
 
     /// The known bugs that explain how an engine differs; none if some of its differences are news.
-    pub fn explained(&self, id: &EngineId) -> Quirks {
+    pub fn collect_quirks(&self, id: &EngineId) -> Quirks {
         let mut differences = self.differences.iter().filter(|one| one.engine == *id).peekable();
         if differences.peek().is_none() || differences.clone().any(|one| one.explained.is_empty()) {
             return Quirks::NONE;

@@ -6,7 +6,7 @@
 //! suspected first.
 //!
 //! What engines share is counted by bodies of code, and an outcome as a whole: `ptx@V` is the compiler's witness, though it rounds to
-//! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/VERDICTS.md says what that leaves unconfirmed).
+//! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/internals/ptx.md says what that leaves unconfirmed).
 //!
 //! Left out: camps and blame (see [`crate::trial`]).
 
@@ -29,13 +29,13 @@ impl Witness<'_> {
     /// Whether it can speak for or against the reference, because it came from other code.
     pub(crate) fn is_apart(&self) -> bool {
         self.families
-            .is_independent_of(Families::of(&EngineId::Reference))
+            .is_independent_of(Families::from_engine(&EngineId::Reference))
     }
 }
 
 /// What is known about the engines of a bench before the trial.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct EngineFacts {
     /// Engines that are expected to differ here in this way. Somebody has looked into it, so they do not convict the reference.
     pub foreseen: Vec<EngineId>,
     /// Engines that are expected to differ here in any way: they do not confirm the reference.
@@ -71,7 +71,7 @@ pub enum Undefined {
 
 /// How many witnesses in a camp share no code with each other. Those with the least code are counted first, because they exclude
 /// the fewest others.
-pub(crate) fn independent<'w>(camp: impl IntoIterator<Item = &'w Witness<'w>>) -> usize {
+pub(crate) fn count_independent<'w>(camp: impl IntoIterator<Item = &'w Witness<'w>>) -> usize {
     let mut camp: Vec<Families> = camp.into_iter().map(|witness| witness.families).collect();
     camp.sort_by_key(|families| families.count());
     let mut counted: Vec<Families> = Vec::with_capacity(camp.len());
@@ -84,7 +84,7 @@ pub(crate) fn independent<'w>(camp: impl IntoIterator<Item = &'w Witness<'w>>) -
 }
 
 /// Engines' names in a sentence.
-pub(crate) fn names<'w>(ids: impl IntoIterator<Item = &'w EngineId>) -> String {
+pub(crate) fn join_names<'w>(ids: impl IntoIterator<Item = &'w EngineId>) -> String {
     let names: Vec<String> = ids.into_iter().map(ToString::to_string).collect();
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

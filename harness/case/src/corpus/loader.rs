@@ -13,7 +13,7 @@ use crate::case_file::CaseFile;
 use crate::expr::Names;
 use crate::input::{Input, MAX_TEXT, Missing, join};
 use crate::kernel::{Kernel, Module};
-use crate::matrix::truth;
+use crate::matrix::evaluate_condition;
 use crate::module::{self, Contents};
 use crate::schema::{Program, Schema};
 use cerith_python::nearest::suggestion;
@@ -101,7 +101,7 @@ impl Loader {
         if self.problems.len() > before {
             return;
         }
-        let points = self.points(&schema);
+        let points = self.collect_points(&schema);
         let mut file = CaseFile {
             path,
             id,
@@ -116,14 +116,14 @@ impl Loader {
         }
         let recorded = file.schema.recorded_bytes();
         self.problems
-            .extend(recorded.filter_map(|bytes| bytes.check(file.beside()).err()));
+            .extend(recorded.filter_map(|bytes| bytes.check(file.archive_lookup()).err()));
         if self.problems.len() == before {
             self.files.push(Arc::new(file));
         }
     }
 
     /// Tries every condition at every point. Gives a point for every set of kernels that the launches name.
-    fn points(&mut self, schema: &Schema) -> Vec<Names> {
+    fn collect_points(&mut self, schema: &Schema) -> Vec<Names> {
         let templates = (schema.launches.iter())
             .flat_map(|launch| [&launch.kernel, &launch.host])
             .flatten();
@@ -133,14 +133,14 @@ impl Loader {
             .expect
             .iter()
             .enumerate()
-            .filter(|(_, expect)| expect.when.is_some())
+            .filter(|(_, expect)| expect.condition.is_some())
             .map(|(at, _)| at)
             .collect();
         let mut seen: HashSet<Vec<String>> = HashSet::new();
         let mut points = Vec::new();
         let mut found = false;
         for number in 0..schema.matrix.len() {
-            let point = match schema.matrix.point(number) {
+            let point = match schema.matrix.build_point(number) {
                 Ok(Some(point)) => point,
                 Ok(None) => continue,
                 Err(problem) => {
@@ -150,10 +150,10 @@ impl Loader {
             };
             found = true;
             for at in std::mem::take(&mut waiting) {
-                let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) else {
+                let Some(when) = schema.expect.get(at).and_then(|expect| expect.condition.as_ref()) else {
                     continue;
                 };
-                match truth(when, &point.names) {
+                match evaluate_condition(when, &point.names) {
                     Ok(true) => {}
                     Ok(false) => waiting.push(at),
                     Err(problem) => self.problems.push(problem),
@@ -205,7 +205,7 @@ impl Loader {
             return points;
         }
         for at in waiting {
-            if let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) {
+            if let Some(when) = schema.expect.get(at).and_then(|expect| expect.condition.as_ref()) {
                 self.problems.push(
                     Diagnostic::error(
                         "never",
@@ -232,13 +232,13 @@ impl Loader {
             let span = file.schema.program.template().span;
             match &file.schema.program {
                 Program::Import(_) if !file.modules.contains_key(&program) && !failed.contains(&program) => {
-                    match self.module(&file.path, &program, span) {
+                    match self.load_module(&file.path, &program, span) {
                         Some(module) => drop(file.modules.insert(program.clone(), module)),
                         None => drop(failed.insert(program.clone())),
                     }
                 }
                 Program::Kernel(_) if !file.kernels.contains_key(&program) && !failed.contains(&program) => {
-                    match self.kernel(&file.path, &program, span) {
+                    match self.load_kernel(&file.path, &program, span) {
                         Some(kernel) => drop(file.kernels.insert(program.clone(), kernel)),
                         None => drop(failed.insert(program.clone())),
                     }
@@ -252,7 +252,7 @@ impl Loader {
                 };
                 let span = launch.kernel.as_ref().map_or(span, |template| template.span);
                 if !file.kernels.contains_key(&text) && !failed.contains(&text) {
-                    match self.kernel(&file.path, &text, span) {
+                    match self.load_kernel(&file.path, &text, span) {
                         Some(kernel) => drop(file.kernels.insert(text.clone(), kernel)),
                         None => drop(failed.insert(text.clone())),
                     }
@@ -269,7 +269,7 @@ impl Loader {
                     Err(problem) => return self.problems.push(problem),
                 };
                 if !file.hosts.contains_key(&text) && hosts_failed.insert(text.clone()) {
-                    let host = self.host(&file.path, &text, template.span);
+                    let host = self.load_host(&file.path, &text, template.span);
                     file.hosts.extend(host.map(|host| (text, host)));
                 }
             }
@@ -277,7 +277,7 @@ impl Loader {
     }
 
     /// `file.py:function` of a host function, named by the case file at `from`.
-    fn host(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
+    fn load_host(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
         let Some((file, name)) = text
             .rsplit_once(':')
             .filter(|(file, name)| !file.is_empty() && !name.is_empty())
@@ -288,10 +288,10 @@ impl Loader {
             );
             return None;
         };
-        let module = self.module(from, file, span)?;
+        let module = self.load_module(from, file, span)?;
         let found = Kernel::find(&module, name);
         let problem = if let Some(function) = found.as_ref().and_then(Kernel::function) {
-            match bind::host(function, span) {
+            match bind::check_host(function, span) {
                 None => return found,
                 Some(problem) => problem,
             }
@@ -304,7 +304,7 @@ impl Loader {
             let fitting = module
                 .functions
                 .iter()
-                .filter(|function| bind::host(function, span).is_none());
+                .filter(|function| bind::check_host(function, span).is_none());
             problem.help = suggestion(name, fitting.map(|function| function.name.as_str()))
                 .or_else(|| Some("write one: `def launch(kernel, grid, args): …`".to_owned()));
             problem
@@ -314,7 +314,7 @@ impl Loader {
     }
 
     /// `file.py:function`, named by the case file at `from`.
-    fn kernel(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
+    fn load_kernel(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
         let Some((file, name)) = text
             .rsplit_once(':')
             .filter(|(file, name)| !file.is_empty() && !name.is_empty())
@@ -325,7 +325,7 @@ impl Loader {
             );
             return None;
         };
-        let module = self.module(from, file, span)?;
+        let module = self.load_module(from, file, span)?;
         let kernel = Kernel::find(&module, name);
         if kernel.is_none() {
             let mut problem = Diagnostic::error(
@@ -344,7 +344,7 @@ impl Loader {
     }
 
     /// A module by its path from the case file at `from`.
-    fn module(&mut self, from: &str, relative: &str, span: Span) -> Option<Arc<Module>> {
+    fn load_module(&mut self, from: &str, relative: &str, span: Span) -> Option<Arc<Module>> {
         let Some(path) = join(from, relative) else {
             self.problems.push(
                 Diagnostic::error(
@@ -392,7 +392,7 @@ impl Loader {
     }
 
     fn parse_module(&mut self, path: &str, input: &Input) -> Option<Arc<Module>> {
-        let python = self.python(path, input)?;
+        let python = self.parse_python(path, input)?;
         let mut imports = BTreeMap::new();
         let mut waiting = python.contents.imports.clone();
         while let Some(name) = waiting.pop() {
@@ -405,7 +405,7 @@ impl Loader {
             let Some(input) = self.kernels.get(&other).cloned() else {
                 continue;
             };
-            let imported = self.python(&other, &input)?;
+            let imported = self.parse_python(&other, &input)?;
             waiting.extend(imported.contents.imports.iter().cloned());
             imports.insert(name, Arc::clone(&imported.file));
         }
@@ -420,7 +420,7 @@ impl Loader {
     }
 
     /// A Python file, parsed when it is first asked for. What is wrong with it is said of every module that needs it.
-    fn python(&mut self, path: &str, input: &Input) -> Option<Arc<Python>> {
+    fn parse_python(&mut self, path: &str, input: &Input) -> Option<Arc<Python>> {
         if let Some(known) = self.parsed.get(path) {
             return match known {
                 Ok(python) => Some(Arc::clone(python)),

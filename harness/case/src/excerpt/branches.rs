@@ -8,7 +8,7 @@ use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{self as ast, BoolOp, Expr, Stmt, UnaryOp};
 
 use super::decorators::{is_kernel, makes_kernels};
-use super::imports::{Import, Named, inside, range_of};
+use super::imports::{Import, ImportedItem, range_of, visit_bodies};
 
 /// How far names are followed to what is assigned to them.
 const DEPTH_MOST: usize = 4;
@@ -46,7 +46,7 @@ const ELSEWHERE: [&str; 12] = [
 ];
 
 /// The conditions to be replaced, and with what.
-pub(super) fn decided(
+pub(super) fn decide_conditions(
     body: &[Stmt],
     imports: &[Import],
     wanted: &dyn Fn(&str) -> bool,
@@ -54,10 +54,10 @@ pub(super) fn decided(
     let mut decider = Decider {
         module: body,
         imports,
-        wanted,
+        is_requested: wanted,
         edits: Vec::new(),
     };
-    decider.body(body);
+    decider.decide_body(body);
     let mut builds = Builds(Vec::new());
     builds.visit_body(body);
     let is_decided = |range: &Range<usize>| {
@@ -95,39 +95,41 @@ fn is_torchs_version(expr: &Expr) -> bool {
 struct Decider<'a> {
     module: &'a [Stmt],
     imports: &'a [Import],
-    wanted: &'a dyn Fn(&str) -> bool,
+    is_requested: &'a dyn Fn(&str) -> bool,
     edits: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Decider<'a> {
-    fn body(&mut self, body: &'a [Stmt]) {
+    fn decide_body(&mut self, body: &'a [Stmt]) {
         for stmt in body {
             match stmt {
-                Stmt::If(branch) => self.branch(branch),
+                Stmt::If(branch) => self.decide_branch(branch),
                 // It is called, to get at its kernels.
-                Stmt::FunctionDef(def) if makes_kernels(&def.body) => self.body(&def.body),
+                Stmt::FunctionDef(def) if makes_kernels(&def.body) => self.decide_body(&def.body),
                 _ => {
                     let mut bodies = Vec::new();
-                    inside(stmt, &mut |body| bodies.push(body));
+                    visit_bodies(stmt, &mut |body| bodies.push(body));
                     for body in bodies {
-                        self.body(body);
+                        self.decide_body(body);
                     }
                 }
             }
         }
     }
 
-    fn branch(&mut self, branch: &'a ast::StmtIf) {
+    fn decide_branch(&mut self, branch: &'a ast::StmtIf) {
         let clauses = branch.elif_else_clauses.iter();
         let branches: Vec<(Option<&Expr>, &[Stmt])> =
             std::iter::once((Some(&*branch.test), &branch.body[..]))
                 .chain(clauses.map(|clause| (clause.test.as_ref(), &clause.body[..])))
                 .collect();
-        let defining = branches.iter().position(|(_, body)| self.defines(body));
+        let defining = branches
+            .iter()
+            .position(|(_, body)| self.has_requested_kernel(body));
         let open = branches
             .iter()
             .filter_map(|(test, _)| *test)
-            .any(|test| self.depends(test, 0));
+            .any(|test| self.is_machine_dependent(test, 0));
         let taken = match defining {
             Some(taken) => Some(taken),
             None if open => branches
@@ -145,51 +147,53 @@ impl<'a> Decider<'a> {
                 self.edits.push((range_of(test), decided.to_owned()));
             }
             if taken.is_none_or(|taken| taken == at) {
-                self.body(body);
+                self.decide_body(body);
             }
         }
     }
 
-    fn defines(&self, body: &[Stmt]) -> bool {
+    fn has_requested_kernel(&self, body: &[Stmt]) -> bool {
         body.iter().any(|stmt| {
             if let Stmt::FunctionDef(def) = stmt {
-                (self.wanted)(&def.name) && is_kernel(def)
+                (self.is_requested)(&def.name) && is_kernel(def)
             } else {
                 let mut found = false;
-                inside(stmt, &mut |body| found |= self.defines(body));
+                visit_bodies(stmt, &mut |body| found |= self.has_requested_kernel(body));
                 found
             }
         })
     }
 
     /// Whether a condition depends on what is not known without the machine.
-    fn depends(&self, test: &Expr, depth: usize) -> bool {
+    fn is_machine_dependent(&self, test: &Expr, depth: usize) -> bool {
         let mut walk = Depends {
             decider: self,
             depth,
-            found: depth > DEPTH_MOST,
+            is_dependent: depth > DEPTH_MOST,
         };
         walk.visit_expr(test);
-        walk.found
+        walk.is_dependent
     }
 
     fn name_depends(&self, name: &str, depth: usize) -> bool {
         let mut aliases = self.imports.iter().flat_map(|import| &import.aliases);
         if let Some(alias) = aliases.find(|alias| alias.bound == name) {
-            let module = match &alias.named {
-                Named::Module(module) | Named::From { level: 0, module, .. } => module.as_str(),
-                Named::From { .. } => "",
+            let module = match &alias.item {
+                ImportedItem::Module(module) | ImportedItem::From { level: 0, module, .. } => module.as_str(),
+                ImportedItem::From { .. } => "",
             };
             let root = module.split('.').next().unwrap_or_default();
             return !matches!(root, "triton" | "os" | "sys" | "math" | "packaging");
         }
         let mut values = Vec::new();
-        assigned(self.module, name, &mut values);
-        values.iter().any(|value| self.depends(value, depth + 1))
+        collect_assignments(self.module, name, &mut values);
+        values
+            .iter()
+            .any(|value| self.is_machine_dependent(value, depth + 1))
     }
 }
 
-fn assigned<'a>(body: &'a [Stmt], name: &str, values: &mut Vec<&'a Expr>) {
+fn collect_assignments<'a>(body: &'a [Stmt], name: &str, values: &mut Vec<&'a Expr>) {
     for stmt in body {
         match stmt {
             Stmt::Assign(assign) => {
@@ -203,7 +207,7 @@ fn assigned<'a>(body: &'a [Stmt], name: &str, values: &mut Vec<&'a Expr>) {
                 value: Some(value),
                 ..
             }) if matches!(&**target, Expr::Name(one) if one.id == *name) => values.push(value),
-            _ => inside(stmt, &mut |body| assigned(body, name, values)),
+            _ => visit_bodies(stmt, &mut |body| collect_assignments(body, name, values)),
         }
     }
 }
@@ -211,7 +215,7 @@ fn assigned<'a>(body: &'a [Stmt], name: &str, values: &mut Vec<&'a Expr>) {
 struct Depends<'d, 'a> {
     decider: &'d Decider<'a>,
     depth: usize,
-    found: bool,
+    is_dependent: bool,
 }
 
 impl<'a> Visitor<'a> for Depends<'_, '_> {
@@ -226,10 +230,10 @@ impl<'a> Visitor<'a> for Depends<'_, '_> {
                 if PURE.contains(&name) || name == "parse" || name == "Version" {
                     walk_expr(self, expr);
                 } else {
-                    self.found = true;
+                    self.is_dependent = true;
                 }
             }
-            Expr::Name(name) => self.found |= self.decider.name_depends(&name.id, self.depth),
+            Expr::Name(name) => self.is_dependent |= self.decider.name_depends(&name.id, self.depth),
             _ => walk_expr(self, expr),
         }
     }

@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Expr, PySourceType, Stmt};
 use ruff_text_size::Ranged;
 
 /// Names whose `jit` is not Triton's.
-const OTHERS: [&str; 11] = [
+const FOREIGN_MODULES: [&str; 11] = [
     "T", "cuda", "cute", "cutlass", "flyc", "gluon", "jax", "nb", "njit", "numba", "torch",
 ];
 
@@ -15,7 +15,7 @@ pub(crate) fn is_jit(callee: &Expr) -> bool {
     match callee {
         Expr::Name(name) => name.id == "jit",
         Expr::Attribute(attribute) if attribute.attr.as_str() == "jit" => {
-            !matches!(root(&attribute.value), Some(root) if OTHERS.contains(&root))
+            !matches!(find_root(&attribute.value), Some(root) if FOREIGN_MODULES.contains(&root))
         }
         _ => false,
     }
@@ -24,34 +24,34 @@ pub(crate) fn is_jit(callee: &Expr) -> bool {
 /// Whether a decorator is `gluon.jit`.
 pub(crate) fn is_gluon(callee: &Expr) -> bool {
     matches!(callee, Expr::Attribute(attribute)
-        if attribute.attr.as_str() == "jit" && root(&attribute.value) == Some("gluon"))
+        if attribute.attr.as_str() == "jit" && find_root(&attribute.value) == Some("gluon"))
 }
 
 /// Whether a function has Triton's decorator.
 pub(crate) fn is_kernel(def: &ast::StmtFunctionDef) -> bool {
     def.decorator_list
         .iter()
-        .any(|decorator| is_jit(called(&decorator.expression)))
+        .any(|decorator| is_jit(strip_arguments(&decorator.expression)))
 }
 
 /// What a decorator is, without its arguments.
-pub(crate) fn called(decorator: &Expr) -> &Expr {
+pub(crate) fn strip_arguments(decorator: &Expr) -> &Expr {
     match decorator {
         Expr::Call(call) => &call.func,
         other => other,
     }
 }
 
-fn root(expr: &Expr) -> Option<&str> {
+fn find_root(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => root(&attribute.value),
+        Expr::Attribute(attribute) => find_root(&attribute.value),
         _ => None,
     }
 }
 
 /// A module's text with spaces in place of those decorators of kernels that decide how they are launched.
-pub(super) fn left_out(text: &str) -> String {
+pub(super) fn blank_decorators(text: &str) -> String {
     let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
     let mut ranges = Vec::new();
     collect(&parsed.syntax().body, true, &mut ranges);
@@ -91,7 +91,7 @@ fn collect(body: &[Stmt], of_module: bool, ranges: &mut Vec<Range<usize>>) {
                     ranges.push(range.start().to_usize()..range.end().to_usize());
                 }
             }
-            _ => super::imports::inside(stmt, &mut |body| collect(body, of_module, ranges)),
+            _ => super::imports::visit_bodies(stmt, &mut |body| collect(body, of_module, ranges)),
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn makes_kernels(body: &[Stmt]) -> bool {
             is_kernel(def)
         } else {
             let mut found = false;
-            super::imports::inside(stmt, &mut |body| found |= makes_kernels(body));
+            super::imports::visit_bodies(stmt, &mut |body| found |= makes_kernels(body));
             found
         }
     })

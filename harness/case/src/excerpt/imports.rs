@@ -19,14 +19,14 @@ pub(super) struct Import {
 pub(super) struct Alias {
     /// The name in the module; `*` for all of another module's.
     pub bound: String,
-    pub named: Named,
+    pub item: ImportedItem,
     /// `a.b` of `import a.b`, which binds `a`.
     dotted: Option<String>,
 }
 
 /// What a name is imported as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum ImportedItem {
     /// A module, by its dotted name.
     Module(String),
     /// `from module import name`, so many levels up.
@@ -43,15 +43,15 @@ impl Alias {
     }
 
     /// The import of this name alone.
-    pub fn written(&self) -> String {
+    pub fn render(&self) -> String {
         match &self.dotted {
             Some(dotted) => format!("import {dotted}"),
-            None => self.named.written(&self.bound),
+            None => self.item.render(&self.bound),
         }
     }
 }
 
-impl Named {
+impl ImportedItem {
     /// Whether it is Triton, a module of it, or something that one holds.
     pub fn is_tritons(&self) -> bool {
         let module = match self {
@@ -67,7 +67,7 @@ impl Named {
     }
 
     /// The same without levels, as the module at `path` means it; none if it leads out of the package.
-    pub fn absolute(&self, path: &str) -> Option<Self> {
+    pub fn to_absolute(&self, path: &str) -> Option<Self> {
         let Self::From { level, module, name } = self else {
             return Some(self.clone());
         };
@@ -94,7 +94,7 @@ impl Named {
         })
     }
 
-    pub fn written(&self, bound: &str) -> String {
+    pub fn render(&self, bound: &str) -> String {
         match self {
             Self::Module(module) if module == bound => format!("import {module}"),
             Self::Module(module) => format!("import {module} as {bound}"),
@@ -120,10 +120,14 @@ pub(super) fn imports_of(body: &[Stmt]) -> Vec<Import> {
 fn collect(body: &[Stmt], found: &mut Vec<Import>) {
     for stmt in body {
         let aliases = match stmt {
-            Stmt::Import(import) => import.names.iter().map(plain).collect(),
-            Stmt::ImportFrom(import) => import.names.iter().map(|alias| from(import, alias)).collect(),
+            Stmt::Import(import) => import.names.iter().map(build_alias).collect(),
+            Stmt::ImportFrom(import) => import
+                .names
+                .iter()
+                .map(|alias| build_from_alias(import, alias))
+                .collect(),
             _ => {
-                inside(stmt, &mut |body| collect(body, found));
+                visit_bodies(stmt, &mut |body| collect(body, found));
                 continue;
             }
         };
@@ -134,29 +138,29 @@ fn collect(body: &[Stmt], found: &mut Vec<Import>) {
     }
 }
 
-fn plain(alias: &ast::Alias) -> Alias {
+fn build_alias(alias: &ast::Alias) -> Alias {
     let dotted = alias.name.to_string();
     let first = dotted.split('.').next().unwrap_or_default().to_owned();
     match &alias.asname {
         Some(bound) => Alias {
             bound: bound.to_string(),
-            named: Named::Module(dotted),
+            item: ImportedItem::Module(dotted),
             dotted: None,
         },
         None if first == dotted => Alias {
             bound: first,
-            named: Named::Module(dotted),
+            item: ImportedItem::Module(dotted),
             dotted: None,
         },
         None => Alias {
             bound: first.clone(),
-            named: Named::Module(first),
+            item: ImportedItem::Module(first),
             dotted: Some(dotted),
         },
     }
 }
 
-fn from(import: &ast::StmtImportFrom, alias: &ast::Alias) -> Alias {
+fn build_from_alias(import: &ast::StmtImportFrom, alias: &ast::Alias) -> Alias {
     let module = import.module.as_ref().map_or(String::new(), ToString::to_string);
     let name = alias.name.to_string();
     Alias {
@@ -164,7 +168,7 @@ fn from(import: &ast::StmtImportFrom, alias: &ast::Alias) -> Alias {
             .asname
             .as_ref()
             .map_or_else(|| name.clone(), ToString::to_string),
-        named: Named::From {
+        item: ImportedItem::From {
             level: import.level,
             module,
             name,
@@ -174,7 +178,7 @@ fn from(import: &ast::StmtImportFrom, alias: &ast::Alias) -> Alias {
 }
 
 /// The bodies of a statement that are of the scope that it is in.
-pub(crate) fn inside<'s>(stmt: &'s Stmt, visit: &mut impl FnMut(&'s [Stmt])) {
+pub(crate) fn visit_bodies<'s>(stmt: &'s Stmt, visit: &mut impl FnMut(&'s [Stmt])) {
     match stmt {
         Stmt::If(branch) => {
             visit(&branch.body);
@@ -208,19 +212,19 @@ pub(super) fn attributes_of(
 ) -> Option<BTreeSet<String>> {
     let mut walk = Attributes {
         name,
-        found: BTreeSet::new(),
-        alone: false,
+        attributes: BTreeSet::new(),
+        has_bare_use: false,
     };
     for stmt in body.iter().filter(|stmt| is_kept(&range_of(*stmt))) {
         walk.visit_stmt(stmt);
     }
-    (!walk.alone).then_some(walk.found)
+    (!walk.has_bare_use).then_some(walk.attributes)
 }
 
 struct Attributes<'n> {
     name: &'n str,
-    found: BTreeSet<String>,
-    alone: bool,
+    attributes: BTreeSet<String>,
+    has_bare_use: bool,
 }
 
 impl<'a> Visitor<'a> for Attributes<'_> {
@@ -228,11 +232,11 @@ impl<'a> Visitor<'a> for Attributes<'_> {
         match expr {
             Expr::Attribute(attribute) => match &*attribute.value {
                 Expr::Name(name) if name.id == *self.name => {
-                    self.found.insert(attribute.attr.to_string());
+                    self.attributes.insert(attribute.attr.to_string());
                 }
                 _ => walk_expr(self, expr),
             },
-            Expr::Name(name) => self.alone |= name.id == *self.name,
+            Expr::Name(name) => self.has_bare_use |= name.id == *self.name,
             _ => walk_expr(self, expr),
         }
     }

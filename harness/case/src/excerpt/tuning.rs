@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, Number, Operator, PySourceType, Stmt};
 
-use super::decorators::{called, is_autotune, is_gluon, is_kernel};
+use super::decorators::{is_autotune, is_gluon, is_kernel, strip_arguments};
 use crate::module;
 
 /// The most configurations of a kernel that are read.
@@ -23,7 +23,7 @@ pub type Config = BTreeMap<String, Option<String>>;
 
 /// What a module's text tells about a kernel besides what the kernel does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct KernelMetadata {
     /// The configurations of its autotuner.
     pub configs: Vec<Config>,
     /// The parts of its autotuner that change memory around a launch, by their names.
@@ -35,37 +35,37 @@ pub struct Found {
 }
 
 /// What a module's text tells of its kernels, by their names.
-pub fn found(text: &str) -> HashMap<String, Found> {
+pub fn read_metadata(text: &str) -> HashMap<String, KernelMetadata> {
     module::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         let body = &parsed.syntax().body;
         let mut calls = Calls::default();
         calls.visit_body(body);
         let mut all = HashMap::new();
-        kernels(body, "", &mut |name, def| {
+        visit_kernels(body, "", &mut |name, def| {
             let mut reader = Reader {
                 body,
-                found: Vec::new(),
+                configs: Vec::new(),
                 steps: 0,
             };
             let autotuners = def.decorator_list.iter().filter_map(|decorator| {
                 let call = decorator.expression.as_call_expr()?;
-                is_autotune(called(&decorator.expression)).then_some(call)
+                is_autotune(strip_arguments(&decorator.expression)).then_some(call)
             });
             let mut hooks = Vec::new();
             for call in autotuners {
                 hooks.extend(hooks_of(call));
                 if let Some(configs) = call.arguments.find_argument_value("configs", 0) {
-                    reader.configs(configs, &Names::new(), 0);
+                    reader.collect_configs(configs, &Names::new(), 0);
                 }
             }
             let mut decorators = def.decorator_list.iter();
-            let found = Found {
-                configs: reader.found,
+            let found = KernelMetadata {
+                configs: reader.configs,
                 hooks,
                 is_function: !calls.launched.contains(def.name.as_str())
-                    && (calls.by_kernels.contains(def.name.as_str()) || returns(&def.body)),
-                is_gluon: decorators.any(|decorator| is_gluon(called(&decorator.expression))),
+                    && (calls.by_kernels.contains(def.name.as_str()) || has_return_value(&def.body)),
+                is_gluon: decorators.any(|decorator| is_gluon(strip_arguments(&decorator.expression))),
             };
             all.insert(name, found);
         });
@@ -103,7 +103,7 @@ impl<'a> Visitor<'a> for HookFinder {
 }
 
 /// Whether a function returns a value, which no kernel does.
-fn returns(body: &[Stmt]) -> bool {
+fn has_return_value(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| {
         if let Stmt::Return(returned) = stmt {
             returned
@@ -112,7 +112,7 @@ fn returns(body: &[Stmt]) -> bool {
                 .is_some_and(|value| !value.is_none_literal_expr())
         } else {
             let mut found = false;
-            super::imports::inside(stmt, &mut |body| found |= returns(body));
+            super::imports::visit_bodies(stmt, &mut |body| found |= has_return_value(body));
             found
         }
     })
@@ -154,20 +154,25 @@ impl<'a> Visitor<'a> for Calls<'a> {
     }
 }
 
-fn kernels<'a>(body: &'a [Stmt], prefix: &str, visit: &mut impl FnMut(String, &'a ast::StmtFunctionDef)) {
+fn visit_kernels<'a>(
+    body: &'a [Stmt],
+    prefix: &str,
+    visit: &mut impl FnMut(String, &'a ast::StmtFunctionDef),
+) {
     for stmt in body {
         if let Stmt::FunctionDef(def) = stmt {
             let name = format!("{prefix}{}", def.name);
             let mut decorators = def.decorator_list.iter();
-            if is_kernel(def) || decorators.any(|decorator| is_gluon(called(&decorator.expression))) {
+            if is_kernel(def) || decorators.any(|decorator| is_gluon(strip_arguments(&decorator.expression)))
+            {
                 visit(name.clone(), def);
             }
-            kernels(&def.body, &format!("{name}."), visit);
+            visit_kernels(&def.body, &format!("{name}."), visit);
         }
         let mut bodies = Vec::new();
-        super::imports::inside(stmt, &mut |body| bodies.push(body));
+        super::imports::visit_bodies(stmt, &mut |body| bodies.push(body));
         for body in bodies {
-            kernels(body, prefix, visit);
+            visit_kernels(body, prefix, visit);
         }
     }
 }
@@ -182,7 +187,7 @@ enum Value {
 }
 
 impl Value {
-    fn written(&self) -> Option<String> {
+    fn to_text(&self) -> Option<String> {
         match self {
             Self::Int(number) => Some(number.to_string()),
             Self::Text(text) => Some(text.clone()),
@@ -195,71 +200,77 @@ type Names = HashMap<String, Value>;
 
 struct Reader<'a> {
     body: &'a [Stmt],
-    found: Vec<Config>,
+    configs: Vec<Config>,
     steps: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Notes the configurations that an expression is made of.
-    fn configs(&mut self, expr: &'a Expr, names: &Names, depth: usize) {
+    fn collect_configs(&mut self, expr: &'a Expr, names: &Names, depth: usize) {
         self.steps += 1;
-        if depth > DEPTH_MOST || self.found.len() >= CONFIGS_MOST || self.steps > STEPS_MOST {
+        if depth > DEPTH_MOST || self.configs.len() >= CONFIGS_MOST || self.steps > STEPS_MOST {
             return;
         }
         match expr {
-            Expr::Call(call) => self.called(call, names, depth),
+            Expr::Call(call) => self.read_call(call, names, depth),
             Expr::List(list) => {
                 for one in &list.elts {
-                    self.configs(one, names, depth + 1);
+                    self.collect_configs(one, names, depth + 1);
                 }
             }
             Expr::Tuple(tuple) => {
                 for one in &tuple.elts {
-                    self.configs(one, names, depth + 1);
+                    self.collect_configs(one, names, depth + 1);
                 }
             }
-            Expr::Starred(starred) => self.configs(&starred.value, names, depth + 1),
+            Expr::Starred(starred) => self.collect_configs(&starred.value, names, depth + 1),
             Expr::If(choice) => {
-                self.configs(&choice.body, names, depth + 1);
-                self.configs(&choice.orelse, names, depth + 1);
+                self.collect_configs(&choice.body, names, depth + 1);
+                self.collect_configs(&choice.orelse, names, depth + 1);
             }
             Expr::BinOp(sum) if sum.op == Operator::Add => {
-                self.configs(&sum.left, names, depth + 1);
-                self.configs(&sum.right, names, depth + 1);
+                self.collect_configs(&sum.left, names, depth + 1);
+                self.collect_configs(&sum.right, names, depth + 1);
             }
-            Expr::ListComp(list) => self.each(&list.elt, &list.generators, names, depth + 1),
-            Expr::Generator(list) => self.each(&list.elt, &list.generators, names, depth + 1),
+            Expr::ListComp(list) => self.expand_comprehension(&list.elt, &list.generators, names, depth + 1),
+            Expr::Generator(list) => self.expand_comprehension(&list.elt, &list.generators, names, depth + 1),
             Expr::Name(name) => {
-                if let Some(value) = assigned(self.body, &name.id) {
-                    self.configs(value, names, depth + 1);
+                if let Some(value) = find_assignment(self.body, &name.id) {
+                    self.collect_configs(value, names, depth + 1);
                 }
             }
             _ => {}
         }
     }
 
-    fn each(&mut self, elt: &'a Expr, generators: &'a [ast::Comprehension], names: &Names, depth: usize) {
+    fn expand_comprehension(
+        &mut self,
+        elt: &'a Expr,
+        generators: &'a [ast::Comprehension],
+        names: &Names,
+        depth: usize,
+    ) {
         self.steps += 1;
         if self.steps > STEPS_MOST {
             return;
         }
         let Some((first, rest)) = generators.split_first() else {
-            self.configs(elt, names, depth);
+            self.collect_configs(elt, names, depth);
             return;
         };
-        let Some(Value::List(values)) = self.value(&first.iter, names, depth) else {
+        let Some(Value::List(values)) = self.evaluate(&first.iter, names, depth) else {
             // Whatever it goes through: once.
-            self.each(elt, rest, names, depth + 1);
+            self.expand_comprehension(elt, rest, names, depth + 1);
             return;
         };
         for value in values {
             let mut names = names.clone();
             bind(&first.target, value, &mut names);
-            self.each(elt, rest, &names, depth + 1);
+            self.expand_comprehension(elt, rest, &names, depth + 1);
         }
     }
 
-    fn called(&mut self, call: &'a ast::ExprCall, names: &Names, depth: usize) {
+    fn read_call(&mut self, call: &'a ast::ExprCall, names: &Names, depth: usize) {
         let name = match &*call.func {
             Expr::Name(name) => name.id.as_str(),
             Expr::Attribute(attribute) => attribute.attr.as_str(),
@@ -272,15 +283,15 @@ impl<'a> Reader<'a> {
             let mut config = Config::new();
             for item in &dict.items {
                 if let Some(Expr::StringLiteral(key)) = &item.key {
-                    let value = self.value(&item.value, names, depth + 1);
+                    let value = self.evaluate(&item.value, names, depth + 1);
                     config.insert(
                         key.value.to_str().to_owned(),
-                        value.as_ref().and_then(Value::written),
+                        value.as_ref().and_then(Value::to_text),
                     );
                 }
             }
-            if !self.found.contains(&config) {
-                self.found.push(config);
+            if !self.configs.contains(&config) {
+                self.configs.push(config);
             }
             return;
         }
@@ -295,22 +306,22 @@ impl<'a> Reader<'a> {
                 for (at, parameter) in parameters.enumerate() {
                     let given = call.arguments.find_argument_value(parameter.name(), at);
                     let value = given.or_else(|| parameter.default());
-                    if let Some(value) = value.and_then(|value| self.value(value, names, depth + 1)) {
+                    if let Some(value) = value.and_then(|value| self.evaluate(value, names, depth + 1)) {
                         inner.insert(parameter.name().to_string(), value);
                     }
                 }
-                self.statements(&def.body, &mut inner, depth + 1);
+                self.read_statements(&def.body, &mut inner, depth + 1);
             }
             // `list(filter(keep, configs))`.
             None => {
                 for argument in &call.arguments.args {
-                    self.configs(argument, names, depth + 1);
+                    self.collect_configs(argument, names, depth + 1);
                 }
             }
         }
     }
 
-    fn statements(&mut self, body: &'a [Stmt], names: &mut Names, depth: usize) {
+    fn read_statements(&mut self, body: &'a [Stmt], names: &mut Names, depth: usize) {
         self.steps += 1;
         if depth > DEPTH_MOST || self.steps > STEPS_MOST {
             return;
@@ -319,44 +330,47 @@ impl<'a> Reader<'a> {
             match stmt {
                 Stmt::Return(ast::StmtReturn {
                     value: Some(value), ..
-                }) => self.configs(value, names, depth + 1),
-                Stmt::Expr(expr) => self.configs(&expr.value, names, depth + 1),
+                }) => self.collect_configs(value, names, depth + 1),
+                Stmt::Expr(expr) => self.collect_configs(&expr.value, names, depth + 1),
                 Stmt::Assign(assign) => {
-                    self.configs(&assign.value, names, depth + 1);
-                    if let (Some(value), [target]) =
-                        (self.value(&assign.value, names, depth + 1), &assign.targets[..])
-                    {
+                    self.collect_configs(&assign.value, names, depth + 1);
+                    if let (Some(value), [target]) = (
+                        self.evaluate(&assign.value, names, depth + 1),
+                        &assign.targets[..],
+                    ) {
                         bind(target, value, names);
                     }
                 }
                 Stmt::For(each) => {
-                    let values = match self.value(&each.iter, names, depth + 1) {
+                    let values = match self.evaluate(&each.iter, names, depth + 1) {
                         Some(Value::List(values)) => values,
                         _ => Vec::new(),
                     };
                     for value in values {
                         bind(&each.target, value, names);
-                        self.statements(&each.body, names, depth + 1);
+                        self.read_statements(&each.body, names, depth + 1);
                     }
                 }
                 _ => {
                     let mut bodies = Vec::new();
-                    super::imports::inside(stmt, &mut |body| bodies.push(body));
+                    super::imports::visit_bodies(stmt, &mut |body| bodies.push(body));
                     for body in bodies {
-                        self.statements(body, names, depth + 1);
+                        self.read_statements(body, names, depth + 1);
                     }
                 }
             }
         }
     }
 
-    fn value(&self, expr: &Expr, names: &Names, depth: usize) -> Option<Value> {
+    fn evaluate(&self, expr: &Expr, names: &Names, depth: usize) -> Option<Value> {
         if depth > DEPTH_MOST {
             return None;
         }
         let list = |elts: &[Expr]| {
-            let values: Option<Vec<Value>> =
-                elts.iter().map(|one| self.value(one, names, depth + 1)).collect();
+            let values: Option<Vec<Value>> = elts
+                .iter()
+                .map(|one| self.evaluate(one, names, depth + 1))
+                .collect();
             values.map(Value::List)
         };
         match expr {
@@ -371,13 +385,13 @@ impl<'a> Reader<'a> {
             Expr::Tuple(one) => list(&one.elts),
             Expr::Name(name) => match names.get(name.id.as_str()) {
                 Some(value) => Some(value.clone()),
-                None => self.value(assigned(self.body, &name.id)?, names, depth + 1),
+                None => self.evaluate(find_assignment(self.body, &name.id)?, names, depth + 1),
             },
-            Expr::If(choice) => self.value(&choice.orelse, names, depth + 1),
+            Expr::If(choice) => self.evaluate(&choice.orelse, names, depth + 1),
             Expr::BinOp(binary) => {
                 let (Value::Int(a), Value::Int(b)) = (
-                    self.value(&binary.left, names, depth + 1)?,
-                    self.value(&binary.right, names, depth + 1)?,
+                    self.evaluate(&binary.left, names, depth + 1)?,
+                    self.evaluate(&binary.right, names, depth + 1)?,
                 ) else {
                     return None;
                 };
@@ -414,7 +428,7 @@ fn bind(target: &Expr, value: Value, names: &mut Names) {
 }
 
 /// What a module assigns to a name.
-fn assigned<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
+fn find_assignment<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
     body.iter().rev().find_map(|stmt| match stmt {
         Stmt::Assign(assign) => assign
             .targets
@@ -428,7 +442,9 @@ fn assigned<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
         }) => matches!(&**target, Expr::Name(one) if one.id == *name).then_some(&**value),
         _ => {
             let mut found = None;
-            super::imports::inside(stmt, &mut |body| found = found.or_else(|| assigned(body, name)));
+            super::imports::visit_bodies(stmt, &mut |body| {
+                found = found.or_else(|| find_assignment(body, name))
+            });
             found
         }
     })

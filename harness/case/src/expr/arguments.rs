@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// An error about the whole call.
-    pub fn error(&self, message: impl Into<String>) -> ExprError {
+    pub fn to_error(&self, message: impl Into<String>) -> ExprError {
         ExprError::new(self.range.clone(), message)
     }
 
@@ -91,7 +91,7 @@ impl Arguments {
     }
 
     /// The sizes of a call like `x.view(2, 3)`, `x.view((2, 3))` or `x.view(size=(2, 3))`.
-    pub fn sizes(mut self, name: &'static str) -> Result<Vec<i64>, ExprError> {
+    pub fn into_sizes(mut self, name: &'static str) -> Result<Vec<i64>, ExprError> {
         if self.positional.len() > 1
             || matches!(
                 self.positional.first(),
@@ -110,11 +110,11 @@ impl Arguments {
             return self
                 .positional
                 .iter()
-                .map(|argument| int64(&argument.value, &argument.range))
+                .map(|argument| to_int64(&argument.value, &argument.range))
                 .collect();
         }
         if self.positional.is_empty() && self.keywords.is_empty() {
-            return Err(self.error(format!("`{}` needs its `{name}`", self.callee)));
+            return Err(self.to_error(format!("`{}` needs its `{name}`", self.callee)));
         }
         // torch takes `dims` and `dim` for each other nowhere, but does not name them alike between methods either.
         for (keyword, _) in &mut self.keywords {
@@ -149,7 +149,7 @@ impl Parameter {
         self.argument.is_some()
     }
 
-    pub fn given(self) -> Option<Argument> {
+    pub fn into_argument(self) -> Option<Argument> {
         self.argument
     }
 
@@ -176,30 +176,30 @@ impl Parameter {
 
 impl Argument {
     /// An error about this argument.
-    pub fn error(&self, message: impl Into<String>) -> ExprError {
+    pub fn to_error(&self, message: impl Into<String>) -> ExprError {
         ExprError::new(self.range.clone(), message)
     }
 
-    fn expected(&self, what: &str) -> ExprError {
-        self.error(format!(
+    fn reject_type(&self, what: &str) -> ExprError {
+        self.to_error(format!(
             "expected {what}, found {} `{}`",
             self.value.kind(),
-            self.value.shown()
+            self.value.to_short_text()
         ))
     }
 
     pub fn int(&self) -> Result<i64, ExprError> {
-        int64(&self.value, &self.range)
+        to_int64(&self.value, &self.range)
     }
 
     /// A list or tuple of integers, or one integer alone.
     pub fn ints(&self) -> Result<Vec<i64>, ExprError> {
         match &self.value {
             Value::List(items) | Value::Tuple(items) => {
-                items.iter().map(|item| int64(item, &self.range)).collect()
+                items.iter().map(|item| to_int64(item, &self.range)).collect()
             }
             Value::Int(_) => Ok(vec![self.int()?]),
-            _ => Err(self.expected("integers")),
+            _ => Err(self.reject_type("integers")),
         }
     }
 
@@ -212,17 +212,17 @@ impl Argument {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
             Value::Str(name) => dtype_of(name).ok_or_else(|| {
-                self.error(format!("unknown dtype `{name}`"))
+                self.to_error(format!("unknown dtype `{name}`"))
                     .help(suggestion(name, DType::ALL.iter().map(|dtype| dtype.name())))
             }),
-            _ => Err(self.expected("a dtype")),
+            _ => Err(self.reject_type("a dtype")),
         }
     }
 
     pub fn tensor(&self) -> Result<&Tensor, ExprError> {
         match &self.value {
             Value::Tensor(tensor) => Ok(tensor),
-            _ => Err(self.expected("a tensor")),
+            _ => Err(self.reject_type("a tensor")),
         }
     }
 }
@@ -237,20 +237,29 @@ pub(super) fn dtype_of(name: &str) -> Option<DType> {
 }
 
 /// A value as a 64-bit integer, as torch's arguments are.
-pub(super) fn int64(value: &Value, range: &Range<usize>) -> Result<i64, ExprError> {
+pub(super) fn to_int64(value: &Value, range: &Range<usize>) -> Result<i64, ExprError> {
     match value {
         Value::Int(int) => i64::try_from(*int)
             .map_err(|_| ExprError::new(range.clone(), format!("{int} does not fit 64 bits"))),
         Value::Bool(bool) => Ok(i64::from(*bool)),
         _ => Err(ExprError::new(
             range.clone(),
-            format!("expected an integer, found {} `{}`", value.kind(), value.shown()),
+            format!(
+                "expected an integer, found {} `{}`",
+                value.kind(),
+                value.to_short_text()
+            ),
         )),
     }
 }
 
 /// For an unknown attribute or function: the near ones.
-pub(super) fn unknown(range: Range<usize>, message: String, name: &str, known: &[&'static str]) -> ExprError {
+pub(super) fn reject_unknown(
+    range: Range<usize>,
+    message: String,
+    name: &str,
+    known: &[&'static str],
+) -> ExprError {
     let help = suggestion(name, known.iter().copied())
         .or_else(|| (known.len() <= 40).then(|| format!("there are {}", list(known))));
     ExprError::new(range, message).help(help)

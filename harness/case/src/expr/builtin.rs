@@ -8,7 +8,7 @@ use cerith_python::math::{self, Math};
 use cerith_python::{Error, ErrorKind, Int, Object as _, Reason};
 use cerith_tile::DType;
 
-use super::arguments::{Argument, Arguments, Parameter, unknown};
+use super::arguments::{Argument, Arguments, Parameter, reject_unknown};
 use super::error::ExprError;
 use super::value::Value;
 use super::work::Work;
@@ -24,7 +24,7 @@ pub(super) enum Module {
 }
 
 impl Module {
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "torch" => Self::Torch,
             "triton" => Self::Triton,
@@ -34,7 +34,7 @@ impl Module {
         })
     }
 
-    pub fn submodule(self, name: &str) -> Option<Self> {
+    pub fn find_submodule(self, name: &str) -> Option<Self> {
         (self == Self::Triton && name == "language").then_some(Self::Language)
     }
 
@@ -55,7 +55,7 @@ const TRITON: [&str; 2] = ["cdiv", "next_power_of_2"];
 pub fn is_reserved(name: &str) -> bool {
     NAMES.contains(&name)
         || TRITON.contains(&name)
-        || Module::named(name).is_some()
+        || Module::from_name(name).is_some()
         || value_of(name).is_some()
 }
 
@@ -70,7 +70,7 @@ pub(super) fn value_of(name: &str) -> Option<Value> {
 }
 
 /// `module.name`.
-pub(super) fn constant(module: Module, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
+pub(super) fn find_constant(module: Module, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
     let value = match (module, name) {
         (Module::Math, _) | (Module::Torch, "inf" | "nan" | "pi" | "e") => {
             math::constant(name).map(Value::Float)
@@ -89,7 +89,7 @@ pub(super) fn constant(module: Module, name: &str, range: &Range<usize>) -> Resu
             Module::Math => math::CONSTANTS.iter().map(|(name, _)| *name).collect(),
             Module::Triton => TRITON.to_vec(),
         };
-        unknown(
+        reject_unknown(
             range.clone(),
             format!("unknown name `{}.{name}`", module.name()),
             name,
@@ -110,10 +110,10 @@ pub(super) fn module_call(
         Module::Triton | Module::Language if TRITON.contains(&name) => call(work, name, at, arguments),
         Module::Math => {
             if let Some(function) = Math::find(name) {
-                return python(work, function, arguments);
+                return call_builtin(work, function, arguments);
             }
             let known: Vec<&'static str> = Math::<Value>::TABLE.iter().map(|known| known.name).collect();
-            Err(unknown(
+            Err(reject_unknown(
                 at.clone(),
                 format!("unknown function `math.{name}`"),
                 name,
@@ -131,7 +131,7 @@ pub(super) fn module_call(
                 Module::Torch => &method::METHODS,
                 _ => &TRITON,
             };
-            Err(unknown(
+            Err(reject_unknown(
                 at.clone(),
                 format!("unknown function `{}.{name}`", module.name()),
                 name,
@@ -141,11 +141,11 @@ pub(super) fn module_call(
     }
 }
 
-fn int(argument: &Argument) -> Result<Int, ExprError> {
+fn to_int(argument: &Argument) -> Result<Int, ExprError> {
     argument.value.as_int().ok_or_else(|| {
-        argument.error(format!(
+        argument.to_error(format!(
             "expected an integer, found {}",
-            argument.value.described()
+            argument.value.describe()
         ))
     })
 }
@@ -158,22 +158,22 @@ pub(super) fn call(
     arguments: Arguments,
 ) -> Result<Value, ExprError> {
     if let Some(builtin) = Builtins::find(name) {
-        return python(work, builtin, arguments);
+        return call_builtin(work, builtin, arguments);
     }
     let range = arguments.range.clone();
     let found = match name {
         "cdiv" => {
             let [x, y] = arguments.bind(["x", "y"])?;
-            cdiv(&int(&x.required()?)?, &int(&y.required()?)?)
+            cdiv(&to_int(&x.required()?)?, &to_int(&y.required()?)?)
         }
         "next_power_of_2" => {
             let [n] = arguments.bind(["n"])?;
-            next_power_of_2(&int(&n.required()?)?)
+            next_power_of_2(&to_int(&n.required()?)?)
         }
         _ => {
             let mut known: Vec<&'static str> = NAMES.iter().chain(&TRITON).copied().collect();
             known.sort_unstable();
-            return Err(unknown(
+            return Err(reject_unknown(
                 at.clone(),
                 format!("unknown function `{name}`"),
                 name,
@@ -184,7 +184,7 @@ pub(super) fn call(
     found
         .and_then(|found| found.to_i128().ok_or_else(|| Error::wide_int(128)))
         .map(Value::Int)
-        .map_err(|error| operator::said(error, &range))
+        .map_err(|error| operator::convert_error(error, &range))
 }
 
 /// As Triton computes it, `(x + y - 1) // y`.
@@ -205,9 +205,13 @@ fn next_power_of_2(n: &Int) -> Result<Int, Error> {
 }
 
 /// A function of a table of Python's.
-fn python(work: &mut Work<'_>, builtin: &Builtin<Value>, arguments: Arguments) -> Result<Value, ExprError> {
+fn call_builtin(
+    work: &mut Work<'_>,
+    builtin: &Builtin<Value>,
+    arguments: Arguments,
+) -> Result<Value, ExprError> {
     let call = arguments.range.clone();
-    let given = positional(builtin, arguments)?;
+    let given = order_arguments(builtin, arguments)?;
     let (values, places): (Vec<Value>, Vec<Range<usize>>) = given
         .into_iter()
         .map(|argument| (argument.value, argument.range))
@@ -227,19 +231,19 @@ fn python(work: &mut Work<'_>, builtin: &Builtin<Value>, arguments: Arguments) -
             }
             (Reason::Literal, Some((value, range))) => {
                 let what = if builtin.name == "int" { "integer" } else { "float" };
-                ExprError::new(range.clone(), format!("{} is no {what}", value.described()))
+                ExprError::new(range.clone(), format!("{} is no {what}", value.describe()))
             }
-            (_, Some((value, range))) => operator::said_of(error, value, range),
-            (_, None) => operator::said(error, &call),
+            (_, Some((value, range))) => operator::convert_value_error(error, value, range),
+            (_, None) => operator::convert_error(error, &call),
         }
     })
 }
 
 /// The arguments in the order of the parameters.
-fn positional(builtin: &Builtin<Value>, arguments: Arguments) -> Result<Vec<Argument>, ExprError> {
+fn order_arguments(builtin: &Builtin<Value>, arguments: Arguments) -> Result<Vec<Argument>, ExprError> {
     if builtin.parameters.is_empty() {
         if let Some((name, argument)) = arguments.keywords.first() {
-            return Err(argument.error(format!("`{}` takes no keyword `{name}` here", arguments.callee)));
+            return Err(argument.to_error(format!("`{}` takes no keyword `{name}` here", arguments.callee)));
         }
         return Ok(arguments.positional);
     }

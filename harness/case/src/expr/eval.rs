@@ -11,7 +11,7 @@ use cerith_python::{Error, ErrorKind, Object as _, Reason};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::arguments::{Argument, Arguments, int64};
+use super::arguments::{Argument, Arguments, to_int64};
 use super::builtin::{self, Module};
 use super::error::ExprError;
 use super::value::{Names, Value};
@@ -24,7 +24,7 @@ pub(super) struct Evaluator<'a> {
     /// Variables of comprehensions, innermost last.
     locals: Vec<(String, Value)>,
     /// How many of them are not the innermost comprehension's own.
-    own: usize,
+    outer_count: usize,
     work: Work<'a>,
 }
 
@@ -33,17 +33,17 @@ impl<'a> Evaluator<'a> {
         Self {
             names,
             locals: Vec::new(),
-            own: 0,
+            outer_count: 0,
             work: Work::new(text, storages),
         }
     }
 
     /// Evaluates a node.
-    pub fn value(&mut self, expr: &Expr) -> Result<Value, ExprError> {
+    pub fn evaluate(&mut self, expr: &Expr) -> Result<Value, ExprError> {
         walk::value(self, expr)
     }
 
-    fn named(&mut self, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
+    fn find_value(&mut self, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
         if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| local == name) {
             return Ok(value.clone());
         }
@@ -67,7 +67,7 @@ impl<'a> Evaluator<'a> {
         for item in &call.arguments.args {
             if let Expr::Starred(starred) = item {
                 let at = bytes(starred.range);
-                let inner = self.value(&starred.value)?;
+                let inner = self.evaluate(&starred.value)?;
                 positional.extend(
                     self.items(&inner, starred.range)?
                         .into_iter()
@@ -78,7 +78,7 @@ impl<'a> Evaluator<'a> {
                 );
             } else {
                 positional.push(Argument {
-                    value: self.value(item)?,
+                    value: self.evaluate(item)?,
                     range: bytes(item.range()),
                 });
             }
@@ -92,7 +92,7 @@ impl<'a> Evaluator<'a> {
             keywords.push((
                 name.id.to_string(),
                 Argument {
-                    value: self.value(&keyword.value)?,
+                    value: self.evaluate(&keyword.value)?,
                     range: at,
                 },
             ));
@@ -109,11 +109,11 @@ impl<'a> Evaluator<'a> {
             }
             Expr::Attribute(attribute) => {
                 let (name, at) = (attribute.attr.id.as_str(), bytes(attribute.attr.range));
-                if let Some(module) = module(&attribute.value) {
+                if let Some(module) = find_module(&attribute.value) {
                     return builtin::module_call(&mut self.work, module, name, &at, arguments(name));
                 }
                 let arguments = arguments(name);
-                let object = self.value(&attribute.value)?;
+                let object = self.evaluate(&attribute.value)?;
                 method::call(&mut self.work, &object, name, &at, arguments)
             }
             other => Err(ExprError::new(
@@ -123,19 +123,24 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn subscript(&mut self, object: &Value, slice: &Expr, range: &Range<usize>) -> Result<Value, ExprError> {
+    fn evaluate_subscript(
+        &mut self,
+        object: &Value,
+        slice: &Expr,
+        range: &Range<usize>,
+    ) -> Result<Value, ExprError> {
         match object {
             Value::Tensor(tensor) => Ok(Value::Tensor(self.index_tensor(tensor, slice, range)?)),
             Value::List(_) | Value::Tuple(_) | Value::Str(_) => {
                 if let Expr::Slice(slice) = slice {
                     let bounds = [
-                        self.bound(slice.lower.as_deref())?,
-                        self.bound(slice.upper.as_deref())?,
-                        self.bound(slice.step.as_deref())?,
+                        self.evaluate_bound(slice.lower.as_deref())?,
+                        self.evaluate_bound(slice.upper.as_deref())?,
+                        self.evaluate_bound(slice.step.as_deref())?,
                     ];
-                    return slice_of(object, bounds).map_err(|error| operator::said(error, range));
+                    return slice_of(object, bounds).map_err(|error| operator::convert_error(error, range));
                 }
-                let index = self.value(slice)?;
+                let index = self.evaluate(slice)?;
                 item_of(object, &index).map_err(|error| match error.kind {
                     ErrorKind::Index => {
                         let items = match object {
@@ -153,19 +158,23 @@ impl<'a> Evaluator<'a> {
                     }
                     _ => ExprError::new(
                         bytes(slice.range()),
-                        format!("expected an integer, found {} `{}`", index.kind(), index.shown()),
+                        format!(
+                            "expected an integer, found {} `{}`",
+                            index.kind(),
+                            index.to_short_text()
+                        ),
                     ),
                 })
             }
             _ => Err(ExprError::new(
                 range.clone(),
-                format!("{} has no items", object.described()),
+                format!("{} has no items", object.describe()),
             )),
         }
     }
 
-    fn bound(&mut self, expr: Option<&Expr>) -> Result<Option<Value>, ExprError> {
-        expr.map(|expr| self.value(expr)).transpose()
+    fn evaluate_bound(&mut self, expr: Option<&Expr>) -> Result<Option<Value>, ExprError> {
+        expr.map(|expr| self.evaluate(expr)).transpose()
     }
 
     fn index_tensor(
@@ -186,13 +195,13 @@ impl<'a> Evaluator<'a> {
                     let (start, end, step) = self.slice(slice)?;
                     Index::Slice { start, end, step }
                 }
-                other => match self.value(other)? {
+                other => match self.evaluate(other)? {
                     Value::None => Index::NewAxis,
-                    Value::Int(at) => Index::At(int64(&Value::Int(at), &bytes(other.range()))?),
+                    Value::Int(at) => Index::At(to_int64(&Value::Int(at), &bytes(other.range()))?),
                     value => {
                         return Err(ExprError::new(
                             bytes(other.range()),
-                            format!("{} is no index of a view", value.described()),
+                            format!("{} is no index of a view", value.describe()),
                         )
                         .help(Some(
                             "a tensor is indexed by integers, slices, `None` and `...`".to_owned(),
@@ -210,7 +219,7 @@ impl<'a> Evaluator<'a> {
     fn slice(&mut self, slice: &ExprSlice) -> Result<(Option<i64>, Option<i64>, Option<i64>), ExprError> {
         let mut bound = |expr: &Option<Box<Expr>>| -> Result<Option<i64>, ExprError> {
             let Some(expr) = expr else { return Ok(None) };
-            match self.value(expr)? {
+            match self.evaluate(expr)? {
                 Value::None => Ok(None),
                 // Python clamps the bounds of slices to what a machine holds.
                 Value::Int(int) => Ok(Some(i64::try_from(int).unwrap_or(if int < 0 {
@@ -218,7 +227,7 @@ impl<'a> Evaluator<'a> {
                 } else {
                     i64::MAX
                 }))),
-                value => int64(&value, &bytes(expr.range())).map(Some),
+                value => to_int64(&value, &bytes(expr.range())).map(Some),
             }
         };
         Ok((bound(&slice.lower)?, bound(&slice.upper)?, bound(&slice.step)?))
@@ -233,7 +242,7 @@ impl Scope for Evaluator<'_> {
     fn error(&mut self, error: Error, at: TextRange) -> ExprError {
         match error.reason {
             Reason::Complex => ExprError::new(bytes(at), "complex numbers cannot stand in a case"),
-            _ => operator::said(error, &bytes(at)),
+            _ => operator::convert_error(error, &bytes(at)),
         }
     }
 
@@ -242,15 +251,15 @@ impl Scope for Evaluator<'_> {
     }
 
     fn name(&mut self, name: &str, at: TextRange) -> Result<Value, ExprError> {
-        self.named(name, &bytes(at))
+        self.find_value(name, &bytes(at))
     }
 
     fn open(&mut self) -> Result<usize, ExprError> {
-        Ok(mem::replace(&mut self.own, self.locals.len()))
+        Ok(mem::replace(&mut self.outer_count, self.locals.len()))
     }
 
     fn bind(&mut self, name: &str, value: Value) {
-        let mut own = self.locals.iter_mut().skip(self.own);
+        let mut own = self.locals.iter_mut().skip(self.outer_count);
         match own.find(|(local, _)| local == name) {
             Some((_, bound)) => *bound = value,
             None => self.locals.push((name.to_owned(), value)),
@@ -258,21 +267,21 @@ impl Scope for Evaluator<'_> {
     }
 
     fn close(&mut self, outer: usize) {
-        self.locals.truncate(self.own);
-        self.own = outer;
+        self.locals.truncate(self.outer_count);
+        self.outer_count = outer;
     }
 
     fn items(&mut self, value: &Value, at: TextRange) -> Result<Vec<Value>, ExprError> {
         let range = bytes(at);
         let items = value
             .items()
-            .map_err(|error| operator::said_of(error, value, &range))?;
+            .map_err(|error| operator::convert_value_error(error, value, &range))?;
         self.work.spend(items.len(), &range)?;
         Ok(items)
     }
 
     fn unary(&mut self, op: UnaryOp, value: &Value, at: TextRange) -> Result<Value, ExprError> {
-        operator::unary(op, value, &bytes(at))
+        operator::apply_unary(op, value, &bytes(at))
     }
 
     fn binary(
@@ -282,7 +291,7 @@ impl Scope for Evaluator<'_> {
         right: &Value,
         at: TextRange,
     ) -> Result<Value, ExprError> {
-        operator::binary(op, left, right, &bytes(at))
+        operator::apply_binary(op, left, right, &bytes(at))
     }
 
     fn compare(&mut self, op: CmpOp, left: &Value, right: &Value, at: TextRange) -> Result<bool, ExprError> {
@@ -293,16 +302,16 @@ impl Scope for Evaluator<'_> {
         let range = bytes(expr.range());
         match expr {
             Expr::Attribute(attribute) => {
-                if let Some(module) = module(&attribute.value) {
-                    return builtin::constant(module, &attribute.attr.id, &range);
+                if let Some(module) = find_module(&attribute.value) {
+                    return builtin::find_constant(module, &attribute.attr.id, &range);
                 }
-                let object = self.value(&attribute.value)?;
-                method::attribute(&object, &attribute.attr.id, &range, &bytes(attribute.attr.range))
+                let object = self.evaluate(&attribute.value)?;
+                method::read_attribute(&object, &attribute.attr.id, &range, &bytes(attribute.attr.range))
             }
             Expr::Call(call) => self.call(call),
             Expr::Subscript(subscript) => {
-                let object = self.value(&subscript.value)?;
-                self.subscript(&object, &subscript.slice, &range)
+                let object = self.evaluate(&subscript.value)?;
+                self.evaluate_subscript(&object, &subscript.slice, &range)
             }
             _ => Err(ExprError::new(
                 range,
@@ -313,10 +322,10 @@ impl Scope for Evaluator<'_> {
 }
 
 /// The module that an expression names, `triton` or `triton.language` say.
-fn module(expr: &Expr) -> Option<Module> {
+fn find_module(expr: &Expr) -> Option<Module> {
     match expr {
-        Expr::Name(name) => Module::named(&name.id),
-        Expr::Attribute(attribute) => module(&attribute.value)?.submodule(&attribute.attr.id),
+        Expr::Name(name) => Module::from_name(&name.id),
+        Expr::Attribute(attribute) => find_module(&attribute.value)?.find_submodule(&attribute.attr.id),
         _ => None,
     }
 }

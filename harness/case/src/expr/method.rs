@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cerith_memory::{Storages, Tensor, TorchError};
 
-use super::arguments::{Argument, Arguments, unknown};
+use super::arguments::{Argument, Arguments, reject_unknown};
 use super::error::ExprError;
 use super::value::{Address, Value};
 use super::work::Work;
@@ -71,16 +71,16 @@ pub(super) fn is_method(name: &str) -> bool {
     METHODS.contains(&name) || VIEWS.contains(&name)
 }
 
-fn tuple(items: &[i64]) -> Value {
-    Value::Tuple(items.iter().map(|&item| int(item)).collect())
+fn to_tuple(items: &[i64]) -> Value {
+    Value::Tuple(items.iter().map(|&item| to_int(item)).collect())
 }
 
-fn int(value: impl Into<i128>) -> Value {
+fn to_int(value: impl Into<i128>) -> Value {
     Value::Int(value.into())
 }
 
 /// `object.name`, for all but modules.
-pub(super) fn attribute(
+pub(super) fn read_attribute(
     object: &Value,
     name: &str,
     range: &Range<usize>,
@@ -90,11 +90,11 @@ pub(super) fn attribute(
         Value::Tensor(tensor) => tensor,
         Value::DType(dtype) => {
             return match name {
-                "itemsize" => Ok(int(dtype.size() as i64)),
+                "itemsize" => Ok(to_int(dtype.size() as i64)),
                 "is_floating_point" => Ok(Value::Bool(dtype.is_float())),
                 "is_signed" => Ok(Value::Bool(!dtype.is_unsigned_int())),
-                "primitive_bitwidth" => Ok(int(dtype.bits())),
-                _ => Err(unknown(
+                "primitive_bitwidth" => Ok(to_int(dtype.bits())),
+                _ => Err(reject_unknown(
                     at.clone(),
                     format!("a dtype has no attribute `{name}`"),
                     name,
@@ -105,7 +105,7 @@ pub(super) fn attribute(
         other => {
             return Err(ExprError::new(
                 at.clone(),
-                format!("{} has no attribute `{name}`", other.described()),
+                format!("{} has no attribute `{name}`", other.describe()),
             ));
         }
     };
@@ -131,14 +131,14 @@ pub(super) fn attribute(
         }
         "data" => Ok(object.clone()),
         "dtype" => Ok(Value::DType(tensor.dtype)),
-        "itemsize" => Ok(int(tensor.element_size() as i64)),
-        "ndim" => Ok(int(tensor.dim() as i64)),
-        "shape" => Ok(tuple(&tensor.shape)),
+        "itemsize" => Ok(to_int(tensor.element_size() as i64)),
+        "ndim" => Ok(to_int(tensor.dim() as i64)),
+        "shape" => Ok(to_tuple(&tensor.shape)),
         _ if is_method(name) => Err(ExprError::new(at.clone(), format!("`{name}` is a method"))
             .help(Some(format!("call it: `{name}()`")))),
         _ => {
             let known = [&ATTRIBUTES[..], &METHODS[..], &VIEWS[..]].concat();
-            Err(unknown(
+            Err(reject_unknown(
                 at.clone(),
                 format!("a tensor has no attribute `{name}`"),
                 name,
@@ -167,14 +167,14 @@ const QUERIES: [&str; 12] = [
 /// What a query answers.
 fn query(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
     if name == "size" || name == "stride" {
-        return extent(tensor, name, arguments);
+        return read_extent(tensor, name, arguments);
     }
     let [] = arguments.bind([])?;
     Ok(match name {
-        "dim" | "ndimension" => int(tensor.dim() as i64),
-        "numel" | "nelement" => int(tensor.numel()),
-        "storage_offset" => int(tensor.offset),
-        "element_size" => int(tensor.element_size() as i64),
+        "dim" | "ndimension" => to_int(tensor.dim() as i64),
+        "numel" | "nelement" => to_int(tensor.numel()),
+        "storage_offset" => to_int(tensor.offset),
+        "element_size" => to_int(tensor.element_size() as i64),
         "is_contiguous" => Value::Bool(tensor.is_contiguous()),
         "is_floating_point" => Value::Bool(tensor.dtype.is_float()),
         "is_signed" => Value::Bool(!tensor.dtype.is_unsigned_int()),
@@ -186,7 +186,7 @@ fn query(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, Exp
 }
 
 /// `x.size()` and `x.stride()`, of all dimensions or of one.
-fn extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
+fn read_extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
     let range = arguments.range.clone();
     let [dim] = arguments.bind(["dim"])?;
     let of_all = if name == "size" {
@@ -194,11 +194,11 @@ fn extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, Ex
     } else {
         &tensor.strides
     };
-    match dim.given() {
+    match dim.into_argument() {
         None
         | Some(Argument {
             value: Value::None, ..
-        }) => Ok(tuple(of_all)),
+        }) => Ok(to_tuple(of_all)),
         Some(dim) => {
             let dim = dim.int()?;
             if name == "size" {
@@ -206,7 +206,7 @@ fn extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, Ex
             } else {
                 tensor.stride(dim)
             }
-            .map(int)
+            .map(to_int)
             .map_err(|error| ExprError::of_torch(&range, &error))
         }
     }
@@ -223,7 +223,7 @@ pub(super) fn call(
     let Value::Tensor(tensor) = object else {
         return Err(ExprError::new(
             at.clone(),
-            format!("{} has no method `{name}`", object.described()),
+            format!("{} has no method `{name}`", object.describe()),
         ));
     };
     let range = arguments.range.clone();
@@ -234,14 +234,14 @@ pub(super) fn call(
     // Operations that give several tensors return; what is left gives one tensor.
     let result = match name {
         "split" | "split_with_sizes" | "chunk" | "unbind" | "tensor_split" => {
-            let pieces = pieces(tensor, name, arguments)?.map_err(fails)?;
+            let pieces = split_tensor(tensor, name, arguments)?.map_err(fails)?;
             work.spend(pieces.len(), &range)?;
             return Ok(Value::Tuple(pieces.into_iter().map(Value::Tensor).collect()));
         }
         "clone" | "contiguous" | "cpu" | "reshape" | "reshape_as" | "flatten" | "ravel" | "repeat"
         | "flip" | "fliplr" | "flipud" => {
             let text = work.name_of(&range);
-            copied(work.storages(), tensor, name, arguments, &text)?
+            copy_tensor(work.storages(), tensor, name, arguments, &text)?
         }
         "detach" => {
             let [] = arguments.bind([])?;
@@ -264,19 +264,19 @@ pub(super) fn call(
             let [dim0, dim1] = arguments.bind(names)?;
             tensor.transpose(dim0.int()?, dim1.int()?)
         }
-        "permute" => tensor.permute(&arguments.sizes("dims")?),
+        "permute" => tensor.permute(&arguments.into_sizes("dims")?),
         "movedim" | "moveaxis" => {
             let [source, destination] = arguments.bind(["source", "destination"])?;
             tensor.movedim(&source.required()?.ints()?, &destination.required()?.ints()?)
         }
-        "expand" | "broadcast_to" => tensor.expand(&arguments.sizes("size")?),
+        "expand" | "broadcast_to" => tensor.expand(&arguments.into_sizes("size")?),
         "expand_as" => {
             let [other] = arguments.bind(["other"])?;
             tensor.expand(&other.required()?.tensor()?.shape)
         }
         "squeeze" => {
             let [dim] = arguments.bind(["dim"])?;
-            match dim.given() {
+            match dim.into_argument() {
                 Some(dims) => tensor.squeeze_dims(&dims.ints()?),
                 None => Ok(tensor.squeeze()),
             }
@@ -308,7 +308,7 @@ pub(super) fn call(
         "as_strided" => {
             let [size, stride, offset] = arguments.bind(["size", "stride", "storage_offset"])?;
             let (size, stride) = (size.required()?.ints()?, stride.required()?.ints()?);
-            let offset = match offset.given() {
+            let offset = match offset.into_argument() {
                 None
                 | Some(Argument {
                     value: Value::None, ..
@@ -331,7 +331,7 @@ pub(super) fn call(
         }
         _ => {
             let known = [&METHODS[..], &VIEWS[..]].concat();
-            return Err(unknown(
+            return Err(reject_unknown(
                 at.clone(),
                 format!("a tensor has no method `{name}`"),
                 name,
@@ -350,14 +350,14 @@ fn view(tensor: &Tensor, arguments: Arguments) -> Result<Result<Tensor, TorchErr
         _ => false,
     };
     if !by_dtype {
-        return Ok(tensor.view(&arguments.sizes("size")?));
+        return Ok(tensor.view(&arguments.into_sizes("size")?));
     }
     let [dtype] = arguments.bind(["dtype"])?;
     Ok(tensor.view_dtype(dtype.required()?.dtype()?))
 }
 
 /// The methods that give several tensors.
-fn pieces(
+fn split_tensor(
     tensor: &Tensor,
     name: &str,
     arguments: Arguments,
@@ -398,7 +398,7 @@ fn pieces(
 }
 
 /// The methods that copy, or may. `text` names the copy.
-fn copied(
+fn copy_tensor(
     storages: &mut Storages,
     tensor: &Tensor,
     name: &str,
@@ -406,7 +406,7 @@ fn copied(
     text: &str,
 ) -> Result<Result<Tensor, TorchError>, ExprError> {
     Ok(match name {
-        "reshape" => storages.reshape(tensor, &arguments.sizes("shape")?, text),
+        "reshape" => storages.reshape(tensor, &arguments.into_sizes("shape")?, text),
         "reshape_as" => {
             let [other] = arguments.bind(["other"])?;
             storages.reshape(tensor, &other.required()?.tensor()?.shape, text)
@@ -415,8 +415,8 @@ fn copied(
             let [start, end] = arguments.bind(["start_dim", "end_dim"])?;
             storages.flatten(tensor, start.int_or(0)?, end.int_or(-1)?, text)
         }
-        "repeat" => storages.repeat(tensor, &arguments.sizes("repeats")?, text),
-        "flip" => storages.flip(tensor, &arguments.sizes("dims")?, text),
+        "repeat" => storages.repeat(tensor, &arguments.into_sizes("repeats")?, text),
+        "flip" => storages.flip(tensor, &arguments.into_sizes("dims")?, text),
         _ => {
             let [] = arguments.bind([])?;
             match name {

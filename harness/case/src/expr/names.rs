@@ -13,10 +13,10 @@ pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {
     #[derive(Default)]
     struct Free {
         bound: Vec<String>,
-        found: Vec<(String, Range<usize>)>,
+        names: Vec<(String, Range<usize>)>,
     }
     impl Free {
-        fn comprehension<'a>(&mut self, generators: &'a [Comprehension], element: &'a Expr) {
+        fn walk_comprehension<'a>(&mut self, generators: &'a [Comprehension], element: &'a Expr) {
             let outer = self.bound.len();
             for generator in generators {
                 self.visit_expr(&generator.iter);
@@ -35,17 +35,17 @@ pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {
                 Expr::Name(name) if name.ctx == ExprContext::Store => self.bound.push(name.id.to_string()),
                 Expr::Name(name) => {
                     if !is_reserved(&name.id) && !self.bound.iter().any(|bound| *bound == name.id.as_str()) {
-                        self.found.push((name.id.to_string(), bytes(name.range)));
+                        self.names.push((name.id.to_string(), bytes(name.range)));
                     }
                 }
-                Expr::ListComp(list) => self.comprehension(&list.generators, &list.elt),
-                Expr::Generator(generator) => self.comprehension(&generator.generators, &generator.elt),
+                Expr::ListComp(list) => self.walk_comprehension(&list.generators, &list.elt),
+                Expr::Generator(generator) => self.walk_comprehension(&generator.generators, &generator.elt),
                 _ => walk_expr(self, expr),
             }
         }
     }
     let mut visitor = Free::default();
     visitor.visit_expr(body);
-    visitor.found.sort_by_key(|(_, range)| range.start);
-    visitor.found
+    visitor.names.sort_by_key(|(_, range)| range.start);
+    visitor.names
 }

@@ -87,8 +87,10 @@ impl Object for Value {
     fn other_binary(op: Operator, left: &Self, right: &Self) -> Option<Result<Self, Error>> {
         Some(match (op, left, right) {
             (Operator::Add, Self::Address(address), Self::Int(by))
-            | (Operator::Add, Self::Int(by), Self::Address(address)) => moved(*address, Some(*by)),
-            (Operator::Sub, Self::Address(address), Self::Int(by)) => moved(*address, by.checked_neg()),
+            | (Operator::Add, Self::Int(by), Self::Address(address)) => move_address(*address, Some(*by)),
+            (Operator::Sub, Self::Address(address), Self::Int(by)) => {
+                move_address(*address, by.checked_neg())
+            }
             (Operator::Sub, Self::Address(a), Self::Address(b)) if a.storage == b.storage => {
                 Ok(Self::Int(i128::from(a.offset) - i128::from(b.offset)))
             }
@@ -145,14 +147,14 @@ impl Object for Value {
     }
 }
 
-fn moved(address: Address, by: Option<i128>) -> Result<Value, Error> {
+fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
     by.and_then(|by| i64::try_from(i128::from(address.offset).saturating_add(by)).ok())
         .map(|offset| Value::Address(Address { offset, ..address }))
         .ok_or_else(|| Error::overflow("the address leaves the address space"))
 }
 
 /// An error of Python's as a case file is told of it.
-pub(super) fn said(error: Error, range: &Range<usize>) -> ExprError {
+pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
         (ErrorKind::Limit, Reason::Items { count, most, .. }) => {
@@ -165,27 +167,27 @@ pub(super) fn said(error: Error, range: &Range<usize>) -> ExprError {
 }
 
 /// An error about one value, which the message shows where that says more.
-pub(super) fn said_of(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
-    let described = value.described();
+pub(super) fn convert_value_error(error: Error, value: &Value, range: &Range<usize>) -> ExprError {
+    let described = value.describe();
     let message = match error.reason {
         Reason::Iteration => format!("cannot iterate over {described}"),
         Reason::Length => format!("{described} has no length"),
-        _ => return said(error, range),
+        _ => return convert_error(error, range),
     };
     ExprError::new(range.clone(), message)
 }
 
-pub(super) fn unary(op: UnaryOp, operand: &Value, range: &Range<usize>) -> Result<Value, ExprError> {
+pub(super) fn apply_unary(op: UnaryOp, operand: &Value, range: &Range<usize>) -> Result<Value, ExprError> {
     cerith_python::operator::unary(op, operand).map_err(|error| match error.reason {
         Reason::Operands => ExprError::new(
             range.clone(),
-            format!("`{}` has no meaning for {}", op.as_str(), operand.described()),
+            format!("`{}` has no meaning for {}", op.as_str(), operand.describe()),
         ),
-        _ => said(error, range),
+        _ => convert_error(error, range),
     })
 }
 
-pub(super) fn binary(
+pub(super) fn apply_binary(
     op: Operator,
     left: &Value,
     right: &Value,
@@ -196,14 +198,14 @@ pub(super) fn binary(
             (_, Reason::Operands) => format!(
                 "`{}` has no meaning for {} and {}",
                 op.as_str(),
-                left.described(),
-                right.described()
+                left.describe(),
+                right.describe()
             ),
             (_, Reason::Complex) => "a negative number to a fractional power is complex".to_owned(),
             (ErrorKind::Overflow, _) if op == Operator::Pow => {
                 "the result of `**` is too large for a float".to_owned()
             }
-            _ => return said(error, range),
+            _ => return convert_error(error, range),
         };
         ExprError::new(range.clone(), message)
     })
@@ -217,10 +219,10 @@ pub(super) fn compare(
 ) -> Result<bool, ExprError> {
     cerith_python::operator::compare(op, left, right).map_err(|error| {
         let message = match error.reason {
-            Reason::Order => format!("{} and {} have no order", left.described(), right.described()),
+            Reason::Order => format!("{} and {} have no order", left.describe(), right.describe()),
             Reason::Containment if matches!(right, Value::Str(_)) => "only a str can be in a str".to_owned(),
-            Reason::Containment => format!("nothing is in {}", right.described()),
-            _ => return said(error, range),
+            Reason::Containment => format!("nothing is in {}", right.describe()),
+            _ => return convert_error(error, range),
         };
         ExprError::new(range.clone(), message)
     })

@@ -22,7 +22,7 @@ fn evaluate(text: &str) -> Result<String, ExprError> {
 }
 
 /// The value, or the error with the text it points at.
-fn shown(text: &str) -> String {
+fn describe_result(text: &str) -> String {
     match evaluate(text) {
         Ok(value) => value,
         Err(ExprError { range, message, help }) => {
@@ -35,7 +35,7 @@ fn shown(text: &str) -> String {
 
 fn check(cases: &[(&str, &str)]) {
     for (text, expected) in cases {
-        assert_eq!(shown(text), *expected, "{text}");
+        assert_eq!(describe_result(text), *expected, "{text}");
     }
 }
 
@@ -304,7 +304,7 @@ fn errors_point_at_their_place_and_name_the_near_spelling() {
     ];
     let all: Vec<String> = texts
         .iter()
-        .map(|text| format!("{text}\n    {}", shown(text)))
+        .map(|text| format!("{text}\n    {}", describe_result(text)))
         .collect();
     insta::with_settings!({ snapshot_path => "../../../../snapshots/case", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("expression_errors", all.join("\n"));
@@ -364,7 +364,10 @@ fn deep_and_long_text_is_refused_without_a_deep_stack() {
     refused("1 if ".repeat(deep / 5));
     refused("1".to_owned() + &"**1".repeat((deep - 1) / 3));
     refused("a.".repeat(deep));
-    assert_eq!(shown(&("x".to_owned() + &".T".repeat(100) + ".dim()")), "2");
+    assert_eq!(
+        describe_result(&("x".to_owned() + &".T".repeat(100) + ".dim()")),
+        "2"
+    );
 }
 
 #[test]
@@ -386,7 +389,7 @@ proptest! {
 
     #[test]
     fn division_of_exact_floats_rounds_once(a in -(1i64 << 53)..1 << 53, b in 1i64..1 << 53) {
-        prop_assert_eq!(shown(&format!("{a} / {b}")), Value::Float(a as f64 / b as f64).to_string());
+        prop_assert_eq!(describe_result(&format!("{a} / {b}")), Value::Float(a as f64 / b as f64).to_string());
     }
 
     #[test]

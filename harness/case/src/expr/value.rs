@@ -63,16 +63,16 @@ impl Value {
     }
 
     /// The value in a message: its kind, and itself where that is short.
-    pub(super) fn described(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         if *self == Self::None {
             "None".to_owned()
         } else {
-            format!("{} `{}`", self.kind(), self.shown())
+            format!("{} `{}`", self.kind(), self.to_short_text())
         }
     }
 
     /// The value as text that is short enough for a message.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn to_short_text(&self) -> String {
         let text = self.to_string();
         match text.char_indices().nth(40) {
             Some((end, _)) => format!("{}…", &text[..end]),

@@ -21,7 +21,7 @@ pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic
     clippy::option_option,
     reason = "no address is another thing than the null pointer"
 )]
-pub(super) fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
+pub(super) fn to_address(value: &Value) -> Option<Option<(StorageId, i64)>> {
     match value {
         Value::Tensor(tensor) => Some(Some((tensor.storage, tensor.byte_offset()))),
         Value::Address(address) => Some(Some((address.storage, address.offset))),
@@ -31,7 +31,7 @@ pub(super) fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
 }
 
 /// A value of another kind than is wanted.
-pub(super) fn wrong(span: Span, value: &Value, wanted: &str) -> Diagnostic {
+pub(super) fn reject_type(span: Span, value: &Value, wanted: &str) -> Diagnostic {
     Diagnostic::error(
         "wrong-type",
         span,

@@ -7,7 +7,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode_int, encode, encode_int};
 use cerith_tile::source::Span;
 
-use super::element::{count_problem, push, wrong};
+use super::element::{count_problem, push, reject_type};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Node, Yaml};
@@ -59,8 +59,8 @@ impl Literal {
 
     pub(super) fn describe(&self, names: &Names) -> Result<String, Diagnostic> {
         match self {
-            Self::Value(value) => value.text(names),
-            Self::Bits(value) => Ok(format!("bits({})", value.text(names)?)),
+            Self::Value(value) => value.render_text(names),
+            Self::Bits(value) => Ok(format!("bits({})", value.render_text(names)?)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Literal {
         }
     }
 
-    pub(super) fn bits(
+    pub(super) fn evaluate(
         &self,
         dtype: DType,
         names: &Names,
@@ -88,7 +88,7 @@ impl Literal {
             Self::Bits(template) => {
                 let value = template.evaluate(names, storages)?;
                 let Value::Int(bits) = value else {
-                    return Err(wrong(template.span(), &value, "an integer"));
+                    return Err(reject_type(template.span(), &value, "an integer"));
                 };
                 let limit = 1i128 << if dtype == DType::I1 { 8 } else { dtype.bits() };
                 if !(0..limit).contains(&bits) {
@@ -121,10 +121,10 @@ impl Literal {
                         .help("give the storage the dtype i64 or u64"));
                     }
                     Value::Tensor(_) => {
-                        return Err(wrong(span, &value, "a number")
+                        return Err(reject_type(span, &value, "a number")
                             .help("for its address write `{ addresses: […] }`, or `x.data_ptr()`"));
                     }
-                    other => return Err(wrong(span, other, "a number")),
+                    other => return Err(reject_type(span, other, "a number")),
                 };
                 let bits = encode_int(dtype, integer);
                 if dtype.is_int() && decode_int(dtype, bits) != integer {
@@ -149,10 +149,10 @@ impl Nested {
     }
 
     /// The values of a list.
-    pub(super) fn of(value: &Value, span: Span) -> Self {
+    pub(super) fn from_value(value: &Value, span: Span) -> Self {
         match value {
             Value::List(items) | Value::Tuple(items) => {
-                Self::Many(items.iter().map(|item| Self::of(item, span)).collect())
+                Self::Many(items.iter().map(|item| Self::from_value(item, span)).collect())
             }
             other => Self::One(Literal::Value(ValueTemplate::Constant(other.clone(), span))),
         }
@@ -165,10 +165,10 @@ impl Nested {
         }
     }
 
-    pub(super) fn leaves<'a>(&'a self, out: &mut Vec<&'a Literal>) {
+    pub(super) fn collect_leaves<'a>(&'a self, out: &mut Vec<&'a Literal>) {
         match self {
             Self::One(literal) => out.push(literal),
-            Self::Many(items) => items.iter().for_each(|item| item.leaves(out)),
+            Self::Many(items) => items.iter().for_each(|item| item.collect_leaves(out)),
         }
     }
 
@@ -191,14 +191,14 @@ impl Nested {
     ) -> Result<(), Diagnostic> {
         let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
         let mut leaves = Vec::new();
-        self.leaves(&mut leaves);
+        self.collect_leaves(&mut leaves);
         let count = usize::try_from(tensor.numel()).unwrap_or_default();
         let flat = matches!(self, Self::Many(items) if items.iter().all(|item| matches!(item, Self::One(_))));
         if leaves.len() != count || !(flat || self.has_shape(shape)) {
             return Err(count_problem(span, leaves.len(), shape, count));
         }
         for (offset, literal) in tensor.element_starts().zip(leaves) {
-            match literal.bits(dtype, names, storages)? {
+            match literal.evaluate(dtype, names, storages)? {
                 Element::Bits(bits) => {
                     let mut bytes = Vec::with_capacity(8);
                     push(&mut bytes, dtype, bits);

@@ -7,7 +7,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
-use super::element::{push, wrong};
+use super::element::{push, reject_type};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 
@@ -54,7 +54,7 @@ impl Random {
             None => 0,
             Some(template) => match evaluate(template)? {
                 Value::Int(seed) if u64::try_from(seed).is_ok() => seed as u64,
-                other => return Err(wrong(template.span(), &other, "a seed from 0 to 2^64 - 1")),
+                other => return Err(reject_type(template.span(), &other, "a seed from 0 to 2^64 - 1")),
             },
         };
         let mut random = Self::new(dtype, seed);
@@ -66,7 +66,7 @@ impl Random {
                 Value::Int(value) if dtype.is_float() => Ok(Value::Float(value as f64)),
                 value @ Value::Int(_) => Ok(value),
                 Value::Float(value) if dtype.is_float() && value.is_finite() => Ok(Value::Float(value)),
-                other => Err(wrong(
+                other => Err(reject_type(
                     template.span(),
                     &other,
                     if dtype.is_float() {
@@ -102,7 +102,7 @@ impl Random {
         if let Some(template) = edges {
             match evaluate(template)? {
                 Value::Bool(value) => random.edges = value,
-                other => return Err(wrong(template.span(), &other, "true or false")),
+                other => return Err(reject_type(template.span(), &other, "true or false")),
             }
         }
         Ok(random)
@@ -118,7 +118,11 @@ impl Random {
 
     /// One in four elements is an edge value when those are asked for.
     pub(super) fn fill(mut self, bytes: &mut Vec<u8>, count: usize) {
-        let edges = if self.edges { edges(self.dtype) } else { Vec::new() };
+        let edges = if self.edges {
+            list_edges(self.dtype)
+        } else {
+            Vec::new()
+        };
         for _ in 0..count {
             let draw = self.next();
             if !edges.is_empty() && draw.is_multiple_of(4) {
@@ -152,7 +156,7 @@ impl Random {
 
 /// The bits of values at which arithmetic changes its ways: zeros, ones, ends of the range, subnormals, infinities
 /// and a NaN where the dtype has them.
-fn edges(dtype: DType) -> Vec<u64> {
+fn list_edges(dtype: DType) -> Vec<u64> {
     let bits = dtype.bits();
     if dtype.is_int() {
         let ones = u64::MAX >> (64 - bits);

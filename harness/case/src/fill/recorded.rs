@@ -7,8 +7,8 @@ use cerith_memory::{Pointer, Storage, Storages, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::element::{address, takes_addresses};
-use crate::archive::{Archives, Found};
+use super::element::{takes_addresses, to_address};
+use crate::archive::{ArchiveEntry, Archives};
 use crate::expr::Names;
 use crate::recorded::Source;
 use crate::template::{Template, ValueTemplate};
@@ -25,7 +25,7 @@ pub(crate) struct RecordedBytes {
 
 /// Where the archives are that a case file names.
 #[derive(Clone, Copy)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct ArchiveLookup<'a> {
     pub archives: &'a Archives,
     /// The case file's path.
     pub from: &'a str,
@@ -36,7 +36,7 @@ impl RecordedBytes {
     pub fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
         let Yaml::Map(pairs) = &node.value else {
             return Some(Self {
-                source: source(node, problems)?,
+                source: parse_source(node, problems)?,
                 addresses: Vec::new(),
             });
         };
@@ -44,10 +44,10 @@ impl RecordedBytes {
         let mut addresses = Some(Vec::new());
         for (key, node) in pairs {
             match key.name.as_str() {
-                "bytes" => read = source(node, problems),
-                "addresses" => addresses = elements(node, problems),
+                "bytes" => read = parse_source(node, problems),
+                "addresses" => addresses = parse_addresses(node, problems),
                 _ => {
-                    problems.push(key.unknown("recorded bytes", &["bytes", "addresses"]));
+                    problems.push(key.reject_unknown("recorded bytes", &["bytes", "addresses"]));
                     return None;
                 }
             }
@@ -65,7 +65,7 @@ impl RecordedBytes {
     }
 
     /// Says what is wrong with the place of the bytes, where it is the same at every point of the matrix.
-    pub fn check(&self, beside: Beside<'_>) -> Result<(), Diagnostic> {
+    pub fn check(&self, beside: ArchiveLookup<'_>) -> Result<(), Diagnostic> {
         match self.source.constant() {
             Some(text) => beside
                 .archives
@@ -79,10 +79,10 @@ impl RecordedBytes {
         self.addresses.iter().all(|(_, _, value)| value.is_known(names))
     }
 
-    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+    pub fn mentions_any(&self, names: &Names, wanted: &HashSet<String>) -> bool {
         self.addresses
             .iter()
-            .any(|(_, _, value)| value.mentions(names, wanted))
+            .any(|(_, _, value)| value.mentions_any(names, wanted))
     }
 
     /// In words, at a point.
@@ -96,23 +96,23 @@ impl RecordedBytes {
         })
     }
 
-    fn find<'a>(&self, names: &Names, beside: Beside<'a>) -> Result<Found<'a>, Diagnostic> {
+    fn find<'a>(&self, names: &Names, beside: ArchiveLookup<'a>) -> Result<ArchiveEntry<'a>, Diagnostic> {
         let text = self.source.render(names)?;
         beside.archives.find(beside.from, &text, self.source.span)
     }
 
     /// Where the bytes are. Nothing is opened.
-    pub fn source(&self, names: &Names, beside: Beside<'_>) -> Result<Source, Diagnostic> {
+    pub fn find_source(&self, names: &Names, beside: ArchiveLookup<'_>) -> Result<Source, Diagnostic> {
         Ok(self.find(names, beside)?.into_source())
     }
 
     /// The bytes for a storage of so many, and where they come from.
-    pub fn bytes(
+    pub fn read_bytes(
         &self,
         storage: &str,
         size: usize,
         names: &Names,
-        beside: Beside<'_>,
+        beside: ArchiveLookup<'_>,
     ) -> Result<(Vec<u8>, Source), Diagnostic> {
         let found = self.find(names, beside)?;
         let bytes = found.read(storage, size)?;
@@ -125,20 +125,20 @@ impl RecordedBytes {
         tensor: &Tensor,
         names: &Names,
         storages: &mut Storages,
-        beside: Beside<'_>,
+        beside: ArchiveLookup<'_>,
     ) -> Result<(), Diagnostic> {
         let id = tensor.storage;
         let name = storages.get(id).map_or("?", Storage::name).to_owned();
-        let (bytes, _) = self.bytes(&name, storages.size(id), names, beside)?;
+        let (bytes, _) = self.read_bytes(&name, storages.size(id), names, beside)?;
         storages.write(id, 0, &bytes);
-        for pointer in self.addresses(tensor, names, storages)? {
+        for pointer in self.evaluate_addresses(tensor, names, storages)? {
             storages.write_pointer(id, pointer.offset, pointer.target, pointer.target_offset);
         }
         Ok(())
     }
 
     /// The addresses among the elements of a storage's tensor: the first byte, and what is pointed to.
-    pub fn addresses(
+    pub fn evaluate_addresses(
         &self,
         tensor: &Tensor,
         names: &Names,
@@ -157,7 +157,7 @@ impl RecordedBytes {
                 return Err(Diagnostic::error("wrong-count", *span, message).help(help));
             }
             // The null pointer is what its bytes are.
-            let target = address(&value.evaluate(names, storages)?).flatten();
+            let target = to_address(&value.evaluate(names, storages)?).flatten();
             let (target, target_offset) = target.ok_or_else(|| {
                 Diagnostic::error(
                     "wrong-type",
@@ -176,7 +176,7 @@ impl RecordedBytes {
     }
 }
 
-fn source(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Template> {
+fn parse_source(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Template> {
     let read = if let Yaml::Str(text) = &node.value {
         Template::parse(text, node.span, node.text_at)
     } else {
@@ -188,7 +188,7 @@ fn source(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Template> {
 }
 
 /// `{ 0: x.data_ptr(), 3: "y.data_ptr() + 16" }`.
-fn elements(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Vec<(u64, Span, ValueTemplate)>> {
+fn parse_addresses(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Vec<(u64, Span, ValueTemplate)>> {
     let wrong = |span, message: String| {
         Diagnostic::error("wrong-type", span, message)
             .help("write elements and their addresses: `{ 0: x.data_ptr(), 3: \"y.data_ptr() + 16\" }`")

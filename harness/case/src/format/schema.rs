@@ -4,7 +4,7 @@ use cerith_tile::DType;
 use cerith_tile::quirk::Quirk;
 use serde_json::{Map, Value, json};
 
-use super::about;
+use super::find_description;
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{ARANGE_KEYS, RANDOM_KEYS, WORDS};
 use crate::found::{Finder, FoundState};
@@ -20,7 +20,7 @@ const NAME: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 /// The schema of a case file. Every good case file is good by it; a file that is good by it may still have mistakes that only
 /// `cerith` finds.
 pub fn json_schema() -> Value {
-    let mut schema = mapping("Files", &CASE_KEYS, &["about"], top);
+    let mut schema = build_mapping("Files", &CASE_KEYS, &["about"], build_case_key);
     let program = json!([{ "required": ["kernel", "launches"] }, { "required": ["import"] }]);
     add(
         &mut schema,
@@ -29,101 +29,112 @@ pub fn json_schema() -> Value {
             "title": "A case file of Cerith",
             "oneOf": program,
             "definitions": {
-                "value": value(),
-                "argument": argument(),
-                "fill": fill(),
-                "elements": elements(),
-                "bytes": bytes(),
-                "engine": engine(),
+                "value": build_value(),
+                "argument": build_argument(),
+                "fill": build_fill(),
+                "elements": build_elements(),
+                "bytes": build_bytes(),
+                "engine": build_engine(),
             },
         }),
     );
     schema
 }
 
-fn top(key: &str) -> Value {
+fn build_case_key(key: &str) -> Value {
     match key {
-        "about" | "origin" => text(),
+        "about" | "origin" => build_text(),
         "kernel" => json!({ "type": "string", "pattern": "\\.py:|\\{" }),
         "import" => json!({ "type": "string", "pattern": "\\.py$|\\{" }),
         "inspectable" => json!({ "type": "boolean" }),
-        "found" => mapping("found", &FOUND_KEYS, &["by", "upstream", "state"], found),
-        "matrix" => matrix(),
-        "storages" => names(&mapping("storages", &STORAGE_KEYS, &STORAGE_KEYS, storage)),
-        "tensors" => names(&json!({ "type": "string" })),
-        "launches" => json!({ "type": "array", "items": launch() }),
-        "compile" => mapping("compile", &COMPILE_KEYS, &[], compile),
+        "found" => build_mapping(
+            "found",
+            &FOUND_KEYS,
+            &["by", "upstream", "state"],
+            build_found_key,
+        ),
+        "matrix" => build_matrix(),
+        "storages" => build_name_map(&build_mapping(
+            "storages",
+            &STORAGE_KEYS,
+            &STORAGE_KEYS,
+            build_storage_key,
+        )),
+        "tensors" => build_name_map(&json!({ "type": "string" })),
+        "launches" => json!({ "type": "array", "items": build_launch() }),
+        "compile" => build_mapping("compile", &COMPILE_KEYS, &[], build_compile_key),
         "timeout" => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": MAX_TIMEOUT }),
-        "recorded" => mapping("recorded", &RECORDED_KEYS, &["engine"], recorded),
-        "gives" => names(&of("fill")),
-        "expect" => json!({ "type": "array", "items": expectation() }),
+        "recorded" => build_mapping("recorded", &RECORDED_KEYS, &["engine"], build_recorded_key),
+        "gives" => build_name_map(&build_ref("fill")),
+        "expect" => json!({ "type": "array", "items": build_expectation() }),
         _ => Value::Null,
     }
 }
 
-fn found(key: &str) -> Value {
+fn build_found_key(key: &str) -> Value {
     match key {
-        "by" => words(Finder::ALL.iter().map(|finder| finder.name())),
-        "engine" => one_or_more(&of("engine")),
-        "upstream" => json!({ "anyOf": [{ "const": NEW }, text()] }),
-        "state" => words(FoundState::ALL.iter().map(|state| state.name())),
+        "by" => build_enum(Finder::ALL.iter().map(|finder| finder.name())),
+        "engine" => one_or_more(&build_ref("engine")),
+        "upstream" => json!({ "anyOf": [{ "const": NEW }, build_text()] }),
+        "state" => build_enum(FoundState::ALL.iter().map(|state| state.name())),
         _ => Value::Null,
     }
 }
 
-fn storage(key: &str) -> Value {
+fn build_storage_key(key: &str) -> Value {
     match key {
-        "dtype" => dtype(),
-        "shape" => of("value"),
-        "fill" => of("fill"),
+        "dtype" => build_dtype(),
+        "shape" => build_ref("value"),
+        "fill" => build_ref("fill"),
         _ => Value::Null,
     }
 }
 
-fn launch() -> Value {
-    let mut launch = mapping("launches", &LAUNCH_KEYS, &["grid"], |key| match key {
-        "grid" => of("value"),
+fn build_launch() -> Value {
+    let mut launch = build_mapping("launches", &LAUNCH_KEYS, &["grid"], |key| match key {
+        "grid" => build_ref("value"),
         "args" => {
-            let named = names(&of("argument"));
+            let named = build_name_map(&build_ref("argument"));
             json!({ "anyOf": [
                 named,
-                { "type": "array", "items": { "anyOf": [of("argument"), named] } },
+                { "type": "array", "items": { "anyOf": [build_ref("argument"), named] } },
                 { "type": "null" },
             ] })
         }
         "options" => {
             let known: Map<String, Value> = OPTIONS
                 .iter()
-                .map(|&option| (option.to_owned(), of("value")))
+                .map(|&option| (option.to_owned(), build_ref("value")))
                 .collect();
-            json!({ "type": "object", "properties": known, "additionalProperties": of("value") })
+            json!({ "type": "object", "properties": known, "additionalProperties": build_ref("value") })
         }
         "kernel" | "host" => json!({ "type": "string" }),
         "unchecked" => json!({ "type": "boolean" }),
         _ => Value::Null,
     });
-    let known = json!({ "properties": { "options": { "propertyNames": words(OPTIONS.iter().copied()) } } });
+    let known =
+        json!({ "properties": { "options": { "propertyNames": build_enum(OPTIONS.iter().copied()) } } });
     let unchecked = json!({ "properties": { "unchecked": { "const": true } }, "required": ["unchecked"] });
     add(&mut launch, json!({ "if": unchecked, "else": known }));
     launch
 }
 
-fn compile(key: &str) -> Value {
+fn build_compile_key(key: &str) -> Value {
     match key {
-        "dynamic" => of("value"),
-        "mark_dynamic" | "maybe_mark_dynamic" => names(&of("value")),
-        "before" => json!({ "type": "array", "items": names(&of("value")) }),
+        "dynamic" => build_ref("value"),
+        "mark_dynamic" | "maybe_mark_dynamic" => build_name_map(&build_ref("value")),
+        "before" => json!({ "type": "array", "items": build_name_map(&build_ref("value")) }),
         _ => Value::Null,
     }
 }
 
-fn recorded(key: &str) -> Value {
+fn build_recorded_key(key: &str) -> Value {
     match key {
-        "engine" => of("engine"),
-        "after" => names(&of("bytes")),
+        "engine" => build_ref("engine"),
+        "after" => build_name_map(&build_ref("bytes")),
         "raised" => {
-            let mut raised = mapping("recorded", &RAISED_KEYS, &["kind"], |key| match key {
-                "kind" => text(),
+            let mut raised = build_mapping("recorded", &RAISED_KEYS, &["kind"], |key| match key {
+                "kind" => build_text(),
                 "message" => json!({ "type": ["string", "number", "null"] }),
                 "compiling" => json!({ "type": "boolean" }),
                 _ => Value::Null,
@@ -135,16 +146,16 @@ fn recorded(key: &str) -> Value {
     }
 }
 
-fn expectation() -> Value {
-    let mut expectation = mapping("expect", &EXPECT_KEYS, &["engine"], |key| match key {
-        "engine" => one_or_more(&of("engine")),
-        "versions" => one_or_more(&text()),
-        "axis" => one_or_more(&words(Axis::ALL.iter().map(|axis| axis.name()))),
-        "verdict" => words(VerdictKind::ALL.iter().map(|kind| kind.name())),
-        "outcome" => words(OutcomeKind::ALL.iter().map(|kind| kind.name())),
-        "quirk" => one_or_more(&words(Quirk::ALL.iter().map(|quirk| quirk.name()))),
+fn build_expectation() -> Value {
+    let mut expectation = build_mapping("expect", &EXPECT_KEYS, &["engine"], |key| match key {
+        "engine" => one_or_more(&build_ref("engine")),
+        "versions" => one_or_more(&build_text()),
+        "axis" => one_or_more(&build_enum(Axis::ALL.iter().map(|axis| axis.name()))),
+        "verdict" => build_enum(VerdictKind::ALL.iter().map(|kind| kind.name())),
+        "outcome" => build_enum(OutcomeKind::ALL.iter().map(|kind| kind.name())),
+        "quirk" => one_or_more(&build_enum(Quirk::ALL.iter().map(|quirk| quirk.name()))),
         "when" => json!({ "type": "string" }),
-        "message" | "why" | "link" => text(),
+        "message" | "why" | "link" => build_text(),
         _ => Value::Null,
     });
     let said = json!([
@@ -157,7 +168,7 @@ fn expectation() -> Value {
 }
 
 /// Variables and their values, with `include` and `exclude`.
-fn matrix() -> Value {
+fn build_matrix() -> Value {
     let point = json!({ "type": "object" });
     json!({
         "type": "object",
@@ -175,22 +186,24 @@ fn matrix() -> Value {
 }
 
 /// A number, a word, an expression, or a list of such.
-fn value() -> Value {
+fn build_value() -> Value {
     json!({ "anyOf": [
         { "type": ["null", "boolean", "number", "string"] },
-        { "type": "array", "items": of("value") },
+        { "type": "array", "items": build_ref("value") },
     ] })
 }
 
 /// A value, a tensor descriptor, a name of the kernel's module, a constexpr, a named tuple, or a list with such.
-fn argument() -> Value {
-    let mut descriptor = mapping(
+fn build_argument() -> Value {
+    let mut descriptor = build_mapping(
         "Tensor descriptors",
         &DESCRIPTOR_KEYS,
         &["descriptor", "block_shape"],
         |key| match key {
-            "padding" => json!({ "anyOf": [words(["zero", "nan"]), { "type": "string", "pattern": "\\{" }] }),
-            _ => of("value"),
+            "padding" => {
+                json!({ "anyOf": [build_enum(["zero", "nan"]), { "type": "string", "pattern": "\\{" }] })
+            }
+            _ => build_ref("value"),
         },
     );
     add(
@@ -207,20 +220,20 @@ fn argument() -> Value {
         })
     };
     json!({ "anyOf": [
-        of("value"),
+        build_ref("value"),
         descriptor,
         single("global", json!({ "type": "string" }), "Something that the kernel's module defines, by its dotted name."),
-        single("constexpr", of("argument"), "`tl.constexpr(…)`: known at compile time wherever it is passed."),
+        single("constexpr", build_ref("argument"), "`tl.constexpr(…)`: known at compile time wherever it is passed."),
         single(
             "namedtuple",
-            json!({ "type": "object", "additionalProperties": of("argument") }),
+            json!({ "type": "object", "additionalProperties": build_ref("argument") }),
             "A named tuple: its fields and what is in them.",
         ),
-        { "type": "array", "items": of("argument") },
+        { "type": "array", "items": build_ref("argument") },
     ] })
 }
 
-fn fill() -> Value {
+fn build_fill() -> Value {
     let settings = |keys: &[&str], holds: &Value| {
         let properties: Map<String, Value> =
             keys.iter().map(|&key| (key.to_owned(), holds.clone())).collect();
@@ -232,38 +245,38 @@ fn fill() -> Value {
         "minProperties": 1,
         "maxProperties": 1,
         "properties": {
-            "full": of("value"),
-            "arange": { "anyOf": [scalar, settings(&ARANGE_KEYS, &of("value"))] },
-            "random": { "anyOf": [scalar, settings(&RANDOM_KEYS, &of("value"))] },
-            "addresses": { "type": "array", "items": of("value") },
+            "full": build_ref("value"),
+            "arange": { "anyOf": [scalar, settings(&ARANGE_KEYS, &build_ref("value"))] },
+            "random": { "anyOf": [scalar, settings(&RANDOM_KEYS, &build_ref("value"))] },
+            "addresses": { "type": "array", "items": build_ref("value") },
         },
         "additionalProperties": false,
     });
     json!({ "anyOf": [
-        words(WORDS),
+        build_enum(WORDS),
         { "type": "string", "pattern": "[^A-Za-z0-9_]", "description": "An expression that gives a list of values." },
-        of("elements"),
+        build_ref("elements"),
         rule,
-        of("bytes"),
+        build_ref("bytes"),
     ] })
 }
 
 /// Elements as nested as the shape, or flat.
-fn elements() -> Value {
+fn build_elements() -> Value {
     json!({ "type": "array", "items": { "anyOf": [
         { "type": ["null", "boolean", "number", "string"] },
-        of("elements"),
+        build_ref("elements"),
     ] } })
 }
 
 /// Bytes of a data archive.
-fn bytes() -> Value {
+fn build_bytes() -> Value {
     let place = json!({ "type": "string", "pattern": "\\.zip/|\\{" });
     json!({ "anyOf": [
         place,
         {
             "type": "object",
-            "properties": { "bytes": place, "addresses": { "type": "object", "additionalProperties": of("value") } },
+            "properties": { "bytes": place, "addresses": { "type": "object", "additionalProperties": build_ref("value") } },
             "required": ["bytes"],
             "additionalProperties": false,
         },
@@ -271,16 +284,16 @@ fn bytes() -> Value {
 }
 
 /// An engine's id, or a pattern for some.
-fn engine() -> Value {
+fn build_engine() -> Value {
     let names = EnginePattern::NAMES;
     json!({ "anyOf": [
-        words(names.iter().copied()),
+        build_enum(names.iter().copied()),
         { "type": "string", "pattern": format!("^({})[@+:]", names.join("|")) },
     ] })
 }
 
 /// Every name of every dtype, or a text with placeholders.
-fn dtype() -> Value {
+fn build_dtype() -> Value {
     let mut known: Vec<String> = DType::ALL.iter().map(|dtype| dtype.name().to_owned()).collect();
     for dtype in DType::ALL {
         let triton = dtype.triton_name();
@@ -301,11 +314,11 @@ fn dtype() -> Value {
 }
 
 /// Text that is no expression; a number is taken as it is written.
-fn text() -> Value {
+fn build_text() -> Value {
     json!({ "type": ["string", "number"] })
 }
 
-fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
+fn build_enum<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
     json!({ "enum": words.into_iter().collect::<Vec<_>>() })
 }
 
@@ -314,16 +327,16 @@ fn one_or_more(one: &Value) -> Value {
 }
 
 /// A mapping of names that the file chooses.
-fn names(each: &Value) -> Value {
+fn build_name_map(each: &Value) -> Value {
     json!({ "type": "object", "propertyNames": { "pattern": NAME }, "additionalProperties": each })
 }
 
-fn of(definition: &str) -> Value {
+fn build_ref(definition: &str) -> Value {
     json!({ "$ref": format!("#/definitions/{definition}") })
 }
 
 /// A mapping with known keys, each described by the text's table in a section.
-fn mapping(section: &str, keys: &[&str], required: &[&str], holds: impl Fn(&str) -> Value) -> Value {
+fn build_mapping(section: &str, keys: &[&str], required: &[&str], holds: impl Fn(&str) -> Value) -> Value {
     let mut properties = Map::new();
     for &key in keys {
         let mut property = holds(key);
@@ -331,7 +344,7 @@ fn mapping(section: &str, keys: &[&str], required: &[&str], holds: impl Fn(&str)
             // What stands beside a reference is ignored.
             property = json!({ "allOf": [{ "$ref": reference }] });
         }
-        if let Some(about) = about(section, key) {
+        if let Some(about) = find_description(section, key) {
             add(&mut property, json!({ "description": about }));
         }
         properties.insert(key.to_owned(), property);
@@ -382,7 +395,7 @@ mod tests {
 
     #[test]
     fn every_dtype_of_the_schema_is_one() {
-        for name in dtype()["anyOf"][0]["enum"].as_array().expect("names") {
+        for name in build_dtype()["anyOf"][0]["enum"].as_array().expect("names") {
             let name = name.as_str().expect("a name");
             let short = name.trim_start_matches("tl.");
             let torch = name.strip_prefix("torch.").and_then(DType::from_torch_name);

@@ -19,10 +19,10 @@ pub(super) struct Setting {
 }
 
 /// Equality of matrix values, floats bit for bit.
-pub(super) fn same(a: &Value, b: &Value) -> bool {
+pub(super) fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
         _ => a == b,
     }
 }
@@ -45,14 +45,16 @@ pub(super) fn named_values(pairs: &[(Key, Node)], problems: &mut Vec<Diagnostic>
         let mut fields = Vec::new();
         let value = if let Yaml::Map(pairs) = &node.value {
             for (field, node) in pairs {
-                match identifier(field, "matrix variable") {
-                    Ok(()) => fields.extend(literal(node, problems).map(|value| (field.name.clone(), value))),
+                match check_identifier(field, "matrix variable") {
+                    Ok(()) => {
+                        fields.extend(parse_literal(node, problems).map(|value| (field.name.clone(), value)))
+                    }
                     Err(problem) => problems.push(problem),
                 }
             }
             Some(Value::Str(name.name.clone()))
         } else {
-            literal(node, problems)
+            parse_literal(node, problems)
         };
         if let Some(first) = values.first() {
             let keys = |fields: &[(String, Value)]| {
@@ -83,7 +85,7 @@ pub(super) fn named_values(pairs: &[(Key, Node)], problems: &mut Vec<Diagnostic>
 }
 
 /// A value of a matrix: no expression, text is text.
-pub(super) fn literal(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Value> {
+pub(super) fn parse_literal(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Value> {
     Some(match &node.value {
         Yaml::Null => Value::None,
         Yaml::Bool(value) => Value::Bool(*value),
@@ -91,7 +93,10 @@ pub(super) fn literal(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Val
         Yaml::Float(value) => Value::Float(*value),
         Yaml::Str(text) => Value::Str(text.clone()),
         Yaml::Seq(items) => {
-            let read: Vec<_> = items.iter().filter_map(|item| literal(item, problems)).collect();
+            let read: Vec<_> = items
+                .iter()
+                .filter_map(|item| parse_literal(item, problems))
+                .collect();
             if read.len() < items.len() {
                 return None;
             }
@@ -112,7 +117,7 @@ pub(super) fn label(value: &Value) -> Option<String> {
     match value {
         Value::None => Some("none".to_owned()),
         Value::Bool(value) => Some(value.to_string()),
-        Value::Str(text) => slug(text),
+        Value::Str(text) => to_slug(text),
         // Ids are on record as they were first written, which was not always as Python writes.
         Value::Float(value) if !value.is_nan() => Some(format!("{value:?}")),
         Value::List(items) if items.is_empty() => Some("empty".to_owned()),
@@ -136,7 +141,7 @@ pub(super) fn label(value: &Value) -> Option<String> {
 }
 
 /// Text with everything that an id has no room for as `_`: `base.view(8, 6)` is `base.view_8_6`.
-fn slug(text: &str) -> Option<String> {
+fn to_slug(text: &str) -> Option<String> {
     let mut slug = String::with_capacity(text.len());
     for c in text.chars() {
         if is_label(c.encode_utf8(&mut [0; 4])) {
@@ -163,7 +168,7 @@ fn is_label(text: &str) -> bool {
 
 const LABEL_HELP: &str = "use letters, digits and `_ . + - @ % ^`";
 
-pub(super) fn unlabelled(variable: &str, value: &Value, span: Span) -> Diagnostic {
+pub(super) fn reject_label(variable: &str, value: &Value, span: Span) -> Diagnostic {
     Diagnostic::error("bad-name", span, format!("{value} cannot be part of a case's id")).help(format!(
         "give the values names: `{variable}: {{ some_name: …, other_name: … }}`"
     ))
@@ -183,7 +188,7 @@ pub(crate) fn is_python_name(name: &str) -> bool {
 }
 
 /// Whether a key can be a name in expressions.
-pub(crate) fn identifier(key: &Key, what: &str) -> Result<(), Diagnostic> {
+pub(crate) fn check_identifier(key: &Key, what: &str) -> Result<(), Diagnostic> {
     let mut chars = key.name.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if !first || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {

@@ -3,7 +3,7 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::state::{Resolver, items};
+use super::state::{Resolver, as_items};
 use crate::argument::ArgValue;
 use crate::case::Launch;
 use crate::compile::Compile;
@@ -15,7 +15,7 @@ use cerith_python::nearest::suggestion;
 
 impl Resolver<'_> {
     /// Makes it, or none when a problem was found.
-    pub(super) fn compile(&mut self, schema: &CompileSchema, launches: &[Launch]) -> Option<Compile> {
+    pub(super) fn resolve_compile(&mut self, schema: &CompileSchema, launches: &[Launch]) -> Option<Compile> {
         let before = self.problems.len();
         if launches.is_empty() {
             self.problems.push(
@@ -30,14 +30,14 @@ impl Resolver<'_> {
         }
         let dynamic = match &schema.dynamic {
             None => None,
-            Some(template) => self.dynamic(template),
+            Some(template) => self.resolve_dynamic(template),
         };
         let mut marked = |marks: &[(Key, ValueTemplate)]| {
             marks
                 .iter()
                 .filter_map(|(key, value)| {
-                    let rank = self.rank(key, launches)?;
-                    Some((key.name.clone(), self.dimensions(key, value, rank)?))
+                    let rank = self.find_rank(key, launches)?;
+                    Some((key.name.clone(), self.resolve_dimensions(key, value, rank)?))
                 })
                 .collect()
         };
@@ -49,8 +49,8 @@ impl Resolver<'_> {
             .map(|call| {
                 call.iter()
                     .filter_map(|(key, value)| {
-                        self.known(key, launches)?;
-                        Some((key.name.clone(), self.arg(value)?.value))
+                        self.find_arguments(key, launches)?;
+                        Some((key.name.clone(), self.evaluate_arg(value)?.value))
                     })
                     .collect()
             })
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn dynamic(&mut self, template: &ValueTemplate) -> Option<bool> {
+    fn resolve_dynamic(&mut self, template: &ValueTemplate) -> Option<bool> {
         let problem = match self.evaluate(template) {
             Ok(Value::Bool(flag)) => return Some(flag),
             Ok(Value::None) => return None,
@@ -80,7 +80,7 @@ impl Resolver<'_> {
     }
 
     /// The arguments of this name, or none with a problem.
-    fn known<'l>(&mut self, key: &Key, launches: &'l [Launch]) -> Option<Vec<&'l ArgValue>> {
+    fn find_arguments<'l>(&mut self, key: &Key, launches: &'l [Launch]) -> Option<Vec<&'l ArgValue>> {
         let named = || {
             launches.iter().flat_map(|launch| {
                 launch
@@ -109,9 +109,9 @@ impl Resolver<'_> {
     }
 
     /// The number of dimensions of the tensors of this name, the least where they differ.
-    fn rank(&mut self, key: &Key, launches: &[Launch]) -> Option<usize> {
+    fn find_rank(&mut self, key: &Key, launches: &[Launch]) -> Option<usize> {
         let mut least = usize::MAX;
-        for value in self.known(key, launches)? {
+        for value in self.find_arguments(key, launches)? {
             let ArgValue::Tensor { tensor, .. } = value else {
                 let message = format!(
                     "argument `{}` is no tensor, so it has no dimension to mark",
@@ -128,7 +128,7 @@ impl Resolver<'_> {
         Some(least)
     }
 
-    fn dimensions(&mut self, key: &Key, template: &ValueTemplate, rank: usize) -> Option<Vec<usize>> {
+    fn resolve_dimensions(&mut self, key: &Key, template: &ValueTemplate, rank: usize) -> Option<Vec<usize>> {
         let value = match self.evaluate(template) {
             Ok(value) => value,
             Err(problem) => {
@@ -136,7 +136,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        let dimensions = items(&value).and_then(|items| {
+        let dimensions = as_items(&value).and_then(|items| {
             let number = |item: &Value| match item {
                 Value::Int(at) => usize::try_from(*at).ok().filter(|&at| at < rank),
                 _ => None,

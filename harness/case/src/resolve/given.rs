@@ -6,17 +6,21 @@ use cerith_tile::diagnostic::Diagnostic;
 use super::state::Resolver;
 use crate::expr::Value;
 use crate::fill::Fill;
-use crate::given::Given;
+use crate::given::ExpectedContent;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
 use cerith_python::nearest::suggestion;
 
 impl Resolver<'_> {
     /// Works out what storages hold at the end; what is wrong with it goes to the problems.
-    pub(super) fn given(&mut self, gives: &[(Key, Fill)], storages: &[StorageSchema]) -> Vec<Given> {
+    pub(super) fn resolve_expected_contents(
+        &mut self,
+        gives: &[(Key, Fill)],
+        storages: &[StorageSchema],
+    ) -> Vec<ExpectedContent> {
         let mut all = Vec::with_capacity(gives.len());
         for (key, fill) in gives {
-            match self.given_of(key, fill, storages) {
+            match self.resolve_expected_content(key, fill, storages) {
                 Ok(given) => all.push(given),
                 Err(problem) => self.problems.push(problem),
             }
@@ -24,7 +28,12 @@ impl Resolver<'_> {
         all
     }
 
-    fn given_of(&self, key: &Key, fill: &Fill, storages: &[StorageSchema]) -> Result<Given, Diagnostic> {
+    fn resolve_expected_content(
+        &self,
+        key: &Key,
+        fill: &Fill,
+        storages: &[StorageSchema],
+    ) -> Result<ExpectedContent, Diagnostic> {
         let named = storages.iter().map(|storage| storage.key.name.as_str());
         let tensor = match self.names.get(&key.name) {
             Some(Value::Tensor(tensor)) if named.clone().any(|name| name == key.name) => tensor,
@@ -43,7 +52,7 @@ impl Resolver<'_> {
                 Diagnostic::error("too-large", key.span, error.to_string()).help("make the shapes smaller")
             })?;
         }
-        fill.write(tensor, &self.names, &mut after, self.beside)?;
+        fill.write(tensor, &self.names, &mut after, self.archive_lookup)?;
         let content = after.get(tensor.storage).cloned().unwrap_or_default();
         if !content.states().contains(&ByteState::Init) && !content.bytes().is_empty() {
             return Err(Diagnostic::error(
@@ -53,7 +62,7 @@ impl Resolver<'_> {
             )
             .help("give at least one value, or leave the storage out"));
         }
-        Ok(Given {
+        Ok(ExpectedContent {
             storage: tensor.storage,
             content,
         })

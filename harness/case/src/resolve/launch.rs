@@ -4,7 +4,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Version;
 use cerith_tile::source::Span;
 
-use super::state::{Resolver, items};
+use super::state::{Resolver, as_items};
 use crate::argument::{Arg, ArgValue};
 use crate::case::Launch;
 use crate::case_file::CaseFile;
@@ -17,19 +17,19 @@ use crate::template::{Template, ValueTemplate};
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 
 impl Resolver<'_> {
-    pub(super) fn launch(&mut self, file: &CaseFile, schema: &LaunchSchema) -> Option<Launch> {
+    pub(super) fn resolve_launch(&mut self, file: &CaseFile, schema: &LaunchSchema) -> Option<Launch> {
         let before = self.problems.len();
         let kernel = file
-            .kernel(schema, &self.names)
+            .find_kernel(schema, &self.names)
             .map_err(|problem| self.problems.push(problem))
             .ok();
         let host = file
-            .host(schema, &self.names)
+            .find_host(schema, &self.names)
             .map_err(|problem| self.problems.push(problem))
             .ok();
         let grid = match self
             .evaluate(&schema.grid)
-            .and_then(|value| grid(&value, schema.grid.span()))
+            .and_then(|value| parse_grid(&value, schema.grid.span()))
         {
             Ok(grid) => Some(grid),
             Err(problem) => {
@@ -40,17 +40,19 @@ impl Resolver<'_> {
         let positional = schema
             .positional
             .iter()
-            .filter_map(|value| self.argument(value, schema.unchecked))
+            .filter_map(|value| self.resolve_argument(value, schema.unchecked))
             .collect();
         let keyword = schema
             .keyword
             .iter()
-            .filter_map(|(key, value)| Some((key.name.clone(), self.argument(value, schema.unchecked)?)))
+            .filter_map(|(key, value)| {
+                Some((key.name.clone(), self.resolve_argument(value, schema.unchecked)?))
+            })
             .collect();
         let options = schema
             .options
             .iter()
-            .filter_map(|(key, value)| Some((key.name.clone(), self.arg(value)?.value)))
+            .filter_map(|(key, value)| Some((key.name.clone(), self.evaluate_arg(value)?.value)))
             .collect();
         let (kernel, host, (grid, grid_dims)) = (kernel?, host?, grid?);
         let launch = Launch {
@@ -68,13 +70,13 @@ impl Resolver<'_> {
         (self.problems.len() == before).then_some(launch)
     }
 
-    fn argument(&mut self, schema: &ArgumentSchema, unchecked: bool) -> Option<Arg> {
+    fn resolve_argument(&mut self, schema: &ArgumentSchema, unchecked: bool) -> Option<Arg> {
         let descriptor = match schema {
-            ArgumentSchema::Value(template) => return self.arg(template),
+            ArgumentSchema::Value(template) => return self.evaluate_arg(template),
             ArgumentSchema::Global(template) => {
                 let read = template
                     .render(&self.names)
-                    .and_then(|name| global(&name, template.span));
+                    .and_then(|name| parse_global(&name, template.span));
                 return read
                     .map_err(|problem| self.problems.push(problem))
                     .ok()
@@ -84,14 +86,17 @@ impl Resolver<'_> {
                     });
             }
             ArgumentSchema::Constexpr(inner) => {
-                let Arg { value, span } = self.argument(inner, unchecked)?;
+                let Arg { value, span } = self.resolve_argument(inner, unchecked)?;
                 return Some(Arg {
                     value: ArgValue::Constexpr(Box::new(value)),
                     span,
                 });
             }
             ArgumentSchema::Tuple(items, span) => {
-                let read: Vec<_> = items.iter().map(|item| self.argument(item, unchecked)).collect();
+                let read: Vec<_> = items
+                    .iter()
+                    .map(|item| self.resolve_argument(item, unchecked))
+                    .collect();
                 let items: Option<Vec<_>> = read.into_iter().map(|arg| Some(arg?.value)).collect();
                 return Some(Arg {
                     value: ArgValue::Tuple(items?),
@@ -101,7 +106,7 @@ impl Resolver<'_> {
             ArgumentSchema::NamedTuple(fields, span) => {
                 let read: Vec<_> = fields
                     .iter()
-                    .map(|(_, item)| self.argument(item, unchecked))
+                    .map(|(_, item)| self.resolve_argument(item, unchecked))
                     .collect();
                 let items: Option<Vec<_>> = read.into_iter().map(|arg| Some(arg?.value)).collect();
                 return Some(Arg {
@@ -114,13 +119,13 @@ impl Resolver<'_> {
             }
             ArgumentSchema::Descriptor(descriptor) => descriptor,
         };
-        match self.descriptor(descriptor, unchecked) {
+        match self.resolve_descriptor(descriptor, unchecked) {
             Ok(value) => Some(Arg {
                 value: ArgValue::Descriptor(Box::new(value)),
                 span: descriptor.span,
             }),
             Err(problem) => {
-                if !descriptor.mentions(&self.names, &self.failed) {
+                if !descriptor.mentions_any(&self.names, &self.failed) {
                     self.problems.push(problem);
                 }
                 None
@@ -128,7 +133,11 @@ impl Resolver<'_> {
         }
     }
 
-    fn descriptor(&mut self, schema: &DescriptorSchema, unchecked: bool) -> Result<Descriptor, Diagnostic> {
+    fn resolve_descriptor(
+        &mut self,
+        schema: &DescriptorSchema,
+        unchecked: bool,
+    ) -> Result<Descriptor, Diagnostic> {
         let base = match self.evaluate(&schema.base)? {
             Value::Tensor(base) => base,
             other => {
@@ -139,7 +148,7 @@ impl Resolver<'_> {
         };
         let mut dims = |template: &ValueTemplate| {
             let value = self.evaluate(template)?;
-            integers(&value).ok_or_else(|| {
+            to_integers(&value).ok_or_else(|| {
                 let message = format!(
                     "{value}, of type {}, where a descriptor has integers",
                     value.kind()
@@ -153,7 +162,7 @@ impl Resolver<'_> {
         let strides = schema.strides.as_ref().map(&mut dims).transpose()?;
         let padding = match &schema.padding {
             None => Padding::Zero,
-            Some(template) => padding(template, &self.names)?,
+            Some(template) => parse_padding(template, &self.names)?,
         };
         let round_f32_to_tf32 = match &schema.round_f32_to_tf32 {
             None => false,
@@ -167,7 +176,7 @@ impl Resolver<'_> {
             },
         };
         let descriptor = Descriptor {
-            name: schema.base.text(&self.names)?,
+            name: schema.base.render_text(&self.names)?,
             shape: shape.unwrap_or_else(|| base.shape.to_vec()),
             strides: strides.unwrap_or_else(|| base.strides.to_vec()),
             base,
@@ -175,7 +184,7 @@ impl Resolver<'_> {
             padding,
             round_f32_to_tf32,
         };
-        match descriptor.fault(Version::NEWEST) {
+        match descriptor.find_rejection(Version::NEWEST) {
             Some(fault) if !unchecked => Err(Diagnostic::error(
                 "bad-descriptor",
                 schema.span,
@@ -220,7 +229,7 @@ fn has_constant_address(value: &ArgValue) -> bool {
 }
 
 /// A name in the kernel's module.
-fn global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
+fn parse_global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
     let is_word = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -238,8 +247,8 @@ fn global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
 }
 
 /// Integers of any sign.
-fn integers(value: &Value) -> Option<Vec<i64>> {
-    items(value)?
+fn to_integers(value: &Value) -> Option<Vec<i64>> {
+    as_items(value)?
         .iter()
         .map(|item| match item {
             Value::Int(number) => i64::try_from(*number).ok(),
@@ -249,7 +258,7 @@ fn integers(value: &Value) -> Option<Vec<i64>> {
 }
 
 /// A padding by its name at a point.
-fn padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
+fn parse_padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
     let known = [Padding::Zero, Padding::Nan];
     let text = template.render(names)?;
     known
@@ -269,13 +278,13 @@ fn padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
         })
 }
 
-fn grid(value: &Value, span: Span) -> Result<([u32; 3], u8), Diagnostic> {
+fn parse_grid(value: &Value, span: Span) -> Result<([u32; 3], u8), Diagnostic> {
     let wrong = |message: String| {
         Diagnostic::error("bad-grid", span, message)
             .help("write one to three numbers of programs: `[4]`, `[4, 2]`")
     };
     let sizes =
-        items(value).ok_or_else(|| wrong(format!("a grid that is {value}, of type {}", value.kind())))?;
+        as_items(value).ok_or_else(|| wrong(format!("a grid that is {value}, of type {}", value.kind())))?;
     if sizes.is_empty() || sizes.len() > 3 {
         return Err(wrong(format!("a grid of {} dimensions", sizes.len())));
     }

@@ -16,7 +16,7 @@ const ADDRESS: usize = 8;
 
 impl Resolver<'_> {
     /// Reads what was left, or none when a problem was found.
-    pub(super) fn recorded(
+    pub(super) fn resolve_recorded(
         &mut self,
         schema: &RecordedSchema,
         storages: &[StorageSchema],
@@ -31,7 +31,7 @@ impl Resolver<'_> {
             (None, Some(after)) => {
                 let mut left = Vec::with_capacity(after.len());
                 for (key, bytes) in after {
-                    match self.after(key, bytes, storages) {
+                    match self.resolve_after(key, bytes, storages) {
                         Ok(after) => left.push(after),
                         Err(problem) => self.problems.push(problem),
                     }
@@ -48,7 +48,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn after(
+    fn resolve_after(
         &mut self,
         key: &Key,
         recorded: &RecordedBytes,
@@ -69,10 +69,10 @@ impl Resolver<'_> {
         };
         let id = tensor.storage;
         let size = self.storages.size(id);
-        let (bytes, source) = recorded.bytes(&key.name, size, &self.names, self.beside)?;
-        let mut pointers = recorded.addresses(&tensor, &self.names, &mut self.storages)?;
+        let (bytes, source) = recorded.read_bytes(&key.name, size, &self.names, self.archive_lookup)?;
+        let mut pointers = recorded.evaluate_addresses(&tensor, &self.names, &mut self.storages)?;
         let fill = at.and_then(|at| storages.get(at)?.fill.as_ref());
-        let kept = self.kept(id, fill, &bytes)?;
+        let kept = self.find_kept_addresses(id, fill, &bytes)?;
         for pointer in kept {
             if !pointers.iter().any(|other| other.offset == pointer.offset) {
                 pointers.push(pointer);
@@ -88,14 +88,19 @@ impl Resolver<'_> {
     }
 
     /// The addresses that a run left where they were: its own bytes of them are the same before and after.
-    fn kept(&self, id: StorageId, fill: Option<&Fill>, after: &[u8]) -> Result<Vec<Pointer>, Diagnostic> {
+    fn find_kept_addresses(
+        &self,
+        id: StorageId,
+        fill: Option<&Fill>,
+        after: &[u8],
+    ) -> Result<Vec<Pointer>, Diagnostic> {
         let storage = self.storages.get(id);
         let pointers = storage.map_or(&[][..], Storage::pointers);
         let Some(Fill::RecordedRun(before)) = fill.filter(|_| !pointers.is_empty()) else {
             return Ok(Vec::new());
         };
         let name = storage.map_or("?", Storage::name);
-        let (before, _) = before.bytes(name, after.len(), &self.names, self.beside)?;
+        let (before, _) = before.read_bytes(name, after.len(), &self.names, self.archive_lookup)?;
         let same = |pointer: &&Pointer| {
             let place = pointer.offset..pointer.offset + ADDRESS;
             before.get(place.clone()) == after.get(place)

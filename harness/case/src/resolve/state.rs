@@ -10,7 +10,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use crate::argument::{Arg, ArgValue};
 use crate::case::Declared;
 use crate::expr::{Names, Value};
-use crate::fill::Beside;
+use crate::fill::ArchiveLookup;
 use crate::template::ValueTemplate;
 use crate::variant::Layout;
 
@@ -18,7 +18,7 @@ use crate::variant::Layout;
 pub(super) struct Resolver<'a> {
     pub(super) names: Names,
     /// Where recorded bytes are found.
-    pub(super) beside: Beside<'a>,
+    pub(super) archive_lookup: ArchiveLookup<'a>,
     pub(super) layout: Option<Layout>,
     pub(super) storages: Storages,
     pub(super) tensors: Vec<NamedTensor>,
@@ -39,25 +39,25 @@ impl Resolver<'_> {
     }
 
     pub(super) fn fail_with(&mut self, name: Option<&str>, value: &ValueTemplate, problem: Diagnostic) {
-        let follows = value.mentions(&self.names, &self.failed);
+        let follows = value.mentions_any(&self.names, &self.failed);
         self.failed.extend(name.map(str::to_owned));
         if !follows {
             self.problems.push(problem);
         }
     }
 
-    pub(super) fn arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
+    pub(super) fn evaluate_arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
         let read = self.evaluate(template).and_then(|value| {
             let placed = matches!(
                 value,
                 Value::Tensor(_) | Value::Address(_) | Value::Tuple(_) | Value::List(_)
             );
             let name = if placed {
-                template.text(&self.names)?
+                template.render_text(&self.names)?
             } else {
                 String::new()
             };
-            Ok(argument(value, &name))
+            Ok(to_arg_value(value, &name))
         });
         match read {
             Ok(value) => Some(Arg {
@@ -72,7 +72,7 @@ impl Resolver<'_> {
     }
 }
 
-fn argument(value: Value, name: &str) -> ArgValue {
+fn to_arg_value(value: Value, name: &str) -> ArgValue {
     match value {
         Value::None => ArgValue::None,
         Value::Bool(value) => ArgValue::Bool(value),
@@ -89,17 +89,17 @@ fn argument(value: Value, name: &str) -> ArgValue {
             },
         },
         Value::Tuple(items) | Value::List(items) => {
-            ArgValue::Tuple(items.into_iter().map(|item| argument(item, name)).collect())
+            ArgValue::Tuple(items.into_iter().map(|item| to_arg_value(item, name)).collect())
         }
         Value::Address(at) => ArgValue::Address {
             name: name.to_owned(),
-            at,
+            address: at,
         },
     }
 }
 
 /// The items of a list; a number alone is one.
-pub(super) fn items(value: &Value) -> Option<&[Value]> {
+pub(super) fn as_items(value: &Value) -> Option<&[Value]> {
     match value {
         Value::List(items) | Value::Tuple(items) => Some(items),
         Value::Int(_) => Some(std::slice::from_ref(value)),

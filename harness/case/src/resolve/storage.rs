@@ -5,7 +5,7 @@ use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::state::{Resolver, items};
+use super::state::{Resolver, as_items};
 use crate::case::Declared;
 use crate::expr::{Names, Value};
 use crate::fill::Fill;
@@ -18,10 +18,10 @@ use cerith_python::nearest::nearest;
 const MAX_DIMS: usize = 64;
 
 impl Resolver<'_> {
-    pub(super) fn storage(&mut self, schema: &StorageSchema) -> Result<(), Diagnostic> {
-        let dtype = dtype(&schema.dtype, &self.names)?;
+    pub(super) fn resolve_storage(&mut self, schema: &StorageSchema) -> Result<(), Diagnostic> {
+        let dtype = parse_dtype(&schema.dtype, &self.names)?;
         let value = self.evaluate(&schema.shape)?;
-        let shape = shape(&value, schema.shape.span())?;
+        let shape = parse_shape(&value, schema.shape.span())?;
         // Storages are numbered in the order of their creation.
         let next = StorageId(u32::try_from(self.storages.len()).unwrap_or(u32::MAX));
         let laid_out = self.layout.and_then(|layout| layout.tensor(next, dtype, &shape));
@@ -46,10 +46,12 @@ impl Resolver<'_> {
             .as_ref()
             .map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
         let recorded = match &schema.fill {
-            Some(Fill::RecordedRun(bytes)) => Some((bytes.source(&self.names, self.beside)?, [0; 32])),
+            Some(Fill::RecordedRun(bytes)) => {
+                Some((bytes.find_source(&self.names, self.archive_lookup)?, [0; 32]))
+            }
             _ => None,
         };
-        let tensor = laid_out.map_or_else(|| Tensor::contiguous(id, dtype, &shape), |(tensor, _)| tensor);
+        let tensor = laid_out.map_or_else(|| Tensor::new_contiguous(id, dtype, &shape), |(tensor, _)| tensor);
         self.names
             .insert(schema.key.name.clone(), Value::Tensor(tensor.clone()));
         self.tensors.push(NamedTensor {
@@ -67,7 +69,7 @@ impl Resolver<'_> {
     }
 
     /// Makes a tensor of a name; false with a problem when there is none.
-    pub(super) fn tensor(&mut self, key: &Key, value: &ValueTemplate) -> bool {
+    pub(super) fn resolve_tensor(&mut self, key: &Key, value: &ValueTemplate) -> bool {
         match self.evaluate(value) {
             Ok(Value::Tensor(tensor)) => {
                 self.names.insert(key.name.clone(), Value::Tensor(tensor.clone()));
@@ -92,7 +94,7 @@ impl Resolver<'_> {
     }
 
     /// Writes what can be written by now; `all` writes the rest, so that what is missing is reported.
-    pub(super) fn fill(&mut self, waiting: &mut Vec<&StorageSchema>, all: bool) {
+    pub(super) fn write_fills(&mut self, waiting: &mut Vec<&StorageSchema>, all: bool) {
         let mut later = Vec::new();
         for schema in waiting.drain(..) {
             let Some(fill) = &schema.fill else { continue };
@@ -103,9 +105,9 @@ impl Resolver<'_> {
             let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else {
                 continue;
             };
-            let written = fill.write(&tensor, &self.names, &mut self.storages, self.beside);
+            let written = fill.write(&tensor, &self.names, &mut self.storages, self.archive_lookup);
             if let Err(problem) = written {
-                let follows = fill.mentions(&self.names, &self.failed);
+                let follows = fill.mentions_any(&self.names, &self.failed);
                 if !follows {
                     self.problems.push(problem);
                 }
@@ -129,7 +131,7 @@ pub(crate) fn without_addresses(storage: &Storage) -> [u8; 32] {
 }
 
 /// A dtype by its name at a point.
-fn dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
+fn parse_dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
     let text = template.render(names)?;
     let text = text.trim();
     if let Some(name) = text.strip_prefix("torch.")
@@ -156,13 +158,13 @@ fn dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
     })
 }
 
-fn shape(value: &Value, span: Span) -> Result<Vec<i64>, Diagnostic> {
+fn parse_shape(value: &Value, span: Span) -> Result<Vec<i64>, Diagnostic> {
     let wrong = |message: String| {
         Diagnostic::error("bad-shape", span, message)
             .help("write a list of sizes, none of them negative: `[4, 6]`")
     };
     let sizes =
-        items(value).ok_or_else(|| wrong(format!("a shape that is {value}, of type {}", value.kind())))?;
+        as_items(value).ok_or_else(|| wrong(format!("a shape that is {value}, of type {}", value.kind())))?;
     if sizes.len() > MAX_DIMS {
         return Err(wrong(format!(
             "a shape of {} dimensions, more than {MAX_DIMS}",

@@ -67,13 +67,13 @@ impl ArgumentSchema {
 
 impl DescriptorSchema {
     /// Whether it takes any of these names.
-    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+    pub fn mentions_any(&self, names: &Names, wanted: &HashSet<String>) -> bool {
         [&self.base, &self.block_shape]
             .into_iter()
             .chain(&self.shape)
             .chain(&self.strides)
             .chain(&self.round_f32_to_tf32)
-            .any(|value| value.mentions(names, wanted))
+            .any(|value| value.mentions_any(names, wanted))
     }
 }
 
@@ -87,35 +87,35 @@ fn has_mapping(node: &Node) -> bool {
 }
 
 impl Reader<'_> {
-    pub(super) fn argument(&mut self, node: &Node) -> Option<ArgumentSchema> {
+    pub(super) fn parse_argument(&mut self, node: &Node) -> Option<ArgumentSchema> {
         match &node.value {
             Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "global") => {
                 let (_, name) = pairs.first()?;
-                self.template(name, "global").map(ArgumentSchema::Global)
+                self.parse_template(name, "global").map(ArgumentSchema::Global)
             }
             Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "constexpr") => {
                 let (_, value) = pairs.first()?;
-                let inner = self.argument(value)?;
+                let inner = self.parse_argument(value)?;
                 Some(ArgumentSchema::Constexpr(Box::new(inner)))
             }
             Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "namedtuple") => {
                 let (_, fields) = pairs.first()?;
-                self.named_tuple(fields, node.span)
+                self.parse_named_tuple(fields, node.span)
             }
             Yaml::Seq(items) if items.iter().any(has_mapping) => {
-                let read: Vec<_> = items.iter().map(|item| self.argument(item)).collect();
+                let read: Vec<_> = items.iter().map(|item| self.parse_argument(item)).collect();
                 let items = read.into_iter().collect::<Option<_>>()?;
                 Some(ArgumentSchema::Tuple(items, node.span))
             }
             Yaml::Map(_) => self
-                .descriptor(node)
+                .parse_descriptor(node)
                 .map(Box::new)
                 .map(ArgumentSchema::Descriptor),
-            _ => self.value(node).map(ArgumentSchema::Value),
+            _ => self.parse_value(node).map(ArgumentSchema::Value),
         }
     }
 
-    fn named_tuple(&mut self, node: &Node, span: Span) -> Option<ArgumentSchema> {
+    fn parse_named_tuple(&mut self, node: &Node, span: Span) -> Option<ArgumentSchema> {
         let Yaml::Map(pairs) = &node.value else {
             self.problems.push(
                 Diagnostic::error("wrong-type", node.span, "a named tuple without its fields")
@@ -135,7 +135,7 @@ impl Reader<'_> {
                     ));
                 complete = false;
             }
-            match self.argument(value) {
+            match self.parse_argument(value) {
                 Some(value) => fields.push((key.name.clone(), value)),
                 None => complete = false,
             }
@@ -143,7 +143,7 @@ impl Reader<'_> {
         complete.then_some(ArgumentSchema::NamedTuple(fields, span))
     }
 
-    fn descriptor(&mut self, node: &Node) -> Option<DescriptorSchema> {
+    fn parse_descriptor(&mut self, node: &Node) -> Option<DescriptorSchema> {
         let what = "an argument that is a mapping";
         if let Yaml::Map(pairs) = &node.value
             && !pairs
@@ -159,26 +159,26 @@ impl Reader<'_> {
             );
             return None;
         }
-        let fields = self.fields(node, what, &DESCRIPTOR_KEYS)?;
+        let fields = self.parse_fields(node, what, &DESCRIPTOR_KEYS)?;
         let start = Span {
             end: node.span.start,
             ..node.span
         };
         let what = "a tensor descriptor";
-        let base = self.need(
+        let base = self.require_field(
             &fields,
             "descriptor",
             what,
             start,
             "name the tensor: `descriptor: x`",
         );
-        let base = base.and_then(|node| self.value(node));
+        let base = base.and_then(|node| self.parse_value(node));
         let help = "give the block's: `block_shape: [16, 16]`";
-        let block_shape = self.need(&fields, "block_shape", what, start, help);
-        let block_shape = block_shape.and_then(|node| self.value(node));
+        let block_shape = self.require_field(&fields, "block_shape", what, start, help);
+        let block_shape = block_shape.and_then(|node| self.parse_value(node));
         let mut optional = |key| match fields.get(key) {
             None => Some(None),
-            Some(node) => self.value(node).map(Some),
+            Some(node) => self.parse_value(node).map(Some),
         };
         let (shape, strides, round) = (
             optional("shape"),
@@ -187,7 +187,7 @@ impl Reader<'_> {
         );
         let padding = match fields.get("padding") {
             None => Some(None),
-            Some(node) => self.template(node, "padding").map(Some),
+            Some(node) => self.parse_template(node, "padding").map(Some),
         };
         Some(DescriptorSchema {
             span: node.span,

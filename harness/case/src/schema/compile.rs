@@ -20,9 +20,9 @@ pub(crate) struct CompileSchema {
 pub(crate) const COMPILE_KEYS: [&str; 4] = ["dynamic", "mark_dynamic", "maybe_mark_dynamic", "before"];
 
 impl Reader<'_> {
-    pub(super) fn compile(&mut self, node: &Node) -> Option<CompileSchema> {
-        let fields = self.fields(node, "`compile`", &COMPILE_KEYS)?;
-        let dynamic = fields.get("dynamic").map(|node| self.value(node));
+    pub(super) fn parse_compile(&mut self, node: &Node) -> Option<CompileSchema> {
+        let fields = self.parse_fields(node, "`compile`", &COMPILE_KEYS)?;
+        let dynamic = fields.get("dynamic").map(|node| self.parse_value(node));
         let mut marks = |key| {
             let wanted = "a mapping of arguments to dimensions, such as `{ q: 1, k: [0, 1] }`";
             self.named_values(fields.get(key), key, wanted)
@@ -55,10 +55,10 @@ impl Reader<'_> {
     }
 
     fn named_values(&mut self, node: Option<&Node>, what: &str, wanted: &str) -> Vec<(Key, ValueTemplate)> {
-        let pairs = self.pairs(node, what, wanted);
+        let pairs = self.parse_pairs(node, what, wanted);
         pairs
             .iter()
-            .filter_map(|(key, node)| Some((key.clone(), self.value(node)?)))
+            .filter_map(|(key, node)| Some((key.clone(), self.parse_value(node)?)))
             .collect()
     }
 }

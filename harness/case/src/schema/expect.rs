@@ -23,9 +23,9 @@ pub(crate) struct ExpectSchema {
     pub verdict: Option<VerdictKind>,
     pub outcome: Option<OutcomeKind>,
     pub message: Option<String>,
-    pub when: Option<ValueTemplate>,
+    pub condition: Option<ValueTemplate>,
     pub quirks: Quirks,
-    pub why: String,
+    pub reason: String,
     pub link: Option<String>,
 }
 
@@ -34,14 +34,14 @@ pub(crate) const EXPECT_KEYS: [&str; 10] = [
 ];
 
 impl Reader<'_> {
-    pub(super) fn expect(&mut self, node: &Node) -> Option<ExpectSchema> {
-        let fields = self.fields(node, "an expectation", &EXPECT_KEYS)?;
+    pub(super) fn parse_expectation(&mut self, node: &Node) -> Option<ExpectSchema> {
+        let fields = self.parse_fields(node, "an expectation", &EXPECT_KEYS)?;
         let start = Span {
             end: node.span.start,
             ..node.span
         };
         let what = "an expectation";
-        let engine = self.need(
+        let engine = self.require_field(
             &fields,
             "engine",
             what,
@@ -50,23 +50,23 @@ impl Reader<'_> {
         );
         let engines = engine.map_or_else(Vec::new, |node| {
             let items = self.list_items(node, "engine");
-            items.iter().filter_map(|item| self.engine(item)).collect()
+            items.iter().filter_map(|item| self.parse_engine(item)).collect()
         });
         let versions = fields
             .get("versions")
-            .and_then(|node| self.versions(node, &engines))
+            .and_then(|node| self.parse_versions(node, &engines))
             .unwrap_or_default();
         let axes = fields.get("axis").map_or_else(Vec::new, |node| {
             let items = self.list_items(node, "axis");
-            items.iter().filter_map(|item| self.axis(item)).collect()
+            items.iter().filter_map(|item| self.parse_axis(item)).collect()
         });
         let has_quirk = fields.get("quirk").is_some();
         let verdict = match fields.get("verdict") {
-            Some(node) => self.verdict(node),
+            Some(node) => self.parse_verdict(node),
             // What a bug explains is a difference.
             None => has_quirk.then_some(VerdictKind::Differ),
         };
-        let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
+        let outcome = fields.get("outcome").and_then(|node| self.parse_outcome(node));
         if !has_quirk && fields.get("verdict").is_none() && fields.get("outcome").is_none() {
             self.problems.push(
                 Diagnostic::error(
@@ -77,10 +77,12 @@ impl Reader<'_> {
                 .help("say what is expected: `verdict: differ`, or `outcome: rejected`"),
             );
         }
-        let message = fields.get("message").and_then(|node| self.text(node, "message"));
+        let message = fields
+            .get("message")
+            .and_then(|node| self.parse_text(node, "message"));
         let when = fields.get("when").and_then(|node| {
             if matches!(node.value, Yaml::Str(_)) {
-                return self.value(node);
+                return self.parse_value(node);
             }
             self.wrong_type(
                 node,
@@ -91,17 +93,17 @@ impl Reader<'_> {
         });
         let quirks: Quirks = fields.get("quirk").map_or_else(Quirks::default, |node| {
             let items = self.list_items(node, "quirk");
-            let quirks = items.iter().filter_map(|item| self.quirk(item, &versions));
+            let quirks = items.iter().filter_map(|item| self.parse_quirk(item, &versions));
             quirks.collect()
         });
         let why = match (fields.get("why"), quirks.iter().next()) {
             // A bug that is known says itself what is wrong.
             (None, Some(quirk)) => Some(quirk.about().trim().to_owned()),
             _ => self
-                .need(&fields, "why", what, start, "give the reason in words: `why: …`")
-                .and_then(|node| self.text(node, "why")),
+                .require_field(&fields, "why", what, start, "give the reason in words: `why: …`")
+                .and_then(|node| self.parse_text(node, "why")),
         };
-        let link = fields.get("link").and_then(|node| self.text(node, "link"));
+        let link = fields.get("link").and_then(|node| self.parse_text(node, "link"));
         if engines.is_empty() {
             return None;
         }
@@ -113,9 +115,9 @@ impl Reader<'_> {
             verdict,
             outcome,
             message,
-            when,
+            condition: when,
             quirks,
-            why: why?,
+            reason: why?,
             link,
         })
     }
@@ -136,8 +138,8 @@ impl Reader<'_> {
         }
     }
 
-    fn quirk(&mut self, node: &Node, versions: &VersionRange) -> Option<Quirk> {
-        let text = self.text(node, "quirk")?;
+    fn parse_quirk(&mut self, node: &Node, versions: &VersionRange) -> Option<Quirk> {
+        let text = self.parse_text(node, "quirk")?;
         let Some(quirk) = Quirk::from_name(&text) else {
             let mut problem = Diagnostic::error(
                 "unknown-quirk",
@@ -165,8 +167,8 @@ impl Reader<'_> {
         Some(quirk)
     }
 
-    fn axis(&mut self, node: &Node) -> Option<Axis> {
-        let text = self.text(node, "axis")?;
+    fn parse_axis(&mut self, node: &Node) -> Option<Axis> {
+        let text = self.parse_text(node, "axis")?;
         let found = Axis::from_name(&text);
         if found.is_none() {
             let mut problem = Diagnostic::error(
@@ -180,8 +182,8 @@ impl Reader<'_> {
         found
     }
 
-    pub(super) fn engine(&mut self, node: &Node) -> Option<EnginePattern> {
-        let text = self.text(node, "engine")?;
+    pub(super) fn parse_engine(&mut self, node: &Node) -> Option<EnginePattern> {
+        let text = self.parse_text(node, "engine")?;
         let Some(pattern) = EnginePattern::parse(&text) else {
             self.problems.push(
                 Diagnostic::error("unknown-engine", node.span, format!("`{text}` is not an engine")).help(
@@ -203,16 +205,16 @@ impl Reader<'_> {
         Some(pattern)
     }
 
-    fn versions(&mut self, node: &Node, engines: &[EnginePattern]) -> Option<VersionRange> {
+    fn parse_versions(&mut self, node: &Node, engines: &[EnginePattern]) -> Option<VersionRange> {
         let text = match &node.value {
             Yaml::Seq(items) => {
                 let parts: Vec<_> = items
                     .iter()
-                    .filter_map(|item| self.text(item, "versions"))
+                    .filter_map(|item| self.parse_text(item, "versions"))
                     .collect();
                 parts.join(" or ")
             }
-            _ => self.text(node, "versions")?,
+            _ => self.parse_text(node, "versions")?,
         };
         match text.parse::<VersionRange>() {
             Err(error) => {
@@ -251,8 +253,8 @@ impl Reader<'_> {
         }
     }
 
-    fn verdict(&mut self, node: &Node) -> Option<VerdictKind> {
-        let text = self.text(node, "verdict")?;
+    fn parse_verdict(&mut self, node: &Node) -> Option<VerdictKind> {
+        let text = self.parse_text(node, "verdict")?;
         let found = VerdictKind::from_name(&text);
         if found.is_none() {
             let mut problem =
@@ -266,8 +268,8 @@ impl Reader<'_> {
         found
     }
 
-    fn outcome(&mut self, node: &Node) -> Option<OutcomeKind> {
-        let text = self.text(node, "outcome")?;
+    fn parse_outcome(&mut self, node: &Node) -> Option<OutcomeKind> {
+        let text = self.parse_text(node, "outcome")?;
         let found = OutcomeKind::from_name(&text);
         if found.is_none() {
             let mut problem = Diagnostic::error(

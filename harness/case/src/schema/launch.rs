@@ -55,8 +55,8 @@ pub(crate) const OPTIONS: [&str; 24] = [
 ];
 
 impl Reader<'_> {
-    pub(super) fn launches(&mut self, node: &Node, import: bool) -> Vec<LaunchSchema> {
-        let items = self.list(Some(node), "launches");
+    pub(super) fn parse_launches(&mut self, node: &Node, import: bool) -> Vec<LaunchSchema> {
+        let items = self.parse_list(Some(node), "launches");
         if items.is_empty() && matches!(node.value, Yaml::Seq(_)) && !import {
             self.problems.push(
                 Diagnostic::error("missing-key", node.span, "a kernel that is never launched")
@@ -65,26 +65,30 @@ impl Reader<'_> {
         }
         items
             .iter()
-            .filter_map(|node| self.launch(node, import))
+            .filter_map(|node| self.parse_launch(node, import))
             .collect()
     }
 
-    fn launch(&mut self, node: &Node, import: bool) -> Option<LaunchSchema> {
-        let fields = self.fields(node, "a launch", &LAUNCH_KEYS)?;
+    fn parse_launch(&mut self, node: &Node, import: bool) -> Option<LaunchSchema> {
+        let fields = self.parse_fields(node, "a launch", &LAUNCH_KEYS)?;
         let start = Span {
             end: node.span.start,
             ..node.span
         };
-        let grid = self.need(
+        let grid = self.require_field(
             &fields,
             "grid",
             "a launch",
             start,
             "give the number of programs: `grid: [1]`",
         );
-        let grid = grid.and_then(|node| self.value(node));
-        let kernel = fields.get("kernel").map(|node| self.template(node, "kernel"));
-        let host = fields.get("host").and_then(|node| self.template(node, "host"));
+        let grid = grid.and_then(|node| self.parse_value(node));
+        let kernel = fields
+            .get("kernel")
+            .map(|node| self.parse_template(node, "kernel"));
+        let host = fields
+            .get("host")
+            .and_then(|node| self.parse_template(node, "host"));
         if import && kernel.is_none() {
             self.problems.push(
                 Diagnostic::error(
@@ -98,15 +102,15 @@ impl Reader<'_> {
         let (mut positional, mut keyword) = (Vec::new(), Vec::new());
         match fields.get("args").map(|node| (node, &node.value)) {
             None | Some((_, Yaml::Null)) => {}
-            Some((_, Yaml::Map(pairs))) => self.keywords(pairs, &mut keyword),
+            Some((_, Yaml::Map(pairs))) => self.parse_keywords(pairs, &mut keyword),
             Some((_, Yaml::Seq(items))) => {
                 for item in items {
                     match &item.value {
                         // A descriptor by position; `{ descriptor: x }` alone is an argument by name.
                         Yaml::Map(pairs) if is_argument(pairs) => {
-                            positional.extend(self.argument(item));
+                            positional.extend(self.parse_argument(item));
                         }
-                        Yaml::Map(pairs) => self.keywords(pairs, &mut keyword),
+                        Yaml::Map(pairs) => self.parse_keywords(pairs, &mut keyword),
                         _ if !keyword.is_empty() => self.problems.push(
                             Diagnostic::error(
                                 "wrong-type",
@@ -115,7 +119,7 @@ impl Reader<'_> {
                             )
                             .help("move it before them"),
                         ),
-                        _ => positional.extend(self.argument(item)),
+                        _ => positional.extend(self.parse_argument(item)),
                     }
                 }
             }
@@ -138,9 +142,9 @@ impl Reader<'_> {
                 .help("give every argument by name: `args: { x: x, out: out }`"),
             );
         }
-        let unchecked = self.flag(fields.get("unchecked"), "unchecked", false);
+        let unchecked = self.parse_flag(fields.get("unchecked"), "unchecked", false);
         let mut options = Vec::new();
-        for (key, node) in self.pairs(
+        for (key, node) in self.parse_pairs(
             fields.get("options"),
             "options",
             "a mapping such as `{ num_warps: 4 }`",
@@ -155,7 +159,7 @@ impl Reader<'_> {
                 problem.help = suggestion(&key.name, OPTIONS);
                 self.problems.push(problem);
             }
-            options.extend(self.value(node).map(|value| (key.clone(), value)));
+            options.extend(self.parse_value(node).map(|value| (key.clone(), value)));
         }
         Some(LaunchSchema {
             span: node.span,
@@ -169,9 +173,9 @@ impl Reader<'_> {
         })
     }
 
-    fn keywords(&mut self, pairs: &[(Key, Node)], keyword: &mut Vec<(Key, ArgumentSchema)>) {
+    fn parse_keywords(&mut self, pairs: &[(Key, Node)], keyword: &mut Vec<(Key, ArgumentSchema)>) {
         for (key, node) in pairs {
-            keyword.extend(self.argument(node).map(|value| (key.clone(), value)));
+            keyword.extend(self.parse_argument(node).map(|value| (key.clone(), value)));
         }
     }
 }

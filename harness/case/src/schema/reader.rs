@@ -44,7 +44,12 @@ impl Reader<'_> {
         );
     }
 
-    pub(super) fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
+    pub(super) fn parse_fields<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
         let Yaml::Map(pairs) = &node.value else {
             self.problems.push(
                 Diagnostic::error(
@@ -63,12 +68,12 @@ impl Reader<'_> {
             .iter()
             .filter(|(key, _)| !known.contains(&key.name.as_str()))
         {
-            self.problems.push(key.unknown(what, known));
+            self.problems.push(key.reject_unknown(what, known));
         }
         Some(Fields { pairs })
     }
 
-    pub(super) fn need<'n>(
+    pub(super) fn require_field<'n>(
         &mut self,
         fields: &Fields<'n>,
         key: &str,
@@ -85,7 +90,7 @@ impl Reader<'_> {
     }
 
     /// Text that is no expression. A number is taken as it is written.
-    pub(super) fn text(&mut self, node: &Node, what: &str) -> Option<String> {
+    pub(super) fn parse_text(&mut self, node: &Node, what: &str) -> Option<String> {
         match &node.value {
             Yaml::Str(text) if !text.trim().is_empty() => Some(text.clone()),
             Yaml::Int(_) | Yaml::Float(_) => self
@@ -107,7 +112,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn flag(&mut self, node: Option<&Node>, what: &str, default: bool) -> bool {
+    pub(super) fn parse_flag(&mut self, node: Option<&Node>, what: &str, default: bool) -> bool {
         match node.map(|node| (node, &node.value)) {
             None => default,
             Some((_, Yaml::Bool(value))) => *value,
@@ -118,7 +123,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn seconds(&mut self, node: &Node, what: &str) -> Option<Duration> {
+    pub(super) fn parse_seconds(&mut self, node: &Node, what: &str) -> Option<Duration> {
         let seconds = match node.value {
             Yaml::Int(whole) => whole as f64,
             Yaml::Float(seconds) => seconds,
@@ -134,7 +139,7 @@ impl Reader<'_> {
         Some(Duration::from_secs_f64(seconds))
     }
 
-    pub(super) fn template(&mut self, node: &Node, what: &str) -> Option<Template> {
+    pub(super) fn parse_template(&mut self, node: &Node, what: &str) -> Option<Template> {
         let Yaml::Str(text) = &node.value else {
             self.wrong_type(node, what, "text");
             return None;
@@ -144,11 +149,11 @@ impl Reader<'_> {
             .ok()
     }
 
-    pub(super) fn value(&mut self, node: &Node) -> Option<ValueTemplate> {
+    pub(super) fn parse_value(&mut self, node: &Node) -> Option<ValueTemplate> {
         ValueTemplate::parse(node, self.problems)
     }
 
-    pub(super) fn pairs<'n>(
+    pub(super) fn parse_pairs<'n>(
         &mut self,
         node: Option<&'n Node>,
         what: &str,
@@ -164,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
+    pub(super) fn parse_list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
         match node.map(|node| (node, &node.value)) {
             None => &[],
             Some((_, Yaml::Seq(items))) => items,

@@ -27,23 +27,23 @@ pub(crate) const RECORDED_KEYS: [&str; 3] = ["engine", "after", "raised"];
 pub(crate) const RAISED_KEYS: [&str; 3] = ["kind", "message", "compiling"];
 
 impl Reader<'_> {
-    pub(super) fn recorded(&mut self, node: &Node) -> Option<RecordedSchema> {
-        let fields = self.fields(node, "`recorded`", &RECORDED_KEYS)?;
+    pub(super) fn parse_recorded(&mut self, node: &Node) -> Option<RecordedSchema> {
+        let fields = self.parse_fields(node, "`recorded`", &RECORDED_KEYS)?;
         let start = Span {
             end: node.span.start,
             ..node.span
         };
         let help = "name the engine that executed it: `engine: interpret@3.6.0+host`";
         let engine = self
-            .need(&fields, "engine", "`recorded`", start, help)
-            .and_then(|node| self.executing(node));
+            .require_field(&fields, "engine", "`recorded`", start, help)
+            .and_then(|node| self.parse_executing_engine(node));
         let after = fields.get("after").map(|node| {
             let wanted = "a mapping of storages to their bytes, such as `{ out: data.zip/3fa9c2… }`";
-            let read = self.pairs(Some(node), "after", wanted).iter();
+            let read = self.parse_pairs(Some(node), "after", wanted).iter();
             read.filter_map(|(key, node)| Some((key.clone(), RecordedBytes::parse(node, self.problems)?)))
                 .collect()
         });
-        let raised = fields.get("raised").and_then(|node| self.raised(node));
+        let raised = fields.get("raised").and_then(|node| self.parse_raised(node));
         if let (Some(after), Some(raised)) = (fields.get("after"), fields.get("raised")) {
             self.problems.push(
                 Diagnostic::error(
@@ -63,8 +63,8 @@ impl Reader<'_> {
     }
 
     /// The engine that executed a recorded launch: one, with its version.
-    fn executing(&mut self, node: &Node) -> Option<String> {
-        let pattern = self.engine(node)?;
+    fn parse_executing_engine(&mut self, node: &Node) -> Option<String> {
+        let pattern = self.parse_engine(node)?;
         if pattern.name == RECORDED || pattern.version.is_none() && pattern.name != "reference" {
             let message = format!("`{pattern}` is no engine that executed something");
             self.problems.push(
@@ -76,19 +76,19 @@ impl Reader<'_> {
         Some(pattern.to_string())
     }
 
-    fn raised(&mut self, node: &Node) -> Option<RaisedSchema> {
-        let fields = self.fields(node, "`raised`", &RAISED_KEYS)?;
+    fn parse_raised(&mut self, node: &Node) -> Option<RaisedSchema> {
+        let fields = self.parse_fields(node, "`raised`", &RAISED_KEYS)?;
         let help = "name the exception's type: `kind: ValueError`";
         let kind = self
-            .need(&fields, "kind", "`raised`", node.span, help)
-            .and_then(|node| self.text(node, "kind"));
+            .require_field(&fields, "kind", "`raised`", node.span, help)
+            .and_then(|node| self.parse_text(node, "kind"));
         let message = match fields.get("message").map(|node| (node, &node.value)) {
             None | Some((_, Yaml::Null)) => String::new(),
             // An exception may say nothing.
             Some((_, Yaml::Str(text))) => text.clone(),
-            Some((node, _)) => self.text(node, "message").unwrap_or_default(),
+            Some((node, _)) => self.parse_text(node, "message").unwrap_or_default(),
         };
-        let compiling = self.flag(fields.get("compiling"), "compiling", false);
+        let compiling = self.parse_flag(fields.get("compiling"), "compiling", false);
         Some(RaisedSchema {
             kind: kind?,
             message,

@@ -1,7 +1,7 @@
 //! Numbers of a launch that know how they follow from its sizes, so that a case file can vary the sizes in its matrix.
 
 /// The most that a number grows to.
-const MOST: i64 = i64::MAX;
+const MAX_VALUE: i64 = i64::MAX;
 
 /// A number, and the expression that gives it, if it depends on a size that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +19,12 @@ struct Words {
 
 impl Amount {
     /// A number that depends on nothing.
-    pub fn number(value: i64) -> Self {
+    pub fn from_number(value: i64) -> Self {
         Self { value, words: None }
     }
 
     /// The value of a variable.
-    pub fn named(name: &str, value: i64) -> Self {
+    pub fn from_variable(name: &str, value: i64) -> Self {
         let words = Words {
             text: name.to_owned(),
             is_factor: true,
@@ -50,7 +50,7 @@ impl Amount {
     /// The expression as a value of a case file.
     pub fn yaml(&self) -> String {
         match &self.words {
-            Some(words) => expression(&words.text),
+            Some(words) => quote_expression(&words.text),
             None => self.value.to_string(),
         }
     }
@@ -62,8 +62,8 @@ impl Amount {
             (_, _, 1, None) => return self.clone(),
             _ => {}
         }
-        let value = self.value.checked_mul(other.value).unwrap_or(MOST);
-        self.with(other, value, true, || {
+        let value = self.value.checked_mul(other.value).unwrap_or(MAX_VALUE);
+        self.combine(other, value, true, || {
             format!("{} * {}", self.factor(), other.factor())
         })
     }
@@ -76,7 +76,7 @@ impl Amount {
             _ => {}
         }
         let value = self.value.saturating_add(other.value);
-        self.with(other, value, false, || {
+        self.combine(other, value, false, || {
             format!("{} + {}", self.text(), other.text())
         })
     }
@@ -88,25 +88,25 @@ impl Amount {
         if lanes == 1 {
             return self.clone();
         }
-        self.with(&Self::number(lanes), value, true, || {
+        self.combine(&Self::from_number(lanes), value, true, || {
             format!("cdiv({}, {lanes})", self.text())
         })
     }
 
     /// The whole quotient by a number that is 1 where it would be less.
-    pub fn over(&self, other: &Self) -> Self {
+    pub fn divide_by(&self, other: &Self) -> Self {
         let divisor = other.at_least(1);
         if other.words.is_none() && divisor.value == 1 {
             return self.clone();
         }
-        self.with(&divisor, self.value.div_euclid(divisor.value), false, || {
+        self.combine(&divisor, self.value.div_euclid(divisor.value), false, || {
             format!("{} // {}", self.factor(), divisor.factor())
         })
     }
 
     /// The larger of it and a number.
     pub fn at_least(&self, least: i64) -> Self {
-        self.with(&Self::number(least), self.value.max(least), true, || {
+        self.combine(&Self::from_number(least), self.value.max(least), true, || {
             format!("max({}, {least})", self.text())
         })
     }
@@ -119,7 +119,7 @@ impl Amount {
     }
 
     /// What two numbers give. It depends on sizes if one of them does. Products and calls stand in a product as they are.
-    fn with(&self, other: &Self, value: i64, is_factor: bool, text: impl FnOnce() -> String) -> Self {
+    fn combine(&self, other: &Self, value: i64, is_factor: bool, text: impl FnOnce() -> String) -> Self {
         let words = (self.words.is_some() || other.words.is_some()).then(|| Words {
             text: text(),
             is_factor,
@@ -129,7 +129,7 @@ impl Amount {
 }
 
 /// An expression as a value of a case file. A name stands as it is, but for those that some YAML takes for truth values.
-pub(super) fn expression(text: &str) -> String {
+pub(super) fn quote_expression(text: &str) -> String {
     let is_name = text
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
@@ -153,12 +153,16 @@ mod tests {
 
     #[test]
     fn what_depends_on_no_size_is_a_number() {
-        let five = Amount::number(5);
-        check(&five.times(&Amount::number(3)).plus(&Amount::number(1)), 16, "16");
+        let five = Amount::from_number(5);
+        check(
+            &five.times(&Amount::from_number(3)).plus(&Amount::from_number(1)),
+            16,
+            "16",
+        );
         check(&five.blocks_of(2), 3, "3");
         check(&five.at_least(8), 8, "8");
         check(
-            &Amount::number(i64::MAX).times(&five),
+            &Amount::from_number(i64::MAX).times(&five),
             i64::MAX,
             "9223372036854775807",
         );
@@ -166,19 +170,19 @@ mod tests {
 
     #[test]
     fn what_depends_on_a_size_is_an_expression() {
-        let n = Amount::named("n", 33);
+        let n = Amount::from_variable("n", 33);
         check(&n.blocks_of(32), 2, "cdiv(n, 32)");
         check(
-            &n.plus(&Amount::number(5)).times(&Amount::number(3)),
+            &n.plus(&Amount::from_number(5)).times(&Amount::from_number(3)),
             114,
             "(n + 5) * 3",
         );
-        check(&n.times(&Amount::number(1)), 33, "n");
-        check(&Amount::number(0).plus(&n), 33, "n");
+        check(&n.times(&Amount::from_number(1)), 33, "n");
+        check(&Amount::from_number(0).plus(&n), 33, "n");
         check(&n.times(&n).at_least(64), 1089, "max(n * n, 64)");
-        check(&n.times(&n).over(&n), 33, "n * n // max(n, 1)");
+        check(&n.times(&n).divide_by(&n), 33, "n * n // max(n, 1)");
         assert_eq!(n.yaml(), "\"n\"");
-        assert_eq!(Amount::named("n_cols", 1).yaml(), "n_cols");
+        assert_eq!(Amount::from_variable("n_cols", 1).yaml(), "n_cols");
         assert_eq!(n.blocks_of(32).yaml(), "\"cdiv(n, 32)\"");
     }
 }

@@ -6,7 +6,7 @@ use super::amount::Amount;
 use crate::usage::{Bound, Stride, TensorUse};
 
 /// Elements between the rows of a padded tensor, and before the first of one with an offset.
-pub(super) const APART: i64 = 5;
+pub(super) const ROW_PADDING: i64 = 5;
 
 /// How a tensor lies in its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,12 @@ impl Layout {
 
 /// What is declared for a tensor of this shape, and the expression that is the tensor. `apart` is how many elements are between
 /// rows that are padded, and before a tensor with an offset.
-pub(super) fn placed(name: &str, shape: &[Amount], layout: Layout, apart: &Amount) -> (Vec<Amount>, String) {
+pub(super) fn place_tensor(
+    name: &str,
+    shape: &[Amount],
+    layout: Layout,
+    apart: &Amount,
+) -> (Vec<Amount>, String) {
     let wider = |more: &Amount| {
         let mut declared = shape.to_vec();
         if let Some(last) = declared.last_mut() {
@@ -42,7 +47,7 @@ pub(super) fn placed(name: &str, shape: &[Amount], layout: Layout, apart: &Amoun
         }
         declared
     };
-    let width = shape.last().cloned().unwrap_or_else(|| Amount::number(1));
+    let width = shape.last().cloned().unwrap_or_else(|| Amount::from_number(1));
     match layout {
         Layout::Tight => (shape.to_vec(), name.to_owned()),
         Layout::Padded => (wider(apart), format!("{name}[..., :{}]", width.text())),
@@ -53,7 +58,7 @@ pub(super) fn placed(name: &str, shape: &[Amount], layout: Layout, apart: &Amoun
         Layout::Split => (wider(&width), format!("{name}[..., {}:]", width.text())),
         Layout::Stepped => (wider(&width), format!("{name}[::2]")),
         Layout::Offset => {
-            let elements = (shape.iter()).fold(Amount::number(1), |all, one| all.times(one));
+            let elements = (shape.iter()).fold(Amount::from_number(1), |all, one| all.times(one));
             let sizes: Vec<String> = shape.iter().map(Amount::text).collect();
             (
                 vec![elements.plus(apart)],
@@ -64,7 +69,7 @@ pub(super) fn placed(name: &str, shape: &[Amount], layout: Layout, apart: &Amoun
 }
 
 /// The parameters that are strides of a tensor.
-pub(super) fn strides(tensor: &TensorUse) -> BTreeSet<&str> {
+pub(super) fn collect_strides(tensor: &TensorUse) -> BTreeSet<&str> {
     let dimensions = tensor.dimensions.iter();
     dimensions
         .filter_map(|dimension| match &dimension.stride {
@@ -75,7 +80,7 @@ pub(super) fn strides(tensor: &TensorUse) -> BTreeSet<&str> {
 }
 
 /// Whether two tensors have the same bounds, so that one can be passed for the other.
-pub(super) fn alike(a: &TensorUse, b: &TensorUse) -> bool {
+pub(super) fn has_same_bounds(a: &TensorUse, b: &TensorUse) -> bool {
     let bounds = |tensor: &TensorUse| -> Vec<Bound> {
         tensor
             .dimensions

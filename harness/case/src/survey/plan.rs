@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::amount::Amount;
-use super::place::{self, APART, Layout, same_but_about};
+use super::place::{self, Layout, ROW_PADDING, same_but_about};
 use super::reading::Reading;
 use super::{Attempt, ELEMENTS_MOST};
 use crate::excerpt::tuning::Config;
 use crate::kernel::{Function, Parameter};
-use crate::skeleton::{guess_of, wanted};
+use crate::skeleton::{guess_of, required_parameters};
 use crate::usage::polynomial::Extent;
 use crate::usage::{Bound, Flags, Stride, TensorUse, Usage};
 
@@ -71,17 +71,17 @@ pub(super) struct Plan {
 
 impl Plan {
     /// A size, by its name where that is a variable.
-    pub fn amount(&self, name: &str, value: i64) -> Amount {
+    pub fn to_amount(&self, name: &str, value: i64) -> Amount {
         if self.is_matrix {
-            Amount::named(name, value)
+            Amount::from_variable(name, value)
         } else {
-            Amount::number(value)
+            Amount::from_number(value)
         }
     }
 
     /// Elements between rows that are padded.
-    pub fn apart(&self) -> Amount {
-        self.amount(PADDING, APART)
+    pub fn row_padding(&self) -> Amount {
+        self.to_amount(PADDING, ROW_PADDING)
     }
 }
 
@@ -101,21 +101,21 @@ impl Planner<'_> {
     /// The plain launch.
     pub fn first(&self) -> Option<Attempt> {
         let plan = self.base();
-        let text = self.text(&plan)?;
+        let text = self.render_case(&plan)?;
         Some(Attempt {
             variant: plan.variant,
             text,
         })
     }
 
-    pub fn all(&self, tried: &mut Vec<Attempt>) {
+    pub fn add_all(&self, tried: &mut Vec<Attempt>) {
         for plan in self.plans() {
             self.add(plan, tried);
         }
     }
 
     /// Only the plain launch, with a configuration that others do not have.
-    pub fn plain(&self, tried: &mut Vec<Attempt>) {
+    pub fn add_plain(&self, tried: &mut Vec<Attempt>) {
         let values = self
             .config
             .iter()
@@ -144,7 +144,7 @@ impl Planner<'_> {
                 || usage.texts.iter().any(|(one, _)| one == name)
                 || dimensions.any(|dimension| dimension.stride == Stride::Param(name.clone()))
         };
-        wanted(self.function)
+        required_parameters(self.function)
             .filter(|parameter| self.is_number(parameter))
             .map(|parameter| parameter.name.clone())
             .filter(|name| !known(name))
@@ -160,7 +160,7 @@ impl Planner<'_> {
     }
 
     fn add(&self, plan: Plan, tried: &mut Vec<Attempt>) {
-        if let Some(text) = self.text(&plan)
+        if let Some(text) = self.render_case(&plan)
             && !tried.iter().any(|known| same_but_about(&known.text, &text))
         {
             tried.push(Attempt {
@@ -172,20 +172,26 @@ impl Planner<'_> {
 
     /// The block that a size is cut into, or that has to cover it.
     pub fn block_of(&self, size: &str) -> Option<(i64, bool)> {
-        let lanes = |(name, extent): &(String, Extent)| if name == size { self.lanes(extent) } else { None };
-        let covered = self.usage.within.iter().find_map(lanes);
+        let lanes = |(name, extent): &(String, Extent)| {
+            if name == size {
+                self.count_lanes(extent)
+            } else {
+                None
+            }
+        };
+        let covered = self.usage.covered_sizes.iter().find_map(lanes);
         let cut = self.usage.axes.iter().flat_map(|axis| &axis.blocks);
         covered.map(|lanes| (lanes, true)).or_else(|| {
-            let mut cut = cut.chain(&self.usage.cut);
+            let mut cut = cut.chain(&self.usage.cut_sizes);
             cut.find_map(lanes).map(|lanes| (lanes, false))
         })
     }
 
-    pub fn lanes(&self, extent: &Extent) -> Option<i64> {
+    pub fn count_lanes(&self, extent: &Extent) -> Option<i64> {
         let lanes = match extent {
             Extent::Number(number) => Some(*number),
             Extent::Param(name) => Some(
-                self.configured(name)
+                self.find_config_value(name)
                     .or_else(|| self.default_of(name))
                     .or(self.reading.block)
                     .unwrap_or(if self.usage.has_dots { DOT_BLOCK } else { BLOCK }),
@@ -197,7 +203,7 @@ impl Planner<'_> {
     }
 
     /// The number that the configuration gives for a parameter.
-    pub fn configured(&self, name: &str) -> Option<i64> {
+    pub fn find_config_value(&self, name: &str) -> Option<i64> {
         self.config.get(name)?.as_ref()?.parse().ok()
     }
 
@@ -242,7 +248,7 @@ impl Planner<'_> {
                 .get(&size)
                 .and_then(|value| value.parse().ok());
             let value = chosen.unwrap_or_else(|| match self.block_of(&size) {
-                _ if self.reading.even => self.even(&size),
+                _ if self.reading.even => self.choose_even_size(&size),
                 Some((lanes, true)) => (lanes - 3).max(1),
                 Some((lanes, false)) => lanes + lanes / 2 + 1,
                 None => 5,
@@ -264,7 +270,7 @@ impl Planner<'_> {
     }
 
     /// A multiple of the block of a size.
-    fn even(&self, size: &str) -> i64 {
+    fn choose_even_size(&self, size: &str) -> i64 {
         self.block_of(size)
             .map_or(16, |(lanes, covered)| if covered { lanes } else { 2 * lanes })
     }
@@ -272,8 +278,8 @@ impl Planner<'_> {
     fn plans(&self) -> Vec<Plan> {
         let base = self.base();
         let mut plans = vec![base.clone()];
-        self.sized(&base, &mut plans);
-        self.laid_out(&base, &mut plans);
+        self.add_size_plans(&base, &mut plans);
+        self.add_layout_plans(&base, &mut plans);
         if base.dtype == "f32" {
             for dtype in ["f16", "bf16"] {
                 plans.push(Plan {
@@ -305,12 +311,12 @@ impl Planner<'_> {
                 ..base.clone()
             }));
         }
-        self.aliased(&base, &mut plans);
+        self.add_alias_plans(&base, &mut plans);
         plans
     }
 
     /// Each size at and around its block, and all of them multiples of their blocks.
-    fn sized(&self, base: &Plan, plans: &mut Vec<Plan>) {
+    fn add_size_plans(&self, base: &Plan, plans: &mut Vec<Plan>) {
         for size in base.sizes.keys() {
             let values = match self.block_of(size) {
                 Some((lanes, true)) => vec![0, 1, lanes - 1, lanes],
@@ -328,12 +334,12 @@ impl Planner<'_> {
         "every size a multiple of its block".clone_into(&mut plan.variant);
         plan.even = true;
         for (size, value) in &mut plan.sizes {
-            *value = self.even(size);
+            *value = self.choose_even_size(size);
         }
         plans.push(plan);
     }
 
-    fn laid_out(&self, base: &Plan, plans: &mut Vec<Plan>) {
+    fn add_layout_plans(&self, base: &Plan, plans: &mut Vec<Plan>) {
         for tensor in &self.usage.tensors {
             let strided = tensor
                 .dimensions
@@ -364,7 +370,7 @@ impl Planner<'_> {
         }
     }
 
-    fn aliased(&self, base: &Plan, plans: &mut Vec<Plan>) {
+    fn add_alias_plans(&self, base: &Plan, plans: &mut Vec<Plan>) {
         let outputs = self.usage.tensors.iter();
         for out in outputs.filter(|tensor| tensor.written && !tensor.read) {
             let like = self
@@ -372,7 +378,7 @@ impl Planner<'_> {
                 .tensors
                 .iter()
                 .filter(|tensor| {
-                    tensor.read && !tensor.written && !tensor.indexes && place::alike(tensor, out)
+                    tensor.read && !tensor.written && !tensor.indexes && place::has_same_bounds(tensor, out)
                 })
                 .filter(|tensor| out.mirrors.contains(&tensor.name));
             for tensor in like {
@@ -389,7 +395,7 @@ impl Planner<'_> {
     /// others, or have a stride of their own that nothing uses, one of them is more likely a mistake.
     fn with_strides_of<'a>(&'a self, tensor: &'a TensorUse) -> impl Iterator<Item = &'a str> {
         let shares = move |other: &&TensorUse| {
-            let (own, theirs) = (place::strides(tensor), place::strides(other));
+            let (own, theirs) = (place::collect_strides(tensor), place::collect_strides(other));
             let both = !own.is_empty() && !theirs.is_empty();
             let forgotten = self.has_unused_stride(tensor) || self.has_unused_stride(other);
             other.name == tensor.name

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Draft;
 use crate::kernel::Parameter;
-use crate::skeleton::{quoted, wanted};
+use crate::skeleton::{quote_literal, required_parameters};
 use crate::usage::Stride;
 
 /// Dtypes that a tensor may have which is not like the others.
@@ -116,10 +116,10 @@ impl Reading {
 impl Draft {
     /// The readings that differ from this one in one thing. Those about parameters that `said` names come first: it is what the
     /// launch was stopped with.
-    pub fn changes(&self, reading: &Reading, said: &str) -> Vec<Reading> {
+    pub fn list_changes(&self, reading: &Reading, said: &str) -> Vec<Reading> {
         let words: BTreeSet<&str> = said.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) =
-            wanted(&self.function).partition(|parameter| words.contains(parameter.name.as_str()));
+        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) = required_parameters(&self.function)
+            .partition(|parameter| words.contains(parameter.name.as_str()));
         // Its text says what else they may be.
         let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
             .into_iter()
@@ -179,7 +179,7 @@ impl Draft {
         let texts = usage.texts.iter().filter(|(one, _)| one == name);
         let numbers = usage.numbers.iter().filter(|(one, _)| one == name);
         let mut values: Vec<String> = texts
-            .map(|(_, text)| quoted(text))
+            .map(|(_, text)| quote_literal(text))
             .chain(numbers.map(|(_, number)| number.to_string()))
             .collect();
         if usage.flags.contains(name) {

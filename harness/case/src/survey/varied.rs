@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::place::Layout;
 use super::plan::{PADDING, Plan, Planner};
-use super::written::{Written, list};
+use super::written::{LaunchText, render_list};
 use crate::kernel::ParameterKind;
 use crate::usage::{Stride, TensorUse};
 
@@ -17,7 +17,7 @@ const VARIED_MOST: usize = 4;
 
 impl Planner<'_> {
     /// A case file with a matrix; none if no launch can be written, or its names are those of the matrix.
-    pub fn varied(&self) -> Option<String> {
+    pub fn render_matrix_case(&self) -> Option<String> {
         let is_positional = |kind: ParameterKind| kind == ParameterKind::PositionalOnly;
         let mut parameters = self.function.parameters.iter();
         if parameters.any(|one| is_positional(one.kind) || [DTYPE, PADDING].contains(&one.name.as_str())) {
@@ -42,10 +42,10 @@ impl Planner<'_> {
                 .collect(),
             ..base
         };
-        Some(self.file(&plan, dtypes, &self.written(&plan)?))
+        Some(self.render_file(&plan, dtypes, &self.build_launch_text(&plan)?))
     }
 
-    fn file(&self, plan: &Plan, dtypes: &[&str], written: &Written) -> String {
+    fn render_file(&self, plan: &Plan, dtypes: &[&str], written: &LaunchText) -> String {
         let name = &self.function.name;
         let mut text = format!(
             "# A skeleton that `cerith import` made: what is marked as guessed is to be edited, and `about` to be written.\n\
@@ -55,7 +55,7 @@ impl Planner<'_> {
         );
         let mut matrix = String::new();
         for (nth, (size, value)) in plan.sizes.iter().enumerate() {
-            let (values, why) = self.values(size, *value, nth, plan.sizes.len());
+            let (values, why) = self.choose_values(size, *value, nth, plan.sizes.len());
             // Writing to a string does not fail.
             let _ = writeln!(matrix, "  {size}: {values:?}  # {why}");
         }
@@ -66,7 +66,7 @@ impl Planner<'_> {
             let _ = writeln!(
                 matrix,
                 "  {PADDING}: [0, {}]  # elements between rows",
-                plan.apart().value()
+                plan.row_padding().value()
             );
         }
         if !matrix.is_empty() {
@@ -79,7 +79,11 @@ impl Planner<'_> {
                 let _ = writeln!(text, "  {name}: \"{view}\"");
             }
         }
-        let _ = write!(text, "launches:\n  - grid: {}\n    args:", list(&written.grid));
+        let _ = write!(
+            text,
+            "launches:\n  - grid: {}\n    args:",
+            render_list(&written.grid)
+        );
         let guessed = self.guessed();
         for (name, value) in &written.args {
             let is_guess = guessed.contains(name) || self.usage.flags.contains(name);
@@ -91,7 +95,7 @@ impl Planner<'_> {
     }
 
     /// The values of a size, and what they are, in words. The more sizes there are, the fewer values each has.
-    fn values(&self, size: &str, value: i64, nth: usize, sizes: usize) -> (Vec<i64>, String) {
+    fn choose_values(&self, size: &str, value: i64, nth: usize, sizes: usize) -> (Vec<i64>, String) {
         if self.reading.even || self.reading.values.contains_key(size) {
             return (vec![value], "guessed".to_owned());
         }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::ELEMENTS_MOST;
-use super::amount::{Amount, expression};
-use super::place::{self, Layout, placed};
+use super::amount::{Amount, quote_expression};
+use super::place::{self, Layout, place_tensor};
 use super::plan::{BLOCK, Plan, Planner};
 use crate::kernel::Parameter;
-use crate::skeleton::{guess_of, storage_name, wanted};
+use crate::skeleton::{guess_of, required_parameters, storage_name};
 use crate::usage::polynomial::Extent;
 use crate::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 
@@ -22,7 +22,7 @@ const ROOM: i64 = 1 << 16;
 const FACTOR: i64 = 4;
 
 /// A launch, as a case file has it.
-pub(super) struct Written {
+pub(super) struct LaunchText {
     /// The lines of `storages`.
     pub storages: String,
     /// Views that have names, and their expressions.
@@ -34,25 +34,25 @@ pub(super) struct Written {
 
 impl Planner<'_> {
     /// Programs on an axis.
-    fn programs(&self, axis: usize, plan: &Plan) -> Amount {
+    fn count_programs(&self, axis: usize, plan: &Plan) -> Amount {
         let Some(found) = self.usage.axes.get(axis) else {
-            return Amount::number(1);
+            return Amount::from_number(1);
         };
         if found.persistent {
-            return Amount::number(plan.persistent);
+            return Amount::from_number(plan.persistent);
         }
-        let mut programs = Amount::number(1);
+        let mut programs = Amount::from_number(1);
         for (size, extent) in &found.blocks {
-            let lanes = self.lanes(extent).unwrap_or(1);
-            programs = programs.times(&self.size(size, plan).blocks_of(lanes));
+            let lanes = self.count_lanes(extent).unwrap_or(1);
+            programs = programs.times(&self.compute_size(size, plan).blocks_of(lanes));
         }
         for size in &found.sizes {
-            programs = programs.times(&self.size(size, plan));
+            programs = programs.times(&self.compute_size(size, plan));
         }
         if found.quotient {
-            programs = programs.times(&Amount::number(ROWS));
+            programs = programs.times(&Amount::from_number(ROWS));
         } else if found.blocks.is_empty() && found.sizes.is_empty() && self.is_counted(axis) {
-            programs = Amount::number(ROWS);
+            programs = Amount::from_number(ROWS);
         }
         programs
     }
@@ -66,73 +66,81 @@ impl Planner<'_> {
         })
     }
 
-    fn size(&self, name: &str, plan: &Plan) -> Amount {
+    fn compute_size(&self, name: &str, plan: &Plan) -> Amount {
         if let Some(value) = plan.sizes.get(name) {
-            return plan.amount(name, *value);
+            return plan.to_amount(name, *value);
         }
         let number = self
-            .configured(name)
+            .find_config_value(name)
             .or_else(|| self.default_of(name))
             .or_else(|| {
                 self.usage
                     .blocks
                     .contains(name)
-                    .then(|| self.lanes(&Extent::Param(name.to_owned())))?
+                    .then(|| self.count_lanes(&Extent::Param(name.to_owned())))?
             })
             .unwrap_or(ROWS);
-        Amount::number(number)
+        Amount::from_number(number)
     }
 
-    fn extent(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
+    fn compute_extent(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         Some(match &dimension.bound {
-            Bound::Size(name) => self.size(name, plan),
-            Bound::Programs(axis) => self.programs(usize::from(*axis), plan),
+            Bound::Size(name) => self.compute_size(name, plan),
+            Bound::Programs(axis) => self.count_programs(usize::from(*axis), plan),
             Bound::Quotient(axis) => {
                 let sizes = self.usage.axes.get(usize::from(*axis)).map(|axis| &axis.sizes);
                 let of_sizes = sizes
                     .into_iter()
                     .flatten()
-                    .fold(Amount::number(1), |all, size| all.times(&self.size(size, plan)));
-                self.programs(usize::from(*axis), plan).over(&of_sizes)
+                    .fold(Amount::from_number(1), |all, size| {
+                        all.times(&self.compute_size(size, plan))
+                    });
+                self.count_programs(usize::from(*axis), plan).divide_by(&of_sizes)
             }
-            Bound::Lanes(extent) => Amount::number(self.lanes(extent)?),
+            Bound::Lanes(extent) => Amount::from_number(self.count_lanes(extent)?),
             Bound::Blocks(axis, extent) => self
-                .programs(usize::from(*axis), plan)
-                .times(&Amount::number(self.lanes(extent)?)),
-            Bound::Unknown => Amount::number(ROWS * BLOCK),
+                .count_programs(usize::from(*axis), plan)
+                .times(&Amount::from_number(self.count_lanes(extent)?)),
+            Bound::Unknown => Amount::from_number(ROWS * BLOCK),
         })
     }
 
     /// Elements from one index of a dimension to the next; none where a parameter says.
-    fn step(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
+    fn compute_step(&self, dimension: &Dimension, plan: &Plan) -> Option<Amount> {
         match &dimension.stride {
-            Stride::Number(number) => Some(Amount::number(*number)),
+            Stride::Number(number) => Some(Amount::from_number(*number)),
             Stride::Param(_) => None,
-            Stride::Sizes(names, factor) => Some(names.iter().fold(Amount::number(*factor), |all, name| {
-                all.times(&self.size(name, plan))
-            })),
+            Stride::Sizes(names, factor) => {
+                Some(names.iter().fold(Amount::from_number(*factor), |all, name| {
+                    all.times(&self.compute_size(name, plan))
+                }))
+            }
         }
     }
 
     /// The shape of a tensor. One that has no stride parameters and is not dense is flat.
-    fn shape(&self, tensor: &TensorUse, plan: &Plan) -> Option<Vec<Amount>> {
+    fn compute_shape(&self, tensor: &TensorUse, plan: &Plan) -> Option<Vec<Amount>> {
         let shape: Vec<Amount> = tensor
             .dimensions
             .iter()
-            .map(|dimension| self.extent(dimension, plan))
+            .map(|dimension| self.compute_extent(dimension, plan))
             .collect::<Option<_>>()?;
         let shape = if shape.is_empty() {
-            vec![Amount::number(1)]
+            vec![Amount::from_number(1)]
         } else {
             shape
         };
         let doublings = self.reading.rooms.get(&tensor.name).copied().unwrap_or(0);
-        let steps: Option<Vec<Amount>> = tensor.dimensions.iter().map(|one| self.step(one, plan)).collect();
+        let steps: Option<Vec<Amount>> = tensor
+            .dimensions
+            .iter()
+            .map(|one| self.compute_step(one, plan))
+            .collect();
         let Some(steps) = steps else {
             // Every second element of a row: the row has twice as many.
             let shape: Vec<Amount> = (shape.into_iter().zip(&tensor.dimensions))
                 .map(|(extent, dimension)| match dimension.stride {
-                    Stride::Number(number) => extent.times(&Amount::number(number.max(1))),
+                    Stride::Number(number) => extent.times(&Amount::from_number(number.max(1))),
                     _ => extent,
                 })
                 .collect();
@@ -146,18 +154,18 @@ impl Planner<'_> {
             } << doublings;
             let extents = shape.into_iter().zip(&tensor.dimensions);
             let roomy = extents.map(|(extent, dimension)| match dimension.bound {
-                Bound::Unknown => Amount::number(least),
+                Bound::Unknown => Amount::from_number(least),
                 _ => extent.at_least(least),
             });
             return Some(roomy.collect());
         };
         if !tensor.certain {
-            return Some(vec![Amount::number(ROOM << (2 * doublings).min(4))]);
+            return Some(vec![Amount::from_number(ROOM << (2 * doublings).min(4))]);
         }
         let spans = shape.iter().zip(&steps).map(|(extent, step)| extent.times(step));
         let elements = spans
             .max_by_key(Amount::value)
-            .unwrap_or_else(|| Amount::number(1));
+            .unwrap_or_else(|| Amount::from_number(1));
         let dense = (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))?;
         Some(if dense == elements.value() {
             shape
@@ -167,15 +175,15 @@ impl Planner<'_> {
     }
 
     /// The case file of a launch; none if it would be too large, or takes something that the text does not tell.
-    pub fn text(&self, plan: &Plan) -> Option<String> {
-        let mut written = self.written(plan)?;
+    pub fn render_case(&self, plan: &Plan) -> Option<String> {
+        let mut written = self.build_launch_text(plan)?;
         if let Some(usage) = self.find_usage(&written.args) {
             let planner = Planner {
                 usage: &usage,
                 config: self.config.clone(),
                 ..*self
             };
-            written = planner.written(plan)?;
+            written = planner.build_launch_text(plan)?;
         }
         let about = if plan.variant.is_empty() {
             "a little more than a block of everything".to_owned()
@@ -191,7 +199,7 @@ impl Planner<'_> {
             self.path,
             self.function.name,
             written.storages,
-            list(&written.grid)
+            render_list(&written.grid)
         ))
     }
 
@@ -216,21 +224,21 @@ impl Planner<'_> {
     }
 
     /// What a launch is made of, as a case file has it.
-    pub fn written(&self, plan: &Plan) -> Option<Written> {
+    pub fn build_launch_text(&self, plan: &Plan) -> Option<LaunchText> {
         let mut storages = String::new();
         let mut tensors = Vec::new();
         let mut views: BTreeMap<&str, String> = BTreeMap::new();
         for (nth, tensor) in self.usage.tensors.iter().enumerate() {
-            let shape = self.shape(tensor, plan)?;
+            let shape = self.compute_shape(tensor, plan)?;
             if (shape.iter()).try_fold(1_i64, |all, one| all.checked_mul(one.value()))? > ELEMENTS_MOST {
                 return None;
             }
             let layout = plan.layouts.get(&tensor.name).copied().unwrap_or(Layout::Tight);
             let storage = storage_name(&tensor.name);
-            let (declared, view) = placed(&storage, &shape, layout, &plan.apart());
+            let (declared, view) = place_tensor(&storage, &shape, layout, &plan.row_padding());
             let chosen = self.reading.dtypes.get(&tensor.name).copied();
             let (dtype, fill) = if let Some(dtype) = chosen {
-                (dtype, filled(dtype, tensor, nth))
+                (dtype, choose_fill(dtype, tensor, nth))
             } else if tensor.indexes {
                 ("i64", "zeros".to_owned())
             } else if tensor.is_whole {
@@ -249,7 +257,7 @@ impl Planner<'_> {
             let _ = writeln!(
                 storages,
                 "  {storage}: {{ dtype: {dtype}, shape: {}, fill: {fill} }}",
-                list(&declared)
+                render_list(&declared)
             );
             // A view that is written once has a name where a case file is to be read.
             let view = if plan.is_matrix && view != storage {
@@ -266,24 +274,29 @@ impl Planner<'_> {
             views.insert(out, view);
         }
         let grid: Vec<Amount> = (0..self.usage.axes.len().max(1))
-            .map(|axis| self.programs(axis, plan))
+            .map(|axis| self.count_programs(axis, plan))
             .collect();
         if grid.iter().any(|programs| programs.value() > ELEMENTS_MOST) {
             return None;
         }
         let mut args = Vec::new();
-        let strides: BTreeSet<&str> = self.usage.tensors.iter().flat_map(place::strides).collect();
+        let strides: BTreeSet<&str> = self
+            .usage
+            .tensors
+            .iter()
+            .flat_map(place::collect_strides)
+            .collect();
         let is_stride = |parameter: &&Parameter| strides.contains(parameter.name.as_str());
         let by_default = self
             .function
             .parameters
             .iter()
             .filter(|one| one.default.is_some());
-        for parameter in wanted(self.function).chain(by_default.filter(is_stride)) {
-            let value = self.argument(parameter, plan, &views)?;
+        for parameter in required_parameters(self.function).chain(by_default.filter(is_stride)) {
+            let value = self.render_argument(parameter, plan, &views)?;
             args.push((parameter.name.clone(), value));
         }
-        Some(Written {
+        Some(LaunchText {
             storages,
             tensors,
             grid,
@@ -291,7 +304,12 @@ impl Planner<'_> {
         })
     }
 
-    fn argument(&self, parameter: &Parameter, plan: &Plan, views: &BTreeMap<&str, String>) -> Option<String> {
+    fn render_argument(
+        &self,
+        parameter: &Parameter,
+        plan: &Plan,
+        views: &BTreeMap<&str, String>,
+    ) -> Option<String> {
         let name = &parameter.name;
         let is_size = plan.sizes.contains_key(name);
         if let Some(value) = self.reading.values.get(name).filter(|_| !is_size) {
@@ -299,7 +317,7 @@ impl Planner<'_> {
         }
         if let Some(view) = views.get(name.as_str()) {
             return Some(if plan.is_matrix {
-                expression(view)
+                quote_expression(view)
             } else {
                 format!("\"{view}\"")
             });
@@ -321,17 +339,17 @@ impl Planner<'_> {
             }
         }
         if let Some(value) = plan.sizes.get(name) {
-            return Some(plan.amount(name, *value).yaml());
+            return Some(plan.to_amount(name, *value).yaml());
         }
         if self.usage.blocks.contains(name) {
             return self
-                .lanes(&Extent::Param(name.clone()))
+                .count_lanes(&Extent::Param(name.clone()))
                 .map(|lanes| lanes.to_string());
         }
         if self.usage.factors.contains(name) {
             let is_block = name.to_lowercase().contains("block");
             let lanes = if is_block {
-                self.lanes(&Extent::Param(name.clone()))?
+                self.count_lanes(&Extent::Param(name.clone()))?
             } else {
                 FACTOR
             };
@@ -349,7 +367,7 @@ impl Planner<'_> {
 }
 
 /// What a tensor with a dtype of its own holds. Integers may be indices, and a flag that is 0 may end everything.
-fn filled(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
+fn choose_fill(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
     let is_float = dtype.starts_with('f') || dtype == "bf16";
     match (tensor.read && !tensor.indexes, is_float) {
         (false, _) => "zeros".to_owned(),
@@ -367,7 +385,7 @@ fn is_promise(name: &str) -> bool {
 }
 
 /// A list of a case file.
-pub(super) fn list(amounts: &[Amount]) -> String {
+pub(super) fn render_list(amounts: &[Amount]) -> String {
     let texts: Vec<String> = amounts.iter().map(Amount::yaml).collect();
     format!("[{}]", texts.join(", "))
 }

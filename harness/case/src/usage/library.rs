@@ -70,21 +70,21 @@ impl<'a> Library<'a> {
     }
 
     /// The statements of a module.
-    pub fn body(&self, module: &str) -> &'a [Stmt] {
+    pub fn find_body(&self, module: &str) -> &'a [Stmt] {
         self.modules.get(module).map_or(&[], |defined| defined.body)
     }
 
-    fn entry(&self, module: &str, name: &str, depth: usize) -> Option<(&'a str, &Entry<'a>)> {
+    fn find_entry(&self, module: &str, name: &str, depth: usize) -> Option<(&'a str, &Entry<'a>)> {
         let (key, defined) = self.modules.get_key_value(module)?;
         match defined.entries.get(name)? {
-            Entry::From(other, name) if depth < DEPTH_MOST => self.entry(other, name, depth + 1),
+            Entry::From(other, name) if depth < DEPTH_MOST => self.find_entry(other, name, depth + 1),
             entry => Some((key, entry)),
         }
     }
 
     /// The function with `@triton.jit` that a name means, or an attribute of a module that is one; and the module that it is in.
     /// `outer` is the function that the name stands in, if it stands in one.
-    pub fn function(
+    pub fn find_function(
         &self,
         module: &str,
         outer: Option<&str>,
@@ -97,11 +97,11 @@ impl<'a> Library<'a> {
             return is_kernel(def).then_some((home, def));
         }
         let (home, entry) = match callee {
-            Expr::Name(name) => self.entry(module, &name.id, 0)?,
+            Expr::Name(name) => self.find_entry(module, &name.id, 0)?,
             Expr::Attribute(attribute) => {
                 let object = attribute.value.as_name_expr()?;
-                match self.entry(module, &object.id, 0)? {
-                    (_, Entry::Module(other)) => self.entry(other, &attribute.attr, 0)?,
+                match self.find_entry(module, &object.id, 0)? {
+                    (_, Entry::Module(other)) => self.find_entry(other, &attribute.attr, 0)?,
                     _ => return None,
                 }
             }
@@ -114,14 +114,14 @@ impl<'a> Library<'a> {
     }
 
     /// The integer that a module calls by a name.
-    pub fn number(&self, module: &str, name: &str) -> Option<i64> {
-        match self.entry(module, name, 0)? {
-            (home, Entry::Value(value)) => self.value(home, value, 0),
+    pub fn find_number(&self, module: &str, name: &str) -> Option<i64> {
+        match self.find_entry(module, name, 0)? {
+            (home, Entry::Value(value)) => self.evaluate(home, value, 0),
             _ => None,
         }
     }
 
-    fn value(&self, module: &str, expr: &Expr, depth: usize) -> Option<i64> {
+    fn evaluate(&self, module: &str, expr: &Expr, depth: usize) -> Option<i64> {
         if depth > DEPTH_MOST {
             return None;
         }
@@ -131,11 +131,11 @@ impl<'a> Library<'a> {
                 _ => None,
             },
             Expr::UnaryOp(unary) if unary.op == UnaryOp::USub => {
-                self.value(module, &unary.operand, depth + 1)?.checked_neg()
+                self.evaluate(module, &unary.operand, depth + 1)?.checked_neg()
             }
             Expr::BinOp(binary) => {
-                let a = self.value(module, &binary.left, depth + 1)?;
-                let b = self.value(module, &binary.right, depth + 1)?;
+                let a = self.evaluate(module, &binary.left, depth + 1)?;
+                let b = self.evaluate(module, &binary.right, depth + 1)?;
                 match binary.op {
                     Operator::Add => a.checked_add(b),
                     Operator::Sub => a.checked_sub(b),
@@ -143,8 +143,8 @@ impl<'a> Library<'a> {
                     _ => None,
                 }
             }
-            Expr::Name(name) => match self.entry(module, &name.id, 0)? {
-                (home, Entry::Value(value)) => self.value(home, value, depth + 1),
+            Expr::Name(name) => match self.find_entry(module, &name.id, 0)? {
+                (home, Entry::Value(value)) => self.evaluate(home, value, depth + 1),
                 _ => None,
             },
             // `tl.constexpr(4)`.
@@ -155,7 +155,7 @@ impl<'a> Library<'a> {
                     _ => return None,
                 };
                 let value = call.arguments.args.first().filter(|_| name == "constexpr")?;
-                self.value(module, value, depth + 1)
+                self.evaluate(module, value, depth + 1)
             }
             _ => None,
         }
@@ -172,7 +172,7 @@ fn collect_inner<'a>(
             inner.insert((outer, &def.name), def);
             collect_inner(outer, &def.body, inner);
         } else {
-            crate::excerpt::inside(stmt, &mut |body| collect_inner(outer, body, inner));
+            crate::excerpt::visit_bodies(stmt, &mut |body| collect_inner(outer, body, inner));
         }
     }
 }
@@ -210,7 +210,7 @@ fn collect<'a>(body: &'a [Stmt], entries: &mut HashMap<&'a str, Entry<'a>>) {
                     entries.insert(bound, Entry::From(module.to_owned(), alias.name.to_string()));
                 }
             }
-            _ => crate::excerpt::inside(stmt, &mut |body| collect(body, entries)),
+            _ => crate::excerpt::visit_bodies(stmt, &mut |body| collect(body, entries)),
         }
     }
 }

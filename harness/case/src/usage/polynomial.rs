@@ -52,12 +52,12 @@ pub struct Polynomial(BTreeMap<Product, i64>);
 
 impl Polynomial {
     /// A number.
-    pub fn number(number: i64) -> Self {
+    pub fn from_number(number: i64) -> Self {
         Self::from_terms([(Product::new(), number)])
     }
 
     /// One unknown.
-    pub fn atom(atom: Atom) -> Self {
+    pub fn from_atom(atom: Atom) -> Self {
         Self::from_terms([(vec![atom], 1)])
     }
 
@@ -194,7 +194,7 @@ impl Polynomial {
 }
 
 /// What is left of a product without the atoms of another one; none if it does not have them all.
-pub fn divided(product: &[Atom], by: &[Atom]) -> Option<Product> {
+pub fn divide_product(product: &[Atom], by: &[Atom]) -> Option<Product> {
     let mut rest = product.to_vec();
     for atom in by {
         let at = rest.iter().position(|one| one == atom)?;
@@ -207,13 +207,13 @@ pub fn divided(product: &[Atom], by: &[Atom]) -> Option<Product> {
 mod tests {
     use super::*;
 
-    fn param(name: &str) -> Polynomial {
-        Polynomial::atom(Atom::Param(name.to_owned()))
+    fn from_param(name: &str) -> Polynomial {
+        Polynomial::from_atom(Atom::Param(name.to_owned()))
     }
 
     #[test]
     fn sums_and_products_are_what_they_are_in_school() {
-        let (a, b) = (param("a"), param("b"));
+        let (a, b) = (from_param("a"), from_param("b"));
         let sum = a.plus(&b).expect("short");
         let difference = a.minus(&b).expect("short");
         let product = sum.times(&difference).expect("short");
@@ -222,14 +222,14 @@ mod tests {
         assert!(a.minus(&a).expect("short").is_zero());
         assert_eq!(a.as_param(), Some("a"));
         assert_eq!(sum.as_param(), None);
-        assert_eq!(Polynomial::number(3).as_number(), Some(3));
+        assert_eq!(Polynomial::from_number(3).as_number(), Some(3));
     }
 
     #[test]
     fn what_gets_too_long_is_unknown() {
-        let mut sum = Polynomial::number(1);
+        let mut sum = Polynomial::from_number(1);
         for n in 0..12 {
-            let next = sum.plus(&param(&format!("p{n}"))).expect("short");
+            let next = sum.plus(&from_param(&format!("p{n}"))).expect("short");
             match next.times(&sum) {
                 Some(product) => sum = product,
                 None => return,

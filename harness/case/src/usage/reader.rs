@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use ruff_python_ast::{self as ast, CmpOp, Expr, Number, Operator, Stmt, UnaryOp};
 
 use self::call::Block;
-use self::unknown::{computed, other};
+use self::unknown::{apply_operator, build_unknown};
 use super::library::Library;
 use super::polynomial::{Atom, Polynomial};
 use super::{Access, Flags, Usage};
@@ -99,18 +99,18 @@ impl<'a> Reader<'a> {
 
     pub(super) fn read(&mut self, name: &'a str) {
         self.outer = name.split_once('.').map(|(outer, _)| outer);
-        if let Some(body) = crate::module::body_of(self.library.body(self.module), name) {
-            self.body(body);
+        if let Some(body) = crate::module::body_of(self.library.find_body(self.module), name) {
+            self.read_body(body);
         }
     }
 
-    fn body(&mut self, body: &[Stmt]) {
+    fn read_body(&mut self, body: &[Stmt]) {
         for stmt in body {
-            self.statement(stmt);
+            self.read_statement(stmt);
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt) {
+    fn read_statement(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
@@ -123,35 +123,35 @@ impl<'a> Reader<'a> {
                 ..
             }) => self.assign(target, value),
             Stmt::AugAssign(assign) => {
-                let value = self.value(&assign.value);
+                let value = self.evaluate(&assign.value);
                 if let Expr::Name(name) = &*assign.target
                     && !self.advanced.iter().any(|names| names.contains(name.id.as_str()))
                 {
-                    let before = self.variable(&name.id);
-                    let after = computed(assign.op, &before, &value);
+                    let before = self.find_variable(&name.id);
+                    let after = apply_operator(assign.op, &before, &value);
                     self.variables.insert(name.id.to_string(), after);
                 }
             }
             Stmt::For(each) => self.for_loop(each),
             Stmt::While(each) => {
-                self.tested(&each.test);
+                self.read_test(&each.test);
                 self.loops.push(None);
-                self.turns(&each.body, None);
+                self.read_loop_body(&each.body, None);
             }
             Stmt::If(branch) => self.read_branches(branch),
             Stmt::Expr(expr) => {
-                self.value(&expr.value);
+                self.evaluate(&expr.value);
             }
             Stmt::Return(ast::StmtReturn {
                 value: Some(value), ..
             }) => {
                 let values = match &**value {
-                    Expr::Tuple(tuple) => tuple.elts.iter().map(|value| self.value(value)).collect(),
-                    value => vec![self.value(value)],
+                    Expr::Tuple(tuple) => tuple.elts.iter().map(|value| self.evaluate(value)).collect(),
+                    value => vec![self.evaluate(value)],
                 };
                 self.returned = Some(values);
             }
-            Stmt::With(with) => self.body(&with.body),
+            Stmt::With(with) => self.read_body(&with.body),
             _ => {}
         }
     }
@@ -166,13 +166,13 @@ impl<'a> Reader<'a> {
         let mut is_complete = false;
         for (test, body) in std::iter::once(first).chain(others) {
             let decided = test.map_or(Some(true), |test| {
-                self.tested(test);
+                self.read_test(test);
                 self.decide(test)
             });
             if decided == Some(false) {
                 continue;
             }
-            self.body(body);
+            self.read_body(body);
             ends.push(std::mem::replace(&mut self.variables, before.clone()));
             if decided == Some(true) {
                 is_complete = true;
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         if !is_complete {
             ends.insert(0, before);
         }
-        let (after, indexing) = joined(ends);
+        let (after, indexing) = join_branches(ends);
         self.variables = after;
         self.indexing.extend(indexing);
     }
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
     /// Evaluates a condition that flags alone decide.
     fn decide(&self, test: &Expr) -> Option<bool> {
         match test {
-            Expr::Name(name) => self.flags.get(&self.parameter(&name.id)?).copied(),
+            Expr::Name(name) => self.flags.get(&self.find_parameter(&name.id)?).copied(),
             Expr::UnaryOp(not) if not.op == UnaryOp::Not => Some(!self.decide(&not.operand)?),
             _ => None,
         }
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
     fn assign(&mut self, target: &Expr, value: &Expr) {
         match (target, value) {
             (Expr::Name(name), _) => {
-                let value = self.value(value);
+                let value = self.evaluate(value);
                 self.variables.insert(name.id.to_string(), value);
             }
             (Expr::Tuple(targets), Expr::Tuple(values)) if targets.elts.len() == values.elts.len() => {
@@ -208,16 +208,17 @@ impl<'a> Reader<'a> {
                 }
             }
             (Expr::Tuple(targets), Expr::Call(call)) => {
-                let values =
-                    if let Some((module, def)) = self.library.function(self.module, self.outer, &call.func) {
-                        self.inlined(module, def, call)
-                    } else {
-                        self.value(value);
-                        Vec::new()
-                    };
+                let values = if let Some((module, def)) =
+                    self.library.find_function(self.module, self.outer, &call.func)
+                {
+                    self.inline_call(module, def, call)
+                } else {
+                    self.evaluate(value);
+                    Vec::new()
+                };
                 for (nth, target) in targets.elts.iter().enumerate() {
                     if let Expr::Name(name) = target {
-                        let unknown = || other(format!("{} {}", name.id, self.calls), &values);
+                        let unknown = || build_unknown(format!("{} {}", name.id, self.calls), &values);
                         let value = match values.get(nth) {
                             Some(value) if values.len() == targets.elts.len() => value.clone(),
                             _ => unknown(),
@@ -227,13 +228,13 @@ impl<'a> Reader<'a> {
                 }
             }
             _ => {
-                self.value(value);
+                self.evaluate(value);
             }
         }
     }
 
     /// Reads a function where it is called. Gives what it returns.
-    fn inlined(
+    fn inline_call(
         &mut self,
         module: &'a str,
         def: &'a ast::StmtFunctionDef,
@@ -243,8 +244,8 @@ impl<'a> Reader<'a> {
         for (at, parameter) in def.parameters.iter_non_variadic_params().enumerate() {
             let given = call.arguments.find_argument_value(parameter.name(), at);
             let value = match (given, parameter.default()) {
-                (Some(value), _) => self.value(value),
-                (None, Some(default)) => self.value(default),
+                (Some(value), _) => self.evaluate(value),
+                (None, Some(default)) => self.evaluate(default),
                 (None, None) => continue,
             };
             variables.insert(parameter.name().to_string(), value);
@@ -258,7 +259,7 @@ impl<'a> Reader<'a> {
         let returned = self.returned.take();
         let home = std::mem::replace(&mut self.module, module);
         self.depth += 1;
-        self.body(&def.body);
+        self.read_body(&def.body);
         self.depth -= 1;
         self.module = home;
         self.variables = variables;
@@ -267,24 +268,24 @@ impl<'a> Reader<'a> {
     }
 
     /// The parameter of the kernel that a name means, if it is one alone.
-    fn parameter(&self, name: &str) -> Option<String> {
-        self.variable(name).as_param().map(str::to_owned)
+    fn find_parameter(&self, name: &str) -> Option<String> {
+        self.find_variable(name).as_param().map(str::to_owned)
     }
 
     fn for_loop(&mut self, each: &ast::StmtFor) {
-        let (start, end, step) = self.range(&each.iter);
+        let (start, end, step) = self.read_range(&each.iter);
         let counted = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
         let variable = match &*each.target {
             Expr::Name(name) => Some((name.id.to_string(), start, step)),
             _ => None,
         };
         self.loops.push(counted);
-        self.turns(&each.body, variable);
+        self.read_loop_body(&each.body, variable);
     }
 
     /// The start, the end and the step of `range(…)`; a start of 0 and a step of 1 where they are not told.
-    fn range(&mut self, iter: &Expr) -> (Polynomial, Option<Polynomial>, Polynomial) {
-        let one = Polynomial::number(1);
+    fn read_range(&mut self, iter: &Expr) -> (Polynomial, Option<Polynomial>, Polynomial) {
+        let one = Polynomial::from_number(1);
         let Expr::Call(call) = iter else {
             return (Polynomial::default(), None, one);
         };
@@ -292,10 +293,10 @@ impl<'a> Reader<'a> {
             .arguments
             .args
             .iter()
-            .map(|value| self.value(value))
+            .map(|value| self.evaluate(value))
             .collect();
         for keyword in &call.arguments.keywords {
-            self.value(&keyword.value);
+            self.evaluate(&keyword.value);
         }
         for value in &values {
             for atom in value.atoms() {
@@ -326,68 +327,68 @@ impl<'a> Reader<'a> {
     }
 
     /// The body of a loop. What it adds to a variable at every turn is told by the number of the turn.
-    fn turns(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
-        let turn = Polynomial::atom(Atom::Turn(self.loops.len().saturating_sub(1)));
+    fn read_loop_body(&mut self, body: &[Stmt], variable: Option<(String, Polynomial, Polynomial)>) {
+        let turn = Polynomial::from_atom(Atom::Turn(self.loops.len().saturating_sub(1)));
         if let Some((name, start, step)) = variable {
             let value = step.times(&turn).and_then(|gone| start.plus(&gone));
             self.variables.insert(name, value.unwrap_or_else(|| turn.clone()));
         }
         let mut names = BTreeSet::new();
         let mut sums = Vec::new();
-        added(body, &mut sums);
+        collect_sums(body, &mut sums);
         for (name, op, value) in sums {
             // Its accesses are those of the body, where what it is made of goes on too.
             let noted = (self.accesses.len(), self.compared.len());
-            let step = self.value(value).times(&turn).unwrap_or_default();
+            let step = self.evaluate(value).times(&turn).unwrap_or_default();
             self.accesses.truncate(noted.0);
             self.compared.truncate(noted.1);
-            let before = self.variable(name);
-            let after = computed(op, &before, &step);
+            let before = self.find_variable(name);
+            let after = apply_operator(op, &before, &step);
             self.variables.insert(name.to_owned(), after);
             names.insert(name.to_owned());
         }
         self.advanced.push(names);
-        self.body(body);
+        self.read_body(body);
         self.advanced.pop();
     }
 
-    fn variable(&self, name: &str) -> Polynomial {
+    fn find_variable(&self, name: &str) -> Polynomial {
         if let Some(known) = self.variables.get(name) {
             return known.clone();
         }
         if self.depth == 0 && self.parameters.iter().any(|one| one == name) {
-            return Polynomial::atom(Atom::Param(name.to_owned()));
+            return Polynomial::from_atom(Atom::Param(name.to_owned()));
         }
-        if let Some(number) = self.library.number(self.module, name) {
-            return Polynomial::number(number);
+        if let Some(number) = self.library.find_number(self.module, name) {
+            return Polynomial::from_number(number);
         }
-        other(name.to_owned(), &[])
+        build_unknown(name.to_owned(), &[])
     }
 
-    fn tested(&mut self, test: &Expr) {
+    fn read_test(&mut self, test: &Expr) {
         match test {
             Expr::Name(name) => {
-                self.usage.flags.extend(self.parameter(&name.id));
+                self.usage.flags.extend(self.find_parameter(&name.id));
             }
-            Expr::UnaryOp(not) => self.tested(&not.operand),
-            Expr::BoolOp(both) => both.values.iter().for_each(|value| self.tested(value)),
+            Expr::UnaryOp(not) => self.read_test(&not.operand),
+            Expr::BoolOp(both) => both.values.iter().for_each(|value| self.read_test(value)),
             _ => {
-                self.value(test);
+                self.evaluate(test);
             }
         }
     }
 
-    fn value(&mut self, expr: &Expr) -> Polynomial {
+    fn evaluate(&mut self, expr: &Expr) -> Polynomial {
         match expr {
-            Expr::Name(name) => self.variable(&name.id),
+            Expr::Name(name) => self.find_variable(&name.id),
             Expr::NumberLiteral(number) => match &number.value {
                 Number::Int(int) => int
                     .as_i64()
-                    .map_or_else(|| other(format!("{int}"), &[]), Polynomial::number),
-                _ => other("a float".to_owned(), &[]),
+                    .map_or_else(|| build_unknown(format!("{int}"), &[]), Polynomial::from_number),
+                _ => build_unknown("a float".to_owned(), &[]),
             },
             Expr::BinOp(binary) => {
-                let (a, b) = (self.value(&binary.left), self.value(&binary.right));
+                let (a, b) = (self.evaluate(&binary.left), self.evaluate(&binary.right));
                 if matches!(
                     binary.op,
                     Operator::FloorDiv
@@ -398,65 +399,65 @@ impl<'a> Reader<'a> {
                         | Operator::BitOr
                         | Operator::BitXor
                 ) {
-                    self.whole(&a);
-                    self.whole(&b);
+                    self.mark_integer(&a);
+                    self.mark_integer(&b);
                 }
-                computed(binary.op, &a, &b)
+                apply_operator(binary.op, &a, &b)
             }
             Expr::UnaryOp(unary) => {
-                let value = self.value(&unary.operand);
+                let value = self.evaluate(&unary.operand);
                 match unary.op {
                     UnaryOp::USub => Polynomial::default().minus(&value).unwrap_or_default(),
                     UnaryOp::UAdd => value,
-                    _ => other(format!("{:?} {value:?}", unary.op), std::slice::from_ref(&value)),
+                    _ => build_unknown(format!("{:?} {value:?}", unary.op), std::slice::from_ref(&value)),
                 }
             }
             Expr::Subscript(subscript) => {
-                let value = self.value(&subscript.value);
+                let value = self.evaluate(&subscript.value);
                 if is_reshaping(&subscript.slice) {
                     value
                 } else {
-                    other(format!("{value:?}[…]"), std::slice::from_ref(&value))
+                    build_unknown(format!("{value:?}[…]"), std::slice::from_ref(&value))
                 }
             }
-            Expr::Compare(compare) => self.comparison(compare),
+            Expr::Compare(compare) => self.read_comparison(compare),
             Expr::BoolOp(both) => {
-                let values: Vec<Polynomial> = both.values.iter().map(|value| self.value(value)).collect();
-                other(format!("{values:?}"), &values)
+                let values: Vec<Polynomial> = both.values.iter().map(|value| self.evaluate(value)).collect();
+                build_unknown(format!("{values:?}"), &values)
             }
             Expr::If(choice) => {
-                self.tested(&choice.test);
+                self.read_test(&choice.test);
                 if let Some(is_first) = self.decide(&choice.test) {
-                    return self.value(if is_first { &choice.body } else { &choice.orelse });
+                    return self.evaluate(if is_first { &choice.body } else { &choice.orelse });
                 }
-                let values = [self.value(&choice.body), self.value(&choice.orelse)];
-                other(format!("{values:?}"), &values)
+                let values = [self.evaluate(&choice.body), self.evaluate(&choice.orelse)];
+                build_unknown(format!("{values:?}"), &values)
             }
-            Expr::Call(call) => self.call(call),
+            Expr::Call(call) => self.read_call(call),
             Expr::Tuple(tuple) => {
-                let values: Vec<Polynomial> = tuple.elts.iter().map(|value| self.value(value)).collect();
-                other(format!("{values:?}"), &values)
+                let values: Vec<Polynomial> = tuple.elts.iter().map(|value| self.evaluate(value)).collect();
+                build_unknown(format!("{values:?}"), &values)
             }
             Expr::List(list) => {
-                let values: Vec<Polynomial> = list.elts.iter().map(|value| self.value(value)).collect();
-                other(format!("{values:?}"), &values)
+                let values: Vec<Polynomial> = list.elts.iter().map(|value| self.evaluate(value)).collect();
+                build_unknown(format!("{values:?}"), &values)
             }
             Expr::Attribute(attribute) => match &*attribute.value {
-                Expr::Name(name) => other(format!("{}.{}", name.id, attribute.attr), &[]),
+                Expr::Name(name) => build_unknown(format!("{}.{}", name.id, attribute.attr), &[]),
                 object => {
-                    let value = self.value(object);
-                    other(
+                    let value = self.evaluate(object);
+                    build_unknown(
                         format!("{value:?}.{}", attribute.attr),
                         std::slice::from_ref(&value),
                     )
                 }
             },
-            _ => other("something".to_owned(), &[]),
+            _ => build_unknown("something".to_owned(), &[]),
         }
     }
 
     /// Notes that a value that was loaded is an integer, as what is done with it needs one.
-    fn whole(&mut self, value: &Polynomial) {
+    fn mark_integer(&mut self, value: &Polynomial) {
         for atom in value.atoms() {
             if let Atom::Other {
                 loaded: Some(loaded), ..
@@ -467,35 +468,35 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
+    fn read_comparison(&mut self, compare: &ast::ExprCompare) -> Polynomial {
         if let (Expr::Name(name), [Expr::StringLiteral(text)]) = (&*compare.left, &*compare.comparators) {
-            if let Some(parameter) = self.parameter(&name.id) {
+            if let Some(parameter) = self.find_parameter(&name.id) {
                 self.usage.texts.push((parameter, text.value.to_str().to_owned()));
             }
-            return other(format!("{}?", name.id), &[]);
+            return build_unknown(format!("{}?", name.id), &[]);
         }
         if let (Expr::Name(name), [CmpOp::Eq | CmpOp::NotEq], [Expr::NumberLiteral(number)]) =
             (&*compare.left, &*compare.ops, &*compare.comparators)
-            && let (Some(parameter), Number::Int(number)) = (self.parameter(&name.id), &number.value)
+            && let (Some(parameter), Number::Int(number)) = (self.find_parameter(&name.id), &number.value)
             && let Some(number) = number.as_i64()
         {
             self.usage.numbers.push((parameter, number));
         }
         if let (Expr::Name(name), [Expr::NoneLiteral(_)]) = (&*compare.left, &*compare.comparators) {
-            self.usage.optional.extend(self.parameter(&name.id));
-            return other(format!("{} is None", name.id), &[]);
+            self.usage.optional.extend(self.find_parameter(&name.id));
+            return build_unknown(format!("{} is None", name.id), &[]);
         }
-        let mut left = self.value(&compare.left);
+        let mut left = self.evaluate(&compare.left);
         let mut all = vec![left.clone()];
         for (op, right) in compare.ops.iter().zip(&compare.comparators) {
-            let right = self.value(right);
+            let right = self.evaluate(right);
             let difference = match op {
                 CmpOp::Lt | CmpOp::LtE => left.minus(&right),
                 CmpOp::Gt | CmpOp::GtE => right.minus(&left),
                 _ => None,
             };
             if let Some(difference) = &difference {
-                let names = sizes(difference);
+                let names = find_sizes(difference);
                 match op {
                     CmpOp::LtE | CmpOp::GtE if self.loads => {}
                     CmpOp::LtE | CmpOp::GtE => self.at_most.extend(names),
@@ -506,13 +507,13 @@ impl<'a> Reader<'a> {
             all.push(right.clone());
             left = right;
         }
-        other(format!("{all:?}"), &all)
+        build_unknown(format!("{all:?}"), &all)
     }
 }
 
 /// What variables are after a branch: as after its last part that gives one a value which is not read from memory. Where that is
 /// counted in programs, the values that are read are indices too; the tensors that they are read from come second.
-fn joined(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Polynomial>, BTreeSet<String>) {
+fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Polynomial>, BTreeSet<String>) {
     let loaded_from = |value: &Polynomial| {
         value.atoms().find_map(|atom| match atom {
             Atom::Other { loaded, .. } => loaded.clone(),
@@ -551,7 +552,7 @@ fn is_reshaping(slice: &Expr) -> bool {
 }
 
 /// Names that a body adds to or takes from, those in inner loops left out.
-fn added<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
+fn collect_sums<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
     for stmt in body {
         match stmt {
             Stmt::AugAssign(assign) if matches!(assign.op, Operator::Add | Operator::Sub) => {
@@ -560,9 +561,9 @@ fn added<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
                 }
             }
             Stmt::If(branch) => {
-                added(&branch.body, found);
+                collect_sums(&branch.body, found);
                 for clause in &branch.elif_else_clauses {
-                    added(&clause.body, found);
+                    collect_sums(&clause.body, found);
                 }
             }
             _ => {}
@@ -571,7 +572,7 @@ fn added<'b>(body: &'b [Stmt], found: &mut Vec<(&'b str, Operator, &'b Expr)>) {
 }
 
 /// Parameters that a comparison may be about: those that are subtracted alone.
-pub(super) fn sizes(compared: &Polynomial) -> Vec<String> {
+pub(super) fn find_sizes(compared: &Polynomial) -> Vec<String> {
     compared
         .terms()
         .filter(|&(_, factor)| factor == -1)

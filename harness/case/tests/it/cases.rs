@@ -34,7 +34,7 @@ def list_grid(kernel, grid, args):
     kernel[list(grid)](**args)
 ";
 
-fn file(path: &str, text: &str) -> Input {
+fn build_input(path: &str, text: &str) -> Input {
     Input {
         path: path.to_owned(),
         name: path.to_owned(),
@@ -42,13 +42,18 @@ fn file(path: &str, text: &str) -> Input {
     }
 }
 
-fn corpus(files: &[(&str, &str)]) -> Corpus {
+fn load_corpus(files: &[(&str, &str)]) -> Corpus {
     let kernels = [
         ("area/k.py", KERNELS),
         ("area/helpers.py", "import k\nimport more\n"),
         ("area/more.py", "x = 1\n"),
     ];
-    let corpus = Corpus::load(files.iter().chain(&kernels).map(|(path, text)| file(path, text)));
+    let corpus = Corpus::load(
+        files
+            .iter()
+            .chain(&kernels)
+            .map(|(path, text)| build_input(path, text)),
+    );
     let problems: Vec<_> = corpus
         .problems()
         .iter()
@@ -69,15 +74,15 @@ fn resolve(corpus: &Corpus, entry: &Entry) -> Case {
 }
 
 /// The cases of one file, `area/c.yaml`, whose first lines are given.
-fn cases(text: &str) -> Vec<Case> {
+fn resolve_cases(text: &str) -> Vec<Case> {
     let text = format!("about: x\n{text}");
-    let corpus = corpus(&[("area/c.yaml", &text)]);
+    let corpus = load_corpus(&[("area/c.yaml", &text)]);
     corpus.entries().map(|entry| resolve(&corpus, &entry)).collect()
 }
 
-fn ids(text: &str) -> Vec<String> {
+fn list_ids(text: &str) -> Vec<String> {
     let text = format!("about: x\nkernel: k.py:kernel\nlaunches: [{{ grid: 1, args: [1] }}]\n{text}");
-    let corpus = corpus(&[("area/c.yaml", &text)]);
+    let corpus = load_corpus(&[("area/c.yaml", &text)]);
     corpus
         .entries()
         .map(|entry| entry.id.strip_prefix("area/c").unwrap_or_default().to_owned())
@@ -86,13 +91,13 @@ fn ids(text: &str) -> Vec<String> {
 
 #[test]
 fn a_matrix_expands_in_order() {
-    assert_eq!(ids(""), [""]);
+    assert_eq!(list_ids(""), [""]);
     assert_eq!(
-        ids("matrix: { a: [1, -2], b: [x, y] }"),
+        list_ids("matrix: { a: [1, -2], b: [x, y] }"),
         [":a=1,b=x", ":a=1,b=y", ":a=-2,b=x", ":a=-2,b=y"]
     );
     assert_eq!(
-        ids(
+        list_ids(
             "matrix: { a: [true, null, 1.5, -0.0, .inf, 1e30, [4, 6], [], [f32, 2], [[1, 2], 3], 'x.view(2, 3)'] }"
         ),
         [
@@ -110,28 +115,28 @@ fn a_matrix_expands_in_order() {
         ]
     );
     assert_eq!(
-        ids("matrix: { a: { first: '==', second: '!=' } }"),
+        list_ids("matrix: { a: { first: '==', second: '!=' } }"),
         [":a=first", ":a=second"]
     );
     assert_eq!(
-        ids(
+        list_ids(
             "matrix: { a: [1, 2], b: [1, 2], include: [{ b: 7, a: 8 }], exclude: [{ a: 1, b: 2 }, 'a == 2 and b < 2'] }"
         ),
         [":a=1,b=1", ":a=2,b=2", ":a=8,b=7"]
     );
     assert_eq!(
-        ids("matrix: { include: [{ a: 1, b: 2 }, { b: 3, a: 4 }] }"),
+        list_ids("matrix: { include: [{ a: 1, b: 2 }, { b: 3, a: 4 }] }"),
         [":a=1,b=2", ":a=4,b=3"]
     );
     assert_eq!(
-        ids("matrix: { n: { one: { m: 1 }, two: { m: 2 } }, exclude: [{ n: one }, 'm == 3'] }"),
+        list_ids("matrix: { n: { one: { m: 1 }, two: { m: 2 } }, exclude: [{ n: one }, 'm == 3'] }"),
         [":n=two"]
     );
 }
 
 #[test]
 fn values_that_are_mappings_bind_their_keys() {
-    let cases = cases(
+    let cases = resolve_cases(
         "kernel: k.py:kernel\nmatrix:\n  how: { same: { first: x, at: 0 }, half: { first: 'x[2:]', at: 2 } }\n\
          storages: { x: { dtype: f32, shape: 4, fill: zeros } }\n\
          launches: [{ grid: 1, args: ['{first}', at], options: { num_warps: '{at + 1}' } }]\n",
@@ -153,8 +158,8 @@ fn values_that_are_mappings_bind_their_keys() {
 }
 
 /// What one storage holds, as its canonical form says.
-fn content(dtype: &str, shape: &str, fill: &str) -> String {
-    let case = cases(&format!(
+fn describe_content(dtype: &str, shape: &str, fill: &str) -> String {
+    let case = resolve_cases(&format!(
         "kernel: k.py:kernel\nlaunches: [{{ grid: 1, args: [1] }}]\ntensors: {{ tail: 'x[1:]' }}\nstorages:\n  \
          x: {{ dtype: f32, shape: [3], fill: zeros }}\n  s: {{ dtype: {dtype}, shape: {shape}, fill: {fill} }}\n"
     ))
@@ -164,64 +169,70 @@ fn content(dtype: &str, shape: &str, fill: &str) -> String {
 
 #[test]
 fn a_fill_writes_what_it_says() {
-    assert_eq!(content("f32", "[2, 2]", "zeros"), "0.0 0.0 0.0 0.0");
-    assert_eq!(content("i1", "[3]", "ones"), "true true true");
-    assert_eq!(content("fp8e4nv", "[2]", "ones"), "1.0 1.0");
-    assert_eq!(content("i8", "[]", "arange"), "0");
-    assert_eq!(content("i8", "[0]", "arange"), "");
-    assert_eq!(content("u8", "[3]", "{ arange: 254 }"), "254 255 0");
+    assert_eq!(describe_content("f32", "[2, 2]", "zeros"), "0.0 0.0 0.0 0.0");
+    assert_eq!(describe_content("i1", "[3]", "ones"), "true true true");
+    assert_eq!(describe_content("fp8e4nv", "[2]", "ones"), "1.0 1.0");
+    assert_eq!(describe_content("i8", "[]", "arange"), "0");
+    assert_eq!(describe_content("i8", "[0]", "arange"), "");
+    assert_eq!(describe_content("u8", "[3]", "{ arange: 254 }"), "254 255 0");
     assert_eq!(
-        content("i16", "[3]", "{ arange: { start: 5, step: -3 } }"),
+        describe_content("i16", "[3]", "{ arange: { start: 5, step: -3 } }"),
         "5 2 -1"
     );
-    assert_eq!(content("f16", "[3]", "{ arange: { step: 0.5 } }"), "0.0 0.5 1.0");
-    assert_eq!(content("i1", "[3]", "arange"), "false true false");
-    assert_eq!(content("bf16", "[2]", "{ full: 1.00390625 }"), "1.0 1.0");
     assert_eq!(
-        content("u64", "[1]", "{ full: 18446744073709551615 }"),
+        describe_content("f16", "[3]", "{ arange: { step: 0.5 } }"),
+        "0.0 0.5 1.0"
+    );
+    assert_eq!(describe_content("i1", "[3]", "arange"), "false true false");
+    assert_eq!(describe_content("bf16", "[2]", "{ full: 1.00390625 }"), "1.0 1.0");
+    assert_eq!(
+        describe_content("u64", "[1]", "{ full: 18446744073709551615 }"),
         "18446744073709551615"
     );
     assert_eq!(
-        content("i64", "[2]", "['-2**63', 2**62]"),
+        describe_content("i64", "[2]", "['-2**63', 2**62]"),
         "-9223372036854775808 4611686018427387904"
     );
     assert_eq!(
-        content("f32", "[6]", "[inf, -inf, -0.0, .inf, 0x10, true]"),
+        describe_content("f32", "[6]", "[inf, -inf, -0.0, .inf, 0x10, true]"),
         "inf -inf -0.0 inf 16.0 1.0"
     );
     assert_eq!(
-        content("f32", "[2]", "[nan, bits(0x7fc00001)]"),
+        describe_content("f32", "[2]", "[nan, bits(0x7fc00001)]"),
         "bits(0x7fc00000) bits(0x7fc00001)"
     );
     assert_eq!(
-        content("f32", "[2, 2]", "[[1, 2], [3, null]]"),
+        describe_content("f32", "[2, 2]", "[[1, 2], [3, null]]"),
         "1.0 2.0 3.0 uninit"
     );
-    assert_eq!(content("i32", "[2, 2]", "[1, 2, 3, 4]"), "1 2 3 4");
-    assert_eq!(content("i32", "[4]", "'[i * i for i in range(4)]'"), "0 1 4 9");
-    assert_eq!(content("i32", "[2]", "uninit"), "uninit uninit");
+    assert_eq!(describe_content("i32", "[2, 2]", "[1, 2, 3, 4]"), "1 2 3 4");
     assert_eq!(
-        content("i64", "[3]", "{ addresses: [x, tail, null] }"),
+        describe_content("i32", "[4]", "'[i * i for i in range(4)]'"),
+        "0 1 4 9"
+    );
+    assert_eq!(describe_content("i32", "[2]", "uninit"), "uninit uninit");
+    assert_eq!(
+        describe_content("i64", "[3]", "{ addresses: [x, tail, null] }"),
         "&x+0 &x+4 0"
     );
-    assert_eq!(content("u64", "[2]", "[x.data_ptr() - 8, 7]"), "&x-8 7");
+    assert_eq!(describe_content("u64", "[2]", "[x.data_ptr() - 8, 7]"), "&x-8 7");
 }
 
 /// The first three as computed by a `SplitMix64` written down elsewhere.
 #[test]
 fn random_numbers_never_change() {
-    let f16 = content("f16", "[8]", "{ random: 7 }");
-    let fp8 = content("fp8e4b8", "[8]", "{ random: { edges: true, low: 0 } }");
+    let f16 = describe_content("f16", "[8]", "{ random: 7 }");
+    let fp8 = describe_content("fp8e4b8", "[8]", "{ random: { edges: true, low: 0 } }");
     assert_eq!(
-        content("i8", "[8]", "{ random: 7 }"),
+        describe_content("i8", "[8]", "{ random: 7 }"),
         "-29 -127 102 21 -13 -65 -9 -45"
     );
     assert_eq!(
-        content("i64", "[8]", "{ random: { seed: 7, low: -2, high: 3 } }"),
+        describe_content("i64", "[8]", "{ random: { seed: 7, low: -2, high: 3 } }"),
         "-1 -2 2 0 0 -1 0 -1"
     );
     assert_eq!(
-        content("f64", "[2]", "{ random: { seed: 7, low: 0, high: 10 } }"),
+        describe_content("f64", "[2]", "{ random: { seed: 7, low: 0, high: 10 } }"),
         "3.8982974839127147 0.1678829452815611"
     );
     assert_eq!(
@@ -232,15 +243,15 @@ fn random_numbers_never_change() {
         fp8,
         "0.875 -0.0009765625 0.02734375 1.0 0.109375 0.3125 0.171875 -0.0078125"
     );
-    assert_ne!(f16, content("f16", "[8]", "{ random: 8 }"));
+    assert_ne!(f16, describe_content("f16", "[8]", "{ random: 8 }"));
     assert_eq!(
-        content("f16", "[8]", "random"),
-        content("f16", "[8]", "{ random: 0 }")
+        describe_content("f16", "[8]", "random"),
+        describe_content("f16", "[8]", "{ random: 0 }")
     );
 }
 
-fn value(text: &str) -> String {
-    let case = cases(&format!(
+fn describe_argument(text: &str) -> String {
+    let case = resolve_cases(&format!(
         "kernel: k.py:kernel\nmatrix: {{ t: [f16] }}\nstorages: {{ x: {{ dtype: f32, shape: [4, 6], fill: zeros }} }}\n\
          tensors: {{ left: 'x[:, :2]' }}\nlaunches: [{{ grid: 1, args: [{text}] }}]\n"
     ))
@@ -250,34 +261,40 @@ fn value(text: &str) -> String {
 
 #[test]
 fn arguments_of_every_kind() {
-    assert_eq!(value("1"), "x = 1");
-    assert_eq!(value("-16"), "x = -16");
-    assert_eq!(value("2147483648"), "x = 2147483648");
-    assert_eq!(value("'2**32 + 1'"), "x = 4294967297");
-    assert_eq!(value("18446744073709551616"), "x = 18446744073709551616");
-    assert_eq!(value("true"), "x = True");
-    assert_eq!(value("True"), "x = True");
-    assert_eq!(value("null"), "x = None");
-    assert_eq!(value("None"), "x = None");
-    assert_eq!(value("1.5"), "x = 1.5");
-    assert_eq!(value("-0.0"), "x = -0.0");
-    assert_eq!(value(".nan"), "x = nan");
-    assert_eq!(value("inf"), "x = inf");
-    assert_eq!(value("\"'relu'\""), "x = 'relu'");
-    assert_eq!(value("tl.float32"), "x = tl.float32");
-    assert_eq!(value("'{t}'"), "x = tl.float16");
+    assert_eq!(describe_argument("1"), "x = 1");
+    assert_eq!(describe_argument("-16"), "x = -16");
+    assert_eq!(describe_argument("2147483648"), "x = 2147483648");
+    assert_eq!(describe_argument("'2**32 + 1'"), "x = 4294967297");
     assert_eq!(
-        value("[1, left, [2.0]]"),
+        describe_argument("18446744073709551616"),
+        "x = 18446744073709551616"
+    );
+    assert_eq!(describe_argument("true"), "x = True");
+    assert_eq!(describe_argument("True"), "x = True");
+    assert_eq!(describe_argument("null"), "x = None");
+    assert_eq!(describe_argument("None"), "x = None");
+    assert_eq!(describe_argument("1.5"), "x = 1.5");
+    assert_eq!(describe_argument("-0.0"), "x = -0.0");
+    assert_eq!(describe_argument(".nan"), "x = nan");
+    assert_eq!(describe_argument("inf"), "x = inf");
+    assert_eq!(describe_argument("\"'relu'\""), "x = 'relu'");
+    assert_eq!(describe_argument("tl.float32"), "x = tl.float32");
+    assert_eq!(describe_argument("'{t}'"), "x = tl.float16");
+    assert_eq!(
+        describe_argument("[1, left, [2.0]]"),
         "x = (1, f32 x[0] [4, 2] [6, 1], (2.0,))"
     );
-    assert_eq!(value("left"), "x = f32 x[0] [4, 2] [6, 1]");
-    assert_eq!(value("left.stride(0)"), "x = 6");
-    assert_eq!(value("'x.view(torch.int32).T'"), "x = i32 x[0] [6, 4] [1, 6]");
+    assert_eq!(describe_argument("left"), "x = f32 x[0] [4, 2] [6, 1]");
+    assert_eq!(describe_argument("left.stride(0)"), "x = 6");
+    assert_eq!(
+        describe_argument("'x.view(torch.int32).T'"),
+        "x = i32 x[0] [6, 4] [1, 6]"
+    );
 }
 
 #[test]
 fn arguments_by_position_and_by_name() {
-    let case = cases(
+    let case = resolve_cases(
         "kernel: k.py:kernel\nlaunches:\n  - { grid: [2, 3], args: [1, { n: 2, flag: true }] }\n  \
          - { grid: ['cdiv(7, 2)', 1, 5], args: { x: 1 } }\n  - { grid: 0, kernel: make.inner, args: [1, 2, { other: 3 }] }\n  \
          - { grid: 1, kernel: tuned_kernel, args: [1, 2] }\n  - { grid: 1, kernel: 'k.py:kernel', args: [] , unchecked: true }\n",
@@ -296,7 +313,7 @@ fn arguments_by_position_and_by_name() {
 
 #[test]
 fn aliases_share_a_storage() {
-    let case = cases(
+    let case = resolve_cases(
         "kernel: k.py:kernel\nstorages: { x: { dtype: f32, shape: [8], fill: arange } }\n\
          tensors: { same: x, shifted: 'x[1:]', bits: x.view(torch.int32), apart: 'x[::2].clone()' }\n\
          launches: [{ grid: 1, args: [same] }]\n",
@@ -315,7 +332,7 @@ fn aliases_share_a_storage() {
 
 #[test]
 fn a_module_comes_with_what_it_imports() {
-    let case = cases("kernel: k.py:kernel\nlaunches: [{ grid: 1, args: [1] }]\n").remove(0);
+    let case = resolve_cases("kernel: k.py:kernel\nlaunches: [{ grid: 1, args: [1] }]\n").remove(0);
     let imports: Vec<_> = case
         .module
         .imports
@@ -335,17 +352,17 @@ fn a_module_comes_with_what_it_imports() {
 
 #[test]
 fn a_module_can_be_imported_only() {
-    let case = cases("import: k.py\n").remove(0);
+    let case = resolve_cases("import: k.py\n").remove(0);
     assert!(case.is_import_only());
     assert_eq!(case.module.path, "area/k.py");
-    let case = cases("import: k.py\nlaunches: [{ grid: 1, kernel: kernel, args: [1] }]\n").remove(0);
+    let case = resolve_cases("import: k.py\nlaunches: [{ grid: 1, kernel: kernel, args: [1] }]\n").remove(0);
     assert!(!case.is_import_only());
     assert_eq!(case.area(), "area");
 }
 
 #[test]
 fn the_kernel_may_depend_on_the_matrix() {
-    let cases = cases(
+    let cases = resolve_cases(
         "kernel: 'k.py:{which}'\nmatrix: { which: [kernel, make.inner] }\nlaunches: [{ grid: 1, args: [1] }]\n",
     );
     let names: Vec<_> = cases
@@ -357,7 +374,8 @@ fn the_kernel_may_depend_on_the_matrix() {
 
 #[test]
 fn a_factorys_kernel_has_the_name_that_the_module_gives_it() {
-    let case = cases("kernel: k.py:made\nlaunches: [{ grid: 1, args: { x: 1, more: 2 } }]\n").remove(0);
+    let case =
+        resolve_cases("kernel: k.py:made\nlaunches: [{ grid: 1, args: { x: 1, more: 2 } }]\n").remove(0);
     assert_eq!(case.launches[0].kernel.name, "made");
 }
 
@@ -369,10 +387,10 @@ fn a_host_function_may_make_the_launch() {
              launches: [{{ grid: [1, 2], {host}args: {{ x: 1 }}, options: {{ num_warps: 4 }} }}]\n"
         )
     };
-    let plain = cases(&text("")).remove(0);
+    let plain = resolve_cases(&text("")).remove(0);
     assert_eq!(plain.launches[0].host, None);
     assert_eq!(plain.canonical().launches[0].host, None);
-    let hosted = cases(&text("host: '{how}', ")).remove(0);
+    let hosted = resolve_cases(&text("host: '{how}', ")).remove(0);
     let host = hosted.launches[0].host.as_ref().expect("a host function");
     assert_eq!(
         (host.module.path.as_str(), host.name.as_str()),
@@ -383,7 +401,7 @@ fn a_host_function_may_make_the_launch() {
         Some("area/k.py:list_grid")
     );
     assert_ne!(hosted.content_hash(), plain.content_hash());
-    let named = cases(&text("host: k.py:list_grid, ")).remove(0);
+    let named = resolve_cases(&text("host: k.py:list_grid, ")).remove(0);
     assert_eq!(named.content_hash(), hosted.content_hash());
     let printed = hosted.to_case_file().expect("it can be written");
     assert!(printed.contains("\n    host: \"k.py:list_grid\"\n"), "{printed}");
@@ -399,7 +417,7 @@ fn a_case_may_say_how_it_is_compiled() {
         )
     };
     let read = |compile: &str| {
-        let corpus = corpus(&[("area/c.yaml", &text(compile))]);
+        let corpus = load_corpus(&[("area/c.yaml", &text(compile))]);
         corpus
             .entries()
             .map(|entry| resolve(&corpus, &entry))
@@ -430,14 +448,14 @@ fn a_case_may_say_how_it_is_compiled() {
     assert_ne!(plain.content_hash(), compiled.content_hash());
     assert_ne!(read("compile: {}\n")[0].content_hash(), plain.content_hash());
     let printed = compiled.to_case_file().expect("it can be written");
-    let again = corpus(&[("area/c.yaml", &printed)]);
+    let again = load_corpus(&[("area/c.yaml", &printed)]);
     let entry = again.entries().next().expect("one case");
     assert_eq!(resolve(&again, &entry).content_hash(), compiled.content_hash());
 }
 
 #[test]
 fn expectations_apply_where_their_condition_holds() {
-    let cases = cases(
+    let cases = resolve_cases(
         "kernel: k.py:kernel\nmatrix: { n: [1, 2] }\nlaunches: [{ grid: 1, args: [1] }]\nexpect:\n  \
          - { engine: [interpret, interpret+host], versions: 3.2, when: n > 1, outcome: trapped, message: boom, why: a bug }\n  \
          - { engine: interpret, versions: ['<3.0', 3.5 - 3.6], verdict: differ, why: another, link: triton#1 }\n  \
@@ -474,7 +492,7 @@ fn the_hash_is_of_what_runs() {
             "about: {about}\nkernel: k.py:kernel\nstorages: {{ x: {{ dtype: f32, shape: [2], fill: {fill} }} }}\n\
              launches: [{{ grid: 1, args: [{args}] }}]\n"
         );
-        let corpus = corpus(&[("area/c.yaml", &text)]);
+        let corpus = load_corpus(&[("area/c.yaml", &text)]);
         let entry = corpus.entries().next().expect("one case");
         resolve(&corpus, &entry).content_hash()
     };
@@ -492,7 +510,7 @@ fn the_hash_is_of_what_runs() {
 fn filters_and_shards_select() {
     let text = "about: x\nkernel: ../area/k.py:kernel\nmatrix: { dtype: [f32, f16], n: [1, 2] }\n\
                 launches: [{ grid: 1, args: [1] }]\n";
-    let corpus = corpus(&[
+    let corpus = load_corpus(&[
         ("b/two.yaml", text),
         ("a/one.yaml", text),
         ("a/b/deep.yaml", &text.replace("../area", "../../area")),
@@ -526,7 +544,7 @@ fn a_large_matrix_is_expanded_one_case_at_a_time() {
          storages: {{ x: {{ dtype: f32, shape: [a, b], fill: zeros }} }}\nlaunches: [{{ grid: 1, args: [x, a] }}]\n",
         numbers.join(", ")
     );
-    let corpus = corpus(&[("area/large.yaml", &text)]);
+    let corpus = load_corpus(&[("area/large.yaml", &text)]);
     assert_eq!(corpus.entries().count(), 316 * 316);
     let last = corpus.entries().nth(316 * 316 - 1).expect("the last one");
     assert_eq!(last.id, "area/large:a=315,b=315");

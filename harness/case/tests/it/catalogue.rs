@@ -111,11 +111,11 @@ const ENTRIES: [&str; 102] = [
 ];
 
 /// What the case files in a folder say of where they are from, one line each.
-fn origins(folder: &Path, lines: &mut Vec<String>) {
+fn collect_origins(folder: &Path, lines: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of case files") {
         let path: PathBuf = entry.expect("an entry of it").path();
         if path.is_dir() {
-            origins(&path, lines);
+            collect_origins(&path, lines);
         } else if path.extension().is_some_and(|extension| extension == "yaml") {
             let text = fs::read_to_string(&path).expect("a case file");
             let named = text
@@ -127,7 +127,7 @@ fn origins(folder: &Path, lines: &mut Vec<String>) {
 }
 
 /// Whether a line names an entry: `triton#10` is not in `triton#1072`.
-fn names(line: &str, entry: &str) -> bool {
+fn has_entry(line: &str, entry: &str) -> bool {
     line.match_indices(entry).any(|(start, _)| {
         let rest = line.get(start + entry.len()..).unwrap_or_default();
         !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
@@ -138,17 +138,17 @@ fn names(line: &str, entry: &str) -> bool {
 #[test]
 fn every_entry_of_the_catalogue_has_a_case() {
     let mut lines = Vec::new();
-    origins(Path::new("../../cases"), &mut lines);
+    collect_origins(Path::new("../../cases"), &mut lines);
     let missing: Vec<_> = ENTRIES
         .iter()
-        .filter(|entry| !lines.iter().any(|line| names(line, entry)))
+        .filter(|entry| !lines.iter().any(|line| has_entry(line, entry)))
         .collect();
     assert!(missing.is_empty(), "no case names {missing:#?}");
 }
 
 #[test]
 fn an_entry_is_named_whole() {
-    assert!(names("origin: triton#107, triton#108", "triton#107"));
-    assert!(!names("origin: triton#1072", "triton#107"));
-    assert!(!names("link: observed:assume_false", "observed:assume"));
+    assert!(has_entry("origin: triton#107, triton#108", "triton#107"));
+    assert!(!has_entry("origin: triton#1072", "triton#107"));
+    assert!(!has_entry("link: observed:assume_false", "observed:assume"));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cerith_case::{Corpus, Input};
 
-fn input(path: &str, text: &str) -> Input {
+fn build_input(path: &str, text: &str) -> Input {
     Input {
         path: path.to_owned(),
         name: path.to_owned(),
@@ -46,13 +46,13 @@ fn every_case_is_good_and_is_itself_after_printing() {
             .chain([&case.module])
             .flat_map(|module| {
                 let imports = module.imports.iter().map(|(name, file)| {
-                    input(&format!("{folder}/{}.py", name.replace('.', "/")), &file.text)
+                    build_input(&format!("{folder}/{}.py", name.replace('.', "/")), &file.text)
                 });
                 imports
-                    .chain([input(&module.path, &module.file.text)])
+                    .chain([build_input(&module.path, &module.file.text)])
                     .collect::<Vec<_>>()
             });
-        let again = Corpus::load(files.chain([input(&format!("{folder}/printed.yaml"), &text)]));
+        let again = Corpus::load(files.chain([build_input(&format!("{folder}/printed.yaml"), &text)]));
         let problems: Vec<_> = again
             .problems()
             .iter()

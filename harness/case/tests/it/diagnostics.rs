@@ -10,7 +10,7 @@ const KERNEL: &str = "import triton\nimport triton.language as tl\n\n\n@triton.j
                       def two(kernel, grid):\n    pass\n\n\n\
                       def outer():\n    def inner(kernel, grid, args):\n        pass\n";
 
-fn input(path: &str, content: Result<&[u8], Missing>) -> Input {
+fn build_input(path: &str, content: Result<&[u8], Missing>) -> Input {
     Input {
         path: path.to_owned(),
         name: format!("cases/{path}"),
@@ -19,22 +19,22 @@ fn input(path: &str, content: Result<&[u8], Missing>) -> Input {
 }
 
 /// These files and `area/add_one.py`.
-fn corpus(files: &[Input]) -> Corpus {
-    let kernel = input("area/add_one.py", Ok(KERNEL.as_bytes()));
+fn load_corpus(files: &[Input]) -> Corpus {
+    let kernel = build_input("area/add_one.py", Ok(KERNEL.as_bytes()));
     Corpus::load(files.iter().cloned().chain([kernel]))
 }
 
 fn report(files: &[Input]) -> String {
-    common::report(&corpus(files))
+    common::report(&load_corpus(files))
 }
 
 fn bless(name: &str, files: &[Input]) {
-    common::bless(name, &corpus(files));
+    common::bless(name, &load_corpus(files));
 }
 
 /// One file that is wrong in one way.
 fn check(name: &str, text: &str) {
-    bless(name, &[input("area/wrong.yaml", Ok(text.as_bytes()))]);
+    bless(name, &[build_input("area/wrong.yaml", Ok(text.as_bytes()))]);
 }
 
 /// A good file in which one part was changed.
@@ -66,7 +66,7 @@ expect:
 #[test]
 fn the_good_file_is_good() {
     assert_eq!(
-        report(&[input("area/good.yaml", Ok(GOOD.as_bytes()))]),
+        report(&[build_input("area/good.yaml", Ok(GOOD.as_bytes()))]),
         "good cases: 4"
     );
 }
@@ -110,15 +110,21 @@ fn words_of_who_found_it() {
 
 #[test]
 fn unreadable_files() {
-    bless("not_utf8", &[input("area/wrong.yaml", Ok(b"about: caf\xe9\n"))]);
+    bless(
+        "not_utf8",
+        &[build_input("area/wrong.yaml", Ok(b"about: caf\xe9\n"))],
+    );
     let unreadable = Missing::Unreadable("Permission denied (os error 13)".to_owned());
-    bless("unreadable", &[input("area/wrong.yaml", Err(unreadable))]);
-    bless("link_outside", &[input("area/wrong.yaml", Err(Missing::Outside))]);
+    bless("unreadable", &[build_input("area/wrong.yaml", Err(unreadable))]);
+    bless(
+        "link_outside",
+        &[build_input("area/wrong.yaml", Err(Missing::Outside))],
+    );
     let text = GOOD.replacen("add_one.py", "broken.py", 1);
-    let kernel = input("area/broken.py", Ok(b"x = '\xff'\n"));
+    let kernel = build_input("area/broken.py", Ok(b"x = '\xff'\n"));
     bless(
         "kernel_not_utf8",
-        &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
+        &[build_input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
     );
 }
 
@@ -177,7 +183,7 @@ fn wrong_types() {
 }
 
 #[test]
-fn names() {
+fn reports_bad_names() {
     change("unknown_tensor", "x: left", "x: lfet");
     change("unknown_tensor_in_tensor", "left: x[:, :2]", "left: y[:, :2]");
     change(
@@ -198,7 +204,7 @@ fn names() {
 }
 
 #[test]
-fn storages() {
+fn reports_bad_storages() {
     change(
         "unknown_dtype",
         "\"{dtype}\", shape: [4, 6]",
@@ -242,7 +248,7 @@ fn host_functions() {
 }
 
 #[test]
-fn fills() {
+fn reports_bad_fills() {
     change("unknown_fill", "fill: arange", "fill: arrange");
     change("fill_without_value", "fill: arange", "fill: full");
     change("fill_with_value", "fill: arange", "fill: { zeros: 1 }");
@@ -286,7 +292,7 @@ fn fills() {
 }
 
 #[test]
-fn matrices() {
+fn reports_bad_matrices() {
     change("empty_variable", "dtype: [f32, f16]", "dtype: []");
     change("empty_matrix", "  dtype: [f32, f16]\n  n: [16, 100]\n", "  {}\n");
     change(
@@ -335,7 +341,7 @@ fn big_matrix() -> String {
 }
 
 #[test]
-fn kernels() {
+fn reports_bad_kernels() {
     change("kernel_file_missing", "add_one.py:add", "add_two.py:add");
     change("kernel_function_missing", ":add_one_kernel", ":add_on_kernel");
     change(
@@ -346,15 +352,15 @@ fn kernels() {
     change("path_outside", "kernel: add_one.py", "kernel: ../../add_one.py");
     change("path_absolute", "kernel: add_one.py", "kernel: /etc/add_one.py");
     let text = GOOD.replacen("add_one.py", "broken.py", 1);
-    let kernel = input("area/broken.py", Ok(b"def add_one_kernel(x:\n    return x +\n"));
+    let kernel = build_input("area/broken.py", Ok(b"def add_one_kernel(x:\n    return x +\n"));
     bless(
         "kernel_syntax",
-        &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
+        &[build_input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
     );
 }
 
 #[test]
-fn arguments() {
+fn reports_bad_arguments() {
     change("missing_argument", ", BLOCK: 4", "");
     change(
         "missing_arguments",
@@ -433,7 +439,7 @@ fn tensor_descriptors() {
     }
     let good = "{ descriptor: x, block_shape: [4, 8], padding: nan }";
     assert_eq!(
-        report(&[input("area/good.yaml", Ok(wide(good).as_bytes()))]),
+        report(&[build_input("area/good.yaml", Ok(wide(good).as_bytes()))]),
         "good cases: 4"
     );
     let asked = wide("{ descriptor: x, block_shape: [3, 4] }").replacen(
@@ -442,13 +448,13 @@ fn tensor_descriptors() {
         1,
     );
     assert_eq!(
-        report(&[input("area/good.yaml", Ok(asked.as_bytes()))]),
+        report(&[build_input("area/good.yaml", Ok(asked.as_bytes()))]),
         "good cases: 4"
     );
 }
 
 #[test]
-fn compiling() {
+fn reports_bad_compile_settings() {
     let compiled = |name: &str, compile: &str| {
         change(name, "expect:\n", &format!("compile: {compile}\nexpect:\n"));
     };
@@ -472,7 +478,7 @@ fn compiling() {
         1,
     );
     assert_eq!(
-        report(&[input("area/good.yaml", Ok(text.as_bytes()))]),
+        report(&[build_input("area/good.yaml", Ok(text.as_bytes()))]),
         "good cases: 4"
     );
     change(
@@ -491,13 +497,13 @@ fn on_purpose_nothing_is_checked() {
     );
     let text = text.replacen("BLOCK: 4", "BLOK: 4", 1);
     assert_eq!(
-        report(&[input("area/good.yaml", Ok(text.as_bytes()))]),
+        report(&[build_input("area/good.yaml", Ok(text.as_bytes()))]),
         "good cases: 4"
     );
 }
 
 #[test]
-fn expectations() {
+fn reports_bad_expectations() {
     change("unknown_engine", "engine: interpret", "engine: interpreter");
     change("bad_engine", "engine: interpret", "engine: interpret+gpu");
     change("bad_versions", "\"<3.3\"", "\"~3.3\"");
@@ -535,15 +541,15 @@ fn given_results() {
 #[test]
 fn what_is_given_is_of_the_storage_and_is_written_out() {
     let text = GOOD.replacen("expect:\n", "gives: { out: \"[n] + [None] * 23\" }\nexpect:\n", 1);
-    let corpus = corpus(&[input("area/good.yaml", Ok(text.as_bytes()))]);
+    let corpus = load_corpus(&[build_input("area/good.yaml", Ok(text.as_bytes()))]);
     let case = corpus
         .entries()
         .nth(1)
         .expect("four cases")
         .resolve()
         .expect("a case");
-    let [given] = &case.given[..] else {
-        panic!("one storage is given: {:?}", case.given);
+    let [given] = &case.expected_contents[..] else {
+        panic!("one storage is given: {:?}", case.expected_contents);
     };
     assert_eq!(given.content.name(), "out");
     assert_eq!(given.content.bytes()[..4], 100f32.to_le_bytes());
@@ -566,11 +572,11 @@ fn all_problems_come_together_and_good_files_still_run() {
         .replacen("\"<3.3\"", "\"~3.3\"", 1)
         .replacen("BLOCK: 4", "BLOK: 4", 1);
     let files = [
-        input("area/wrong.yaml", Ok(wrong.as_bytes())),
-        input("area/also_wrong.yaml", Ok(also.as_bytes())),
-        input("area/good.yaml", Ok(GOOD.as_bytes())),
-        input("area/good.yml", Ok(GOOD.as_bytes())),
-        input(
+        build_input("area/wrong.yaml", Ok(wrong.as_bytes())),
+        build_input("area/also_wrong.yaml", Ok(also.as_bytes())),
+        build_input("area/good.yaml", Ok(GOOD.as_bytes())),
+        build_input("area/good.yml", Ok(GOOD.as_bytes())),
+        build_input(
             "area/later.yaml",
             Ok(GOOD.replacen("x[:, :2]", "x[n]", 1).as_bytes()),
         ),

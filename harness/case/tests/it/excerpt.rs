@@ -1,6 +1,6 @@
 //! Kernels are taken out of their package with what they need.
 
-use cerith_case::excerpt::excerpt;
+use cerith_case::excerpt::extract_functions;
 
 const PACKAGE: [(&str, &str); 4] = [
     (
@@ -26,7 +26,7 @@ fn of_a_package_that_is_left_which_the_kernel_needs() {
         let found = PACKAGE.iter().find(|(one, _)| *one == path);
         found.map(|(_, text)| (*text).to_owned())
     };
-    let parts = excerpt("lib/ops/rows.py", "rows", &["copy"], &read).expect("Python");
+    let parts = extract_functions("lib/ops/rows.py", "rows", &["copy"], &read).expect("Python");
     let names: Vec<&str> = parts.iter().map(|part| part.path.as_str()).collect();
     assert_eq!(names, ["rows.py", "lib_ops_addresses.py"]);
     let shown = |text: &str| -> Vec<String> {
@@ -60,12 +60,12 @@ fn of_a_package_that_is_left_which_the_kernel_needs() {
 }
 
 /// The lines of a module's excerpt that are not blank.
-fn taken(path: &str, kernel: &str, files: &[(&str, &str)]) -> Vec<String> {
+fn extract_lines(path: &str, kernel: &str, files: &[(&str, &str)]) -> Vec<String> {
     let read = |path: &str| {
         let found = files.iter().find(|(one, _)| *one == path);
         found.map(|(_, text)| (*text).to_owned())
     };
-    let parts = excerpt(path, "main", &[kernel], &read).expect("Python");
+    let parts = extract_functions(path, "main", &[kernel], &read).expect("Python");
     let lines = parts.iter().flat_map(|part| part.text.lines());
     lines
         .filter(|line| !line.trim().is_empty())
@@ -76,7 +76,11 @@ fn taken(path: &str, kernel: &str, files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn what_depends_on_the_machine_is_decided() {
     let check = |text: &str, kernel: &str, expected: &[&str]| {
-        assert_eq!(taken("a.py", kernel, &[("a.py", text)]), expected, "{text}");
+        assert_eq!(
+            extract_lines("a.py", kernel, &[("a.py", text)]),
+            expected,
+            "{text}"
+        );
     };
     check(
         "from lib import is_npu, compare\nif compare(3) and not is_npu():\n    from triton.language.extra.libdevice import tanh\nelse:\n    \
@@ -129,7 +133,7 @@ fn a_package_inside_of_another_imports_itself_by_its_name() {
         ),
     ];
     assert_eq!(
-        taken("lib/vendored/inner/ops/a.py", "f", &files),
+        extract_lines("lib/vendored/inner/ops/a.py", "f", &files),
         [
             "from lib_vendored_inner_ops_b import twice",
             "@triton.jit",

@@ -116,7 +116,7 @@ fn what_once_looked_dangerous() {
 }
 
 /// Words of the format, and characters that YAML, Python and placeholders care about.
-fn fragment() -> impl Strategy<Value = String> {
+fn build_fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,12}",
         "\\PC{0,6}",
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn a_good_file_with_a_part_replaced(
-        start in 0..CASE.len(), len in 0..24usize, with in prop::collection::vec(fragment(), 0..3)
+        start in 0..CASE.len(), len in 0..24usize, with in prop::collection::vec(build_fragment(), 0..3)
     ) {
         let end = (start + len).min(CASE.len());
         let text = format!("{}{}{}", &CASE[..start], with.concat(), &CASE[end..]);
@@ -199,7 +199,7 @@ proptest! {
 
     #[test]
     fn a_kernel_with_a_part_replaced(
-        start in 0..KERNEL.len(), len in 0..12usize, with in prop::collection::vec(fragment(), 0..3)
+        start in 0..KERNEL.len(), len in 0..12usize, with in prop::collection::vec(build_fragment(), 0..3)
     ) {
         let end = (start + len).min(KERNEL.len());
         let kernel = format!("{}{}{}", &KERNEL[..start], with.concat(), &KERNEL[end..]);

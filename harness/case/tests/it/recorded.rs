@@ -32,40 +32,40 @@ recorded:
 
 const X: [f32; 4] = [1.0, -2.5, f32::INFINITY, 4.0];
 
-fn x() -> Vec<u8> {
+fn encode_x() -> Vec<u8> {
     X.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// The addresses that the recorded process had, and then the first of them with something else behind it.
-fn tables() -> [Vec<u8>; 2] {
+fn build_tables() -> [Vec<u8>; 2] {
     [[0x7000_u64, 0x7008], [0x7000, 0x7100]]
         .map(|table| table.iter().flat_map(|at| at.to_le_bytes()).collect())
 }
 
-fn options() -> SimpleFileOptions {
+fn build_options() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::DEFLATE)
 }
 
-fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
+fn zip_entries(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
-        zip.start_file(*name, options()).expect("a new entry");
+        zip.start_file(*name, build_options()).expect("a new entry");
         zip.write_all(bytes).expect("memory");
     }
     zip.finish().expect("memory").into_inner()
 }
 
 fn good_archive() -> Vec<u8> {
-    let [table, moved] = tables();
-    zipped(&[
-        ("before", &x()),
+    let [table, moved] = build_tables();
+    zip_entries(&[
+        ("before", &encode_x()),
         ("table", &table),
         ("after", &[0; 16]),
         ("moved", &moved),
     ])
 }
 
-fn input(path: &str, content: &[u8]) -> Input {
+fn build_input(path: &str, content: &[u8]) -> Input {
     Input {
         path: path.to_owned(),
         name: format!("rec/{path}"),
@@ -75,9 +75,9 @@ fn input(path: &str, content: &[u8]) -> Input {
 
 fn load(case: &str, archive: &[u8]) -> Corpus {
     Corpus::load([
-        input("k/0001.yaml", case.as_bytes()),
-        input("k/k.py", KERNEL.as_bytes()),
-        input("k/data.zip", archive),
+        build_input("k/0001.yaml", case.as_bytes()),
+        build_input("k/k.py", KERNEL.as_bytes()),
+        build_input("k/data.zip", archive),
     ])
 }
 
@@ -110,7 +110,7 @@ fn a_recorded_case_holds_the_bytes_of_its_archive() {
     let [x_id, table, out] = [0, 1, 2].map(StorageId);
     assert!(!case.inspectable);
     let memory = case.memory();
-    assert_eq!(memory.bytes(x_id), x());
+    assert_eq!(memory.bytes(x_id), encode_x());
     let address = |at: usize| {
         let bytes = memory.bytes(table)[at..at + 8].try_into().expect("8 bytes");
         u64::from_le_bytes(bytes)
@@ -237,7 +237,7 @@ fn bytes_are_read_from_files_when_a_case_is_made() {
         .expect("a case")
         .resolve()
         .expect("a good case");
-    assert_eq!(case.memory().bytes(StorageId(0)), x());
+    assert_eq!(case.memory().bytes(StorageId(0)), encode_x());
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn addresses_among_bytes() {
 }
 
 #[test]
-fn records() {
+fn reports_bad_records() {
     change("engine_without_version", "interpret@3.6.0+host", "interpret");
     change("engine_of_itself", "interpret@3.6.0+host", "recorded");
     change("engine_unknown", "interpret@3.6.0+host", "interpeter@3.6.0");
@@ -338,15 +338,15 @@ fn archives_that_are_none() {
 
 /// The good archive with the first central directory entry of this name changed. Fields are those of the zip format's
 /// specification, by their place in the entry.
-fn patched(name: &str, at: usize, bytes: &[u8]) -> Vec<u8> {
+fn patch_entry(name: &str, at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut archive = good_archive();
-    let entry = central(&archive, name);
+    let entry = find_central_entry(&archive, name);
     archive[entry + at..entry + at + bytes.len()].copy_from_slice(bytes);
     archive
 }
 
 /// Where the central directory's entry of a name is.
-fn central(archive: &[u8], name: &str) -> usize {
+fn find_central_entry(archive: &[u8], name: &str) -> usize {
     (0..archive.len() - 46)
         .find(|&at| {
             archive[at..].starts_with(b"PK\x01\x02")
@@ -360,7 +360,7 @@ fn central(archive: &[u8], name: &str) -> usize {
 fn archives_that_are_made_to_harm() {
     // 256 MiB of zeros in 260 KB, and the same that says it has 16 bytes.
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    zip.start_file("before", options()).expect("a new entry");
+    zip.start_file("before", build_options()).expect("a new entry");
     std::io::copy(&mut std::io::repeat(0).take(256 << 20), &mut zip).expect("memory");
     let mut bomb = zip.finish().expect("memory").into_inner();
     check("bomb", GOOD, &bomb);
@@ -370,40 +370,40 @@ fn archives_that_are_made_to_harm() {
         1,
     );
     check("bomb_of_a_large_storage", &small, &bomb);
-    let entry = central(&bomb, "before");
+    let entry = find_central_entry(&bomb, "before");
     bomb[entry + 24..entry + 28].copy_from_slice(&16_u32.to_le_bytes());
     check("bomb_that_hides", &small, &bomb);
 
-    check("encrypted", GOOD, &patched("before", 8, &[1, 0]));
-    check("other_method", GOOD, &patched("before", 10, &[14, 0]));
+    check("encrypted", GOOD, &patch_entry("before", 8, &[1, 0]));
+    check("other_method", GOOD, &patch_entry("before", 10, &[14, 0]));
     check(
         "long_entry",
         GOOD,
-        &patched("before", 20, &u32::MAX.to_le_bytes()[..3]),
+        &patch_entry("before", 20, &u32::MAX.to_le_bytes()[..3]),
     );
     // The second entry is said to be where the first one is.
-    check("overlapping_entries", GOOD, &patched("table", 42, &[0; 4]));
+    check("overlapping_entries", GOOD, &patch_entry("table", 42, &[0; 4]));
     check(
         "entry_behind_the_end",
         GOOD,
-        &patched("moved", 42, &0x00ff_ffff_u32.to_le_bytes()),
+        &patch_entry("moved", 42, &0x00ff_ffff_u32.to_le_bytes()),
     );
     check("two_of_a_name", GOOD, &two_of_a_name());
-    check("too_many_entries", GOOD, &directory(300_000, 300_000));
-    check("more_entries_than_there_are", GOOD, &directory(3, 300_000));
+    check("too_many_entries", GOOD, &build_directory(300_000, 300_000));
+    check("more_entries_than_there_are", GOOD, &build_directory(3, 300_000));
 }
 
 fn two_of_a_name() -> Vec<u8> {
-    let mut archive = zipped(&[("before", &x()), ("befour", &x())]);
-    let entry = central(&archive, "befour");
+    let mut archive = zip_entries(&[("before", &encode_x()), ("befour", &encode_x())]);
+    let entry = find_central_entry(&archive, "befour");
     archive[entry + 46..entry + 52].copy_from_slice(b"before");
     archive
 }
 
 /// An archive of nothing but a directory of so many entries, which says that it has `claimed`.
-fn directory(entries: u64, claimed: u64) -> Vec<u8> {
+fn build_directory(entries: u64, claimed: u64) -> Vec<u8> {
     let good = good_archive();
-    let entry = central(&good, "moved");
+    let entry = find_central_entry(&good, "moved");
     let one = &good[entry..entry + 46 + "moved".len()];
     let mut archive = one.repeat(entries as usize + 1);
     let (start, end) = (one.len() as u64, archive.len() as u64);

@@ -8,7 +8,7 @@ use cerith_case::{Corpus, Input};
 use jsonschema::Validator;
 use serde_json::Value;
 
-fn schema() -> Validator {
+fn build_validator() -> Validator {
     jsonschema::draft7::new(&json_schema()).expect("a schema")
 }
 
@@ -23,7 +23,7 @@ fn short_integers(text: &str) -> String {
 }
 
 /// What the schema says against a file, one line for each.
-fn faults(schema: &Validator, text: &str) -> Vec<String> {
+fn find_faults(schema: &Validator, text: &str) -> Vec<String> {
     let yaml: serde_yaml::Value = serde_yaml::from_str(&short_integers(text)).expect("YAML");
     let json: Value = serde_json::to_value(yaml).expect("a mapping");
     let faults = schema.iter_errors(&json);
@@ -43,27 +43,27 @@ fn case_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn root() -> PathBuf {
+fn locate_corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases")
 }
 
 #[test]
 fn every_case_file_of_the_corpus_is_good() {
-    let schema = schema();
+    let schema = build_validator();
     let mut files = Vec::new();
-    case_files(&root(), &mut files);
+    case_files(&locate_corpus(), &mut files);
     assert!(files.len() > 300, "{} files", files.len());
     for file in files {
         let text = fs::read_to_string(&file).expect("a case file");
-        assert_eq!(faults(&schema, &text), [""; 0], "{}", file.display());
+        assert_eq!(find_faults(&schema, &text), [""; 0], "{}", file.display());
     }
 }
 
 /// Case files that Cerith writes are good too: recordings, findings and reduced cases are printed this way.
 #[test]
 fn every_printed_case_is_good() {
-    let schema = schema();
-    let corpus = Corpus::read(&root()).expect("the corpus");
+    let schema = build_validator();
+    let corpus = Corpus::read(&locate_corpus()).expect("the corpus");
     let mut last = String::new();
     for entry in corpus.entries() {
         if entry.file().id == last {
@@ -71,7 +71,7 @@ fn every_printed_case_is_good() {
         }
         last.clone_from(&entry.file().id);
         let text = entry.resolve().expect("a case").to_case_file().expect("a text");
-        assert_eq!(faults(&schema, &text), [""; 0], "{}\n{text}", entry.id);
+        assert_eq!(find_faults(&schema, &text), [""; 0], "{}\n{text}", entry.id);
     }
 }
 
@@ -80,11 +80,11 @@ fn every_printed_case_is_good() {
 fn the_example_of_the_specification_is_good() {
     let (_, rest) = TEXT.split_once("```yaml\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
-    assert_eq!(faults(&schema(), example), [""; 0]);
+    assert_eq!(find_faults(&build_validator(), example), [""; 0]);
     let kernel = "import triton\n@triton.jit\ndef add_one_kernel(ptr, stride_0, stride_1, BLOCK): pass\n";
     let corpus = Corpus::load([
-        Input::text("layout/split.yaml", example),
-        Input::text("layout/add_one.py", kernel),
+        Input::from_text("layout/split.yaml", example),
+        Input::from_text("layout/add_one.py", kernel),
     ]);
     assert_eq!(corpus.problems(), []);
     let ids: Vec<_> = corpus.entries().map(|entry| entry.id).collect();
@@ -108,48 +108,48 @@ expect:
 ";
 
 /// A good file with one thing replaced is refused, and the first fault begins so.
-fn refused(from: &str, to: &str, fault: &str) {
+fn check_refused(from: &str, to: &str, fault: &str) {
     let text = GOOD.replacen(from, to, 1);
     assert_ne!(text, GOOD, "{from} is not there");
-    let faults = faults(&schema(), &text);
+    let faults = find_faults(&build_validator(), &text);
     let first = faults.first().unwrap_or_else(|| panic!("`{to}` is not refused"));
     assert!(first.contains(fault), "{first}");
 }
 
 #[test]
 fn mistakes_are_refused() {
-    assert_eq!(faults(&schema(), GOOD), [""; 0]);
-    refused("about: One is added.\n", "", "\"about\" is a required property");
-    refused("about", "abuot", "'abuot' was unexpected");
-    refused("kernel: k.py:add_one\n", "", "not valid under any");
-    refused("kernel: k.py:add_one", "kernel: add_one", "/kernel:");
-    refused("dtype: [f32, i32]", "dtype: f32", "/matrix/dtype:");
-    refused("\"{dtype}\"", "f23", "/storages/x/dtype:");
-    refused(
+    assert_eq!(find_faults(&build_validator(), GOOD), [""; 0]);
+    check_refused("about: One is added.\n", "", "\"about\" is a required property");
+    check_refused("about", "abuot", "'abuot' was unexpected");
+    check_refused("kernel: k.py:add_one\n", "", "not valid under any");
+    check_refused("kernel: k.py:add_one", "kernel: add_one", "/kernel:");
+    check_refused("dtype: [f32, i32]", "dtype: f32", "/matrix/dtype:");
+    check_refused("\"{dtype}\"", "f23", "/storages/x/dtype:");
+    check_refused(
         "shape: [10], ",
         "",
         "/storages/x: \"shape\" is a required property",
     );
-    refused("fill: arange", "fill: arrange", "/storages/x/fill:");
-    refused("fill: arange", "fill: { arrange: 3 }", "/storages/x/fill:");
-    refused(
+    check_refused("fill: arange", "fill: arrange", "/storages/x/fill:");
+    check_refused("fill: arange", "fill: { arrange: 3 }", "/storages/x/fill:");
+    check_refused(
         "fill: arange",
         "fill: { random: { seeed: 3 } }",
         "/storages/x/fill:",
     );
-    refused("  x: {", "  1x: {", "/storages:");
-    refused(
+    check_refused("  x: {", "  1x: {", "/storages:");
+    check_refused(
         "- grid: [1]\n    args",
         "- args",
         "/launches/0: \"grid\" is a required property",
     );
-    refused("x: x,", "x: { descriptor: x },", "/launches/0/args");
-    refused("num_warps", "num_wraps", "/launches/0/options");
-    refused("engine: interpret", "engine: interpreter", "/expect/0/engine:");
-    refused("verdict: differ", "verdict: differs", "/expect/0/verdict:");
-    refused(", why: it is so", "", "/expect/0:");
-    refused("verdict: differ", "quirk: bf16-is-bit", "/expect/0/quirk:");
-    refused("about", "timeout: 601\nabout", "/timeout:");
+    check_refused("x: x,", "x: { descriptor: x },", "/launches/0/args");
+    check_refused("num_warps", "num_wraps", "/launches/0/options");
+    check_refused("engine: interpret", "engine: interpreter", "/expect/0/engine:");
+    check_refused("verdict: differ", "verdict: differs", "/expect/0/verdict:");
+    check_refused(", why: it is so", "", "/expect/0:");
+    check_refused("verdict: differ", "quirk: bf16-is-bit", "/expect/0/quirk:");
+    check_refused("about", "timeout: 601\nabout", "/timeout:");
 }
 
 /// Options that no Triton knows are an error of the file, unless the launch is unchecked.
@@ -159,5 +159,5 @@ fn an_unchecked_launch_has_any_options() {
         "options: { num_warps: 4 }",
         "options: { num_wraps: 4 }\n    unchecked: true",
     );
-    assert_eq!(faults(&schema(), &text), [""; 0]);
+    assert_eq!(find_faults(&build_validator(), &text), [""; 0]);
 }

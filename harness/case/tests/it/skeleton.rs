@@ -1,15 +1,15 @@
 //! Skeletons of case files: what is guessed of a kernel, and that what is written is a case file.
 
 use cerith_case::excerpt::Part;
-use cerith_case::{Corpus, Input, Reading, drafts, skeleton};
+use cerith_case::{Corpus, Input, Reading, build_drafts, write_skeleton};
 use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("../skeletons/kernels.py");
 
-fn made(text: &str, kernel: &str) -> Result<String, String> {
+fn build_skeleton(text: &str, kernel: &str) -> Result<String, String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("kernels.py", text));
-    skeleton(source, text, "kernels.py", kernel).map_err(|problems| {
+    write_skeleton(source, text, "kernels.py", kernel).map_err(|problems| {
         problems
             .iter()
             .map(|problem| problem.render(&sources, false))
@@ -19,7 +19,7 @@ fn made(text: &str, kernel: &str) -> Result<String, String> {
 }
 
 /// Reads a skeleton as the case file that it is to be.
-fn resolved(text: &str, yaml: &str) {
+fn check_resolves(text: &str, yaml: &str) {
     let input = |path: &str, text: &str| Input {
         path: path.to_owned(),
         name: path.to_owned(),
@@ -46,8 +46,8 @@ fn what_a_kernel_does_with_its_parameters_is_read_off_its_text() {
         "moved_on",
         "made.inner",
     ] {
-        let yaml = made(KERNELS, kernel).expect(kernel);
-        resolved(KERNELS, &yaml);
+        let yaml = build_skeleton(KERNELS, kernel).expect(kernel);
+        check_resolves(KERNELS, &yaml);
         all.push_str(&yaml);
         all.push('\n');
     }
@@ -57,7 +57,7 @@ fn what_a_kernel_does_with_its_parameters_is_read_off_its_text() {
 }
 
 /// The case file with a matrix, of a kernel's text.
-fn varied(text: &str, kernel: &str) -> Option<String> {
+fn build_case_file(text: &str, kernel: &str) -> Option<String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("kernels.py", text));
     let part = Part {
@@ -65,7 +65,7 @@ fn varied(text: &str, kernel: &str) -> Option<String> {
         origin: "kernels.py".to_owned(),
         text: text.to_owned(),
     };
-    let drafts = drafts(source, &[part], text, &[kernel]).expect("a good file");
+    let drafts = build_drafts(source, &[part], text, &[kernel]).expect("a good file");
     drafts.first()?.case_file(&Reading::ALL[0])
 }
 
@@ -79,8 +79,8 @@ fn sizes_dtypes_and_padding_are_varied_in_a_matrix() {
         "dropout",
         "moved_on",
     ] {
-        let yaml = varied(KERNELS, kernel).expect(kernel);
-        resolved(KERNELS, &yaml);
+        let yaml = build_case_file(KERNELS, kernel).expect(kernel);
+        check_resolves(KERNELS, &yaml);
         all.push_str(&yaml);
         all.push('\n');
     }
@@ -92,11 +92,11 @@ fn sizes_dtypes_and_padding_are_varied_in_a_matrix() {
 #[test]
 fn what_has_no_launches_to_vary_has_no_matrix() {
     // A descriptor is made by the host; the text does not tell of which tensor.
-    assert_eq!(varied(KERNELS, "tma"), None);
+    assert_eq!(build_case_file(KERNELS, "tma"), None);
     // A parameter has the name of a variable of the matrix.
     let taken = KERNELS.replace("n_elements", "padding");
     assert_ne!(taken, KERNELS);
-    assert_eq!(varied(&taken, "add_kernel"), None);
+    assert_eq!(build_case_file(&taken, "add_kernel"), None);
     // What stands before `/` is passed by position alone.
     let positional = "\
 @triton.jit
@@ -104,13 +104,13 @@ def k(x, /, n):
     at = tl.arange(0, 32)
     tl.store(x + at, 0.0, mask=at < n)
 ";
-    assert_eq!(varied(positional, "k"), None);
+    assert_eq!(build_case_file(positional, "k"), None);
 }
 
 #[test]
 fn what_cannot_be_made_is_said() {
     let check = |text: &str, kernel: &str, wanted: &str| {
-        let error = made(text, kernel).expect_err(kernel);
+        let error = build_skeleton(text, kernel).expect_err(kernel);
         assert!(error.contains(wanted), "{error}");
     };
     check(KERNELS, "ad_kernel", "did you mean `add_kernel`?");
@@ -135,6 +135,6 @@ fn odd_kernels_have_skeletons_too() {
         "@triton.jit\ndef k(x):\n    y = y + y\n    x = y\n    y = x\n    tl.store(y, 1)\n",
         "@triton.jit\ndef k(x, a): tl.store(x + tl.program_id(7) + tl.program_id(axis=2), a)\n",
     ] {
-        resolved(text, &made(text, "k").expect(text));
+        check_resolves(text, &build_skeleton(text, "k").expect(text));
     }
 }

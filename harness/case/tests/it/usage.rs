@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use cerith_case::excerpt::excerpt;
+use cerith_case::excerpt::extract_functions;
 use cerith_case::usage::{Bound, Stride};
-use cerith_case::{Corpus, Draft, Input, Reading, Survey, drafts, kernels, usage_of};
+use cerith_case::{Corpus, Draft, Input, Reading, Survey, build_drafts, list_kernels, usage_of};
 use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("../skeletons/kernels.py");
 
 /// Each tensor with the stride and the bound of its dimensions, and what each axis of the grid counts.
-fn shown(kernel: &str) -> String {
+fn describe_usage(kernel: &str) -> String {
     let usage = usage_of(KERNELS, kernel).expect(kernel);
     let mut text = String::new();
     for tensor in &usage.tensors {
@@ -51,7 +51,7 @@ fn shown(kernel: &str) -> String {
 
 #[test]
 fn strides_and_bounds_are_read_off_the_text() {
-    let check = |kernel: &str, expected: &str| assert_eq!(shown(kernel), expected, "{kernel}");
+    let check = |kernel: &str, expected: &str| assert_eq!(describe_usage(kernel), expected, "{kernel}");
     check(
         "add_kernel",
         "x_ptr: read, [n_elements by 1]\ny_ptr: read, [n_elements by 1]\noutput_ptr: written, [n_elements by 1]\n\
@@ -78,11 +78,11 @@ fn strides_and_bounds_are_read_off_the_text() {
 fn all_drafts(text: &str) -> Vec<Draft> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new("kernels.py", text));
-    let names = kernels(source, text).expect("a good file");
+    let names = list_kernels(source, text).expect("a good file");
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let read = |path: &str| (path == "kernels.py").then(|| text.to_owned());
-    let parts = excerpt("kernels.py", "kernels", &names, &read).expect("a good file");
-    drafts(source, &parts, text, &[]).expect("a good file")
+    let parts = extract_functions("kernels.py", "kernels", &names, &read).expect("a good file");
+    build_drafts(source, &parts, text, &[]).expect("a good file")
 }
 
 fn all_surveys(text: &str) -> Vec<Survey> {
@@ -102,7 +102,7 @@ fn every_launch_is_a_good_case() {
         content: Ok(text.as_bytes().to_vec()),
     };
     let tried = surveys.iter().flat_map(|survey| {
-        survey.tried.iter().enumerate().map(|(nth, tried)| {
+        survey.attempts.iter().enumerate().map(|(nth, tried)| {
             let kernel = survey.kernel.replace('.', "_");
             input(format!("{kernel}-{nth}.yaml"), &tried.text)
         })
@@ -170,7 +170,7 @@ fn sizes_that_the_text_does_not_tell_are_not_certain() {
 fn arguments_are_what_the_text_wants() {
     let check = |text: &str, wanted: &[&str]| {
         let all = all_surveys(text);
-        let tried = &all.last().expect("a kernel").tried;
+        let tried = &all.last().expect("a kernel").attempts;
         let plain = &tried.first().expect("a launch").text;
         for one in wanted {
             assert!(plain.contains(one), "{one}: {plain}");
@@ -218,7 +218,7 @@ fn a_change_of_what_a_message_names_comes_first() {
                 if MODE == 3:\n        v = 1\n    elif STAGE == 7:\n        v = 2\n    tl.store(x + at, v, mask=at < n)\n";
     let drafts = all_drafts(text);
     let first = |said: &str| {
-        let changes = drafts[0].changes(&Reading::ALL[0], said);
+        let changes = drafts[0].list_changes(&Reading::ALL[0], said);
         let survey = drafts[0].survey(&changes[0]);
         (survey.changed, survey.guessed)
     };
@@ -227,7 +227,7 @@ fn a_change_of_what_a_message_names_comes_first() {
     assert!(guessed.contains(&"STAGE".to_owned()), "{guessed:?}");
     assert_eq!(first("about MODE").0, ["`MODE` is 3"]);
     assert_eq!(first("storage `x`").0, ["`x` has more room"]);
-    let survey = drafts[0].survey(&drafts[0].changes(&Reading::ALL[0], "storage `x`")[0]);
+    let survey = drafts[0].survey(&drafts[0].list_changes(&Reading::ALL[0], "storage `x`")[0]);
     assert!(survey.certain.is_empty(), "{:?}", survey.certain);
 }
 
@@ -242,7 +242,7 @@ fn a_flag_decides_the_shape_of_a_tensor() {
         tl.store(at, b, mask=inside)\n        at += n\n        p += n if PER_LANE else 1\n";
     let check = |variant: &str, expected: &str| {
         let surveys = all_surveys(text);
-        let tried = surveys[0].tried.iter().find(|tried| tried.variant == variant);
+        let tried = surveys[0].attempts.iter().find(|tried| tried.variant == variant);
         let text = &tried.expect(variant).text;
         assert!(text.contains(expected), "{text}");
     };

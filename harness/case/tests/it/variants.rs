@@ -28,7 +28,7 @@ def takes_warps(x, num_warps: tl.constexpr):
 ";
 
 /// The first case of a file.
-fn entry(text: &str) -> Entry {
+fn load_entry(text: &str) -> Entry {
     let file = |path: &str, text: &str| Input {
         path: path.to_owned(),
         name: path.to_owned(),
@@ -40,12 +40,12 @@ fn entry(text: &str) -> Entry {
     corpus.entries().next().expect("a case")
 }
 
-fn variant(text: &str) -> Variant {
+fn parse_variant(text: &str) -> Variant {
     text.parse().expect(text)
 }
 
 /// What decides what a case does, in lines.
-fn shown(case: &Case) -> String {
+fn describe_case(case: &Case) -> String {
     let mut text = String::new();
     for named in &case.tensors {
         let tensor = &named.tensor;
@@ -80,12 +80,12 @@ fn shown(case: &Case) -> String {
 }
 
 fn check(name: &str, text: &str) {
-    let entry = entry(text);
+    let entry = load_entry(text);
     let as_is = entry.resolve().expect("a case");
-    let mut lines = format!("as-is\n{}", shown(&as_is));
-    for variant in Axes::default().variants(2) {
+    let mut lines = format!("as-is\n{}", describe_case(&as_is));
+    for variant in Axes::default().list_variants(2) {
         let _ = match entry.vary(&as_is, variant) {
-            Ok(case) => write!(lines, "{variant}\n{}", shown(&case)),
+            Ok(case) => write!(lines, "{variant}\n{}", describe_case(&case)),
             Err(why) => writeln!(lines, "{variant}: {why}"),
         };
     }
@@ -134,7 +134,7 @@ fn variants_are_printed_as_they_are_read() {
         "layout=padded",
         "layout=transposed",
     ] {
-        assert_eq!(variant(text).to_string(), text);
+        assert_eq!(parse_variant(text).to_string(), text);
     }
     let check = |text: &str, reason: &str| {
         let error = text.parse::<Variant>().expect_err(text);
@@ -155,7 +155,7 @@ fn variants_are_printed_as_they_are_read() {
 fn axes_are_chosen_by_name_and_value() {
     let check = |texts: &[&str], expected: &str| {
         let axes = Axes::parse(texts).expect("axes");
-        let variants: Vec<String> = axes.variants(2).iter().map(ToString::to_string).collect();
+        let variants: Vec<String> = axes.list_variants(2).iter().map(ToString::to_string).collect();
         assert_eq!(variants.join(" "), expected, "{axes}");
         assert_eq!(
             Axes::parse(&axes.to_string().split(' ').collect::<Vec<_>>()),
@@ -181,14 +181,14 @@ fn axes_are_chosen_by_name_and_value() {
     assert!(Axes::parse(&["warps"]).is_err());
 }
 
-fn moved(shape: &[i64], dtype: &str, layout: &str) -> Option<(Case, Case)> {
-    let entry = entry(&format!(
+fn resolve_layouts(shape: &[i64], dtype: &str, layout: &str) -> Option<(Case, Case)> {
+    let entry = load_entry(&format!(
         "kernel: k.py:kernel\nstorages:\n  x: {{ dtype: {dtype}, shape: {shape:?}, fill: random }}\n  at: {{ dtype: i64, \
          shape: [4], fill: {{ addresses: [x, at, x, null] }} }}\nlaunches:\n  - {{ grid: [1], args: {{ x: x, n: 1, \
          stride: 1, BLOCK: 1 }} }}\n"
     ));
     let as_is = entry.resolve().expect("a case");
-    let other = entry.vary(&as_is, variant(layout)).ok()?;
+    let other = entry.vary(&as_is, parse_variant(layout)).ok()?;
     Some((as_is, other))
 }
 
@@ -202,9 +202,9 @@ proptest! {
         layout in prop::sample::select(vec!["layout=offset", "layout=padded", "layout=transposed"]),
         picked in 0_usize..10_000,
     ) {
-        let Some((as_is, other)) = moved(&shape, dtype, layout) else { return Ok(()) };
+        let Some((as_is, other)) = resolve_layouts(&shape, dtype, layout) else { return Ok(()) };
         let relayout = Relayout::new(&as_is, &other).expect("the same case");
-        let back = relayout.back(&other.memory());
+        let back = relayout.move_back(&other.memory());
         prop_assert_eq!(&back.memory, &as_is.memory());
         prop_assert_eq!(back.touched, 0);
         // A byte that changes there changes here: an element's in one place, another's is padding.
@@ -216,7 +216,7 @@ proptest! {
             let inside = states[at] == ByteState::Init;
             bytes[at] ^= 1;
             prop_assert_eq!(inside || bytes[at] == UNINIT_BYTE ^ 1, true);
-            let back = relayout.back(&changed);
+            let back = relayout.move_back(&changed);
             let differ = back.memory.bytes(id).iter().zip(as_is.memory().bytes(id)).filter(|(a, b)| a != b).count();
             prop_assert_eq!((differ, back.touched), if inside { (1, 0) } else { (0, 1) });
         }
@@ -225,13 +225,13 @@ proptest! {
 
 #[test]
 fn guard_zones_are_moved_back_too() {
-    let (as_is, other) = moved(&[3, 5], "f32", "layout=padded").expect("it applies");
+    let (as_is, other) = resolve_layouts(&[3, 5], "f32", "layout=padded").expect("it applies");
     let relayout = Relayout::new(&as_is, &other).expect("the same case");
     let check = |change: &dyn Fn(&Memory) -> usize, expected: &dyn Fn(&Memory) -> Option<usize>| {
         let mut changed = other.memory();
         let at = change(&changed);
         changed.arena_mut().0[at] ^= 1;
-        let back = relayout.back(&changed);
+        let back = relayout.move_back(&changed);
         let mut wanted = as_is.memory();
         match expected(&wanted) {
             Some(at) => wanted.arena_mut().0[at] ^= 1,
@@ -249,7 +249,7 @@ fn guard_zones_are_moved_back_too() {
 
 #[test]
 fn another_case_is_not_moved_back() {
-    let (one, _) = moved(&[3, 5], "f32", "layout=offset").expect("it applies");
-    let (_, other) = moved(&[3, 4], "f32", "layout=offset").expect("it applies");
+    let (one, _) = resolve_layouts(&[3, 5], "f32", "layout=offset").expect("it applies");
+    let (_, other) = resolve_layouts(&[3, 4], "f32", "layout=offset").expect("it applies");
     assert!(Relayout::new(&one, &other).is_none());
 }

@@ -232,7 +232,7 @@ pub enum BumpEngine {
 
 impl BumpEngine {
     /// That engine of a toolchain.
-    pub fn of(self, toolchain: &ToolchainId) -> EngineId {
+    pub fn to_engine_id(self, toolchain: &ToolchainId) -> EngineId {
         match self {
             Self::Interpret => EngineId::interpreter(toolchain.clone()),
             Self::Cuda => EngineId::compiler(toolchain),

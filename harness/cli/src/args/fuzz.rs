@@ -6,7 +6,7 @@ use std::time::Duration;
 use cerith_case::FoundState;
 use clap::{Args, Subcommand};
 
-use super::gpu::seconds;
+use super::gpu::parse_seconds;
 use super::selection::Engines;
 
 /// Arguments of `cerith fuzz`.
@@ -41,7 +41,7 @@ pub struct FuzzArgs {
     pub count: Option<u64>,
 
     /// How many seconds the campaign runs.
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
     pub time: Option<Duration>,
 
     /// The seed from which the cases are made. Without it, 0, or the seed of the campaign that is resumed.
@@ -201,7 +201,7 @@ pub struct ReduceArgs {
     pub engines: Engines,
 
     /// How many seconds it may take.
-    #[arg(long, value_name = "S", value_parser = seconds, default_value = "60")]
+    #[arg(long, value_name = "S", value_parser = parse_seconds, default_value = "60")]
     pub time: Duration,
 
     /// How many candidates to try at once. Without it, as many as there are cores.

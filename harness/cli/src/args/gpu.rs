@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::output::output_file;
 use super::selection::{Selection, engine_id};
-use super::sweep::Along;
+use super::sweep::AxisArgs;
 
 /// Arguments of `cerith bundle`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub struct BundleArgs {
 
     /// Which axes.
     #[command(flatten)]
-    pub along: Along,
+    pub axis_args: AxisArgs,
 
     /// Where the bundle goes.
     #[arg(long, short, value_name = "CASES", value_parser = output_file)]
@@ -76,7 +76,7 @@ pub struct ExecArgs {
     pub repeat: u32,
 
     /// How many seconds a case may take, all repetitions together.
-    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds)]
     pub time_limit: Duration,
 }
 
@@ -102,7 +102,7 @@ pub struct AcceptArgs {
     pub replace: bool,
 }
 
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;

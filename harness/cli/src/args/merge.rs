@@ -44,5 +44,5 @@ pub struct MergeArgs {
 
     /// How much is printed about known differences.
     #[command(flatten)]
-    pub known: KnownArgs,
+    pub known_args: KnownArgs,
 }

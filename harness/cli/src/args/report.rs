@@ -40,7 +40,7 @@ pub struct ReportArgs {
 
     /// How much is printed about known differences (human only).
     #[command(flatten)]
-    pub known: KnownArgs,
+    pub known_args: KnownArgs,
 }
 
 /// The formats of a report.

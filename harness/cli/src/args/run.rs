@@ -126,7 +126,7 @@ pub struct Reports {
 
     /// How much is printed about known differences.
     #[command(flatten)]
-    pub known: KnownArgs,
+    pub known_args: KnownArgs,
 }
 
 /// What a run prints.

@@ -30,7 +30,7 @@ pub struct SweepArgs {
 
     /// Which axes.
     #[command(flatten)]
-    pub along: Along,
+    pub axis_args: AxisArgs,
 
     /// Judge what `cerith exec` wrote for a bundle made with `cerith bundle --sweep`. Repeat for more; they are judged
     /// together.
@@ -52,7 +52,7 @@ pub struct SweepArgs {
 
 /// The axes of a sweep.
 #[derive(Debug, Args)]
-pub struct Along {
+pub struct AxisArgs {
     /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): `num_warps`, `num_stages`, `num_ctas`,
     /// `enable_fp_fusion`, `specialize`, `config`, `layout`. Repeat for more. Without it, all.
     #[arg(long = "axis", value_name = "AXIS")]

@@ -25,8 +25,14 @@ impl Commits {
     ///
     /// # Errors
     /// The folder is no checkout, holds changes, or has no such commits.
-    pub fn between(folder: &Path, from: &str, to: &str, build: &str, python: &Path) -> Result<Self, String> {
-        let git = |words: &[&str]| git(folder, words);
+    pub fn from_range(
+        folder: &Path,
+        from: &str,
+        to: &str,
+        build: &str,
+        python: &Path,
+    ) -> Result<Self, String> {
+        let git = |words: &[&str]| run_git(folder, words);
         if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
             return Err(format!(
                 "error: {} has uncommitted changes, which checking out other commits would lose\n  \
@@ -63,17 +69,17 @@ impl Commits {
 
     /// What the commits are called: the first twelve digits.
     pub fn names(&self) -> Vec<String> {
-        self.hashes.iter().map(|commit| short(commit)).collect()
+        self.hashes.iter().map(|commit| shorten_hash(commit)).collect()
     }
 
     /// Builds a commit, and registers what was built.
     ///
     /// # Errors
     /// It cannot be checked out or built, or its Python has no Triton then.
-    pub fn built(&self, place: usize, stop: &AtomicBool) -> Result<ToolchainId, String> {
+    pub fn build_commit(&self, place: usize, stop: &AtomicBool) -> Result<ToolchainId, String> {
         let commit = self.hashes.get(place).map_or("HEAD", String::as_str);
-        git(&self.folder, &["checkout", "--quiet", "--detach", commit])?;
-        Terminal::new().note(&format!("{}: {}", short(commit), self.build));
+        run_git(&self.folder, &["checkout", "--quiet", "--detach", commit])?;
+        Terminal::new().note(&format!("{}: {}", shorten_hash(commit), self.build));
         let status = Command::new("sh")
             .args(["-c", &self.build])
             .current_dir(&self.folder)
@@ -83,7 +89,7 @@ impl Commits {
             return Err(format!("the build failed: {status}"));
         }
         let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
-        let name = format!("bisect-{}", short(commit));
+        let name = format!("bisect-{}", shorten_hash(commit));
         engines::adopt(&home, self.python.as_os_str(), Some(&name), stop)
             .map(|toolchain| toolchain.id)
             .map_err(|error| format!("failed to {error}"))
@@ -91,7 +97,7 @@ impl Commits {
 
     /// Checks out what was there before.
     pub fn restore(&self) {
-        if let Err(message) = git(&self.folder, &["checkout", "--quiet", &self.before]) {
+        if let Err(message) = run_git(&self.folder, &["checkout", "--quiet", &self.before]) {
             Terminal::new().note(&message);
         }
     }
@@ -104,12 +110,12 @@ pub fn forget(toolchain: &ToolchainId) {
     }
 }
 
-fn short(commit: &str) -> String {
+fn shorten_hash(commit: &str) -> String {
     commit.chars().take(12).collect()
 }
 
 /// What git answers, without the last line break.
-fn git(folder: &Path, words: &[&str]) -> Result<String, String> {
+fn run_git(folder: &Path, words: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .arg("-C")
         .arg(folder)

@@ -12,7 +12,7 @@ use cerith_report::event::{
 };
 use cerith_report::{Palette, Tone};
 
-use super::subject::id;
+use super::subject::format_case_id;
 
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Key {
     /// The engine that shows it.
     pub engine: String,
     /// The kind of outcome and of error, or in what way engines differ.
-    pub what: String,
+    pub kind: String,
     /// The file and the line, where they are known.
     pub place: String,
 }
@@ -87,7 +87,7 @@ impl Finding {
 /// All findings of a file, in the order in which they came.
 #[derive(Default)]
 pub struct Findings {
-    found: Vec<Finding>,
+    entries: Vec<Finding>,
     /// What launches are warned of that show nothing else.
     warned: Vec<Finding>,
 }
@@ -106,7 +106,7 @@ pub enum Standing {
 }
 
 /// What Cerith itself failed at.
-pub fn internal(message: String) -> Event {
+pub fn build_internal_error(message: String) -> Event {
     Event::Internal(Internal {
         case: None,
         engine: None,
@@ -117,7 +117,7 @@ pub fn internal(message: String) -> Event {
 impl Findings {
     /// How many there are so far.
     pub fn len(&self) -> usize {
-        self.found.len()
+        self.entries.len()
     }
 
     /// Notes what an event of a launch shows.
@@ -138,7 +138,7 @@ impl Findings {
         };
         let key = Key {
             engine: String::new(),
-            what,
+            kind: what,
             place: String::new(),
         };
         let summary = Summary {
@@ -150,36 +150,40 @@ impl Findings {
 
     fn add_verdict(&mut self, case: &str, verdict: &Verdict) {
         if let Some(warning) = &verdict.warning {
-            let key = key("reference", warning);
+            let key = build_key("reference", warning);
             let summary = Summary::new("reference", warning);
             // A compiler's code shows that the barrier which the kernel relies on is missing.
             let shown = verdict.verdict == VerdictKind::Undefined && warning.error == "unordered-write";
-            let all = if shown { &mut self.found } else { &mut self.warned };
+            let all = if shown {
+                &mut self.entries
+            } else {
+                &mut self.warned
+            };
             let outcome = shown.then_some(OutcomeKind::Trapped);
-            note(all, case, key, outcome, told(warning), summary);
+            note(all, case, key, outcome, describe_outcome(warning), summary);
         }
         if let Some(outcome) = verdict.outcomes.get("reference") {
             self.note(
                 case,
-                key("reference", outcome),
+                build_key("reference", outcome),
                 Some(outcome.outcome),
-                told(outcome),
+                describe_outcome(outcome),
                 Summary::new("reference", outcome),
             );
             return;
         }
         for difference in verdict.differences.iter().filter(|one| one.explained.is_empty()) {
             if let Some(outcome) = verdict.outcomes.get(&difference.engine) {
-                let text = format!("{}: {}", difference.engine, told(outcome));
+                let text = format!("{}: {}", difference.engine, describe_outcome(outcome));
                 let summary = Summary::new(&difference.engine, outcome);
-                self.note(case, key(&difference.engine, outcome), None, text, summary);
+                self.note(case, build_key(&difference.engine, outcome), None, text, summary);
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
-                    what: difference.kind.to_string(),
+                    kind: difference.kind.to_string(),
                     place: String::new(),
                 };
-                let text = differing(difference);
+                let text = describe_difference(difference);
                 let summary = Summary::of_text(&text);
                 self.note(case, key, None, text, summary);
             }
@@ -188,23 +192,25 @@ impl Findings {
 
     /// Takes what other launches of a kernel show in place of what is known of it.
     pub fn replace(&mut self, survey: &Survey, other: Self) {
-        let ids: Vec<String> = (0..survey.tried.len()).map(|nth| id(survey, nth)).collect();
-        for finding in self.found.iter_mut().chain(&mut self.warned) {
+        let ids: Vec<String> = (0..survey.attempts.len())
+            .map(|nth| format_case_id(survey, nth))
+            .collect();
+        for finding in self.entries.iter_mut().chain(&mut self.warned) {
             finding.cases.retain(|case| !ids.contains(case));
         }
-        self.found.retain(|finding| !finding.cases.is_empty());
+        self.entries.retain(|finding| !finding.cases.is_empty());
         self.warned.retain(|finding| !finding.cases.is_empty());
         self.warned.extend(other.warned);
-        for finding in other.found {
-            match self.found.iter_mut().find(|known| known.key == finding.key) {
+        for finding in other.entries {
+            match self.entries.iter_mut().find(|known| known.key == finding.key) {
                 Some(known) => known.cases.extend(finding.cases),
-                None => self.found.push(finding),
+                None => self.entries.push(finding),
             }
         }
     }
 
     fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String, summary: Summary) {
-        note(&mut self.found, case, key, outcome, text, summary);
+        note(&mut self.entries, case, key, outcome, text, summary);
     }
 }
 
@@ -229,7 +235,7 @@ fn note(
 }
 
 /// What is to be said about a kernel.
-pub struct Told<'a> {
+pub struct KernelReport<'a> {
     /// The file as the user names it.
     pub file: &'a str,
     /// The kernel.
@@ -237,9 +243,9 @@ pub struct Told<'a> {
     /// How many launches there were.
     pub launches: usize,
     /// What they show.
-    pub shown: Vec<Shown<'a>>,
+    pub findings: Vec<KernelFinding<'a>>,
     /// What they are warned of.
-    pub warned: Vec<Shown<'a>>,
+    pub warned: Vec<KernelFinding<'a>>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
@@ -251,7 +257,7 @@ pub struct Told<'a> {
 }
 
 /// A finding, and the launches of the kernel that show it.
-pub struct Shown<'a> {
+pub struct KernelFinding<'a> {
     /// The finding.
     pub finding: &'a Finding,
     /// What is special about the launches.
@@ -260,14 +266,14 @@ pub struct Shown<'a> {
     pub wrong: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> KernelReport<'a> {
     /// Sorts out what launches of a kernel show.
     pub fn new(findings: &'a Findings, file: &'a str, survey: &'a Survey) -> Self {
         let variants: Vec<(String, &'a str)> = survey
-            .tried
+            .attempts
             .iter()
             .enumerate()
-            .map(|(nth, tried)| (id(survey, nth), tried.variant.as_str()))
+            .map(|(nth, tried)| (format_case_id(survey, nth), tried.variant.as_str()))
             .collect();
         let launches = |finding: &Finding| -> Vec<&'a str> {
             let own = variants.iter().filter(|(id, _)| finding.is_of(id));
@@ -280,19 +286,19 @@ impl<'a> Told<'a> {
         let warned = of_kernel(&findings.warned).into_iter();
         // A number that was guessed may not fit the tensors.
         let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
-        let warned = warned.map(|(finding, launches)| Shown {
+        let warned = warned.map(|(finding, launches)| KernelFinding {
             wrong: false,
             finding,
             launches,
         });
         let warned = warned.collect();
-        let of_kernel = of_kernel(&findings.found);
+        let of_kernel = of_kernel(&findings.entries);
         let passes = |(id, _): &&(String, &str)| {
             let mut shown = of_kernel.iter();
             !shown.any(|(finding, _)| finding.is_of(id))
         };
         let passed = variants.iter().filter(passes).count();
-        let shown = of_kernel.into_iter().map(|(finding, launches)| Shown {
+        let shown = of_kernel.into_iter().map(|(finding, launches)| KernelFinding {
             wrong: passed > 0 && is_wrong(finding, survey, &launches),
             finding,
             launches,
@@ -301,7 +307,7 @@ impl<'a> Told<'a> {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
-            shown: shown.collect(),
+            findings: shown.collect(),
             warned,
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
@@ -316,7 +322,7 @@ impl<'a> Told<'a> {
         if let Some(why) = self.not_tried {
             return Standing::NotTried(why);
         }
-        match self.shown.iter().filter(|one| one.wrong).count() {
+        match self.findings.iter().filter(|one| one.wrong).count() {
             0 if self.passed * 2 >= self.launches => Standing::Clean,
             0 => Standing::NotJudged,
             count => Standing::Found(count),
@@ -324,7 +330,7 @@ impl<'a> Told<'a> {
     }
 
     /// The text for the terminal.
-    pub fn text(&self, palette: Palette) -> String {
+    pub fn render(&self, palette: Palette) -> String {
         let (file, kernel) = (self.file, self.kernel);
         let name = palette.paint(Tone::Name, &format!("{file}:{kernel}"));
         let launches = format!("{} launches", self.launches);
@@ -343,11 +349,11 @@ impl<'a> Told<'a> {
             count => format!(", {}", palette.paint(Tone::Warn, &format!("{count} warnings"))),
         };
         let _ = writeln!(text, "{name}  {launches}: {result}{warned}");
-        for shown in self.shown.iter().filter(|one| one.wrong).chain(&self.warned) {
+        for shown in self.findings.iter().filter(|one| one.wrong).chain(&self.warned) {
             for line in shown.finding.text.trim_end().lines() {
                 let _ = writeln!(text, "  {line}");
             }
-            let launched = listed(&shown.launches);
+            let launched = describe_launches(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
         }
         if !self.changed.is_empty() {
@@ -364,7 +370,7 @@ impl<'a> Told<'a> {
                 self.omitted.join("`, `")
             );
         }
-        let doubtful: Vec<&Shown<'_>> = self.shown.iter().filter(|one| !one.wrong).collect();
+        let doubtful: Vec<&KernelFinding<'_>> = self.findings.iter().filter(|one| !one.wrong).collect();
         let Some(first) = doubtful.first() else {
             return text;
         };
@@ -388,7 +394,7 @@ impl<'a> Told<'a> {
             for shown in doubtful {
                 let count = shown.launches.len();
                 let why = shown.finding.text.lines().next().unwrap_or_default();
-                let launched = listed(&shown.launches);
+                let launched = describe_launches(&shown.launches);
                 let _ = writeln!(text, "  = not judged: {count} of {launches}, {launched}: {why}");
             }
         }
@@ -406,16 +412,16 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
             is_certain(finding, survey, launches)
-                && !finding.key.what.ends_with("descriptor-demand")
+                && !finding.key.kind.ends_with("descriptor-demand")
                 // How many times one size goes into another: each is chosen alone.
-                && !finding.key.what.ends_with("division-by-zero")
+                && !finding.key.kind.ends_with("division-by-zero")
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
-            let flags = survey.tried.iter().filter(|tried| is_of_flags(&tried.variant));
+            let flags = survey.attempts.iter().filter(|tried| is_of_flags(&tried.variant));
             survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.what.ends_with("type-mismatch")
+                && finding.key.kind.ends_with("type-mismatch")
                 && all_of(|variant| variant.starts_with("tensors of "))
         }
         Some(_) => false,
@@ -428,7 +434,7 @@ fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     let certain = |storage| survey.certain.iter().any(|one| one == storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
-        && storages(&finding.text).all(certain)
+        && parse_storages(&finding.text).all(certain)
         && !launches.iter().all(|variant| is_of_flags(variant))
 }
 
@@ -438,15 +444,15 @@ fn is_of_flags(variant: &str) -> bool {
 }
 
 /// The storages that a diagnostic names.
-fn storages(text: &str) -> impl Iterator<Item = &str> {
+fn parse_storages(text: &str) -> impl Iterator<Item = &str> {
     text.split("storage `")
         .skip(1)
         .filter_map(|rest| rest.split('`').next())
 }
 
 /// The launches that show something, in words.
-fn listed(shown: &[&str]) -> String {
-    const MOST: usize = 4;
+fn describe_launches(shown: &[&str]) -> String {
+    const MAX_LAUNCHES: usize = 4;
     let named = |variant: &&str| {
         if variant.is_empty() {
             "sizes that are no multiple of a block".to_owned()
@@ -454,31 +460,31 @@ fn listed(shown: &[&str]) -> String {
             (*variant).to_owned()
         }
     };
-    let mut words: Vec<String> = shown.iter().take(MOST).map(named).collect();
-    if shown.len() > MOST {
+    let mut words: Vec<String> = shown.iter().take(MAX_LAUNCHES).map(named).collect();
+    if shown.len() > MAX_LAUNCHES {
         words.push("…".to_owned());
     }
     words.join(", ")
 }
 
-fn key(engine: &str, outcome: &EngineOutcome) -> Key {
+fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {
     Key {
         engine: engine.to_owned(),
-        what: format!("{} {}", outcome.outcome, outcome.error),
+        kind: format!("{} {}", outcome.outcome, outcome.error),
         place: outcome.position.as_ref().map_or_else(String::new, |position| {
             format!("{}:{}", position.file, position.line)
         }),
     }
 }
 
-fn told(outcome: &EngineOutcome) -> String {
+fn describe_outcome(outcome: &EngineOutcome) -> String {
     outcome
         .detail
         .clone()
         .unwrap_or_else(|| format!("{}: {}", outcome.outcome, outcome.message))
 }
 
-fn differing(difference: &Difference) -> String {
+fn describe_difference(difference: &Difference) -> String {
     let first = difference.first.first().map_or_else(String::new, |element| {
         format!("; the first is in `{}` at byte {}", element.storage, element.byte)
     });

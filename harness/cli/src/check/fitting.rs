@@ -5,7 +5,7 @@
 //! the kernel gets further with it. So a kernel that wants several things gets one after the other.
 
 use cerith_case::{Corpus, Draft, Reading, Survey};
-use cerith_engine::{Complaint, Engine, Outcome, Reference, guarded};
+use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_tile::rules::Rules;
 
@@ -40,7 +40,7 @@ struct Fit {
     /// The last line of the kernel that what stopped it is about.
     line: u32,
     /// What stopped it.
-    said: String,
+    message: String,
 }
 
 impl Fit {
@@ -50,12 +50,12 @@ impl Fit {
 }
 
 /// The launches of each kernel, with tensors and flags as its plain launch likes them.
-pub fn likeliest(subject: &Subject, drafts: &[Draft]) -> Vec<Survey> {
-    let reference = trying();
+pub fn find_likely_launches(subject: &Subject, drafts: &[Draft]) -> Vec<Survey> {
+    let reference = build_reference();
     let mut surveys = Vec::new();
     for draft in drafts {
         let plain = draft.survey(&Reading::ALL[0]);
-        if plain.tried.is_empty() {
+        if plain.attempts.is_empty() {
             surveys.push(plain);
             continue;
         }
@@ -77,8 +77,8 @@ pub fn likeliest(subject: &Subject, drafts: &[Draft]) -> Vec<Survey> {
 }
 
 /// The launches of a kernel that is not judged by the likeliest, around a plain one that gets through; none if none was found.
-pub fn another(subject: &Subject, draft: &Draft) -> Option<Survey> {
-    let reference = trying();
+pub fn find_other_launches(subject: &Subject, draft: &Draft) -> Option<Survey> {
+    let reference = build_reference();
     let starts = Reading::ALL;
     let mut trials = starts.len();
     let mut best: Option<(Fit, Reading)> = None;
@@ -89,7 +89,7 @@ pub fn another(subject: &Subject, draft: &Draft) -> Option<Survey> {
     }
     let (mut fit, mut reading) = best?;
     while fit.stage != Stage::Good && trials < TRIALS_MOST {
-        let changes = draft.changes(&reading, &fit.said);
+        let changes = draft.list_changes(&reading, &fit.message);
         let mut further = None;
         for some in changes.chunks(AT_ONCE) {
             trials += some.len();
@@ -116,7 +116,7 @@ pub fn another(subject: &Subject, draft: &Draft) -> Option<Survey> {
     (fit.stage == Stage::Good).then(|| draft.survey(&reading))
 }
 
-fn trying() -> Reference {
+fn build_reference() -> Reference {
     Reference::new(Config {
         fuel: FUEL,
         program_fuel: FUEL,
@@ -132,7 +132,7 @@ fn fits(subject: &Subject, draft: &Draft, readings: &[Reading], reference: &Refe
             .map_or_else(String::new, |attempt| attempt.text);
         (format!("reading-{nth:02}"), text)
     });
-    let corpus = subject.corpus(attempts);
+    let corpus = subject.build_corpus(attempts);
     let of = |nth: usize| {
         let id = format!("reading-{nth:02}");
         fit_of(&corpus, &id, subject, draft, reference)
@@ -144,10 +144,10 @@ fn fit_of(corpus: &Corpus, id: &str, subject: &Subject, draft: &Draft, reference
     let nothing = Fit {
         stage: Stage::Rejected,
         line: 0,
-        said: String::new(),
+        message: String::new(),
     };
     let entry = corpus.entries().find(|entry| entry.id == id);
-    let Some(Ok(Ok(case))) = entry.map(|entry| guarded(|| entry.resolve())) else {
+    let Some(Ok(Ok(case))) = entry.map(|entry| catch_panic(|| entry.resolve())) else {
         return nothing;
     };
     let stopped = |stage, complaint: &Complaint| {
@@ -158,10 +158,10 @@ fn fit_of(corpus: &Corpus, id: &str, subject: &Subject, draft: &Draft, reference
         Fit {
             stage,
             line: subject.last_line(draft.kernel(), &said),
-            said,
+            message: said,
         }
     };
-    match guarded(|| reference.run(&case, Rules::default())) {
+    match catch_panic(|| reference.run(&case, Rules::default())) {
         Ok(Ok(run)) => match run.outcome {
             Outcome::Finished(finished) => {
                 let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{Shown, Standing, Told};
+use super::finding::{KernelFinding, KernelReport, Standing};
 
 /// One kernel. Fields that have nothing to say are left out.
 #[derive(Serialize)]
@@ -15,10 +15,10 @@ pub struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Thing<'a>>,
+    findings: Vec<FindingLine<'a>>,
     /// What launches are warned of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Thing<'a>>,
+    warnings: Vec<FindingLine<'a>>,
     /// What is passed otherwise than the text suggests: with other arguments no launch got through.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     changed: &'a [String],
@@ -27,11 +27,11 @@ pub struct Line<'a> {
     omitted: &'a [&'static str],
     /// What kept launches from being judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_judged: Vec<Thing<'a>>,
+    not_judged: Vec<FindingLine<'a>>,
 }
 
 #[derive(Serialize)]
-struct Thing<'a> {
+struct FindingLine<'a> {
     engine: &'a str,
     /// The kind of outcome and of error.
     kind: &'a str,
@@ -43,10 +43,10 @@ struct Thing<'a> {
     launches: Vec<&'a str>,
 }
 
-fn thing<'a>(one: &'a Shown<'_>) -> Thing<'a> {
-    Thing {
+fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
+    FindingLine {
         engine: &one.finding.key.engine,
-        kind: &one.finding.key.what,
+        kind: &one.finding.key.kind,
         place: &one.finding.key.place,
         text: &one.finding.text,
         launches: one.launches.clone(),
@@ -55,7 +55,7 @@ fn thing<'a>(one: &'a Shown<'_>) -> Thing<'a> {
 
 impl<'a> Line<'a> {
     /// The line of a kernel.
-    pub fn of(told: &'a Told<'_>) -> Self {
+    pub fn new(told: &'a KernelReport<'_>) -> Self {
         let (result, why) = match told.standing() {
             Standing::Clean => ("clean", None),
             Standing::Found(_) => ("found", None),
@@ -63,8 +63,8 @@ impl<'a> Line<'a> {
             Standing::NotTried(why) => ("not-tried", Some(why.to_string())),
         };
         let things = |wrong: bool| {
-            let shown = told.shown.iter().filter(|one| one.wrong == wrong);
-            shown.map(thing).collect()
+            let shown = told.findings.iter().filter(|one| one.wrong == wrong);
+            shown.map(build_finding).collect()
         };
         Self {
             file: told.file,
@@ -73,7 +73,7 @@ impl<'a> Line<'a> {
             launches: told.launches,
             why,
             findings: things(true),
-            warnings: told.warned.iter().map(thing).collect(),
+            warnings: told.warned.iter().map(build_finding).collect(),
             changed: told.changed,
             omitted: told.omitted,
             not_judged: things(false),

@@ -5,7 +5,7 @@ use std::path::Path;
 use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
-use super::finding::{Standing, Told};
+use super::finding::{KernelReport, Standing};
 use crate::args::CheckArgs;
 
 /// Both reports, whether they are asked for or not.
@@ -17,9 +17,9 @@ pub struct Reports {
 
 impl Reports {
     /// Adds a kernel.
-    pub fn add(&mut self, told: &Told<'_>) {
+    pub fn add(&mut self, told: &KernelReport<'_>) {
         let name = format!("{}:{}", told.file, told.kernel);
-        let wrong = || told.shown.iter().filter(|one| one.wrong);
+        let wrong = || told.findings.iter().filter(|one| one.wrong);
         let mut note = |verdict: Option<VerdictKind>, summary: &super::finding::Summary| {
             self.remarks
                 .add_finding(&name, verdict, &summary.message, summary.position.clone());
@@ -30,7 +30,7 @@ impl Reports {
         for shown in &told.warned {
             note(None, &shown.finding.summary);
         }
-        let text = told.text(Palette::default());
+        let text = told.render(Palette::default());
         let failed = wrong()
             .next()
             .map(|one| (one.finding.summary.message.as_str(), text.as_str()));

@@ -4,20 +4,20 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use cerith_case::excerpt::{Part, excerpt};
-use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, drafts, kernels};
+use cerith_case::excerpt::{Part, extract_functions};
+use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, build_drafts, list_kernels};
 use cerith_report::describe;
 use cerith_tile::source::{SourceFile, Sources};
 
 use super::fitting;
-use super::target::{Asked, home_of, shown};
+use super::target::{CheckTarget, display_path, home_of};
 use crate::corpus::is_python;
-use crate::mistyped::unread;
+use crate::mistyped::describe_read_error;
 
 /// A file with kernels.
 pub struct Subject {
     /// The file as the user names it.
-    pub shown: String,
+    pub display_name: String,
     root: PathBuf,
     parts: Vec<Part>,
     drafts: Vec<Draft>,
@@ -27,15 +27,18 @@ pub struct Subject {
 
 impl Subject {
     /// Reads a file; none if it was found in a folder and has no kernels. Fails with what to tell the user.
-    pub fn open(asked: &Asked) -> Result<Option<Self>, String> {
+    pub fn open(asked: &CheckTarget) -> Result<Option<Self>, String> {
         let name = asked.file.display().to_string();
         let text = match cerith_files::read_text(&asked.file, MAX_TEXT as u64) {
             Ok(text) => text,
             // Most files of a package have nothing to do with Triton, whatever their encoding and length.
-            Err(_) if !asked.named && !mentions_jit(&asked.file) => return Ok(None),
+            Err(_) if !asked.explicit && !mentions_jit(&asked.file) => return Ok(None),
             Err(error) => {
                 let help = "name a file with kernels: `cerith check softmax.py`";
-                return Err(format!("error: {}", unread(&asked.file, &error, help)));
+                return Err(format!(
+                    "error: {}",
+                    describe_read_error(&asked.file, &error, help)
+                ));
             }
         };
         if !is_python(&asked.file) {
@@ -43,7 +46,7 @@ impl Subject {
                 "error: {name} is no Python file\n  = help: name a file that ends in `.py`"
             ));
         }
-        if !asked.named && !text.contains("jit") {
+        if !asked.explicit && !text.contains("jit") {
             return Ok(None);
         }
         let (root, path) =
@@ -53,11 +56,11 @@ impl Subject {
         let rendered = |problems: Vec<_>| {
             let shown = problems
                 .iter()
-                .map(|problem| describe::problem(problem, &sources).rendered);
+                .map(|problem| describe::to_problem(problem, &sources).rendered);
             shown.collect::<Vec<_>>().join("\n")
         };
-        let all = kernels(source, &text).map_err(rendered)?;
-        if all.is_empty() && !asked.named {
+        let all = list_kernels(source, &text).map_err(rendered)?;
+        if all.is_empty() && !asked.explicit {
             return Ok(None);
         }
         if all.is_empty() {
@@ -78,33 +81,33 @@ impl Subject {
             .collect();
         let read = |path: &str| cerith_files::read_text(root.join(path), MAX_TEXT as u64).ok();
         let stem = asked.file.file_stem().unwrap_or_default().to_string_lossy();
-        let parts = excerpt(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
+        let parts = extract_functions(&path, &stem, &wanted, &read).map_err(|(path, problems)| {
             let at = root.join(&path);
             let mut sources = Sources::default();
             let text = cerith_files::read_text(&at, MAX_TEXT as u64).unwrap_or_default();
-            sources.add(SourceFile::new(shown(&root, &path), text));
+            sources.add(SourceFile::new(display_path(&root, &path), text));
             let shown = problems
                 .iter()
-                .map(|problem| describe::problem(problem, &sources).rendered);
+                .map(|problem| describe::to_problem(problem, &sources).rendered);
             shown.collect::<Vec<_>>().join("\n")
         })?;
         let asked: Vec<&str> = asked.kernels.iter().map(String::as_str).collect();
         let mut subject = Self {
-            shown: name,
+            display_name: name,
             root,
             // The text was read before.
-            drafts: drafts(source, &parts, &text, &asked).unwrap_or_default(),
+            drafts: build_drafts(source, &parts, &text, &asked).unwrap_or_default(),
             parts,
             surveys: Vec::new(),
         };
-        subject.surveys = fitting::likeliest(&subject, &subject.drafts);
+        subject.surveys = fitting::find_likely_launches(&subject, &subject.drafts);
         Ok(Some(subject))
     }
 
     /// Other launches of a kernel, where those that it has say nothing about it; none if none were found.
-    pub fn another(&self, survey: &Survey) -> Option<Survey> {
+    pub fn find_other_launches(&self, survey: &Survey) -> Option<Survey> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel)?;
-        fitting::another(self, draft)
+        fitting::find_other_launches(self, draft)
     }
 
     /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the
@@ -122,7 +125,7 @@ impl Subject {
                 .strip_prefix("--> ")
                 .or_else(|| trimmed.strip_prefix("::: "))
             {
-                of_kernel = place.starts_with(&self.shown);
+                of_kernel = place.starts_with(&self.display_name);
             } else if let Some((number, _)) = trimmed.split_once(" |")
                 && let Ok(number) = number.parse::<u32>()
                 && of_kernel
@@ -135,13 +138,13 @@ impl Subject {
     }
 
     /// The excerpt, and case files by their ids.
-    pub fn corpus(&self, files: impl Iterator<Item = (String, String)>) -> Corpus {
+    pub fn build_corpus(&self, files: impl Iterator<Item = (String, String)>) -> Corpus {
         let modules = self.parts.iter().enumerate().map(|(nth, part)| Input {
             path: part.path.clone(),
             name: if nth == 0 {
-                self.shown.clone()
+                self.display_name.clone()
             } else {
-                shown(&self.root, &part.origin)
+                display_path(&self.root, &part.origin)
             },
             content: Ok(part.text.as_bytes().to_vec()),
         });
@@ -154,12 +157,12 @@ impl Subject {
     }
 
     /// The excerpt and every launch of some kernels.
-    pub fn whole<'s>(&self, surveys: impl Iterator<Item = &'s Survey>) -> Corpus {
+    pub fn build_launch_corpus<'s>(&self, surveys: impl Iterator<Item = &'s Survey>) -> Corpus {
         let files = surveys.flat_map(|survey| {
-            let tried = survey.tried.iter().enumerate();
-            tried.map(|(nth, tried)| (id(survey, nth), tried.text.clone()))
+            let tried = survey.attempts.iter().enumerate();
+            tried.map(|(nth, tried)| (format_case_id(survey, nth), tried.text.clone()))
         });
-        self.corpus(files)
+        self.build_corpus(files)
     }
 
     /// Where the module is that imports start from.
@@ -174,8 +177,11 @@ impl Subject {
             cerith_files::write_new(folder.join(&part.path), &part.text)?;
         }
         for survey in &self.surveys {
-            for (nth, tried) in survey.tried.iter().enumerate() {
-                cerith_files::write_new(folder.join(format!("{}.yaml", id(survey, nth))), &tried.text)?;
+            for (nth, tried) in survey.attempts.iter().enumerate() {
+                cerith_files::write_new(
+                    folder.join(format!("{}.yaml", format_case_id(survey, nth))),
+                    &tried.text,
+                )?;
             }
         }
         Ok(())
@@ -190,6 +196,6 @@ fn mentions_jit(file: &Path) -> bool {
 }
 
 /// The id of the case of a launch, which is its file's name too.
-pub fn id(survey: &Survey, nth: usize) -> String {
+pub fn format_case_id(survey: &Survey, nth: usize) -> String {
     format!("{}-{nth:02}", survey.kernel.replace('.', "_"))
 }

@@ -4,30 +4,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::corpus::{folder_of, is_python};
-use crate::kernels::{is_case_file, launched};
+use crate::kernels::{find_launched_kernels, is_case_file};
 
 /// Folders may nest this deep.
 const DEPTH_MOST: usize = 32;
 
 /// A file, and which of its kernels are meant; none: all of them.
 #[derive(Debug)]
-pub struct Asked {
+pub struct CheckTarget {
     /// The file.
     pub file: PathBuf,
     /// Names of kernels.
     pub kernels: Vec<String>,
     /// Whether it was named, and not found in a folder.
-    pub named: bool,
+    pub explicit: bool,
 }
 
 /// The files that are named or are in folders that are named, and those whose kernels a named case file launches, each once, in the
 /// order in which they are. Fails with what to tell the user of a case file.
-pub fn asked(names: &[String]) -> Result<Vec<Asked>, String> {
-    let mut all: Vec<Asked> = Vec::new();
+pub fn find_targets(names: &[String]) -> Result<Vec<CheckTarget>, String> {
+    let mut all: Vec<CheckTarget> = Vec::new();
     for name in names {
         let path = Path::new(name);
         if is_case_file(path) && path.is_file() {
-            for (file, kernel) in launched(path)? {
+            for (file, kernel) in find_launched_kernels(path)? {
                 add(&mut all, file, Some(&kernel));
             }
             continue;
@@ -37,10 +37,10 @@ pub fn asked(names: &[String]) -> Result<Vec<Asked>, String> {
             collect(path, 0, &mut found);
             for file in found {
                 if !all.iter().any(|asked| asked.file == file) {
-                    all.push(Asked {
+                    all.push(CheckTarget {
                         file,
                         kernels: Vec::new(),
-                        named: false,
+                        explicit: false,
                     });
                 }
             }
@@ -58,15 +58,15 @@ pub fn asked(names: &[String]) -> Result<Vec<Asked>, String> {
 }
 
 /// Adds a file that is named, with one of its kernels or all of them.
-fn add(all: &mut Vec<Asked>, file: PathBuf, kernel: Option<&str>) {
+fn add(all: &mut Vec<CheckTarget>, file: PathBuf, kernel: Option<&str>) {
     let known = all.iter_mut().find(|asked| asked.file == file);
     match (known, kernel) {
         (Some(asked), Some(kernel)) if !asked.kernels.is_empty() => asked.kernels.push(kernel.to_owned()),
         (Some(asked), _) => asked.kernels.clear(),
-        (None, kernel) => all.push(Asked {
+        (None, kernel) => all.push(CheckTarget {
             file,
             kernels: kernel.map(str::to_owned).into_iter().collect(),
-            named: true,
+            explicit: true,
         }),
     }
 }
@@ -119,7 +119,7 @@ pub fn home_of(file: &Path) -> Option<(PathBuf, String)> {
 }
 
 /// How a file below a folder is shown: as a path from here where it is one.
-pub fn shown(root: &Path, path: &str) -> String {
+pub fn display_path(root: &Path, path: &str) -> String {
     let full = root.join(path);
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
     let short = here.ok().and_then(|here| full.strip_prefix(here).ok());

@@ -35,7 +35,7 @@ pub enum Change {
 
 /// What a run gives for one file.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FileProposals {
     /// What can be done.
     pub proposals: Vec<Proposal>,
     /// What cannot be done, and why: a case or an expectation's place, and the reason.
@@ -48,10 +48,10 @@ pub fn of_file(
     verdicts: &[Verdict],
     failed: &HashSet<String>,
     why: Option<&str>,
-) -> Found {
-    let mut found = Found::default();
-    additions(verdicts, failed, why, &mut found);
-    removals(file, verdicts, &mut found);
+) -> FileProposals {
+    let mut found = FileProposals::default();
+    propose_additions(verdicts, failed, why, &mut found);
+    propose_removals(file, verdicts, &mut found);
     found
 }
 
@@ -67,17 +67,22 @@ struct Doing {
     language: String,
 }
 
-fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, found: &mut Found) {
+fn propose_additions(
+    verdicts: &[Verdict],
+    failed: &HashSet<String>,
+    why: Option<&str>,
+    found: &mut FileProposals,
+) {
     // By what an engine does: by case, the versions that do it.
     let mut doings: BTreeMap<Doing, BTreeMap<&str, BTreeSet<Version>>> = BTreeMap::new();
     let by_case: HashMap<&str, &Verdict> = verdicts.iter().map(|one| (one.case.as_str(), one)).collect();
     for verdict in verdicts.iter().filter(|verdict| !verdict.passes()) {
-        if let Some(reason) = refusal(verdict, failed) {
+        if let Some(reason) = explain_refusal(verdict, failed) {
             found.refused.push((verdict.case.clone(), reason));
             continue;
         }
         for engine in &verdict.unexpected {
-            match doing(verdict, engine) {
+            match extract_behaviour(verdict, engine) {
                 Ok((doing, version)) => {
                     let versions = doings.entry(doing).or_default().entry(&verdict.case).or_default();
                     versions.extend(version);
@@ -105,7 +110,7 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
                 Some(why) => why.to_owned(),
                 // A known bug says itself what is wrong.
                 None if !quirks.is_empty() => String::new(),
-                None => seen(example, &doing),
+                None => build_reason(example, &doing),
             };
             found.proposals.push(Proposal {
                 change: Change::Add(NewExpectation {
@@ -119,7 +124,7 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
                     outcome: doing.outcome.and_then(OutcomeKind::from_name),
                     message: doing.message.clone(),
                     quirks,
-                    why: reason,
+                    reason,
                     cases: cases.iter().map(|&case| case.to_owned()).collect(),
                 }),
                 example: example.clone(),
@@ -130,7 +135,7 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
 }
 
 /// Why nothing can be written down for a case, if nothing can.
-fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
+fn explain_refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
     if failed.contains(&verdict.case) {
         return Some("Cerith itself failed here; report the internal error".to_owned());
     }
@@ -170,7 +175,7 @@ fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
 }
 
 /// What an engine does that nobody wrote down, and its version.
-fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), String> {
+fn extract_behaviour(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), String> {
     let pattern = EnginePattern::parse(engine).ok_or_else(|| format!("a case file cannot name {engine}"))?;
     let version = pattern.version;
     let outcome = verdict.outcomes.get(engine);
@@ -231,7 +236,7 @@ fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), St
 }
 
 /// A reason made of what was seen.
-fn seen(verdict: &Verdict, doing: &Doing) -> String {
+fn build_reason(verdict: &Verdict, doing: &Doing) -> String {
     let said = verdict
         .unexpected
         .iter()
@@ -252,7 +257,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
+fn propose_removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut FileProposals) {
     let mut lines: BTreeMap<u32, Vec<(&Verdict, &Expectation)>> = BTreeMap::new();
     for verdict in verdicts {
         for expectation in &verdict.expectations {
@@ -276,7 +281,7 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
                 "no longer happens in {stale} cases, and still happens in {}; narrow its `when`",
                 all.len() - stale
             ))
-        } else if all.iter().any(|(verdict, one)| happens(verdict, one)) {
+        } else if all.iter().any(|(verdict, one)| still_happens(verdict, one)) {
             Some(
                 "no longer happens with some of the engines, and still happens with others; narrow its `versions`"
                     .to_owned(),
@@ -287,7 +292,7 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
                 verdicts.len()
             ))
         } else {
-            let others = untried(expectation, &example.engines);
+            let others = find_untried(expectation, &example.engines);
             (!others.is_empty()).then(|| {
                 format!(
                     "no longer happens, but also covers versions that were not asked ({}); ask them, or \
@@ -308,7 +313,7 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
 }
 
 /// Whether the expectation still happens with one of its engines, though not with another.
-fn happens(verdict: &Verdict, expectation: &Expectation) -> bool {
+fn still_happens(verdict: &Verdict, expectation: &Expectation) -> bool {
     let Ok(versions) = expectation.versions.parse::<VersionRange>() else {
         return true;
     };
@@ -338,7 +343,7 @@ fn happens(verdict: &Verdict, expectation: &Expectation) -> bool {
 }
 
 /// The releases that an expectation speaks of and that no engine of the run is of, the last patch of each minor.
-fn untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
+fn find_untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
     let Ok(range) = expectation.versions.parse::<VersionRange>() else {
         return vec![expectation.versions.clone()];
     };

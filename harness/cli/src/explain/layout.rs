@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use cerith_case::Case;
 use cerith_report::{describe, safe};
 
-use super::heading;
-use crate::picture::picture;
+use super::render_heading;
+use crate::picture::draw_storage;
 use crate::terminal::Terminal;
 
 /// Storages, tensors, launches.
-pub fn text(case: &Case, terminal: &Terminal) -> String {
+pub fn render_layout(case: &Case, terminal: &Terminal) -> String {
     let mut text = String::new();
     let memory = case.memory();
     for (id, storage) in case.storages.iter() {
-        text.push_str(&heading(terminal, &format!("storage {}", storage.name())));
+        text.push_str(&render_heading(terminal, &format!("storage {}", storage.name())));
         let declared = case.declared.get(id.0 as usize).map_or_else(
             || "made by an expression that copies".to_owned(),
             |declared| {
@@ -48,19 +48,19 @@ pub fn text(case: &Case, terminal: &Terminal) -> String {
                 tensor.offset
             );
         }
-        text.push_str(&picture(id, storage.bytes().len(), memory.tensors()));
+        text.push_str(&draw_storage(id, storage.bytes().len(), memory.tensors()));
     }
     if case.is_import_only() {
-        text.push_str(&heading(terminal, "import"));
+        text.push_str(&render_heading(terminal, "import"));
         let _ = writeln!(
             text,
             "    {} must import on a machine without a GPU",
-            safe::line(&case.module.file.name)
+            safe::escape_line(&case.module.file.name)
         );
     }
-    text.push_str(&launches(case, terminal));
+    text.push_str(&render_launches(case, terminal));
     if case.compile.is_some() {
-        text.push_str(&heading(terminal, "compile"));
+        text.push_str(&render_heading(terminal, "compile"));
         for line in case.canonical().compile {
             let _ = writeln!(text, "    {line}");
         }
@@ -68,10 +68,10 @@ pub fn text(case: &Case, terminal: &Terminal) -> String {
     text
 }
 
-fn launches(case: &Case, terminal: &Terminal) -> String {
+fn render_launches(case: &Case, terminal: &Terminal) -> String {
     let mut text = String::new();
     for (nth, launch) in case.launches.iter().enumerate() {
-        text.push_str(&heading(terminal, &format!("launch {}", nth + 1)));
+        text.push_str(&render_heading(terminal, &format!("launch {}", nth + 1)));
         let grid: Vec<String> = launch
             .grid
             .iter()
@@ -81,21 +81,21 @@ fn launches(case: &Case, terminal: &Terminal) -> String {
         let arguments: Vec<String> = launch
             .arguments()
             .map(|(name, arg)| match name {
-                Some(name) => format!("{name}={}", describe::value(&arg.value)),
-                None => describe::value(&arg.value),
+                Some(name) => format!("{name}={}", describe::render_value(&arg.value)),
+                None => describe::render_value(&arg.value),
             })
             .chain(
                 launch
                     .options
                     .iter()
-                    .map(|(name, option)| format!("{name}={}", describe::value(option))),
+                    .map(|(name, option)| format!("{name}={}", describe::render_value(option))),
             )
             .collect();
         let _ = writeln!(
             text,
             "    {}: {}[{}]({})",
-            safe::line(&launch.kernel.module.file.name),
-            safe::line(&launch.kernel.name),
+            safe::escape_line(&launch.kernel.module.file.name),
+            safe::escape_line(&launch.kernel.name),
             grid.join(", "),
             arguments.join(", ")
         );
@@ -103,8 +103,8 @@ fn launches(case: &Case, terminal: &Terminal) -> String {
             let _ = writeln!(
                 text,
                 "    made by {}:{}(kernel, grid, args)",
-                safe::line(&host.module.file.name),
-                safe::line(&host.name)
+                safe::escape_line(&host.module.file.name),
+                safe::escape_line(&host.name)
             );
         }
     }

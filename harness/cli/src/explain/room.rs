@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::Case;
-use cerith_engine::{Conforming, Explanation, Outcome, Reference, Widest, guarded};
+use cerith_engine::{Conforming, Explanation, Outcome, Reference, Widest, catch_panic};
 use cerith_interp::Accepted;
 use cerith_memory::{Memory, StorageId};
 use cerith_report::Tone;
@@ -12,7 +12,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 use cerith_verdict::{BitForBit, Element, Record, Tolerance, Trial, compare};
 
-use super::heading;
+use super::render_heading;
 use crate::terminal::Terminal;
 
 /// Accepts the elements that are surely conforming. So the first element that differs is one that decided the verdict: it is
@@ -20,10 +20,10 @@ use crate::terminal::Terminal;
 struct Admitted<'a>(&'a Conforming);
 
 impl Tolerance for Admitted<'_> {
-    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         match self.0 {
             Conforming::Anything(_) => (byte, Accepted::Exact),
-            Conforming::Known(map) => match map.at(storage, byte) {
+            Conforming::Known(map) => match map.accepted_at(storage, byte) {
                 (first, Accepted::Unknown) => (first, Accepted::Exact),
                 bounded => bounded,
             },
@@ -32,9 +32,9 @@ impl Tolerance for Admitted<'_> {
 }
 
 /// A paragraph for every engine that left other bits than the reference of its rules; empty where none did.
-pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Terminal) -> String {
+pub fn render_room(case: &Case, trial: &Trial, reference: &Reference, terminal: &Terminal) -> String {
     let mut text = String::new();
-    for other in &trial.others {
+    for other in &trial.other_records {
         let same_rules = trial
             .references
             .iter()
@@ -42,10 +42,10 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
         let Some(own) = same_rules.or_else(|| trial.references.first()) else {
             continue;
         };
-        let (Some(left), Some(right)) = (memory(own), memory(other)) else {
+        let (Some(left), Some(right)) = (get_memory(own), get_memory(other)) else {
             continue;
         };
-        let conforming = guarded(|| reference.conforming(case, own.rules));
+        let conforming = catch_panic(|| reference.find_conforming(case, own.rules));
         let open = match &conforming {
             Ok(Ok(conforming)) => compare(left, right, Some(left), &Admitted(conforming)).first,
             _ => Vec::new(),
@@ -55,11 +55,11 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
             continue;
         };
         if text.is_empty() {
-            text += &heading(terminal, "what conforming implementations may give");
+            text += &render_heading(terminal, "what conforming implementations may give");
         }
-        let explained = guarded(|| reference.explain(case, own.rules, first.id, first.byte));
+        let explained = catch_panic(|| reference.explain(case, own.rules, first.id, first.byte));
         let told = match explained {
-            Ok(Ok(explanation)) => told(first, &explanation),
+            Ok(Ok(explanation)) => describe_explanation(first, &explanation),
             Ok(Err(failure)) => format!("      failed to {failure}\n"),
             Err(panic) => format!("      internal error: {panic}\n"),
         };
@@ -68,14 +68,14 @@ pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Termin
             "    {}: {}: {} here, {} by the reference\n{told}",
             terminal.palette.paint(Tone::Strong, &other.id.to_string()),
             place(first),
-            first.shown[1],
-            first.shown[0],
+            first.values[1],
+            first.values[0],
         );
     }
     text
 }
 
-fn memory(record: &Record) -> Option<&Memory> {
+fn get_memory(record: &Record) -> Option<&Memory> {
     match &record.outcome {
         Outcome::Finished(finished) => Some(&finished.memory),
         _ => None,
@@ -92,7 +92,7 @@ fn place(element: &Element) -> String {
     }
 }
 
-fn told(element: &Element, explanation: &Explanation) -> String {
+fn describe_explanation(element: &Element, explanation: &Explanation) -> String {
     let (accepted, widest) = match explanation {
         Explanation::Accepted(accepted, widest) => (*accepted, widest.as_ref()),
         Explanation::Anything(why) => {
@@ -105,7 +105,7 @@ fn told(element: &Element, explanation: &Explanation) -> String {
              it leaves room\n"
                 .to_owned()
         }
-        Accepted::Unknown => undecided(widest.is_some()).to_owned(),
+        Accepted::Unknown => describe_undecided(widest.is_some()).to_owned(),
         Accepted::Within {
             dtype,
             low,
@@ -126,7 +126,7 @@ fn told(element: &Element, explanation: &Explanation) -> String {
             format!(
                 "      conforming implementations give {}: it is {}\n",
                 all.join(", or "),
-                if accepted.admits(element.bits[1]) == Some(true) {
+                if accepted.check_bits(element.bits[1]) == Some(true) {
                     "accepted"
                 } else {
                     "outside that"
@@ -135,13 +135,13 @@ fn told(element: &Element, explanation: &Explanation) -> String {
         }
     };
     if let Some(widest) = widest {
-        text += &room(widest);
+        text += &describe_widest(widest);
     }
     text
 }
 
 /// Why an element is undecided: its interval holds every number, or there is none.
-const fn undecided(interval: bool) -> &'static str {
+const fn describe_undecided(interval: bool) -> &'static str {
     if interval {
         "      undecided: the value has no bound\n"
     } else {
@@ -150,7 +150,7 @@ const fn undecided(interval: bool) -> &'static str {
     }
 }
 
-fn room(widest: &Widest) -> String {
+fn describe_widest(widest: &Widest) -> String {
     let growth = if widest.growth.is_finite() {
         format!("by {:.1e} of its magnitude", widest.growth)
     } else {

@@ -6,24 +6,24 @@ use cerith_report::Tone;
 use cerith_verdict::Standing;
 use similar::TextDiff;
 
-use super::heading;
+use super::render_heading;
 use crate::stages::{Answer, Passes, Stages};
 use crate::terminal::Terminal;
 
 /// Lines of IR around those that differ.
-const AROUND: usize = 2;
+const CONTEXT_LINES: usize = 2;
 
 /// What the stages said, and the one that is wrong.
-pub fn text(stages: &Stages, answer: &Answer, terminal: &Terminal) -> String {
+pub fn render_stages(stages: &Stages, answer: &Answer, terminal: &Terminal) -> String {
     let palette = terminal.palette;
-    let mut text = heading(terminal, &format!("stages of {}", stages.of()));
+    let mut text = render_heading(terminal, &format!("stages of {}", stages.describe()));
     let width = answer
-        .said
+        .results
         .iter()
         .map(|said| said.engine.len())
         .max()
         .unwrap_or(0);
-    for said in &answer.said {
+    for said in &answer.results {
         let (word, tone) = match said.standing {
             Standing::Agrees => ("right", Tone::Good),
             Standing::Differs => ("wrong", Tone::Bad),
@@ -52,8 +52,8 @@ pub fn text(stages: &Stages, answer: &Answer, terminal: &Terminal) -> String {
 }
 
 /// The pass, and the IR before and after it where that differs.
-pub fn passes(passes: &Passes, terminal: &Terminal) -> String {
-    let mut text = heading(terminal, "passes");
+pub fn render_passes(passes: &Passes, terminal: &Terminal) -> String {
+    let mut text = render_heading(terminal, "passes");
     match passes {
         Passes::Culprit(culprit) => {
             let (nth, count) = culprit.place;
@@ -73,7 +73,7 @@ pub fn passes(passes: &Passes, terminal: &Terminal) -> String {
             let diff = TextDiff::from_lines(before, after);
             for line in diff
                 .unified_diff()
-                .context_radius(AROUND)
+                .context_radius(CONTEXT_LINES)
                 .header("before", "after")
                 .to_string()
                 .lines()

@@ -4,22 +4,24 @@ use std::fmt::Write as _;
 
 use cerith_case::{Case, VerdictKind};
 use cerith_report::event::{Difference, Event, Verdict};
-use cerith_report::{Cell, Human, Palette, Tile, Tone, in_words, left_out, rules, table, tiles};
+use cerith_report::{
+    Cell, Human, Palette, Tile, Tone, build_tiles, describe_rules, in_words, left_out, render_elements,
+};
 use cerith_tile::quirk::{Quirk, told};
 use cerith_verdict::{Record, Trial};
 
-use super::heading;
+use super::render_heading;
 use crate::judge;
 use crate::terminal::Terminal;
 
 /// The case's name and its verdict.
-pub fn headline(case: &Case, event: &Verdict, terminal: &Terminal) -> String {
+pub fn render_headline(case: &Case, event: &Verdict, terminal: &Terminal) -> String {
     let palette = terminal.palette;
-    let mut text = format!("{}\n  {}\n", palette.paint(Tone::Name, &case.id), case.about);
+    let mut text = format!("{}\n  {}\n", palette.paint(Tone::Name, &case.id), case.summary);
     if let Some(origin) = &case.origin {
         let _ = writeln!(text, "  from {origin}");
     }
-    text.push_str(&heading(terminal, "verdict"));
+    text.push_str(&render_heading(terminal, "verdict"));
     let tone = match (event.passes(), event.verdict) {
         (false, _) => Tone::Bad,
         (true, VerdictKind::Agree) => Tone::Good,
@@ -54,7 +56,7 @@ pub fn headline(case: &Case, event: &Verdict, terminal: &Terminal) -> String {
     for said in event.suspected.iter().chain(&event.notes) {
         let _ = writeln!(text, "    {said}");
     }
-    for line in rules(&event.rules) {
+    for line in describe_rules(&event.rules) {
         let _ = writeln!(text, "    {line}");
     }
     for expectation in &event.expectations {
@@ -71,20 +73,20 @@ pub fn headline(case: &Case, event: &Verdict, terminal: &Terminal) -> String {
 }
 
 /// What each engine did.
-pub fn outcomes(case: &Case, trial: &Trial, terminal: &Terminal) -> String {
-    let mut text = heading(terminal, "outcomes");
-    for record in trial.references.iter().chain(&trial.others) {
+pub fn render_outcomes(case: &Case, trial: &Trial, terminal: &Terminal) -> String {
+    let mut text = render_heading(terminal, "outcomes");
+    for record in trial.references.iter().chain(&trial.other_records) {
         text.push_str(&record_text(record, trial.references.len() > 1, terminal));
     }
-    for internal in judge::internal(case, trial) {
+    for internal in judge::collect_internal_errors(case, trial) {
         let event = Event::Internal(internal);
-        text.push_str(&Human::new(terminal.palette).event(&event));
+        text.push_str(&Human::new(terminal.palette).render_event(&event));
     }
     text
 }
 
 /// Where engines differ: pictures of tensors, and the first elements.
-pub fn differences(event: &Verdict, terminal: &Terminal) -> String {
+pub fn render_differences(event: &Verdict, terminal: &Terminal) -> String {
     let mut text = String::new();
     for difference in &event.differences {
         let Difference {
@@ -94,28 +96,28 @@ pub fn differences(event: &Verdict, terminal: &Terminal) -> String {
             elements,
             ..
         } = difference;
-        text.push_str(&heading(
+        text.push_str(&render_heading(
             terminal,
             &format!("{engine} against {baseline}, {kind}: {elements} elements"),
         ));
         for name in &difference.explained {
-            let _ = writeln!(text, "    explained by {name}: {}", about(name));
+            let _ = writeln!(text, "    explained by {name}: {}", describe_bug(name));
         }
-        text.push_str(&table(baseline, engine, &difference.first));
+        text.push_str(&render_elements(baseline, engine, &difference.first));
         let exhibit = event.exhibit.as_deref();
         for tile in exhibit
             .iter()
-            .flat_map(|exhibit| tiles(exhibit, baseline, engine))
+            .flat_map(|exhibit| build_tiles(exhibit, baseline, engine))
         {
             text.push('\n');
-            text.push_str(&drawn(&tile, terminal.palette));
+            text.push_str(&draw_tile(&tile, terminal.palette));
         }
     }
     text
 }
 
 /// A picture in characters.
-fn drawn(tile: &Tile, palette: Palette) -> String {
+fn draw_tile(tile: &Tile, palette: Palette) -> String {
     let mut text = format!("    {}\n", tile.heading());
     for (nth, row) in tile.rows.iter().enumerate() {
         let _ = write!(text, "    {:>6}  ", nth * tile.step);
@@ -135,13 +137,13 @@ fn drawn(tile: &Tile, palette: Palette) -> String {
 }
 
 /// What goes wrong with a known bug.
-fn about(name: &str) -> &'static str {
+fn describe_bug(name: &str) -> &'static str {
     let of_model = Quirk::from_name(name).map(|quirk| quirk.about().trim());
     let told = || {
         told::ALL
             .iter()
             .find(|told| told.name == name)
-            .map(|told| told.about)
+            .map(|told| told.summary)
     };
     of_model.or_else(told).unwrap_or_default()
 }

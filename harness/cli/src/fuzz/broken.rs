@@ -7,44 +7,49 @@
 
 use std::path::Path;
 
-use cerith_engine::{EngineId, Outcome, guarded};
+use cerith_engine::{EngineId, Outcome, catch_panic};
 use cerith_gen::case::breach::{Broken, Foretold};
-use cerith_laws::broken::{is_whole, noticed};
+use cerith_laws::broken::{check_foretold, is_whole};
 use cerith_laws::case::run;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::{Panel, Record, try_case};
 
 use super::finding::Finding;
-use super::made::{KERNEL, Made};
+use super::made::{CaseSource, KERNEL};
 use super::recipe::Recipe;
 use super::signature::Signature;
-use super::tried::{News, Tried};
+use super::tried::{FuzzResult, News};
 
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
-pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
-    let tried = guarded(|| match recipe.broken(number, recipe.choose(number)?) {
-        Ok(broken) => judged(&broken, (recipe.seed, number), panel, folder),
-        Err(error) => Some(Tried::Failed(format!("generate case {number}: {error}"))),
+pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
+    let tried = catch_panic(|| match recipe.generate_broken(number, recipe.choose(number)?) {
+        Ok(broken) => judge_broken(&broken, (recipe.seed, number), panel, folder),
+        Err(error) => Some(FuzzResult::Failed(format!("generate case {number}: {error}"))),
     });
-    tried.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
+    tried.unwrap_or_else(|panic| Some(FuzzResult::Failed(panic)))
 }
 
-fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &Path) -> Option<Tried> {
+fn judge_broken(
+    broken: &Broken,
+    (seed, number): (u64, u64),
+    panel: &Panel,
+    folder: &Path,
+) -> Option<FuzzResult> {
     let (kernel, yaml) = (broken.case.module(), broken.case.case_file(KERNEL));
-    let made = match Made::read(&format!("k{number}"), &kernel, &yaml, folder) {
+    let made = match CaseSource::read(&format!("k{number}"), &kernel, &yaml, folder) {
         Ok(made) => made,
         Err(why) => {
-            return Some(Tried::Failed(format!(
+            return Some(FuzzResult::Failed(format!(
                 "case {number} of seed {seed} cannot be read: {why}"
             )));
         }
     };
     let reference = panel.reference().map(AsRef::as_ref)?;
-    let rules = Rules::of(Version::NEWEST);
+    let rules = Rules::from_version(Version::NEWEST);
     let name = broken.breach.name;
     let missed = match run(reference, &made.case, rules) {
-        Err(fault) => return Some(Tried::Failed(fault.to_string())),
-        Ok(outcome) => noticed(broken.breach.foretold, &outcome).err(),
+        Err(fault) => return Some(FuzzResult::Failed(fault.to_string())),
+        Ok(outcome) => check_foretold(broken.breach.foretold, &outcome).err(),
     };
     let verdict = match (&missed, broken.breach.foretold) {
         (None, Foretold::Rejected) => "rejected as foretold",
@@ -54,7 +59,10 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
     };
     let trial = try_case(&made.case, panel).ok()?;
     if let Some(failed) = trial.failed.first() {
-        return Some(Tried::Failed(format!("{}: {}", failed.engine, failed.message)));
+        return Some(FuzzResult::Failed(format!(
+            "{}: {}",
+            failed.engine, failed.message
+        )));
     }
     let is_foretold_illegal = broken.breach.foretold == Foretold::Rejected && missed.is_none();
     // An older version may take what the newest does not: the reference says so by that version's rules.
@@ -66,9 +74,9 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
     };
     let unnoticed = verdict == "not noticed";
     let died = trial
-        .others
+        .other_records
         .iter()
-        .find_map(|record| Some((record, wrong(record, is_illegal(record))?)));
+        .find_map(|record| Some((record, classify_fault(record, is_illegal(record))?)));
     let finding = match died {
         Some((record, kind)) => Some((&record.id, kind, record.outcome.complaint())),
         None if unnoticed => {
@@ -96,7 +104,7 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
         let finding = Finding::of_breach(&made, &trial, panel, engine, signature, said);
         News::Finding(Box::new(finding))
     });
-    Some(Tried::Judged {
+    Some(FuzzResult::Judged {
         verdict: verdict.to_owned(),
         explained: Vec::new(),
         news,
@@ -104,7 +112,7 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
 }
 
 /// What an engine may not do with a case that breaks a rule.
-fn wrong(record: &Record, is_illegal: bool) -> Option<&'static str> {
+fn classify_fault(record: &Record, is_illegal: bool) -> Option<&'static str> {
     let compiles = matches!(
         record.id,
         EngineId::Cuda { .. } | EngineId::Ptx { .. } | EngineId::Jit { .. }

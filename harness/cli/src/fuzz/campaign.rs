@@ -11,7 +11,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use serde::{Deserialize, Serialize};
 
-use super::steer::Seen;
+use super::steer::CoverageHistory;
 
 /// The file that makes a folder a campaign's.
 const FILE: &str = "campaign.json";
@@ -49,10 +49,10 @@ pub struct Campaign {
     pub failed: u64,
     /// The features of the kernels so far, by which the next ones are chosen; `None` if kernels are not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<CoverageHistory>,
     /// The same for kernels in bundles, which are chosen before their results are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Seen>,
+    pub sent: Option<CoverageHistory>,
 }
 
 /// Why a folder cannot be a campaign's.
@@ -93,14 +93,14 @@ impl Campaign {
             findings: BTreeMap::new(),
             merged: BTreeMap::new(),
             failed: 0,
-            seen: Some(Seen::default()),
-            sent: Some(Seen::default()),
+            seen: Some(CoverageHistory::default()),
+            sent: Some(CoverageHistory::default()),
         }
     }
 
     /// The same, with cases that break a rule on purpose or without.
     #[must_use]
-    pub fn breaking(self, broken: bool) -> Self {
+    pub fn with_broken_cases(self, broken: bool) -> Self {
         Self { broken, ..self }
     }
 
@@ -119,8 +119,8 @@ impl Campaign {
 
     /// The same, with kernels chosen by what the ones before had in them, or not.
     #[must_use]
-    pub fn steered(mut self, steered: bool) -> Self {
-        self.seen = steered.then(Seen::default);
+    pub fn with_steering(mut self, steered: bool) -> Self {
+        self.seen = steered.then(CoverageHistory::default);
         self.sent = self.seen.clone();
         self
     }

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_case::Case;
+use cerith_engine::cuda::build_outcome;
 use cerith_engine::cuda::bundle::{BundleError, Reader, Writer};
 use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::outcome;
 use cerith_engine::cuda::record::Record;
 use cerith_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
 use cerith_gen::case::Detail;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::compiled::Target;
 
-use crate::bundle::{Done, compile_case};
+use crate::bundle::{CompileResult, compile_case};
 use crate::engines;
 use crate::part::Part;
 use crate::pipeline;
@@ -27,7 +27,7 @@ use crate::terminal::Terminal;
 use super::recipe::{Recipe, make};
 
 /// Cases of a bundle where neither a count nor a time is given.
-pub const MOST: u64 = 10_000;
+pub const MAX_CASES: u64 = 10_000;
 
 /// What a bundle is made of.
 pub struct Order<'a> {
@@ -61,14 +61,14 @@ pub fn bundle(
     let path = folder.join(format!("from-{first:07}.cerith"));
     let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let part = Part::create(&path)?;
-    let mut writer = Writer::cases(BufWriter::new(part.file())).map_err(|error| shown(&error))?;
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(|error| shown(&error))?;
     let mut compilers = Vec::new();
-    let readable = Readable::generated(findings);
+    let readable = Readable::new_generated(findings);
     for id in order.engines {
         if !matches!(id, EngineId::Cuda { .. }) {
             continue;
         }
-        let compiler = engines::compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, stop)
+        let compiler = engines::open_compiler(id, Target::HOPPER, order.offline, order.jobs, &readable, stop)
             .map_err(|why| format!("failed to compile with {id}: {why}"))?;
         compilers.push((id, compiler));
     }
@@ -89,7 +89,7 @@ pub fn bundle(
             Some((number, all))
         },
         |(number, all)| {
-            let together = order.recipe.together;
+            let together = order.recipe.cases_per_kernel;
             if let Some(steer) = order
                 .recipe
                 .steer
@@ -99,23 +99,23 @@ pub fn bundle(
                 steer.note(number / together);
             }
             end = number + 1;
-            let all = all.unwrap_or_else(|message| vec![Done::Failed(message)]);
+            let all = all.unwrap_or_else(|message| vec![CompileResult::Failed(message)]);
             for done in all {
                 let written = match done {
-                    Done::Ready(entry) => {
+                    CompileResult::Ready(entry) => {
                         compiled += 1;
-                        writer.case(&entry)
+                        writer.add_case(&entry)
                     }
-                    Done::Decided(one, _) => {
+                    CompileResult::Decided(one, _) => {
                         decided += 1;
-                        writer.decided(&one)
+                        writer.add_decided(&one)
                     }
-                    Done::Failed(why) => {
+                    CompileResult::Failed(why) => {
                         terminal.note(&format!("error: {why}"));
                         Ok(())
                     }
                     // What a campaign makes is read before it is compiled, and is not swept.
-                    Done::Note(_) | Done::Unswept | Done::Wrong(..) => Ok(()),
+                    CompileResult::Note(_) | CompileResult::Unswept | CompileResult::Wrong(..) => Ok(()),
                 };
                 if let Err(error) = written {
                     unwritten.get_or_insert(error);
@@ -141,7 +141,7 @@ pub fn bundle(
 }
 
 /// What came of a case elsewhere.
-enum Found {
+enum RemoteResult {
     Ran(Ran),
     Decided(Record),
 }
@@ -150,7 +150,7 @@ enum Found {
 pub struct Executed {
     id: EngineId,
     capabilities: Capabilities,
-    found: HashMap<String, Found>,
+    results: HashMap<String, RemoteResult>,
 }
 
 impl Executed {
@@ -174,28 +174,28 @@ impl Executed {
         Ok(Self {
             id: id.clone(),
             capabilities,
-            found,
+            results: found,
         })
     }
 
     /// The number after the last case that has a result.
     pub fn end(&self, recipe: &Recipe) -> u64 {
-        let numbers = self.found.keys().filter_map(|case| recipe.number(case));
+        let numbers = self.results.keys().filter_map(|case| recipe.parse_number(case));
         numbers.max().map_or(0, |last| last + 1)
     }
 }
 
-fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, Found>) -> Result<(), BundleError> {
+fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, RemoteResult>) -> Result<(), BundleError> {
     let file = File::open(path).map_err(BundleError::Read)?;
-    let mut reader = Reader::results(BufReader::new(file))?;
+    let mut reader = Reader::begin_results(BufReader::new(file))?;
     while let Some(result) = reader.next_result()? {
         if result.label.engine == *id {
-            found.insert(result.label.case, Found::Ran(result.ran));
+            found.insert(result.label.case, RemoteResult::Ran(result.ran));
         }
     }
     for decided in reader.take_decided() {
         if decided.label.engine == *id {
-            found.insert(decided.label.case, Found::Decided(decided.record));
+            found.insert(decided.label.case, RemoteResult::Decided(decided.record));
         }
     }
     Ok(())
@@ -211,15 +211,15 @@ impl Engine for Executed {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let outcome = match self.found.get(&case.id) {
-            Some(Found::Ran(ran)) => outcome(case, ran)?,
-            Some(Found::Decided(record)) => record.outcome(case).unwrap_or_else(unknown),
-            None => unknown("the results do not have it".to_owned()),
+        let outcome = match self.results.get(&case.id) {
+            Some(RemoteResult::Ran(ran)) => build_outcome(case, ran)?,
+            Some(RemoteResult::Decided(record)) => record.to_outcome(case).unwrap_or_else(build_unavailable),
+            None => build_unavailable("the results do not have it".to_owned()),
         };
         Ok(Preparation::Ended(outcome))
     }
 }
 
-fn unknown(why: String) -> Outcome {
+fn build_unavailable(why: String) -> Outcome {
     Outcome::Unavailable(Box::new(cerith_engine::Complaint::new("unavailable", why)))
 }

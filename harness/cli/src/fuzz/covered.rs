@@ -31,7 +31,7 @@ struct Row<'a> {
 }
 
 /// Prints what a campaign covered, and answers with the exit code.
-pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
+pub fn print_campaign_coverage(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
     let mut terminal = Terminal::new();
     let campaign = match Campaign::resume(folder, None, &[]) {
         Ok(campaign) => campaign,
@@ -49,8 +49,8 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
         return Exit::Wrong;
     };
     let coverage = seen.all();
-    let rows = rows(&coverage);
-    let holes = holes(&rows);
+    let rows = build_rows(&coverage);
+    let holes = find_holes(&rows);
     match args.format {
         CoverageFormat::Json => {
             let holes: Vec<String> = holes
@@ -74,7 +74,7 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
             });
             terminal.print(&lines);
         }
-        CoverageFormat::Text => terminal.print(&table(&rows)),
+        CoverageFormat::Text => terminal.print(&render_table(&rows)),
     }
     terminal.note(&format!(
         "{} features in {} cases: {} operations; {} pairs of an operation with a dtype, shape, context or \
@@ -87,7 +87,7 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
     Exit::AsExpected
 }
 
-fn rows(coverage: &Coverage) -> BTreeMap<&str, Row<'_>> {
+fn build_rows(coverage: &Coverage) -> BTreeMap<&str, Row<'_>> {
     let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
     for (feature, &count) in coverage.counts() {
         let words: Vec<&str> = feature.split(' ').collect();
@@ -112,7 +112,7 @@ fn rows(coverage: &Coverage) -> BTreeMap<&str, Row<'_>> {
 }
 
 /// The words of each kind that any operation has, dtypes in their own order.
-fn columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KINDS] {
+fn collect_columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KINDS] {
     std::array::from_fn(|kind| {
         let words = rows.values().flat_map(|row| row.counts[kind].keys().copied());
         let all: BTreeSet<&str> = words.collect();
@@ -123,9 +123,9 @@ fn columns<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> [Vec<&'a str>; KINDS] {
 }
 
 /// Each operation with what it was never seen with, though another one was.
-fn holes<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> Vec<(&'a str, &'a str)> {
+fn find_holes<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> Vec<(&'a str, &'a str)> {
     let mut holes = Vec::new();
-    for (kind, words) in columns(rows).into_iter().enumerate() {
+    for (kind, words) in collect_columns(rows).into_iter().enumerate() {
         for word in words {
             let without = rows
                 .iter()
@@ -136,8 +136,8 @@ fn holes<'a>(rows: &BTreeMap<&'a str, Row<'a>>) -> Vec<(&'a str, &'a str)> {
     holes
 }
 
-fn table(rows: &BTreeMap<&str, Row<'_>>) -> String {
-    let columns = columns(rows);
+fn render_table(rows: &BTreeMap<&str, Row<'_>>) -> String {
+    let columns = collect_columns(rows);
     let mut lines = vec![vec!["operation".to_owned(), "after".to_owned()]];
     lines[0].extend(columns.iter().flatten().map(|&word| word.to_owned()));
     for (operation, row) in rows {
@@ -186,9 +186,9 @@ mod tests {
         ];
         let mut coverage = Coverage::default();
         coverage.add(&features.map(str::to_owned));
-        let rows = rows(&coverage);
+        let rows = build_rows(&coverage);
         assert_eq!(
-            holes(&rows),
+            find_holes(&rows),
             [
                 ("sort", "f32"),
                 ("sort", "2d"),
@@ -197,7 +197,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            table(&rows),
+            render_table(&rows),
             "operation  after  i8  f32  1d  2d  loop  top  strided\n\
              sort           1   1    .   1   .     .    1        .\n\
              sum            0   1    1   1   1     1    1        1\n"

@@ -37,13 +37,13 @@ pub struct Facts {
     /// What the engine runs in, a line each.
     pub environment: Vec<String>,
     /// What other versions do with it, where they were asked.
-    pub range: Vec<Asked>,
+    pub range: Vec<VersionResult>,
 }
 
 /// What one engine did with a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct VersionResult {
     /// Who.
     pub engine: String,
     /// Whether it differs as the finding does: in the same way, and with words of the same kind.

@@ -18,7 +18,7 @@ use cerith_report::{Human, Palette, describe};
 use cerith_verdict::{Difference, Panel, Trial, try_case};
 
 use super::facts::{Facts, REPRO};
-use super::made::{CASE, KERNEL, Made};
+use super::made::{CASE, CaseSource, KERNEL};
 use super::recipe::Recipe;
 use super::signature::Signature;
 use super::{page, repro};
@@ -65,15 +65,15 @@ pub enum NoFinding {
 }
 
 /// The first difference of a trial that nothing explains.
-pub fn news(trial: &Trial) -> Option<&Difference> {
+pub fn find_unexplained(trial: &Trial) -> Option<&Difference> {
     let mut differences = trial.verdict.differences.iter();
-    differences.find(|one| one.explained.is_empty() && one.told.is_none())
+    differences.find(|one| one.explained.is_empty() && one.known_bug.is_none())
 }
 
 /// Whether a difference is there again when the case is tried once more.
-pub fn repeats(made: &Made, trial: &Trial, panel: &Panel) -> bool {
+pub fn is_repeatable(made: &CaseSource, trial: &Trial, panel: &Panel) -> bool {
     let again = try_case(&made.case, panel).ok();
-    news(trial).is_some_and(|first| {
+    find_unexplained(trial).is_some_and(|first| {
         let same = |one: &Difference| one.engine == first.engine && one.kind == first.kind;
         again.is_none_or(|again| again.verdict.differences.iter().any(same))
     })
@@ -81,16 +81,16 @@ pub fn repeats(made: &Made, trial: &Trial, panel: &Panel) -> bool {
 
 /// The finding in the trial of a generated case, if something in it is news.
 pub fn find(
-    made: &Made,
+    made: &CaseSource,
     trial: &Trial,
     panel: &Panel,
     recipe: &Recipe,
     number: u64,
     folder: &Path,
 ) -> Option<Finding> {
-    let news = news(trial)?;
+    let news = find_unexplained(trial)?;
     let signature = Signature::of_generated(trial, news, panel, (recipe, number), folder);
-    let candidate = match recipe.choose(number / recipe.together) {
+    let candidate = match recipe.choose(number / recipe.cases_per_kernel) {
         None | Some(0) => String::new(),
         Some(candidate) => format!(", candidate {candidate}"),
     };
@@ -101,29 +101,29 @@ pub fn find(
 impl Finding {
     /// A finding of a case and its trial.
     pub fn new(
-        made: &Made,
+        made: &CaseSource,
         trial: &Trial,
         news: &Difference,
         panel: &Panel,
         signature: Signature,
         origin: String,
     ) -> Self {
-        let (expected, got) = page::contrast(trial, news);
-        let title = page::title(&signature, &expected);
+        let (expected, got) = page::describe_contrast(trial, news);
+        let title = page::build_title(&signature, &expected);
         Self {
-            repro: repro::script(&title, &made.case, trial, news),
+            repro: repro::build_script(&title, &made.case, trial, news),
             facts: Facts {
                 format: FORMAT,
                 signature,
                 verdict: trial.verdict.kind.to_string(),
                 blame: trial.verdict.blame.iter().map(ToString::to_string).collect(),
                 origin,
-                lines: page::lines(&made.kernel),
+                lines: page::count_lines(&made.kernel),
                 stages: None,
                 expected,
                 got,
-                observed: shown(made, trial, panel),
-                environment: page::environment(&news.engine),
+                observed: render_trial(made, trial, panel),
+                environment: page::describe_environment(&news.engine),
                 range: Vec::new(),
             },
             kernel: made.kernel.clone(),
@@ -134,7 +134,7 @@ impl Finding {
     /// A finding in a case that breaks a rule on purpose: the expected answer, and the one that came. There is no
     /// script, because the results do not differ.
     pub fn of_breach(
-        made: &Made,
+        made: &CaseSource,
         trial: &Trial,
         panel: &Panel,
         engine: &EngineId,
@@ -149,12 +149,12 @@ impl Finding {
                 verdict: trial.verdict.kind.to_string(),
                 blame: vec![engine.to_string()],
                 origin,
-                lines: page::lines(&made.kernel),
+                lines: page::count_lines(&made.kernel),
                 stages: None,
                 expected,
                 got,
-                observed: shown(made, trial, panel),
-                environment: page::environment(engine),
+                observed: render_trial(made, trial, panel),
+                environment: page::describe_environment(engine),
                 range: Vec::new(),
             },
             kernel: made.kernel.clone(),
@@ -198,7 +198,7 @@ impl Finding {
         }
         cerith_files::write(
             folder.join(PAGE),
-            page::page(&self.facts, &self.kernel, &self.yaml, self.repro.as_deref()),
+            page::render_page(&self.facts, &self.kernel, &self.yaml, self.repro.as_deref()),
         )?;
         let text = serde_json::to_string_pretty(&self.facts).map_err(io::Error::other)?;
         cerith_files::write(folder.join(FACTS), text + "\n")
@@ -228,12 +228,12 @@ impl Finding {
 }
 
 /// What Cerith says of a trial, as `cerith explain` shows it.
-fn shown(made: &Made, trial: &Trial, panel: &Panel) -> String {
-    let event = describe::trial(&made.case, trial, panel, made.corpus.sources());
+fn render_trial(made: &CaseSource, trial: &Trial, panel: &Panel) -> String {
+    let event = describe::to_verdict(&made.case, trial, panel, made.corpus.sources());
     let mut human = Human::new(Palette { colour: false });
     human.verbose = true;
     human
-        .event(&Event::Verdict(Box::new(event)))
+        .render_event(&Event::Verdict(Box::new(event)))
         .trim_end()
         .to_owned()
 }

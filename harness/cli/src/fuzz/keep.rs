@@ -10,8 +10,8 @@ use cerith_engine::Reference;
 use cerith_verdict::{Panel, try_case};
 
 use super::campaign::with_reference;
-use super::finding::{Finding, news};
-use super::made::{KERNEL, Made};
+use super::finding::{Finding, find_unexplained};
+use super::made::{CaseSource, KERNEL};
 use super::range::only_case;
 use super::signature::Signature;
 use crate::args::KeepArgs;
@@ -24,7 +24,7 @@ use crate::terminal::Terminal;
 /// Keeps a case as a finding, and answers with the exit code.
 pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
-    match kept(args, stop) {
+    match keep_case(args, stop) {
         Ok(Some(text)) => {
             terminal.print(&text);
             Exit::Unexpected
@@ -40,7 +40,7 @@ pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, String> {
+fn keep_case(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, String> {
     let mut filters: Vec<String> = args.filter.iter().cloned().collect();
     let selected = if args.cases.is_file() {
         filters.insert(0, args.cases.to_string_lossy().into_owned());
@@ -67,7 +67,7 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
     let panel: Panel = setup.panel;
     let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
     let known = trial.verdict.differences.first().filter(|_| args.known);
-    let Some(difference) = news(&trial).or(known) else {
+    let Some(difference) = find_unexplained(&trial).or(known) else {
         return Ok(None);
     };
     let signature = Signature::of_reduced(&case, &trial, difference, &panel);
@@ -85,7 +85,7 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
             stop,
         });
         let told = blaming
-            .of(&case, &trial, std::slice::from_ref(&difference.engine))
+            .blame_stages(&case, &trial, std::slice::from_ref(&difference.engine))
             .map_err(|_| "error: interrupted".to_owned())?;
         if !(told.stages.is_empty() && told.notes.is_empty()) {
             finding.found_in(told.stages);
@@ -98,7 +98,7 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
 }
 
 /// A case as the two files of a finding: its own text where that has no matrix, so that its fills stay as they are.
-fn as_made(case: &Case, selected: &Selected) -> Result<Made, String> {
+fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, String> {
     let alone = case
         .launches
         .iter()
@@ -121,6 +121,6 @@ fn as_made(case: &Case, selected: &Selected) -> Result<Made, String> {
         };
         yaml + "\n"
     });
-    Made::read("finding", &case.module.file.text, &yaml, Path::new(""))
+    CaseSource::read("finding", &case.module.file.text, &yaml, Path::new(""))
         .map_err(|why| format!("error: the case does not read back: {why}"))
 }

@@ -11,7 +11,7 @@ pub const KERNEL: &str = "kernel.py";
 pub const CASE: &str = "case.yaml";
 
 /// A case with its texts.
-pub struct Made {
+pub struct CaseSource {
     /// The kernel's file.
     pub kernel: String,
     /// The case's file.
@@ -22,20 +22,26 @@ pub struct Made {
     pub corpus: Corpus,
 }
 
-impl Made {
+impl CaseSource {
     /// The case of two texts, as it would be read from the folder `name` in `folder`.
     ///
     /// # Errors
     /// What is wrong with them.
     pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
-        Self::named(name, CASE, kernel, yaml, folder)
+        Self::read_named(name, CASE, kernel, yaml, folder)
     }
 
     /// The same, of a case file with another name.
-    pub fn named(name: &str, case: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
+    pub fn read_named(
+        name: &str,
+        case: &str,
+        kernel: &str,
+        yaml: &str,
+        folder: &Path,
+    ) -> Result<Self, String> {
         let input = |file: &str, text: &str| Input {
             name: folder.join(name).join(file).display().to_string(),
-            ..Input::text(format!("{name}/{file}"), text)
+            ..Input::from_text(format!("{name}/{file}"), text)
         };
         let corpus = Corpus::load([input(case, yaml), input(KERNEL, kernel)]);
         if let Some(problem) = corpus.problems().first() {

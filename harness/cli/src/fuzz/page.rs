@@ -20,7 +20,7 @@ const FINISHES: &str = "All launches finish.";
 const LONGEST_WORDS: usize = 120;
 
 /// What a finding is, in a line, as the title of an issue. `expected` is the first half of [`contrast`].
-pub fn title(signature: &Signature, expected: &str) -> String {
+pub fn build_title(signature: &Signature, expected: &str) -> String {
     let engine = &signature.engine;
     let is_valid = expected == FINISHES;
     let pass = signature.stage.as_ref().map_or_else(String::new, |stage| {
@@ -33,7 +33,7 @@ pub fn title(signature: &Signature, expected: &str) -> String {
         }
     });
     let words = error_words(&signature.first);
-    let of = operation(signature).map_or_else(String::new, |operation| format!(" of {operation}"));
+    let of = describe_operation(signature).map_or_else(String::new, |operation| format!(" of {operation}"));
     match signature.kind.as_str() {
         "memory" => format!("{engine} computes wrong results{of}{pass}"),
         "guard" => format!("{engine} writes outside of the tensors{of}"),
@@ -68,7 +68,7 @@ fn error_words(first: &str) -> String {
 }
 
 /// The operation that goes wrong, as a kernel calls it, with its dtypes and axis; none if that is not known.
-fn operation(signature: &Signature) -> Option<String> {
+fn describe_operation(signature: &Signature) -> Option<String> {
     let (name, dtypes) = signature.first.split_once(' ').unwrap_or((&signature.first, ""));
     if signature.remaining.len() > 1 {
         let all: Vec<String> = signature.remaining.iter().map(|one| format!("`{one}`")).collect();
@@ -90,7 +90,7 @@ fn operation(signature: &Signature) -> Option<String> {
 }
 
 /// How many lines of a kernel's file do something.
-pub fn lines(kernel: &str) -> usize {
+pub fn count_lines(kernel: &str) -> usize {
     let counts = |line: &&str| {
         let line = line.trim();
         !line.is_empty()
@@ -102,9 +102,9 @@ pub fn lines(kernel: &str) -> usize {
 }
 
 /// What is expected and what there is, a line for each element that is kept; or the engine's own words.
-pub fn contrast(trial: &Trial, news: &Difference) -> (String, String) {
+pub fn describe_contrast(trial: &Trial, news: &Difference) -> (String, String) {
     let record = |id: &EngineId| {
-        let mut records = trial.references.iter().chain(&trial.others);
+        let mut records = trial.references.iter().chain(&trial.other_records);
         records.find(|record| record.id == *id)
     };
     let Some(comparison) = &news.comparison else {
@@ -134,7 +134,7 @@ pub fn contrast(trial: &Trial, news: &Difference) -> (String, String) {
             (_, Zone::Before) => format!("byte {} before {}", element.byte, element.storage),
             (_, Zone::Behind) => format!("byte {} behind {}", element.byte, element.storage),
         };
-        let [left, right] = &element.shown;
+        let [left, right] = &element.values;
         let room = element.accepted.map_or_else(String::new, |[low, high]| {
             format!(" (or {low} to {high}, by rounding)")
         });
@@ -185,7 +185,7 @@ fn link(signature: &Signature) -> String {
 }
 
 /// What the engine runs in, a line each.
-pub fn environment(engine: &EngineId) -> Vec<String> {
+pub fn describe_environment(engine: &EngineId) -> Vec<String> {
     let toolchain = match engine {
         EngineId::Jit { version } => Some(ToolchainId::of(*version)),
         other => other.toolchain().cloned(),
@@ -217,11 +217,11 @@ pub fn environment(engine: &EngineId) -> Vec<String> {
 }
 
 /// The page.
-pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> String {
+pub fn render_page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> String {
     let signature = &facts.signature;
     let mut page = format!(
         "# {}\n\n## Describe the bug\n\n",
-        title(signature, &facts.expected)
+        build_title(signature, &facts.expected)
     );
     let _ = writeln!(page, "```python\n{}\n```\n", kernel.trim_end());
     match repro {
@@ -301,7 +301,7 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
         "\n## For whoever runs Cerith\n\nFrom {}; {} lines then, {} now.\n\n    cerith explain --cases FOLDER case\n",
         facts.origin,
         facts.lines,
-        lines(kernel)
+        count_lines(kernel)
     );
     let _ = writeln!(
         page,
@@ -322,11 +322,11 @@ mod tests {
             stage: stage.map(str::to_owned),
             ..Signature::of_breach("cuda@3.6.0".to_owned(), kind, first)
         };
-        assert_eq!(title(&signature, expected), right);
+        assert_eq!(build_title(&signature, expected), right);
     }
 
     #[test]
-    fn titles() {
+    fn title_names_engine_and_operation() {
         check(
             "memory",
             "dot f32",

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use cerith_case::print::quoted;
+use cerith_case::print::quote_yaml;
 use cerith_engine::EngineId;
 use cerith_verdict::try_case;
 
-use super::facts::Asked;
+use super::facts::VersionResult;
 use super::finding::Finding;
 use super::made::KERNEL;
 use super::range;
@@ -28,7 +28,7 @@ const LONGEST: usize = 48;
 /// Promotes a finding, and answers with the exit code.
 pub fn promote(args: &PromoteArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
-    match promoted(args, stop) {
+    match promote_finding(args, stop) {
         Ok(text) => {
             terminal.print(&text);
             Exit::AsExpected
@@ -40,11 +40,11 @@ pub fn promote(args: &PromoteArgs, stop: &'static AtomicBool) -> Exit {
     }
 }
 
-fn promoted(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, String> {
+fn promote_finding(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, String> {
     let folder = &args.finding;
     let mut finding = Finding::read(folder).map_err(|error| format!("error: {error}"))?;
     if finding.facts.range.is_empty() {
-        finding = range::asked(finding, folder, stop)?;
+        finding = range::update_range(finding, folder, stop)?;
     }
     if !finding.facts.range.iter().any(|asked| asked.same) {
         return Err(format!(
@@ -137,7 +137,7 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
     let facts = &finding.facts;
     let about = match &args.about {
         Some(about) => about.clone(),
-        None => format!("{}.", page::title(&facts.signature, &facts.expected)),
+        None => format!("{}.", page::build_title(&facts.signature, &facts.expected)),
     };
     let upstream = args.upstream.as_deref().unwrap_or("new");
     let mut text = String::new();
@@ -146,9 +146,9 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
             let _ = writeln!(
                 text,
                 "about: {}\norigin: {}\nfound: {{ by: fuzz, upstream: {}, state: {} }}",
-                quoted(&about),
-                quoted(&format!("cerith fuzz, {}", facts.origin)),
-                quoted(upstream),
+                quote_yaml(&about),
+                quote_yaml(&format!("cerith fuzz, {}", facts.origin)),
+                quote_yaml(upstream),
                 args.state.name()
             );
         } else if line.starts_with("kernel:") {
@@ -164,14 +164,14 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
     };
     let why = args.why.clone().unwrap_or_else(seen);
     text.push_str("expect:\n");
-    for line in expectations(&facts.range, &why)? {
+    for line in build_expectations(&facts.range, &why)? {
         let _ = writeln!(text, "  - {line}");
     }
     Ok(text)
 }
 
 /// What is expected of whom: a line for each thing that versions do.
-fn expectations(range: &[Asked], why: &str) -> Result<Vec<String>, String> {
+fn build_expectations(range: &[VersionResult], why: &str) -> Result<Vec<String>, String> {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut versions = Vec::new();
     for (at, asked) in range.iter().enumerate() {
@@ -204,7 +204,7 @@ fn expectations(range: &[Asked], why: &str) -> Result<Vec<String>, String> {
                 format!(
                     "engine: {family}, versions: VERSIONS, verdict: {}{outcome}, why: {}",
                     asked.verdict,
-                    quoted(why)
+                    quote_yaml(why)
                 )
             }
             "undefined" => format!(
@@ -227,14 +227,14 @@ fn expectations(range: &[Asked], why: &str) -> Result<Vec<String>, String> {
         .map(|(line, members)| {
             format!(
                 "{{ {} }}",
-                line.replacen("VERSIONS", &quoted(&runs(&members, &versions)), 1)
+                line.replacen("VERSIONS", &quote_yaml(&format_ranges(&members, &versions)), 1)
             )
         })
         .collect())
 }
 
 /// The versions at these places as a range: open where it ends with the oldest or newest of all.
-fn runs(members: &[usize], versions: &[String]) -> String {
+fn format_ranges(members: &[usize], versions: &[String]) -> String {
     let version = |at: usize| versions.get(at).map_or("", String::as_str);
     if members.len() == versions.len() && versions.len() > 1 {
         return "*".to_owned();
@@ -277,7 +277,7 @@ fn check(root: &Path, id: &str, finding: &Finding, stop: &'static AtomicBool) ->
     let case = range::only_case(&selected)?;
     for asked in &finding.facts.range {
         let engine: EngineId = asked.engine.parse().map_err(|error| format!("error: {error}"))?;
-        let panel = range::panel(&engine, &selected, stop);
+        let panel = range::open_panel(&engine, &selected, stop);
         let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
         if !trial.assessment.expected {
             return Err(format!(
@@ -303,19 +303,20 @@ mod tests {
     #[test]
     fn ranges_are_open_where_they_reach_an_end() {
         let versions: Vec<String> = ["3.0.0", "3.1.0", "3.2.0", "3.3.1"].map(str::to_owned).into();
-        let check = |members: &[usize], expected: &str| assert_eq!(runs(members, &versions), expected);
+        let check =
+            |members: &[usize], expected: &str| assert_eq!(format_ranges(members, &versions), expected);
         check(&[0, 1, 2, 3], "*");
         check(&[2, 3], ">=3.2.0");
         check(&[0], "<3.1.0");
         check(&[1, 2], "3.1.0 - 3.2.0");
         check(&[0, 2, 3], "<3.1.0 or >=3.2.0");
         check(&[1], "3.1.0");
-        assert_eq!(runs(&[0], &versions[3..]), "3.3.1");
+        assert_eq!(format_ranges(&[0], &versions[3..]), "3.3.1");
     }
 
     #[test]
     fn versions_that_do_the_same_share_an_expectation() {
-        let asked = |engine: &str, same, verdict: &str, outcome: &str, reference: &str| Asked {
+        let asked = |engine: &str, same, verdict: &str, outcome: &str, reference: &str| VersionResult {
             engine: engine.to_owned(),
             same,
             verdict: verdict.to_owned(),
@@ -330,7 +331,7 @@ mod tests {
             asked("interpret@3.9.0", true, "differ", "finished", "finished"),
         ];
         assert_eq!(
-            expectations(&range, "lost").expect("engines"),
+            build_expectations(&range, "lost").expect("engines"),
             [
                 "{ engine: reference, versions: \"<3.1.0\", outcome: rejected, why: the language of these versions does not have it }",
                 "{ engine: interpret, versions: \">=3.8.0\", verdict: differ, why: lost }",

@@ -8,7 +8,7 @@ use cerith_engine::{EngineId, Reference};
 use cerith_toolchain::Home;
 use cerith_verdict::{Panel, Trial, try_case};
 
-use super::facts::Asked;
+use super::facts::VersionResult;
 use super::finding::Finding;
 use super::signature::Signature;
 use crate::args::RangeArgs;
@@ -18,12 +18,12 @@ use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Asks all versions about findings, and answers with the exit code.
-pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> Exit {
+pub fn find_ranges(args: &RangeArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     for folder in &args.findings {
         let done = Finding::read(folder)
             .map_err(|error| format!("error: {error}"))
-            .and_then(|finding| asked(finding, folder, stop));
+            .and_then(|finding| update_range(finding, folder, stop));
         match done {
             Ok(finding) => {
                 let mut lines = vec![finding.name()];
@@ -47,7 +47,11 @@ pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 /// The finding with what all installed versions do, written to its folder.
-pub fn asked(mut finding: Finding, folder: &Path, stop: &'static AtomicBool) -> Result<Finding, String> {
+pub fn update_range(
+    mut finding: Finding,
+    folder: &Path,
+    stop: &'static AtomicBool,
+) -> Result<Finding, String> {
     let selected = Selected::open(Some(folder), &[])?;
     let case = only_case(&selected)?;
     finding.facts.range = ask(&case, &finding.facts.signature, &selected, stop)?;
@@ -69,7 +73,7 @@ pub fn only_case(selected: &Selected) -> Result<Case, String> {
 }
 
 /// The engines of the finding's kind that are installed, by version.
-pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
+pub fn find_engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
     let engine: EngineId = signature
         .engine
         .parse()
@@ -106,7 +110,7 @@ pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
 }
 
 /// A panel of the reference and one engine.
-pub fn panel(id: &EngineId, selected: &Selected, stop: &'static AtomicBool) -> Panel {
+pub fn open_panel(id: &EngineId, selected: &Selected, stop: &'static AtomicBool) -> Panel {
     let wanted = [EngineId::Reference, id.clone()];
     set_up(Reference::default(), &wanted, true, 1, selected, stop).panel
 }
@@ -116,11 +120,11 @@ fn ask(
     signature: &Signature,
     selected: &Selected,
     stop: &'static AtomicBool,
-) -> Result<Vec<Asked>, String> {
+) -> Result<Vec<VersionResult>, String> {
     let mut range = Vec::new();
-    for id in engines(signature)? {
-        let panel = panel(&id, selected, stop);
-        if panel.others().is_empty() {
+    for id in find_engines(signature)? {
+        let panel = open_panel(&id, selected, stop);
+        if panel.other_engines().is_empty() {
             continue;
         }
         let trial = try_case(case, &panel).map_err(|_| "error: interrupted".to_owned())?;
@@ -129,8 +133,8 @@ fn ask(
     Ok(range)
 }
 
-fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<Asked> {
-    let record = trial.others.iter().find(|record| record.id == *id)?;
+fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<VersionResult> {
+    let record = trial.other_records.iter().find(|record| record.id == *id)?;
     let complaint = record.outcome.complaint();
     let mut differences = trial.verdict.differences.iter().filter(|one| one.engine == *id);
     // Words begin with the kind of the complaint, an exception's type say.
@@ -142,7 +146,7 @@ fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<Asked> 
     let same = trial.verdict.kind != VerdictKind::Undefined
         && differences.any(|one| one.kind.name() == signature.kind)
         && says_so;
-    Some(Asked {
+    Some(VersionResult {
         engine: id.to_string(),
         same,
         verdict: trial.verdict.kind.to_string(),

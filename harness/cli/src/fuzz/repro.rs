@@ -50,7 +50,7 @@ const LITERAL: usize = 32;
 
 /// The script for a difference; `None` where a case cannot be written as one: its modules are several, its kernel is inside of a
 /// function, nothing is launched, or its names are those of the script.
-pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Option<String> {
+pub fn build_script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Option<String> {
     let module = &case.module;
     let plain = |launch: &Launch| {
         let host = launch.host.as_ref();
@@ -82,10 +82,10 @@ pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Opt
     );
     let _ = writeln!(script, "{text}\n\n");
     script.push_str("import base64\nimport json\nimport math\nimport os\nimport subprocess\nimport sys\nimport traceback\nimport zlib\n\nimport torch\n");
-    if writer.passes(|value| matches!(value, ArgValue::Descriptor(_))) {
+    if writer.has_argument(|value| matches!(value, ArgValue::Descriptor(_))) {
         script.push_str("from triton.tools.tensor_descriptor import TensorDescriptor\n");
     }
-    if writer.passes(|value| matches!(value, ArgValue::NamedTuple { .. })) {
+    if writer.has_argument(|value| matches!(value, ArgValue::NamedTuple { .. })) {
         script.push_str("from collections import namedtuple\n");
     }
     for import in ["import triton", "import triton.language as tl"] {
@@ -94,18 +94,18 @@ pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Opt
         }
     }
     script.push('\n');
-    expectation(&mut script, trial, news);
-    writer.launches(&mut script);
+    write_expectation(&mut script, trial, news);
+    writer.write_launches(&mut script);
     script.push_str(FRAME);
     Some(script)
 }
 
 /// What is expected: whether the launches finish, and elements.
-fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
+fn write_expectation(script: &mut String, trial: &Trial, news: &Difference) {
     let baseline = trial
         .references
         .iter()
-        .chain(&trial.others)
+        .chain(&trial.other_records)
         .find(|record| record.id == news.baseline);
     let finishes = baseline.is_none_or(|record| record.outcome.finished().is_some());
     let meant = match baseline.and_then(|record| record.outcome.complaint()) {
@@ -117,15 +117,15 @@ fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
         script,
         "MEANT = {}\nFINISHES = {}\nGUARD, GUARD_BYTE = {guard}, {GUARD_BYTE}\nMARK = \"left in memory: \"\n\
          # Without a GPU, kernels are compiled for this one.\nCAPABILITY = {}\nCOMPILED, REFUSED = \"compiled\", 77",
-        string(&meant),
-        boolean(finishes),
-        capability(&news.engine)
+        format_string(&meant),
+        format_bool(finishes),
+        choose_capability(&news.engine)
     );
     script.push_str("# Storage, first byte of the element, its bytes, its dtype, and the range that rounding leaves open.\n");
     let elements = news.comparison.iter().flat_map(|comparison| &comparison.first);
     let lines: Vec<String> = elements
         .filter(|element| guard > 0 || element.zone == Zone::Inside)
-        .map(|element| expected(element, trial))
+        .map(|element| format_element(element, trial))
         .collect();
     if lines.is_empty() {
         script.push_str("EXPECTED = []\n");
@@ -135,7 +135,7 @@ fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
 }
 
 /// The compute capability that an engine compiles for, as `nvcc` writes it.
-fn capability(engine: &EngineId) -> u32 {
+fn choose_capability(engine: &EngineId) -> u32 {
     match engine {
         EngineId::Cuda {
             target: Some(target), ..
@@ -146,7 +146,7 @@ fn capability(engine: &EngineId) -> u32 {
 }
 
 /// One element as the script has it.
-fn expected(element: &Element, trial: &Trial) -> String {
+fn format_element(element: &Element, trial: &Trial) -> String {
     let size = |trial: &Trial| {
         let record = trial
             .references
@@ -171,13 +171,13 @@ fn expected(element: &Element, trial: &Trial) -> String {
         .dtype
         .filter(|dtype| dtype.size() == element.size)
         .and_then(DType::torch_name)
-        .map_or("None".to_owned(), string);
+        .map_or("None".to_owned(), format_string);
     let accepted = element.accepted.map_or("None".to_owned(), |[low, high]| {
-        format!("({}, {})", float(low), float(high))
+        format!("({}, {})", format_float(low), format_float(high))
     });
     format!(
         "({}, {byte}, \"{bytes}\", {dtype}, {accepted})",
-        string(&element.storage)
+        format_string(&element.storage)
     )
 }
 
@@ -217,27 +217,27 @@ impl<'a> Writer<'a> {
         Self { case, names }
     }
 
-    fn name(&self, storage: cerith_memory::StorageId) -> &str {
+    fn storage_name(&self, storage: cerith_memory::StorageId) -> &str {
         self.names.get(storage.0 as usize).map_or("", String::as_str)
     }
 
     /// Whether an argument, or something inside of one, is like this.
-    fn passes(&self, like: fn(&ArgValue) -> bool) -> bool {
-        fn any(value: &ArgValue, like: fn(&ArgValue) -> bool) -> bool {
+    fn has_argument(&self, like: fn(&ArgValue) -> bool) -> bool {
+        fn contains_match(value: &ArgValue, like: fn(&ArgValue) -> bool) -> bool {
             like(value)
                 || match value {
-                    ArgValue::Constexpr(inner) => any(inner, like),
+                    ArgValue::Constexpr(inner) => contains_match(inner, like),
                     ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
-                        items.iter().any(|item| any(item, like))
+                        items.iter().any(|item| contains_match(item, like))
                     }
                     _ => false,
                 }
         }
         let mut arguments = self.case.launches.iter().flat_map(Launch::arguments);
-        arguments.any(|(_, arg)| any(&arg.value, like))
+        arguments.any(|(_, arg)| contains_match(&arg.value, like))
     }
 
-    fn launches(&self, script: &mut String) {
+    fn write_launches(&self, script: &mut String) {
         script.push_str("\n\ndef launches(device):\n    \"\"\"Makes the launches; answers with the memory that they leave.\"\"\"\n");
         for (at, (id, storage)) in self.case.storages.iter().enumerate() {
             let dtype = self
@@ -248,8 +248,8 @@ impl<'a> Writer<'a> {
             let _ = writeln!(
                 script,
                 "    {} = memory_of({}, device)",
-                self.name(id),
-                values(storage, dtype)
+                self.storage_name(id),
+                format_storage(storage, dtype)
             );
         }
         for (id, storage) in self.case.storages.iter() {
@@ -257,9 +257,9 @@ impl<'a> Writer<'a> {
                 let _ = writeln!(
                     script,
                     "    view_of({}, torch.int64, (1,), (1,), {})[0] = {}.data_ptr() + {}",
-                    self.name(id),
+                    self.storage_name(id),
                     pointer.offset / 8,
-                    self.name(pointer.target),
+                    self.storage_name(pointer.target),
                     pointer.target_offset
                 );
             }
@@ -271,7 +271,7 @@ impl<'a> Writer<'a> {
             .case
             .storages
             .iter()
-            .map(|(id, storage)| format!("{}: {}", string(storage.name()), self.name(id)))
+            .map(|(id, storage)| format!("{}: {}", format_string(storage.name()), self.storage_name(id)))
             .collect();
         let _ = writeln!(script, "    return {{{}}}", names.join(", "));
     }
@@ -280,20 +280,20 @@ impl<'a> Writer<'a> {
         let dims = usize::from(launch.grid_dims.clamp(1, 3));
         let grid: Vec<String> = launch.grid.iter().take(dims).map(u32::to_string).collect();
         let grid = format!("({},)", grid.join(", "));
-        let positional = launch.positional.iter().map(|arg| self.value(&arg.value));
+        let positional = launch.positional.iter().map(|arg| self.format_value(&arg.value));
         let named = launch
             .keyword
             .iter()
-            .map(|(name, arg)| (name, self.value(&arg.value)))
+            .map(|(name, arg)| (name, self.format_value(&arg.value)))
             .chain(
                 launch
                     .options
                     .iter()
-                    .map(|(name, value)| (name, self.value(value))),
+                    .map(|(name, value)| (name, self.format_value(value))),
             );
         if let Some(host) = &launch.host {
             let pairs: Vec<String> = named
-                .map(|(name, value)| format!("{}: {value}", string(name)))
+                .map(|(name, value)| format!("{}: {value}", format_string(name)))
                 .collect();
             return format!(
                 "{}({}, {grid}, {{{}}})",
@@ -308,26 +308,28 @@ impl<'a> Writer<'a> {
         format!("{}[{grid}]({})", launch.kernel.name, arguments.join(", "))
     }
 
-    fn value(&self, value: &ArgValue) -> String {
+    fn format_value(&self, value: &ArgValue) -> String {
         match value {
             ArgValue::None => "None".to_owned(),
-            ArgValue::Bool(value) => boolean(*value).to_owned(),
+            ArgValue::Bool(value) => format_bool(*value).to_owned(),
             ArgValue::Int(value) => value.to_string(),
-            ArgValue::Float(value) => float(*value),
-            ArgValue::Str(text) => string(text),
+            ArgValue::Float(value) => format_float(*value),
+            ArgValue::Str(text) => format_string(text),
             ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self.value(inner)),
+            ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self.format_value(inner)),
             ArgValue::Global(name) => name.clone(),
             ArgValue::Tensor { tensor, .. } => self.tensor(tensor),
-            ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
-            ArgValue::Address { at, .. } => print::address(self.name(at.storage), at.offset),
+            ArgValue::Descriptor(descriptor) => self.format_descriptor(descriptor),
+            ArgValue::Address { address: at, .. } => {
+                print::render_address(self.storage_name(at.storage), at.offset)
+            }
             ArgValue::Tuple(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.value(item) + ",").collect();
+                let items: Vec<String> = items.iter().map(|item| self.format_value(item) + ",").collect();
                 format!("({})", items.join(" "))
             }
             ArgValue::NamedTuple { fields, items } => {
-                let names: Vec<String> = fields.iter().map(|name| string(name)).collect();
-                let items: Vec<String> = items.iter().map(|item| self.value(item)).collect();
+                let names: Vec<String> = fields.iter().map(|name| format_string(name)).collect();
+                let items: Vec<String> = items.iter().map(|item| self.format_value(item)).collect();
                 format!(
                     "namedtuple('Arguments', [{}])({})",
                     names.join(", "),
@@ -338,19 +340,19 @@ impl<'a> Writer<'a> {
     }
 
     fn tensor(&self, tensor: &Tensor) -> String {
-        let name = self.name(tensor.storage);
+        let name = self.storage_name(tensor.storage);
         let (dtype, outer) = match tensor.dtype.torch_name() {
             Some(dtype) => (dtype, None),
             None => ("uint8", Some(tensor.dtype)),
         };
-        let shape = tuple(&tensor.shape);
-        let whole = Tensor::contiguous(tensor.storage, tensor.dtype, &tensor.shape);
+        let shape = format_tuple(&tensor.shape);
+        let whole = Tensor::new_contiguous(tensor.storage, tensor.dtype, &tensor.shape);
         let text = if *tensor == whole {
             format!("view_of({name}, torch.{dtype}, {shape})")
         } else {
             format!(
                 "view_of({name}, torch.{dtype}, {shape}, {}, {})",
-                tuple(&tensor.strides),
+                format_tuple(&tensor.strides),
                 tensor.offset
             )
         };
@@ -360,7 +362,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn descriptor(&self, descriptor: &Descriptor) -> String {
+    fn format_descriptor(&self, descriptor: &Descriptor) -> String {
         let list = |dims: &[i64]| format!("{dims:?}");
         let mut text = format!(
             "TensorDescriptor({}, {}, {}, {}",
@@ -370,7 +372,7 @@ impl<'a> Writer<'a> {
             list(&descriptor.block_shape)
         );
         if descriptor.padding != Padding::Zero {
-            let _ = write!(text, ", padding={}", string(descriptor.padding.name()));
+            let _ = write!(text, ", padding={}", format_string(descriptor.padding.name()));
         }
         if descriptor.round_f32_to_tf32 {
             text.push_str(", round_f32_to_tf32=True");
@@ -381,7 +383,7 @@ impl<'a> Writer<'a> {
 }
 
 /// A tensor of a storage's first bytes, as a reader would write it.
-fn values(storage: &Storage, dtype: DType) -> String {
+fn format_storage(storage: &Storage, dtype: DType) -> String {
     let bytes = storage.bytes();
     let count = bytes.len() / dtype.size();
     let whole = count * dtype.size() == bytes.len();
@@ -410,7 +412,7 @@ fn values(storage: &Storage, dtype: DType) -> String {
             count <= LITERAL,
             elements
                 .iter()
-                .map(|&bits| number(dtype, bits))
+                .map(|&bits| format_number(dtype, bits))
                 .collect::<Option<Vec<String>>>(),
         ) {
             return format!("torch.tensor([{}], dtype=torch.{name})", numbers.join(", "));
@@ -423,18 +425,18 @@ fn values(storage: &Storage, dtype: DType) -> String {
 }
 
 /// An element as Python has it, if torch makes the same bits of it.
-fn number(dtype: DType, bits: u64) -> Option<String> {
+fn format_number(dtype: DType, bits: u64) -> Option<String> {
     if dtype == DType::I1 {
-        return Some(boolean(bits != 0).to_owned()).filter(|_| bits < 2);
+        return Some(format_bool(bits != 0).to_owned()).filter(|_| bits < 2);
     }
     if !dtype.is_float() {
         return Some(numeric::decode_int(dtype, bits).to_string());
     }
     let value = numeric::decode(dtype, bits);
-    (!value.is_nan() && !dtype.is_fp8()).then(|| float(value))
+    (!value.is_nan() && !dtype.is_fp8()).then(|| format_float(value))
 }
 
-fn tuple(dims: &[i64]) -> String {
+fn format_tuple(dims: &[i64]) -> String {
     let dims: String = dims.iter().fold(String::new(), |mut text, dim| {
         let _ = write!(text, "{}{dim},", if text.is_empty() { "" } else { " " });
         text
@@ -442,11 +444,11 @@ fn tuple(dims: &[i64]) -> String {
     format!("({dims})")
 }
 
-const fn boolean(value: bool) -> &'static str {
+const fn format_bool(value: bool) -> &'static str {
     if value { "True" } else { "False" }
 }
 
-fn float(value: f64) -> String {
+fn format_float(value: f64) -> String {
     if value.is_finite() {
         format!("{value:?}")
     } else {
@@ -455,6 +457,6 @@ fn float(value: f64) -> String {
 }
 
 /// A string literal: what JSON has is one in Python too.
-fn string(text: &str) -> String {
+fn format_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

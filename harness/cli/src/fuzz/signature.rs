@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cerith_case::Case;
-use cerith_engine::guarded;
+use cerith_engine::catch_panic;
 use cerith_gen::case::Detail;
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Difference, Kind, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
-use super::made::Made;
+use super::made::CaseSource;
 use super::recipe::{Recipe, make};
 
 /// The longest name of a folder.
@@ -63,7 +63,7 @@ impl Signature {
             Kind::Memory | Kind::Guard | Kind::Nondeterminism => {
                 first_operation(recipe, number, panel, folder)
             }
-            _ => words(trial, &news.engine.to_string()),
+            _ => describe_error(trial, &news.engine.to_string()),
         };
         Self {
             axis,
@@ -73,7 +73,7 @@ impl Signature {
 
     /// The signature of a difference in any case, told by the operations that remain.
     pub fn of_reduced(case: &Case, trial: &Trial, news: &Difference, panel: &Panel) -> Self {
-        let remaining = remaining(
+        let remaining = collect_operations(
             case,
             panel,
             trial
@@ -83,7 +83,7 @@ impl Signature {
         );
         let first = match news.kind {
             Kind::Memory | Kind::Guard | Kind::Nondeterminism => remaining.join(" "),
-            _ => words(trial, &news.engine.to_string()).0,
+            _ => describe_error(trial, &news.engine.to_string()).0,
         };
         Self {
             remaining,
@@ -135,7 +135,7 @@ impl Signature {
     pub fn name(&self) -> String {
         let axis = self.axis.as_ref();
         let axis = axis.map_or_else(String::new, |axis| format!("axis{}", axis.replace('-', "minus")));
-        let full = slug(&format!("{} {} {axis} {}", self.engine, self.kind, self.first));
+        let full = build_slug(&format!("{} {} {axis} {}", self.engine, self.kind, self.first));
         if full.len() <= LONGEST {
             return full;
         }
@@ -149,13 +149,13 @@ impl Signature {
 }
 
 /// What a case's kernels use of the language beside loads and stores, with dtypes.
-fn remaining(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
+fn collect_operations(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
     let Some(reference) = panel.reference() else {
         return Vec::new();
     };
     let mut uses = BTreeSet::new();
     for launch in &case.launches {
-        if let Ok(Ok(kernel)) = reference.kernel(launch, rules) {
+        if let Ok(Ok(kernel)) = reference.trace_kernel(launch, rules) {
             uses.extend(kernel.traced.uses.iter().filter_map(|found| {
                 let name = match found.name.strip_prefix("tensor.") {
                     // A method is a use of its function too.
@@ -204,30 +204,30 @@ fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -
             .iter()
             .take(place)
             .rev()
-            .find_map(|line| assigned(line, name))?;
-        let axis = axis(expression).map(str::to_owned);
-        Some((operation(expression, |name| dtype_of(&made, name)), axis))
+            .find_map(|line| parse_assignment(line, name))?;
+        let axis = find_axis(expression).map(str::to_owned);
+        Some((describe_operation(expression, |name| dtype_of(&made, name)), axis))
     };
-    guarded(every)
+    catch_panic(every)
         .ok()
         .flatten()
         .unwrap_or_else(|| ("somewhere".to_owned(), None))
 }
 
 /// The first axis that an expression names.
-fn axis(expression: &str) -> Option<&str> {
-    axes(expression).next()
+fn find_axis(expression: &str) -> Option<&str> {
+    find_axes(expression).next()
 }
 
 /// The axis that all of a text's operations name, where there is but one.
 fn only_axis(text: &str) -> Option<String> {
-    let mut named = axes(text);
+    let mut named = find_axes(text);
     let first = named.next()?;
     named.all(|axis| axis == first).then(|| first.to_owned())
 }
 
 /// The axes that a text names, by keyword or as the last argument of what takes its operand and an axis.
-fn axes(text: &str) -> impl Iterator<Item = &str> {
+fn find_axes(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |c: char| !(c.is_ascii_digit() || c == '-');
     text.split("tl.").skip(1).filter_map(move |call| {
         let (name, arguments) = call.split_once('(')?;
@@ -245,7 +245,7 @@ fn axes(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What a line assigns to a name, alone or among others.
-fn assigned<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+fn parse_assignment<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (targets, expression) = line.trim().split_once(" = ")?;
     targets
         .split(", ")
@@ -254,7 +254,7 @@ fn assigned<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The dtype of a value that is stored somewhere: that of the storage.
-fn dtype_of(made: &Made, name: &str) -> Option<&'static str> {
+fn dtype_of(made: &CaseSource, name: &str) -> Option<&'static str> {
     let storage = made
         .kernel
         .lines()
@@ -278,12 +278,12 @@ fn stored_value(line: &str) -> Option<&str> {
 }
 
 /// What an expression does: the outermost function of the language in it, or its operators; and the dtypes of the values in it.
-fn operation(expression: &str, dtype: impl Fn(&str) -> Option<&'static str>) -> String {
+fn describe_operation(expression: &str, dtype: impl Fn(&str) -> Option<&'static str>) -> String {
     let function = expression.split("tl.").skip(1).find_map(|rest| {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
         rest.get(end..)?.starts_with('(').then(|| rest.get(..end))?
     });
-    let mut words = vec![function.map_or_else(|| operators(expression), str::to_owned)];
+    let mut words = vec![function.map_or_else(|| describe_operators(expression), str::to_owned)];
     let names = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let dtypes: BTreeSet<&str> = names.filter_map(dtype).collect();
     words.extend(dtypes.into_iter().map(str::to_owned));
@@ -291,7 +291,7 @@ fn operation(expression: &str, dtype: impl Fn(&str) -> Option<&'static str>) -> 
 }
 
 /// The operators of an expression, in words.
-fn operators(expression: &str) -> String {
+fn describe_operators(expression: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         (" // ", "floordiv"),
         (" << ", "lshift"),
@@ -323,8 +323,11 @@ fn operators(expression: &str) -> String {
 }
 
 /// What an engine said, without what differs from case to case, and the operation of the line that it is about; and its axis.
-fn words(trial: &Trial, engine: &str) -> (String, Option<String>) {
-    let record = trial.others.iter().find(|record| record.id.to_string() == engine);
+fn describe_error(trial: &Trial, engine: &str) -> (String, Option<String>) {
+    let record = trial
+        .other_records
+        .iter()
+        .find(|record| record.id.to_string() == engine);
     let complaint = record.and_then(|record| record.outcome.complaint());
     let judge = trial
         .references
@@ -335,10 +338,10 @@ fn words(trial: &Trial, engine: &str) -> (String, Option<String>) {
     };
     let line = complaint.position.as_ref().map(|position| position.text.trim());
     let line = line.filter(|line| line.contains("tl."));
-    let axis = line.and_then(axis).map(str::to_owned);
+    let axis = line.and_then(find_axis).map(str::to_owned);
     let at = line.map_or_else(String::new, |line| {
         let expression = line.split_once(" = ").map_or(line, |(_, expression)| expression);
-        format!(" at {}", operation(expression, |_| None))
+        format!(" at {}", describe_operation(expression, |_| None))
     });
     (
         format!("{} {}{at}", complaint.kind, without_paths(&complaint.message)),
@@ -354,7 +357,7 @@ fn without_paths(message: &str) -> String {
 }
 
 /// A name for a folder: lower case, words with dashes between, no numbers of one kernel.
-fn slug(text: &str) -> String {
+fn build_slug(text: &str) -> String {
     let mut name = String::new();
     for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '@' || c == '_')) {
         let numbered = word.len() > 1
@@ -396,7 +399,7 @@ mod tests {
             "v2" => Some("i8"),
             _ => None,
         };
-        let check = |text: &str, expected: &str| assert_eq!(operation(text, dtype), expected);
+        let check = |text: &str, expected: &str| assert_eq!(describe_operation(text, dtype), expected);
         check("tl.dot(v1.to(tl.float16), v2)", "dot f16 i8");
         check("(v1 + v2)", "add f16 i8");
         check("tl.sum(v7, axis=0).to(tl.int64)", "sum");
@@ -406,7 +409,7 @@ mod tests {
 
     #[test]
     fn an_axis_is_that_of_the_first_operation_that_names_one() {
-        let check = |text: &str, expected: Option<&str>| assert_eq!(axis(text), expected, "{text}");
+        let check = |text: &str, expected: Option<&str>| assert_eq!(find_axis(text), expected, "{text}");
         check("tl.sum(v7, axis=1).to(tl.int64)", Some("1"));
         check("tl.reduce(v7, axis=-1, combine_fn=f)", Some("-1"));
         check("tl.sum(v7, axis=None)", None);
@@ -440,8 +443,11 @@ mod tests {
 
     #[test]
     fn values_are_found_where_several_are_assigned() {
-        assert_eq!(assigned("    v1, v2 = tl.split(v0)", "v2"), Some("tl.split(v0)"));
-        assert_eq!(assigned("    v12 = tl.exp(v0)", "v1"), None);
+        assert_eq!(
+            parse_assignment("    v1, v2 = tl.split(v0)", "v2"),
+            Some("tl.split(v0)")
+        );
+        assert_eq!(parse_assignment("    v12 = tl.exp(v0)", "v1"), None);
         assert_eq!(stored_to("    tl.store(o1 + pid, v2)"), Some("o1"));
         assert_eq!(stored_value("    tl.store(o1 + pid, v2)"), Some("v2"));
         assert_eq!(stored_value("    v3 = f(v1, v2)"), None);
@@ -450,10 +456,10 @@ mod tests {
     #[test]
     fn a_signature_has_nothing_of_one_kernel() {
         assert_eq!(
-            slug("interpret@3.9.0 trap TypeError 'k700_f12' has 5 of v19 int32"),
+            build_slug("interpret@3.9.0 trap TypeError 'k700_f12' has 5 of v19 int32"),
             "interpret-3.9.0-trap-typeerror-has-of-int32"
         );
-        assert_eq!(slug("a  b"), "a-b");
+        assert_eq!(build_slug("a  b"), "a-b");
     }
 
     #[test]

@@ -8,10 +8,10 @@ use std::time::Duration;
 use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
-use super::finding::{Finding, news};
-use super::made::Made;
+use super::finding::{Finding, find_unexplained};
+use super::made::CaseSource;
 use super::signature::Signature;
-use crate::reduce::{Bounds, Unreduced, smaller};
+use crate::reduce::{Bounds, Unreduced, reduce_case};
 
 /// Merges findings that are the same once reduced: the first of them stays. Answers with the others, each with the one that
 /// stays.
@@ -59,21 +59,21 @@ impl Hunt {
                 keeps: None,
             };
             match shrink(&self.findings.join(name), panel, bounds) {
-                Ok(Done::Smaller(before, after, seconds)) => self.terminal.note(&format!(
+                Ok(ShrinkResult::Smaller(before, after, seconds)) => self.terminal.note(&format!(
                     "reduced: {name} from {before} lines to {after} in {seconds:.1} s"
                 )),
-                Ok(Done::Before) => {}
-                Ok(Done::Unseen(engine)) if judged => self.terminal.note(&format!(
+                Ok(ShrinkResult::Before) => {}
+                Ok(ShrinkResult::Unseen(engine)) if judged => self.terminal.note(&format!(
                     "not reduced: {name}: its compiler says nothing about it; on a machine with a GPU: \
                      cerith reduce --cases {} {name}/case \
                      --engine {engine}",
                     self.findings.display()
                 )),
-                Ok(Done::Unseen(_)) => self
+                Ok(ShrinkResult::Unseen(_)) => self
                     .terminal
                     .note(&format!("not reduced: {name}: its folder is gone")),
-                Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
-                Ok(Done::Stopped) => return,
+                Ok(ShrinkResult::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
+                Ok(ShrinkResult::Stopped) => return,
                 Err(error) => {
                     self.unwritten = Some(error);
                     return;
@@ -97,7 +97,7 @@ impl Hunt {
 }
 
 /// The result of reducing a finding.
-pub enum Done {
+pub enum ShrinkResult {
     /// It is smaller now: lines of the kernel before and after, and seconds.
     Smaller(usize, usize, f64),
     /// It was made smaller before.
@@ -114,17 +114,17 @@ pub enum Done {
 ///
 /// # Errors
 /// What cannot be written.
-pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Done> {
+pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<ShrinkResult> {
     let finding = match Finding::read(folder) {
         Ok(finding) if finding.facts.signature.remaining.is_empty() => finding,
-        Ok(_) => return Ok(Done::Before),
-        Err(why) => return Ok(Done::Kept(why.to_string())),
+        Ok(_) => return Ok(ShrinkResult::Before),
+        Err(why) => return Ok(ShrinkResult::Kept(why.to_string())),
     };
     let name = finding.name();
     let around = folder.parent().unwrap_or(folder);
-    let made = match Made::read(&name, finding.kernel(), finding.yaml(), around) {
+    let made = match CaseSource::read(&name, finding.kernel(), finding.yaml(), around) {
         Ok(made) => made,
-        Err(why) => return Ok(Done::Kept(why)),
+        Err(why) => return Ok(ShrinkResult::Kept(why)),
     };
     // An operation is known to go wrong: a smaller kernel shows another bug if it has lost it.
     let first = finding.facts.signature.first.clone();
@@ -135,31 +135,31 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
         },
         ..bounds
     };
-    let small = match smaller(&made.case, panel, bounds) {
+    let small = match reduce_case(&made.case, panel, bounds) {
         Ok(small) => small,
-        Err(Unreduced::Stopped) => return Ok(Done::Stopped),
-        Err(Unreduced::NoDifference(_)) => return Ok(Done::Unseen(finding.facts.signature.engine)),
-        Err(why) => return Ok(Done::Kept(why.to_string())),
+        Err(Unreduced::Stopped) => return Ok(ShrinkResult::Stopped),
+        Err(Unreduced::NoDifference(_)) => return Ok(ShrinkResult::Unseen(finding.facts.signature.engine)),
+        Err(why) => return Ok(ShrinkResult::Kept(why.to_string())),
     };
     let candidate = small
         .reduced
         .candidate
         .clone()
-        .about(made.case.about.clone(), made.case.origin.clone());
+        .with_description(made.case.summary.clone(), made.case.origin.clone());
     let Some(yaml) = candidate.case_file() else {
-        return Ok(Done::Kept(
+        return Ok(ShrinkResult::Kept(
             "the smaller case cannot be written as a case file".to_owned(),
         ));
     };
-    let made = match Made::read(&name, candidate.kernel(), &yaml, around) {
+    let made = match CaseSource::read(&name, candidate.kernel(), &yaml, around) {
         Ok(made) => made,
-        Err(why) => return Ok(Done::Kept(why)),
+        Err(why) => return Ok(ShrinkResult::Kept(why)),
     };
     let Ok(trial) = try_case(&made.case, panel) else {
-        return Ok(Done::Stopped);
+        return Ok(ShrinkResult::Stopped);
     };
-    let Some(difference) = news(&trial) else {
-        return Ok(Done::Kept(
+    let Some(difference) = find_unexplained(&trial) else {
+        return Ok(ShrinkResult::Kept(
             "the smaller case does not differ once it is read back".to_owned(),
         ));
     };
@@ -180,7 +180,7 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
     less.facts.lines = finding.facts.lines;
     less.write(folder)?;
     let after = small.reduced.candidate.size();
-    Ok(Done::Smaller(
+    Ok(ShrinkResult::Smaller(
         small.before.lines,
         after.lines,
         small.took.as_secs_f64(),

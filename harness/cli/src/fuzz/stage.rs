@@ -9,8 +9,8 @@ use cerith_engine::EngineId;
 use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
-use super::finding::{Finding, news};
-use super::made::Made;
+use super::finding::{Finding, find_unexplained};
+use super::made::CaseSource;
 use crate::stages::{Blaming, Means};
 
 impl Hunt {
@@ -47,16 +47,16 @@ fn locate(folder: &Path, panel: &Panel, blaming: &Blaming<'_>) -> io::Result<Opt
         return Ok(None);
     };
     let around = folder.parent().unwrap_or(folder);
-    let Ok(made) = Made::read(&finding.name(), finding.kernel(), finding.yaml(), around) else {
+    let Ok(made) = CaseSource::read(&finding.name(), finding.kernel(), finding.yaml(), around) else {
         return Ok(None);
     };
     let Ok(trial) = try_case(&made.case, panel) else {
         return Ok(None);
     };
-    if news(&trial).is_none() {
+    if find_unexplained(&trial).is_none() {
         return Ok(None);
     }
-    let Ok(told) = blaming.of(&made.case, &trial, &[engine]) else {
+    let Ok(told) = blaming.blame_stages(&made.case, &trial, &[engine]) else {
         return Ok(None);
     };
     let line = match (told.stages.first(), told.notes.first()) {

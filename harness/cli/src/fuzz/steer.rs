@@ -20,7 +20,7 @@ pub const CANDIDATES: u64 = 3;
 /// What a campaign has seen, as its file keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct CoverageHistory {
     /// In how many kernels each feature was, of the epochs that are settled: all but the last two.
     pub settled: BTreeMap<String, u64>,
     /// The last whole epoch.
@@ -31,22 +31,22 @@ pub struct Seen {
     pub epoch: u64,
 }
 
-impl Seen {
+impl CoverageHistory {
     /// In how many kernels each feature was, over all.
     pub fn all(&self) -> Coverage {
-        let mut all = Coverage::of(self.settled.clone());
-        all.merge(&Coverage::of(self.last.clone()));
-        all.merge(&Coverage::of(self.current.clone()));
+        let mut all = Coverage::from_counts(self.settled.clone());
+        all.merge(&Coverage::from_counts(self.last.clone()));
+        all.merge(&Coverage::from_counts(self.current.clone()));
         all
     }
 }
 
 /// What is known as kernels come out, in order.
 struct Book {
-    seen: Seen,
+    history: CoverageHistory,
     current: Coverage,
     /// For each epoch that may be asked for, what was seen two epochs before it.
-    known: BTreeMap<u64, Arc<Coverage>>,
+    known_coverage: BTreeMap<u64, Arc<Coverage>>,
     /// What was chosen for kernels that are not out yet, and what is in it.
     chosen: BTreeMap<u64, (u64, BTreeSet<String>)>,
     /// Whether nothing more comes out.
@@ -61,20 +61,20 @@ pub struct Steer {
 
 impl Steer {
     /// Goes on from what a campaign has seen.
-    pub fn new(seen: Seen) -> Self {
+    pub fn new(seen: CoverageHistory) -> Self {
         let mut known = BTreeMap::new();
-        let settled = Coverage::of(seen.settled.clone());
+        let settled = Coverage::from_counts(seen.settled.clone());
         let mut next = settled.clone();
-        next.merge(&Coverage::of(seen.last.clone()));
+        next.merge(&Coverage::from_counts(seen.last.clone()));
         // The epoch under way knows what is settled; the next one knows the last one too.
         known.insert(seen.epoch, Arc::new(settled));
         known.insert(seen.epoch + 1, Arc::new(next));
-        let current = Coverage::of(seen.current.clone());
+        let current = Coverage::from_counts(seen.current.clone());
         Self {
             book: Mutex::new(Book {
-                seen,
+                history: seen,
                 current,
-                known,
+                known_coverage: known,
                 chosen: BTreeMap::new(),
                 ended: false,
             }),
@@ -91,10 +91,10 @@ impl Steer {
         if let Some(chosen) = self.book().chosen.get(&kernel) {
             return Some(chosen.0);
         }
-        let known = self.known(kernel)?;
+        let known = self.wait_for_coverage(kernel)?;
         let candidates: Vec<Option<Generated>> = (0..CANDIDATES).map(candidate).collect();
         let keys = |one: &Option<Generated>| one.as_ref().map(Generated::feature_keys).unwrap_or_default();
-        let best = known.best(&candidates.iter().map(keys).collect::<Vec<_>>());
+        let best = known.find_best(&candidates.iter().map(keys).collect::<Vec<_>>());
         let features = candidates
             .get(best)
             .and_then(Option::as_ref)
@@ -105,11 +105,11 @@ impl Steer {
     }
 
     /// What kernels of an epoch are chosen by.
-    fn known(&self, kernel: u64) -> Option<Arc<Coverage>> {
+    fn wait_for_coverage(&self, kernel: u64) -> Option<Arc<Coverage>> {
         let epoch = kernel / EPOCH;
         let mut book = self.book();
         loop {
-            if let Some(known) = book.known.get(&epoch) {
+            if let Some(known) = book.known_coverage.get(&epoch) {
                 return Some(Arc::clone(known));
             }
             if book.ended {
@@ -128,7 +128,7 @@ impl Steer {
     /// A kernel that was chosen is out. Kernels come in order.
     pub fn note(&self, kernel: u64) {
         let mut book = self.book();
-        while book.seen.epoch < kernel / EPOCH {
+        while book.history.epoch < kernel / EPOCH {
             book.turn();
             self.moved.notify_all();
         }
@@ -139,11 +139,11 @@ impl Steer {
     }
 
     /// What was seen, to be kept.
-    pub fn seen(&self) -> Seen {
+    pub fn history(&self) -> CoverageHistory {
         let book = self.book();
-        Seen {
+        CoverageHistory {
             current: book.current.counts().clone(),
-            ..book.seen.clone()
+            ..book.history.clone()
         }
     }
 }
@@ -152,20 +152,20 @@ impl Book {
     /// Ends the epoch under way.
     fn turn(&mut self) {
         let ended = std::mem::take(&mut self.current);
-        let mut settled = Coverage::of(std::mem::take(&mut self.seen.settled));
-        settled.merge(&Coverage::of(std::mem::take(&mut self.seen.last)));
+        let mut settled = Coverage::from_counts(std::mem::take(&mut self.history.settled));
+        settled.merge(&Coverage::from_counts(std::mem::take(&mut self.history.last)));
         let mut next = settled.clone();
         next.merge(&ended);
-        self.seen = Seen {
+        self.history = CoverageHistory {
             settled: settled.counts().clone(),
             last: ended.counts().clone(),
             current: BTreeMap::new(),
-            epoch: self.seen.epoch + 1,
+            epoch: self.history.epoch + 1,
         };
-        self.known.insert(self.seen.epoch + 1, Arc::new(next));
+        self.known_coverage.insert(self.history.epoch + 1, Arc::new(next));
         // Whoever is still asked for belongs to the epoch that has just ended, or to a later one.
-        let oldest = self.seen.epoch.saturating_sub(2);
-        self.known.retain(|&epoch, _| epoch >= oldest);
+        let oldest = self.history.epoch.saturating_sub(2);
+        self.known_coverage.retain(|&epoch, _| epoch >= oldest);
     }
 }
 
@@ -177,33 +177,33 @@ mod tests {
 
     use super::*;
 
-    fn candidate(kernel: u64, candidate: u64) -> Option<Generated> {
-        let bytes = seeded::candidate(3, kernel, candidate);
+    fn generate_candidate(kernel: u64, candidate: u64) -> Option<Generated> {
+        let bytes = seeded::generate_candidate(3, kernel, candidate);
         Generated::new("k", Detail::Chosen, &mut Unstructured::new(&bytes)).ok()
     }
 
     /// Lets a kernel out: what it was chosen by, and what was chosen.
-    fn out(steer: &Steer, kernel: u64) -> (Arc<Coverage>, u64) {
-        let known = steer.known(kernel).expect("it is known");
-        let chosen = steer.choose(kernel, |at| candidate(kernel, at));
+    fn release_kernel(steer: &Steer, kernel: u64) -> (Arc<Coverage>, u64) {
+        let known = steer.wait_for_coverage(kernel).expect("it is known");
+        let chosen = steer.choose(kernel, |at| generate_candidate(kernel, at));
         assert_eq!(chosen, steer.choose(kernel, |_| None), "a choice stays");
         steer.note(kernel);
         (known, chosen.expect("it is known"))
     }
 
-    fn whole(count: u64) -> Vec<(Arc<Coverage>, u64)> {
-        let steer = Steer::new(Seen::default());
-        (0..count).map(|kernel| out(&steer, kernel)).collect()
+    fn run_campaign(count: u64) -> Vec<(Arc<Coverage>, u64)> {
+        let steer = Steer::new(CoverageHistory::default());
+        (0..count).map(|kernel| release_kernel(&steer, kernel)).collect()
     }
 
     #[test]
     fn an_epoch_knows_all_but_the_one_before_it() {
-        let known = whole(3 * EPOCH);
+        let known = run_campaign(3 * EPOCH);
         let epoch = |nth: u64| &*known[(nth * EPOCH) as usize].0;
         assert_eq!((epoch(0), epoch(1)), (&Coverage::default(), &Coverage::default()));
         let mut first = Coverage::default();
         for kernel in 0..EPOCH {
-            let chosen = candidate(kernel, known[kernel as usize].1).expect("a kernel");
+            let chosen = generate_candidate(kernel, known[kernel as usize].1).expect("a kernel");
             first.add(&chosen.features());
         }
         assert_eq!(epoch(2), &first);
@@ -211,22 +211,26 @@ mod tests {
 
     #[test]
     fn a_campaign_in_parts_chooses_the_same() {
-        let expected = whole(4 * EPOCH);
+        let expected = run_campaign(4 * EPOCH);
         for part in [1, EPOCH - 1, EPOCH, EPOCH + 5, 3 * EPOCH + 1] {
-            let mut steer = Steer::new(Seen::default());
+            let mut steer = Steer::new(CoverageHistory::default());
             for kernel in 0..4 * EPOCH {
                 if kernel % part == 0 {
-                    let text = serde_json::to_string(&steer.seen()).expect("JSON");
+                    let text = serde_json::to_string(&steer.history()).expect("JSON");
                     steer = Steer::new(serde_json::from_str(&text).expect("what was written"));
                 }
-                assert_eq!(out(&steer, kernel), expected[kernel as usize], "{part} {kernel}");
+                assert_eq!(
+                    release_kernel(&steer, kernel),
+                    expected[kernel as usize],
+                    "{part} {kernel}"
+                );
             }
         }
     }
 
     #[test]
     fn who_asks_too_early_waits_and_goes_when_the_run_ends() {
-        let steer = Steer::new(Seen::default());
+        let steer = Steer::new(CoverageHistory::default());
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| steer.choose(2 * EPOCH, |_| None));
             steer.end();

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use super::twins::Unlike;
 
 /// The result of one case.
-pub enum Tried {
+pub enum FuzzResult {
     /// It was judged.
     Judged {
         /// The verdict in one word.

@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 const FILE: &str = "reports/findings.md";
 
 /// Writes the table or looks whether it is up to date, and answers with the exit code.
-pub fn trophies(args: &TrophiesArgs) -> Exit {
+pub fn update_trophies(args: &TrophiesArgs) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.cases.as_deref(), &[]) {
         Ok(selected) => selected,
@@ -27,9 +27,9 @@ pub fn trophies(args: &TrophiesArgs) -> Exit {
         }
     };
     if args.check {
-        let path = path(selected.root());
+        let path = locate_table(selected.root());
         let there = cerith_files::read_text(&path, MAX_FILE).unwrap_or_default();
-        if there == table(&selected.corpus) {
+        if there == render_table(&selected.corpus) {
             return Exit::AsExpected;
         }
         terminal.note(&format!(
@@ -52,27 +52,30 @@ pub fn trophies(args: &TrophiesArgs) -> Exit {
 
 /// Writes the table of a corpus, beside it.
 pub fn write(selected: &Selected) -> Result<PathBuf, String> {
-    let path = path(selected.root());
+    let path = locate_table(selected.root());
     path.parent()
         .map_or(Ok(()), cerith_files::create_folders)
-        .and_then(|()| cerith_files::write(&path, table(&selected.corpus)))
+        .and_then(|()| cerith_files::write(&path, render_table(&selected.corpus)))
         .map_err(|error| format!("error: {}: {error}", path.display()))?;
     Ok(path)
 }
 
-fn path(root: &Path) -> PathBuf {
+fn locate_table(root: &Path) -> PathBuf {
     root.parent().unwrap_or(Path::new("")).join(FILE)
 }
 
-fn table(corpus: &Corpus) -> String {
+fn render_table(corpus: &Corpus) -> String {
     let mut found: Vec<_> = corpus
         .files()
         .iter()
-        .filter_map(|file| Some((file.found()?, &**file)))
+        .filter_map(|file| Some((file.discovery()?, &**file)))
         .collect();
     found.sort_by_key(|(_, file)| file.path.clone());
     let new = found.iter().filter(|(found, _)| found.upstream.is_none()).count();
-    let fuzzed = found.iter().filter(|(found, _)| found.by == Finder::Fuzz).count();
+    let fuzzed = found
+        .iter()
+        .filter(|(found, _)| found.finder == Finder::Fuzz)
+        .count();
     let mut text = format!(
         "# What Cerith has found\n\nBugs of Triton: {}. Found by random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as \
          we know: {new}.\n\nThis page is made from the case files that say `found:`. `cerith fuzz trophies` writes it; \
@@ -85,7 +88,7 @@ fn table(corpus: &Corpus) -> String {
     for (found, file) in found {
         let mut program = format!(
             "[{}](../cases/{})",
-            safe::code(&file.id),
+            safe::escape_code(&file.id),
             safe::escape_uri(&file.path)
         );
         if let Some(kernel) = file.kernel_path() {
@@ -94,13 +97,13 @@ fn table(corpus: &Corpus) -> String {
         let _ = writeln!(
             text,
             "| {} | {} | {program} | {} | {} | {} |",
-            safe::cell(file.about()),
-            engines(file),
-            found.by,
+            safe::escape_cell(file.summary()),
+            describe_engines(file),
+            found.finder,
             found
                 .upstream
                 .as_deref()
-                .map_or_else(|| "new".to_owned(), safe::cell),
+                .map_or_else(|| "new".to_owned(), safe::escape_cell),
             found.state
         );
     }
@@ -108,13 +111,13 @@ fn table(corpus: &Corpus) -> String {
 }
 
 /// The engines that have it, each with its versions and what it does.
-fn engines(file: &CaseFile) -> String {
+fn describe_engines(file: &CaseFile) -> String {
     let mut engines: Vec<String> = Vec::new();
     for Exception {
         engine,
         versions,
         axes,
-        why,
+        reason: why,
     } in file.exceptions()
     {
         let mut text = engine.to_string();
@@ -131,5 +134,5 @@ fn engines(file: &CaseFile) -> String {
             engines.push(text);
         }
     }
-    safe::cell(&engines.join(". "))
+    safe::escape_cell(&engines.join(". "))
 }

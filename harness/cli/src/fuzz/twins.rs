@@ -7,17 +7,17 @@ use std::path::Path;
 use cerith_engine::Reference;
 use cerith_gen::case::Twist;
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Twins, twins};
+use cerith_verdict::{Twins, compare_twins};
 
-use super::made::{CASE, KERNEL, Made};
-use super::recipe::{Recipe, family};
+use super::made::{CASE, CaseSource, KERNEL};
+use super::recipe::{Recipe, make_family};
 
 /// A kernel and a twin of it that stores something else.
 pub struct Unlike {
     twist: Twist,
-    plain: Made,
-    twin: Made,
-    how: String,
+    plain: CaseSource,
+    twin: CaseSource,
+    difference: String,
 }
 
 /// The result of a kernel and its twins.
@@ -40,14 +40,14 @@ pub fn compare(
     kernel: u64,
     folder: &Path,
 ) -> Result<Compared, String> {
-    let (plain, all) = family(recipe, kernel, folder)?;
+    let (plain, all) = make_family(recipe, kernel, folder)?;
     let mut compared = Compared {
         twins: 0,
         silent: false,
         unlike: None,
     };
     for (twist, twin) in all {
-        let told = twins(reference, &plain.case, &twin.case, Rules::default());
+        let told = compare_twins(reference, &plain.case, &twin.case, Rules::default());
         match told.map_err(|failure| failure.to_string())? {
             Twins::Same => compared.twins += 1,
             Twins::Silent(_) => compared.silent = true,
@@ -57,7 +57,7 @@ pub fn compare(
                     twist,
                     plain,
                     twin,
-                    how,
+                    difference: how,
                 });
                 break;
             }
@@ -87,7 +87,7 @@ impl Unlike {
             "# The reference disagrees with itself\n\nThe kernel and its twin (`twin/`, twisted: {}) must \
              store the same. {}\n",
             self.twist.name(),
-            self.how
+            self.difference
         );
         cerith_files::write(folder.join("report.md"), page)
     }

@@ -18,23 +18,23 @@ const REASONS_TOLD: usize = 8;
 const UNFINISHED_TOLD: usize = 8;
 
 /// The last words. `status` is how the program ended, if it was run.
-pub fn summary(args: &RecordArgs, collected: &Collected, status: Option<ExitStatus>) -> String {
+pub fn describe_recording(args: &RecordArgs, collected: &Collected, status: Option<ExitStatus>) -> String {
     let out = &args.out;
     let mut lines = Vec::new();
     if collected.cases > 0 {
         lines.push(format!(
             "recorded {}: {} of {} in {} ({} of arguments in {})",
-            counted(collected.launches, "launch", "launches"),
-            counted(collected.cases, "case", "cases"),
-            counted(collected.kernels, "kernel", "kernels"),
+            format_count(collected.launches, "launch", "launches"),
+            format_count(collected.cases, "case", "cases"),
+            format_count(collected.kernels, "kernel", "kernels"),
             out.display(),
-            size(collected.bytes),
-            size(collected.packed)
+            format_size(collected.bytes),
+            format_size(collected.packed)
         ));
     } else {
-        lines.extend(nothing(args, collected));
+        lines.extend(explain_empty(args, collected));
     }
-    lines.extend(others(collected, out));
+    lines.extend(describe_omitted(collected, out));
     if args.preflight {
         lines.push(format!(
             "  {} of {} judged before they ran",
@@ -44,11 +44,11 @@ pub fn summary(args: &RecordArgs, collected: &Collected, status: Option<ExitStat
     if collected.without_data > 0 {
         lines.push(format!(
             "  {} without their bytes: seeded values take their place",
-            counted(collected.without_data, "storage", "storages")
+            format_count(collected.without_data, "storage", "storages")
         ));
     }
     lines.extend(collected.notes.iter().map(|note| format!("  note: {note}")));
-    lines.extend(unfinished(collected, out, status));
+    lines.extend(describe_unfinished(collected, out, status));
     if collected.cases > 0 {
         lines.push(format!("  run them: cerith run {}", out.display()));
     }
@@ -56,7 +56,7 @@ pub fn summary(args: &RecordArgs, collected: &Collected, status: Option<ExitStat
 }
 
 /// Launches that are no cases, and why.
-fn others(collected: &Collected, out: &Path) -> Vec<String> {
+fn describe_omitted(collected: &Collected, out: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     let left: u64 = collected.skipped.iter().map(|one| one.count).sum();
     let mut others = Vec::new();
@@ -92,10 +92,10 @@ fn others(collected: &Collected, out: &Path) -> Vec<String> {
 }
 
 /// Why nothing was recorded, and what to do.
-fn nothing(args: &RecordArgs, collected: &Collected) -> Vec<String> {
+fn explain_empty(args: &RecordArgs, collected: &Collected) -> Vec<String> {
     let program = args.command.first().map(|word| word.to_string_lossy());
     let program = program.as_deref().unwrap_or("python");
-    let launches = counted(collected.launches, "launch", "launches");
+    let launches = format_count(collected.launches, "launch", "launches");
     let (what, help) = if collected.filtered > 0 && collected.filtered == collected.launches {
         (
             format!(
@@ -120,7 +120,7 @@ fn nothing(args: &RecordArgs, collected: &Collected) -> Vec<String> {
         (
             format!(
                 "{} ran, and none imported triton",
-                counted(collected.pythons, "Python", "Pythons")
+                format_count(collected.pythons, "Python", "Pythons")
             ),
             format!("see which Python has Triton 3.0 or later: `{program} -c 'import triton'`"),
         )
@@ -142,10 +142,10 @@ fn nothing(args: &RecordArgs, collected: &Collected) -> Vec<String> {
 }
 
 /// The launches that were running when their process died, and those that were held back, with what the reference says.
-fn unfinished(collected: &Collected, out: &Path, status: Option<ExitStatus>) -> Vec<String> {
+fn describe_unfinished(collected: &Collected, out: &Path, status: Option<ExitStatus>) -> Vec<String> {
     let mut lines = Vec::new();
     if collected.running.is_empty() && collected.refused.is_empty() {
-        if collected.cases > 0 && status.and_then(signal).is_some_and(is_fault) {
+        if collected.cases > 0 && status.and_then(find_signal).is_some_and(is_fault) {
             lines.push(
                 "  the program died between launches: one of them may have damaged its memory\n  = help: have each judged \
                  before it runs: `cerith record --preflight -- …`"
@@ -157,8 +157,8 @@ fn unfinished(collected: &Collected, out: &Path, status: Option<ExitStatus>) -> 
     let corpus = Corpus::read(out).ok();
     let reference = Reference::default();
     let died = status
-        .and_then(signal)
-        .map_or_else(String::new, |signal| format!(" ({})", name(signal)));
+        .and_then(find_signal)
+        .map_or_else(String::new, |signal| format!(" ({})", name_signal(signal)));
     let running = collected
         .running
         .iter()
@@ -171,27 +171,29 @@ fn unfinished(collected: &Collected, out: &Path, status: Option<ExitStatus>) -> 
         lines.push(format!("  {} {what}", one.case));
         let said = corpus
             .as_ref()
-            .map_or_else(String::new, |corpus| said(corpus, &reference, one));
+            .map_or_else(String::new, |corpus| describe_verdict(corpus, &reference, one));
         lines.extend(said.lines().map(|line| format!("    {line}")));
     }
     lines
 }
 
 /// What the reference says of a launch.
-fn said(corpus: &Corpus, reference: &Reference, one: &Unfinished) -> String {
+fn describe_verdict(corpus: &Corpus, reference: &Reference, one: &Unfinished) -> String {
     let entry = corpus.entries().find(|entry| entry.id == one.case);
     let Some(case) = entry.and_then(|entry| entry.resolve().ok()) else {
         return "it is no case".to_owned();
     };
-    match preflight::judged(reference, &case) {
-        Judged::Undefined(complaint) => preflight::words(&preflight::kernel(&case), &complaint),
+    match preflight::judge_case(reference, &case) {
+        Judged::Undefined(complaint) => {
+            preflight::describe_undefined(&preflight::find_kernel_name(&case), &complaint)
+        }
         Judged::Defined => "the reference finds nothing wrong with it".to_owned(),
         Judged::Silent(why) => format!("the reference says nothing: {why}"),
     }
 }
 
 /// The signal that ended a program, or a program of a shell's.
-fn signal(status: ExitStatus) -> Option<i32> {
+fn find_signal(status: ExitStatus) -> Option<i32> {
     use std::os::unix::process::ExitStatusExt;
     let by_shell = status.code().filter(|code| (129..=159).contains(code));
     status.signal().or(by_shell.map(|code| code - 128))
@@ -203,7 +205,7 @@ const fn is_fault(signal: i32) -> bool {
 }
 
 /// The name of a signal, as Linux numbers them.
-fn name(signal: i32) -> String {
+fn name_signal(signal: i32) -> String {
     match signal {
         2 => "SIGINT",
         4 => "SIGILL",
@@ -219,12 +221,12 @@ fn name(signal: i32) -> String {
     .to_owned()
 }
 
-fn counted(count: u64, one: &str, many: &str) -> String {
+fn format_count(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A number of bytes for people.
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),

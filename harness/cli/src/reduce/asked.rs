@@ -8,14 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cerith_case::Case;
-use cerith_engine::{Engine as _, EngineId, Outcome, Reference, guarded};
+use cerith_engine::{Engine as _, EngineId, Outcome, Reference, catch_panic};
 use cerith_gen::reduce::{Candidate, Ended, Oracle};
 use cerith_interp::Config;
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Trial, try_case};
 
 use super::Bounds;
-use super::mark::{Mark, words};
+use super::mark::{Mark, normalise_complaint};
 
 /// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
 const STACK: usize = 64 << 20;
@@ -24,7 +24,7 @@ const STACK: usize = 64 << 20;
 const FUEL: [u64; 3] = [1 << 22, 1 << 26, 1 << 30];
 
 /// How many candidates are asked about at once, if an engine takes many together.
-const TOGETHER: usize = 16;
+const BATCH_SIZE: usize = 16;
 
 /// What was done, and how long it took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +49,7 @@ enum Expected {
 }
 
 /// Asks the reference and engines.
-pub struct Asked<'a> {
+pub struct CandidateTester<'a> {
     panel: &'a Panel,
     marks: &'a [Mark],
     /// A function that candidates call.
@@ -64,7 +64,7 @@ pub struct Asked<'a> {
     engine_time: AtomicU64,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CandidateTester<'a> {
     /// Asks whether these marks stay in candidates of a case. `trial` is that of the case itself.
     pub fn new(case: &Case, trial: &Trial, panel: &'a Panel, marks: &'a [Mark], bounds: Bounds<'a>) -> Self {
         let batches = panel
@@ -76,7 +76,7 @@ impl<'a> Asked<'a> {
             marks,
             keeps: bounds.keeps,
             filter: filter(case, trial, marks),
-            jobs: bounds.jobs.max(if batches { TOGETHER } else { 1 }),
+            jobs: bounds.jobs.max(if batches { BATCH_SIZE } else { 1 }),
             stop: bounds.stop,
             end: Instant::now() + bounds.time,
             filtered: AtomicU64::new(0),
@@ -104,8 +104,12 @@ impl<'a> Asked<'a> {
     /// Whether a candidate still differs as the case did; an error where the engines were stopped.
     pub fn holds(&self, candidate: &Candidate) -> Result<bool, Ended> {
         let began = Instant::now();
-        let keeps = || self.keeps.is_none_or(|name| candidate.calls(name));
-        let case = guarded(|| candidate.case().filter(|case| keeps() && self.passes(case)));
+        let keeps = || self.keeps.is_none_or(|name| candidate.has_call(name));
+        let case = catch_panic(|| {
+            candidate
+                .case()
+                .filter(|case| keeps() && self.passes_filter(case))
+        });
         let spent = began.elapsed().as_nanos() as u64;
         self.filter_time.fetch_add(spent, Ordering::Relaxed);
         self.filtered.fetch_add(1, Ordering::Relaxed);
@@ -115,7 +119,9 @@ impl<'a> Asked<'a> {
         };
         self.passed.fetch_add(1, Ordering::Relaxed);
         let began = Instant::now();
-        let held = self.differs(&case).map(|held| held && written(candidate, &case));
+        let held = self
+            .differs(&case)
+            .map(|held| held && can_read_back(candidate, &case));
         let spent = began.elapsed().as_nanos() as u64;
         self.engine_time.fetch_add(spent, Ordering::Relaxed);
         held
@@ -123,7 +129,7 @@ impl<'a> Asked<'a> {
 
     /// Whether a case differs as the first one did.
     pub fn differs(&self, case: &Case) -> Result<bool, Ended> {
-        match guarded(|| try_case(case, self.panel)) {
+        match catch_panic(|| try_case(case, self.panel)) {
             Ok(Ok(trial)) => Ok(self.marks.iter().all(|mark| mark.is_in(&trial))),
             Ok(Err(_)) => Err(Ended),
             Err(_) => Ok(false),
@@ -131,19 +137,19 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether the reference says what it must.
-    fn passes(&self, case: &Case) -> bool {
+    fn passes_filter(&self, case: &Case) -> bool {
         let Some((reference, expected)) = &self.filter else {
             return true;
         };
         expected
             .iter()
-            .all(|(rules, expected)| said(reference, case, *rules).as_ref() == Some(expected))
+            .all(|(rules, expected)| run_reference(reference, case, *rules).as_ref() == Some(expected))
     }
 }
 
 /// Whether a candidate's files say what was asked about.
-fn written(candidate: &Candidate, case: &Case) -> bool {
-    let read = guarded(|| candidate.read_back());
+fn can_read_back(candidate: &Candidate, case: &Case) -> bool {
+    let read = catch_panic(|| candidate.read_back());
     matches!(read, Ok(Ok(read)) if read.content_hash() == case.content_hash())
 }
 
@@ -154,7 +160,7 @@ fn filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<
         return None;
     }
     let mut rules: Vec<Rules> = Vec::new();
-    for record in &trial.others {
+    for record in &trial.other_records {
         if marks.iter().any(|mark| mark.engine == record.id) && !rules.contains(&record.rules) {
             rules.push(record.rules);
         }
@@ -167,14 +173,14 @@ fn filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<
         });
         let expected = rules
             .iter()
-            .map(|&rules| Some((rules, said(&reference, case, rules)?)))
+            .map(|&rules| Some((rules, run_reference(&reference, case, rules)?)))
             .collect::<Option<Vec<_>>>()?;
         Some((reference, expected))
     })
 }
 
 /// What the reference says of a case; nothing where that is no answer.
-fn said(reference: &Reference, case: &Case, rules: Rules) -> Option<Expected> {
+fn run_reference(reference: &Reference, case: &Case, rules: Rules) -> Option<Expected> {
     match reference.run(case, rules).ok()?.outcome {
         Outcome::Finished(finished) if finished.tracked.is_none_or(|tracked| !tracked.vacuous) => {
             Some(Expected::Finished)
@@ -182,14 +188,14 @@ fn said(reference: &Reference, case: &Case, rules: Rules) -> Option<Expected> {
         Outcome::Rejected(complaint) => Some(Expected::Rejected(format!(
             "{} {}",
             complaint.kind,
-            words(&complaint)
+            normalise_complaint(&complaint)
         ))),
         _ => None,
     }
 }
 
-impl Oracle for Asked<'_> {
-    fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
+impl Oracle for CandidateTester<'_> {
+    fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
         let next = AtomicUsize::new(0);
         let found = AtomicUsize::new(usize::MAX);
         let ended = AtomicBool::new(false);
@@ -208,7 +214,7 @@ impl Oracle for Asked<'_> {
                     ended.store(true, Ordering::Relaxed);
                     return;
                 }
-                match guarded(|| this.holds(candidate)) {
+                match catch_panic(|| this.holds(candidate)) {
                     Ok(Ok(true)) => {
                         found.fetch_min(at, Ordering::Relaxed);
                     }

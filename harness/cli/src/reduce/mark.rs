@@ -3,7 +3,7 @@
 
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::Told;
+use cerith_tile::quirk::told::BugSignature;
 use cerith_verdict::{Difference, Kind, Record, Trial};
 
 /// What must stay of one engine's difference.
@@ -12,24 +12,24 @@ pub struct Mark {
     /// The engine that differs.
     pub engine: EngineId,
     kind: Kind,
-    known: Known,
-    seen: Seen,
+    cause: Cause,
+    appearance: Appearance,
 }
 
 /// What is known of a difference.
 #[derive(Clone, Copy, Debug)]
-enum Known {
+enum Cause {
     /// Nothing: it is news.
     News,
     /// These bugs explain it.
     Explained(Quirks),
     /// It is told by this one.
-    Told(&'static Told),
+    Told(&'static BugSignature),
 }
 
 /// How a difference looks, without the parts that may change in a smaller case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+enum Appearance {
     /// Words of an exception or a rejection, and the file that it came out of.
     Words(String, Option<String>),
     /// Elements: whether they are floats, and which side has a NaN.
@@ -40,18 +40,18 @@ enum Seen {
 
 impl Mark {
     /// What must stay of each engine's differences; of several of one engine, of the one that is news.
-    pub fn of(trial: &Trial) -> Vec<Self> {
+    pub fn from_trial(trial: &Trial) -> Vec<Self> {
         let mut marks: Vec<Self> = Vec::new();
         for difference in &trial.verdict.differences {
             let mark = Self {
                 engine: difference.engine.clone(),
                 kind: difference.kind,
-                known: Known::of(difference),
-                seen: Seen::of(difference, trial),
+                cause: Cause::from_difference(difference),
+                appearance: Appearance::from_difference(difference, trial),
             };
             match marks.iter_mut().find(|other| other.engine == mark.engine) {
-                Some(other) if matches!((other.known, mark.known), (Known::News, _)) => {}
-                Some(other) if matches!(mark.known, Known::News) => *other = mark,
+                Some(other) if matches!((other.cause, mark.cause), (Cause::News, _)) => {}
+                Some(other) if matches!(mark.cause, Cause::News) => *other = mark,
                 Some(_) => {}
                 None => marks.push(mark),
             }
@@ -65,32 +65,34 @@ impl Mark {
             && trial.verdict.differences.iter().any(|one| {
                 one.engine == self.engine
                     && one.kind == self.kind
-                    && self.known.stays(one)
-                    && self.seen.stays(&Seen::of(one, trial), self.known)
+                    && self.cause.is_cause_of(one)
+                    && self
+                        .appearance
+                        .is_similar(&Appearance::from_difference(one, trial), self.cause)
             })
     }
 
     /// What is kept, for people.
-    pub fn shown(&self) -> String {
-        let known = match self.known {
-            Known::News => "that no known bug explains".to_owned(),
-            Known::Explained(quirks) => {
+    pub fn describe(&self) -> String {
+        let known = match self.cause {
+            Cause::News => "that no known bug explains".to_owned(),
+            Cause::Explained(quirks) => {
                 let names: Vec<String> = quirks.iter().map(|quirk| quirk.to_string()).collect();
                 format!("that {} explains", names.join(" and "))
             }
-            Known::Told(told) => format!("told as {}", told.name),
+            Cause::Told(told) => format!("told as {}", told.name),
         };
-        let words = match &self.seen {
-            Seen::Words(words, _) if !words.is_empty() => format!(": {words}"),
+        let words = match &self.appearance {
+            Appearance::Words(words, _) if !words.is_empty() => format!(": {words}"),
             _ => String::new(),
         };
         format!("{}: {} {known}{words}", self.engine, self.kind.name())
     }
 }
 
-impl Known {
-    fn of(difference: &Difference) -> Self {
-        match difference.told {
+impl Cause {
+    fn from_difference(difference: &Difference) -> Self {
+        match difference.known_bug {
             Some(told) => Self::Told(told),
             None if difference.explained.is_empty() => Self::News,
             None => Self::Explained(difference.explained),
@@ -98,8 +100,8 @@ impl Known {
     }
 
     /// Whether a smaller difference is known by the same: of several bugs, any may go.
-    fn stays(self, difference: &Difference) -> bool {
-        match (self, Self::of(difference)) {
+    fn is_cause_of(self, difference: &Difference) -> bool {
+        match (self, Self::from_difference(difference)) {
             (Self::News, Self::News) => true,
             (Self::Explained(before), Self::Explained(now)) => {
                 now.iter().all(|quirk| before.iter().any(|other| other == quirk))
@@ -110,8 +112,8 @@ impl Known {
     }
 }
 
-impl Seen {
-    fn of(difference: &Difference, trial: &Trial) -> Self {
+impl Appearance {
+    fn from_difference(difference: &Difference, trial: &Trial) -> Self {
         if let Some(comparison) = &difference.comparison {
             let Some(first) = comparison.first.first() else {
                 return Self::Nothing;
@@ -126,36 +128,40 @@ impl Seen {
                 }),
             };
         }
-        let of_engine = trial.others.iter().find(|one| one.id == difference.engine);
+        let of_engine = trial.other_records.iter().find(|one| one.id == difference.engine);
         let of_baseline = trial
-            .others
+            .other_records
             .iter()
             .chain(&trial.references)
             .find(|one| one.id == difference.baseline);
-        let said = |record: Option<&Record>| record.and_then(|record| complaint(&record.outcome).cloned());
+        let said =
+            |record: Option<&Record>| record.and_then(|record| find_complaint(&record.outcome).cloned());
         said(of_engine)
             .or_else(|| said(of_baseline))
             .map_or(Self::Nothing, |said| {
-                Self::Words(format!("{} {}", said.kind, words(&said)), said.raised)
+                Self::Words(
+                    format!("{} {}", said.kind, normalise_complaint(&said)),
+                    said.raised,
+                )
             })
     }
 
     /// Whether it looks the same. A difference that a known bug explains may look different.
-    fn stays(&self, now: &Self, known: Known) -> bool {
+    fn is_similar(&self, now: &Self, known: Cause) -> bool {
         match (self, now) {
-            (Self::Elements { .. }, Self::Elements { .. }) if !matches!(known, Known::News) => true,
+            (Self::Elements { .. }, Self::Elements { .. }) if !matches!(known, Cause::News) => true,
             _ => self == now,
         }
     }
 }
 
 /// Why the launches of an outcome did not finish.
-fn complaint(outcome: &Outcome) -> Option<&Complaint> {
+fn find_complaint(outcome: &Outcome) -> Option<&Complaint> {
     outcome.complaint().filter(|_| outcome.finished().is_none())
 }
 
 /// The words of a complaint without what belongs to one case: names in quotes, numbers, shapes, dtypes.
-pub fn words(complaint: &Complaint) -> String {
+pub fn normalise_complaint(complaint: &Complaint) -> String {
     let line = complaint.message.lines().next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();
     for (nth, part) in line.split(['\'', '`', '"']).enumerate() {
@@ -177,7 +183,7 @@ mod tests {
 
     #[test]
     fn words_are_those_that_another_kernel_has_too() {
-        let said = |message: &str| words(&Complaint::new("TypeError", message));
+        let said = |message: &str| normalise_complaint(&Complaint::new("TypeError", message));
         assert_eq!(
             said("cannot cast v19 of int32 to 'fp16' with (4, 8) elements"),
             "cannot cast of to with elements"

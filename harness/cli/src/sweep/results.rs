@@ -19,7 +19,7 @@ use crate::corpus::Selected;
 use crate::exit::Exit;
 
 /// Most ids that are named in one message.
-const NAMED: usize = 5;
+const MAX_NAMED_IDS: usize = 5;
 
 /// All results, by engine and case.
 pub(super) struct Pile {
@@ -32,7 +32,7 @@ pub(super) struct Pile {
 /// What there is of one case and engine, in the order of the files.
 #[derive(Default)]
 struct Group {
-    said: Vec<(Variant, Digests, Said)>,
+    results: Vec<(Variant, Digests, VariantResult)>,
     /// Memory that several variants left is kept once.
     arenas: Vec<Arc<[u8]>>,
 }
@@ -40,10 +40,10 @@ struct Group {
 /// Of the kernel's source and of the layout.
 type Digests = [String; 2];
 
-enum Said {
+enum VariantResult {
     Finished {
         arena: Arc<[u8]>,
-        other: Option<Arc<[u8]>>,
+        other_arena: Option<Arc<[u8]>>,
         repetitions: u32,
     },
     Ended(Ran),
@@ -64,12 +64,19 @@ impl Group {
 
     /// Adds what is said of a variant. What another file says of it too must be the same; if it is not, the variant does
     /// not give the same twice.
-    fn add(&mut self, variant: Variant, digests: Digests, said: Said) {
-        let Some((_, _, known)) = self.said.iter_mut().find(|(known, ..)| *known == variant) else {
-            self.said.push((variant, digests, said));
+    fn add(&mut self, variant: Variant, digests: Digests, said: VariantResult) {
+        let Some((_, _, known)) = self.results.iter_mut().find(|(known, ..)| *known == variant) else {
+            self.results.push((variant, digests, said));
             return;
         };
-        if let (Said::Finished { arena, other, .. }, Said::Finished { arena: again, .. }) = (known, said)
+        if let (
+            VariantResult::Finished {
+                arena,
+                other_arena: other,
+                ..
+            },
+            VariantResult::Finished { arena: again, .. },
+        ) = (known, said)
             && other.is_none()
             && *arena != again
         {
@@ -90,15 +97,16 @@ impl Pile {
             refused: BTreeMap::new(),
         };
         for path in paths {
-            pile.file(path, wanted, &known, &meant).map_err(|error| End {
-                message: format!("error: failed to {error}\n  --> {}", path.display()),
-                exit: Exit::Wrong,
-            })?;
+            pile.read_file(path, wanted, &known, &meant)
+                .map_err(|error| End {
+                    message: format!("error: failed to {error}\n  --> {}", path.display()),
+                    exit: Exit::Wrong,
+                })?;
         }
         Ok(pile)
     }
 
-    fn file(
+    fn read_file(
         &mut self,
         path: &Path,
         wanted: &[EngineId],
@@ -106,8 +114,8 @@ impl Pile {
         meant: &HashSet<String>,
     ) -> Result<(), BundleError> {
         let file = File::open(path).map_err(BundleError::Read)?;
-        let mut reader = Reader::results(BufReader::new(file))?;
-        let mut add = |label: Label, said: &mut dyn FnMut(&mut Group) -> Option<Said>| {
+        let mut reader = Reader::begin_results(BufReader::new(file))?;
+        let mut add = |label: Label, said: &mut dyn FnMut(&mut Group) -> Option<VariantResult>| {
             if let Some((variant, group)) = self.group(&label, wanted, known, meant)
                 && let Some(said) = said(group)
             {
@@ -120,27 +128,27 @@ impl Pile {
                 Some(match ran.take()? {
                     Ran::Finished {
                         arena,
-                        other,
+                        different_arena: other,
                         repetitions,
-                    } => Said::Finished {
+                    } => VariantResult::Finished {
                         arena: group.keep(arena),
-                        other: other.map(|other| group.keep(other)),
+                        other_arena: other.map(|other| group.keep(other)),
                         repetitions,
                     },
-                    ended => Said::Ended(ended),
+                    ended => VariantResult::Ended(ended),
                 })
             });
         }
         for decided in reader.take_decided() {
             let mut record = Some(Box::new(decided.record));
-            add(decided.label, &mut |_| record.take().map(Said::Decided));
+            add(decided.label, &mut |_| record.take().map(VariantResult::Decided));
         }
         for note in reader.take_notes() {
             let mut why = Some(note.why);
             add(note.label, &mut |_| {
                 Some(match why.take()? {
-                    Unexecuted::Same(other) => Said::Same(other),
-                    Unexecuted::NotApplicable(why) => Said::NotApplicable(why),
+                    Unexecuted::Same(other) => VariantResult::Same(other),
+                    Unexecuted::NotApplicable(why) => VariantResult::NotApplicable(why),
                 })
             });
         }
@@ -198,29 +206,34 @@ impl Pile {
     /// What was refused.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let problem = |(why, ids): (&String, &BTreeSet<String>)| {
-            let mut named: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
-            let more = format!("{} more", ids.len().saturating_sub(NAMED));
-            if ids.len() > NAMED {
+            let mut named: Vec<&str> = ids.iter().take(MAX_NAMED_IDS).map(String::as_str).collect();
+            let more = format!("{} more", ids.len().saturating_sub(MAX_NAMED_IDS));
+            if ids.len() > MAX_NAMED_IDS {
                 named.push(&more);
             }
-            given(format!("refused, {why}: {}", named.join(", ")))
+            build_problem(format!("refused, {why}: {}", named.join(", ")))
         };
         self.refused.iter().map(problem).collect()
     }
 
     /// What an engine did with the variants of a case.
-    pub(super) fn samples(&self, entry: &Entry, case: &Case, engine: usize) -> Result<Samples, Trouble> {
+    pub(super) fn collect_samples(
+        &self,
+        entry: &Entry,
+        case: &Case,
+        engine: usize,
+    ) -> Result<Samples, Trouble> {
         let mut samples = Samples::default();
         let Some(group) = self.groups.get(&case.id).and_then(|groups| groups.get(&engine)) else {
             return Ok(samples);
         };
-        for (variant, [source, layout], said) in &group.said {
+        for (variant, [source, layout], said) in &group.results {
             let said = match said {
-                Said::Same(other) => {
-                    samples.same.push((*variant, *other));
+                VariantResult::Same(other) => {
+                    samples.duplicates.push((*variant, *other));
                     continue;
                 }
-                Said::NotApplicable(why) => {
+                VariantResult::NotApplicable(why) => {
                     samples.not_applicable.push((*variant, why.clone()));
                     continue;
                 }
@@ -228,7 +241,7 @@ impl Pile {
             };
             let changed = |what: &str| {
                 let message = format!("`{}` with {variant}: {what} since it was bundled", case.id);
-                Trouble::Given(Box::new(given(message)))
+                Trouble::Given(Box::new(build_problem(message)))
             };
             let varied = entry
                 .vary(case, *variant)
@@ -240,38 +253,38 @@ impl Pile {
                 return Err(changed("the layout has changed"));
             }
             match said {
-                Said::Finished {
+                VariantResult::Finished {
                     arena,
-                    other,
+                    other_arena: other,
                     repetitions,
                 } => {
                     let ran = Ran::Finished {
                         arena: arena.to_vec(),
-                        other: other.as_ref().map(|other| other.to_vec()),
+                        different_arena: other.as_ref().map(|other| other.to_vec()),
                         repetitions: *repetitions,
                     };
                     take(&mut samples, case, &varied, *variant, &ran)?;
                 }
-                Said::Ended(ran) => take(&mut samples, case, &varied, *variant, ran)?,
-                Said::Decided(record) => samples.tried.push(Sample {
+                VariantResult::Ended(ran) => take(&mut samples, case, &varied, *variant, ran)?,
+                VariantResult::Decided(record) => samples.samples.push(Sample {
                     variant: *variant,
                     outcome: record
-                        .outcome(&varied)
+                        .to_outcome(&varied)
                         .map_err(|why| Failure::internal("read what was decided", why))?,
                     touched: 0,
                 }),
-                Said::Same(_) | Said::NotApplicable(_) => {}
+                VariantResult::Same(_) | VariantResult::NotApplicable(_) => {}
             }
         }
         // In whatever order they were executed, the case as it is comes first.
-        samples.tried.sort_by_key(|sample| sample.variant);
-        samples.same.sort_unstable();
+        samples.samples.sort_by_key(|sample| sample.variant);
+        samples.duplicates.sort_unstable();
         samples.not_applicable.sort_unstable();
         Ok(samples)
     }
 }
 
-fn given(message: String) -> Problem {
+fn build_problem(message: String) -> Problem {
     Problem {
         severity: Severity::Error,
         code: "results".to_owned(),

@@ -3,15 +3,15 @@
 
 use std::process::Output;
 
-pub struct Done {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Done {
+impl CommandOutput {
     /// What a process printed, and how it ended.
-    pub fn of(output: &Output) -> Self {
+    pub fn from_output(output: &Output) -> Self {
         Self {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -21,7 +21,7 @@ impl Done {
 
     /// Holds it to its exit code, and to what standard output and standard error must say.
     #[track_caller]
-    pub fn ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
+    pub fn assert_ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
         let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
         assert_eq!(self.code, Some(code), "{shown}");
         for part in out {

@@ -21,7 +21,7 @@ launches: [{ grid: 1, args: [x] }]
 ";
 
 /// A folder with a corpus of one case.
-fn corpus() -> TempDir {
+fn create_corpus() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let area = folder.path().join("cases/area");
     fs::create_dir_all(&area).expect("a folder");
@@ -30,7 +30,7 @@ fn corpus() -> TempDir {
     folder
 }
 
-fn case(folder: &Path) -> Case {
+fn read_case(folder: &Path) -> Case {
     let corpus = Corpus::read(&folder.join("cases")).expect("a corpus");
     corpus
         .entries()
@@ -52,7 +52,7 @@ fn label(case: &Case) -> Label {
     }
 }
 
-fn provenance() -> Provenance {
+fn build_provenance() -> Provenance {
     Provenance {
         gpu: GpuHeader {
             name: "NVIDIA H200".to_owned(),
@@ -67,22 +67,22 @@ fn provenance() -> Provenance {
 }
 
 /// Results of launches that left `byte` in the first byte of the storage.
-fn results(folder: &Path, labels: &[Label], byte: u8) {
-    let case = case(folder);
+fn write_results(folder: &Path, labels: &[Label], byte: u8) {
+    let case = read_case(folder);
     let mut memory = case.memory();
     let id = memory.ids().next().expect("a storage");
     memory.parts_mut(id).0[0] = byte;
-    let mut writer = Writer::results(Vec::new(), provenance()).expect("it is memory");
+    let mut writer = Writer::begin_results(Vec::new(), build_provenance()).expect("it is memory");
     for label in labels {
         let entry = ResultEntry {
             label: label.clone(),
             ran: Ran::Finished {
                 arena: memory.arena().0.to_vec(),
-                other: None,
+                different_arena: None,
                 repetitions: 3,
             },
         };
-        writer.result(&entry).expect("it is memory");
+        writer.add_result(&entry).expect("it is memory");
     }
     let bytes = writer.finish().expect("it is memory");
     fs::write(folder.join("results.cerith"), bytes).expect("a file");
@@ -116,16 +116,16 @@ fn record(folder: &Path) -> Option<String> {
 /// What came to its end when it was compiled is a record already, and has a name beside that of its label.
 #[test]
 fn a_record_of_something_else_than_its_label_is_refused_and_written_nowhere() {
-    let folder = corpus();
+    let folder = create_corpus();
     let outside = folder.path().join("outside");
     let folder = folder.path();
-    let case = case(folder);
+    let case = read_case(folder);
     let rejected = Outcome::Rejected(Box::new(Complaint::new("CompilationError", "no")));
-    let good = Record::of(&case, "", &rejected, 1).expect("it says something");
+    let good = Record::from_outcome(&case, "", &rejected, 1).expect("it says something");
     let decided = |record: Record| {
-        let mut writer = Writer::results(Vec::new(), provenance()).expect("it is memory");
+        let mut writer = Writer::begin_results(Vec::new(), build_provenance()).expect("it is memory");
         writer
-            .decided(&Decided {
+            .add_decided(&Decided {
                 label: label(&case),
                 record,
             })
@@ -155,14 +155,14 @@ fn a_record_of_something_else_than_its_label_is_refused_and_written_nowhere() {
 
 #[test]
 fn a_result_of_something_else_is_refused_and_the_others_are_not() {
-    let folder = corpus();
+    let folder = create_corpus();
     let folder = folder.path();
-    let good = label(&case(folder));
+    let good = label(&read_case(folder));
     let stranger = Label {
         case: "area/stranger".to_owned(),
         ..good.clone()
     };
-    results(folder, std::slice::from_ref(&stranger), 1);
+    write_results(folder, std::slice::from_ref(&stranger), 1);
     check(
         folder,
         &[],
@@ -175,7 +175,7 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
         source: "0".repeat(64),
         ..good.clone()
     };
-    results(folder, &[edited], 1);
+    write_results(folder, &[edited], 1);
     check(
         folder,
         &[],
@@ -186,7 +186,7 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
         layout: "0".repeat(64),
         ..good.clone()
     };
-    results(folder, &[moved], 1);
+    write_results(folder, &[moved], 1);
     check(
         folder,
         &[],
@@ -197,7 +197,7 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
         engine: "interpret@3.9.0".parse().expect("an engine"),
         ..good.clone()
     };
-    results(folder, &[interpreted], 1);
+    write_results(folder, &[interpreted], 1);
     check(
         folder,
         &[],
@@ -206,17 +206,17 @@ fn a_result_of_something_else_is_refused_and_the_others_are_not() {
     );
     assert_eq!(record(folder), None);
 
-    results(folder, &[stranger, good], 1);
+    write_results(folder, &[stranger, good], 1);
     check(folder, &[], 2, "1 put on record");
     assert!(record(folder).is_some());
 }
 
 #[test]
 fn what_is_on_record_waits_for_a_review() {
-    let folder = corpus();
+    let folder = create_corpus();
     let folder = folder.path();
-    let labels = [label(&case(folder))];
-    results(folder, &labels, 1);
+    let labels = [label(&read_case(folder))];
+    write_results(folder, &labels, 1);
     check(
         folder,
         &[],
@@ -226,7 +226,7 @@ fn what_is_on_record_waits_for_a_review() {
     let first = record(folder);
     check(folder, &[], 0, "0 put on record, 1 unchanged");
 
-    results(folder, &labels, 2);
+    write_results(folder, &labels, 2);
     check(folder, &[], 1, "not overwritten: area/c");
     assert_eq!(record(folder), first);
     let pending = folder.join("snapshots/cuda/sm_90/area/c.snap.new");
@@ -238,9 +238,9 @@ fn what_is_on_record_waits_for_a_review() {
 
 #[test]
 fn of_a_damaged_file_nothing_is_put_on_record() {
-    let folder = corpus();
+    let folder = create_corpus();
     let folder = folder.path();
-    results(folder, &[label(&case(folder))], 1);
+    write_results(folder, &[label(&read_case(folder))], 1);
     let path = folder.join("results.cerith");
     let mut bytes = fs::read(&path).expect("a file");
     let last = bytes.len() - 1;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ impl Run {
         }
     }
 
-    fn cerith(&self, words: &[&str]) -> Done {
+    fn run_cerith(&self, words: &[&str]) -> CommandOutput {
         let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
             .args(words)
@@ -34,23 +34,23 @@ impl Run {
             .env("CI", "1")
             .output()
             .expect("cerith starts");
-        Done::of(&output)
+        CommandOutput::from_output(&output)
     }
 
     /// A command over the cases, with its reports in a folder.
-    fn over(&self, words: &[&str], reports: &str) -> Done {
+    fn run_over_cases(&self, words: &[&str], reports: &str) -> CommandOutput {
         let out = self.folder.path().join(reports).display().to_string();
         let mut all = words.to_vec();
         all.extend(CASES);
         all.extend(["--engine", "cuda", "--offline", "--out", &out]);
-        self.cerith(&all)
+        self.run_cerith(&all)
     }
 }
 
 #[test]
 fn a_bump_says_what_was_fixed_and_what_broke() {
     let run = Run::new();
-    run.over(&["bump", "3.2.0", "3.9.0"], "a").ends(
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0"], "a").assert_ends(
         1,
         &[
             "broke: 4 cases by 1 cause",
@@ -64,16 +64,16 @@ fn a_bump_says_what_was_fixed_and_what_broke() {
         &[],
     );
     // The other way around as much is fixed.
-    run.over(&["bump", "3.9.0", "3.2.0", "--only", "fixed"], "b")
-        .ends(1, &["fixed: 4 cases by 1 cause"], &[]);
-    run.over(&["bump", "3.2.0", "3.9.0", "--fail-on", "rule-changed"], "c")
-        .ends(0, &["broke: 4 cases"], &[]);
+    run.run_over_cases(&["bump", "3.9.0", "3.2.0", "--only", "fixed"], "b")
+        .assert_ends(1, &["fixed: 4 cases by 1 cause"], &[]);
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--fail-on", "rule-changed"], "c")
+        .assert_ends(0, &["broke: 4 cases"], &[]);
 }
 
 #[test]
 fn a_bump_prints_for_programs_pull_requests_and_workflows() {
     let run = Run::new();
-    let lines = run.over(&["bump", "3.2.0", "3.9.0", "--format", "jsonl"], "a");
+    let lines = run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--format", "jsonl"], "a");
     let events: Vec<Value> = lines
         .out
         .lines()
@@ -82,8 +82,8 @@ fn a_bump_prints_for_programs_pull_requests_and_workflows() {
     assert_eq!(events[0]["counts"]["fixed"], 6);
     assert_eq!(events[1]["change"], "broke");
     assert_eq!(events[1]["cases"].as_array().map(Vec::len), Some(4));
-    run.over(&["bump", "3.2.0", "3.9.0", "--format", "markdown"], "b")
-        .ends(
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--format", "markdown"], "b")
+        .assert_ends(
             1,
             &[
                 "# `cuda@3.2.0` → `cuda@3.9.0`",
@@ -92,8 +92,8 @@ fn a_bump_prints_for_programs_pull_requests_and_workflows() {
             ],
             &[],
         );
-    run.over(&["bump", "3.2.0", "3.9.0", "--format", "github"], "c")
-        .ends(
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--format", "github"], "c")
+        .assert_ends(
             1,
             &[
                 "::error title=cuda@3.2.0 → cuda@3.9.0%3A 4 broke::",
@@ -120,10 +120,10 @@ fn a_bump_goes_on_from_a_stored_stream() {
     words.extend(CASES);
     let out = old.display().to_string();
     words.extend(["--out", &out]);
-    run.cerith(&words);
+    run.run_cerith(&words);
     let stream = old.join("events.jsonl").display().to_string();
-    run.over(&["bump", "3.2.0", "3.9.0", "--against", &stream], "a")
-        .ends(
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--against", &stream], "a")
+        .assert_ends(
             1,
             &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
             &[],
@@ -137,17 +137,17 @@ fn a_bump_goes_on_from_a_stored_stream() {
     }
     words.extend(CASES);
     words.extend(["--out", &out]);
-    run.cerith(&words);
+    run.run_cerith(&words);
     let all = both.join("events.jsonl").display().to_string();
-    run.over(&["bump", "3.2.0", "3.9.0", "--against", &all], "e")
-        .ends(
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--against", &all], "e")
+        .assert_ends(
             1,
             &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
             &[],
         );
     // A stream of somebody else, half a stream, none.
-    run.over(&["bump", "3.6.0", "3.9.0", "--against", &stream], "b")
-        .ends(
+    run.run_over_cases(&["bump", "3.6.0", "3.9.0", "--against", &stream], "b")
+        .assert_ends(
             2,
             &[],
             &[
@@ -157,17 +157,17 @@ fn a_bump_goes_on_from_a_stored_stream() {
         );
     let text = std::fs::read_to_string(&stream).expect("a stream");
     std::fs::write(&stream, &text[..text.len() / 2]).expect("written");
-    run.over(&["bump", "3.2.0", "3.9.0", "--against", &stream], "c")
-        .ends(2, &[], &["without its summary"]);
-    run.over(&["bump", "3.2.0", "3.9.0", "--against", "nowhere.jsonl"], "d")
-        .ends(2, &[], &["read nowhere.jsonl"]);
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--against", &stream], "c")
+        .assert_ends(2, &[], &["without its summary"]);
+    run.run_over_cases(&["bump", "3.2.0", "3.9.0", "--against", "nowhere.jsonl"], "d")
+        .assert_ends(2, &[], &["read nowhere.jsonl"]);
 }
 
 #[test]
 fn mistakes_are_told() {
     let run = Run::new();
     let check = |words: &[&str], code: i32, err: &str| {
-        run.cerith(words).ends(code, &[], &[err]);
+        run.run_cerith(words).assert_ends(code, &[], &[err]);
     };
     check(&["bump", "3.9.0", "3.9.0"], 2, "3.9.0 is the same on both sides");
     check(
@@ -205,7 +205,7 @@ fn mistakes_are_told() {
 fn a_matrix_says_since_when_and_until_when() {
     let run = Run::new();
     let versions = ["matrix", "3.0.0", "3.2.0", "3.6.0", "3.9.0", "-v"];
-    run.over(&versions, "a").ends(
+    run.run_over_cases(&versions, "a").assert_ends(
         0,
         &[
             "4     4     .     .  up to 3.2.0",
@@ -214,8 +214,8 @@ fn a_matrix_says_since_when_and_until_when() {
         ],
         &[],
     );
-    run.over(&["matrix", "3.2.0", "3.9.0", "--format", "markdown"], "b")
-        .ends(0, &["| `offsets-sign-extend` | 2 |  | up to 3.2.0 |"], &[]);
+    run.run_over_cases(&["matrix", "3.2.0", "3.9.0", "--format", "markdown"], "b")
+        .assert_ends(0, &["| `offsets-sign-extend` | 2 |  | up to 3.2.0 |"], &[]);
 }
 
 #[test]
@@ -224,21 +224,21 @@ fn a_bisection_finds_the_release() {
     let bisect = |case: &str, more: &[&str]| {
         let mut words = vec!["bisect", case, "--engine", "cuda", "--offline"];
         words.extend(more);
-        run.cerith(&words)
+        run.run_cerith(&words)
     };
-    bisect("pointer/unsigned_offset:dtype=u8", &[]).ends(
+    bisect("pointer/unsigned_offset:dtype=u8", &[]).assert_ends(
         0,
         &["is the first that gets pointer/unsigned_offset:dtype=u8 right; up to cuda@3.2.0: offsets-sign-extend"],
         &[],
     );
-    bisect("reduction/place_of_reshaped:f=least,shape=16x16", &[]).ends(
+    bisect("reduction/place_of_reshaped:f=least,shape=16x16", &[]).assert_ends(
         0,
         &["cuda@3.3.1 is the first that gets"],
         &[],
     );
-    bisect("pointer/unsigned_offset:dtype=u8", &["3.6.0", "3.9.0"]).ends(1, &["give the same"], &[]);
+    bisect("pointer/unsigned_offset:dtype=u8", &["3.6.0", "3.9.0"]).assert_ends(1, &["give the same"], &[]);
     // Nothing of 3.3.0 is on record.
-    bisect("pointer/unsigned_offset:dtype=u8", &["3.3.0", "3.9.0"]).ends(
+    bisect("pointer/unsigned_offset:dtype=u8", &["3.3.0", "3.9.0"]).assert_ends(
         3,
         &["cuda@3.3.0 says nothing about"],
         &[],

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use tempfile::TempDir;
 
-fn data(name: &str) -> String {
+fn read_data(name: &str) -> String {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "check", name]
         .iter()
         .collect();
@@ -22,7 +22,7 @@ fn place(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn check(folder: &TempDir, args: &[&str]) -> Done {
+fn check(folder: &TempDir, args: &[&str]) -> CommandOutput {
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .arg("check")
         .args(args)
@@ -30,7 +30,7 @@ fn check(folder: &TempDir, args: &[&str]) -> Done {
         .current_dir(folder.path())
         .output()
         .expect("it starts");
-    Done::of(&output)
+    CommandOutput::from_output(&output)
 }
 
 /// The 1-based line that a text is on.
@@ -43,7 +43,7 @@ fn line_of(text: &str, part: &str) -> usize {
 
 #[test]
 fn six_mistakes_are_found_at_their_lines() {
-    let text = data("wrong.py");
+    let text = read_data("wrong.py");
     let folder = place(&[("wrong.py", &text)]);
     let first = |kernel: &str, part: &str| {
         let start = line_of(&text, &format!("def {kernel}("));
@@ -80,9 +80,9 @@ fn six_mistakes_are_found_at_their_lines() {
     ];
     for (kernel, what, line) in found {
         let place = format!("wrong.py:{line}:");
-        check(&folder, &[&format!("wrong.py:{kernel}")]).ends(1, &[what, &place], &[]);
+        check(&folder, &[&format!("wrong.py:{kernel}")]).assert_ends(1, &[what, &place], &[]);
     }
-    check(&folder, &["wrong.py"]).ends(
+    check(&folder, &["wrong.py"]).assert_ends(
         1,
         &["wrong.py:off_by_one", "in 1 of 13 launches: out_ptr is x_ptr"],
         &[],
@@ -90,7 +90,7 @@ fn six_mistakes_are_found_at_their_lines() {
 }
 
 /// Every mended kernel, with nothing to be said about it.
-const EVERY: [&str; 6] = [
+const FIXED_KERNELS: [&str; 6] = [
     "mended.py:off_by_one  13 launches: nothing found",
     "mended.py:wrong_stride  27 launches: nothing found",
     "mended.py:race  12 launches: nothing found",
@@ -100,7 +100,7 @@ const EVERY: [&str; 6] = [
 ];
 
 /// A folder of the tests' data, copied.
-fn copied(name: &str) -> TempDir {
+fn copy_data(name: &str) -> TempDir {
     let from: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "check", name]
         .iter()
         .collect();
@@ -120,7 +120,7 @@ fn copied(name: &str) -> TempDir {
 
 #[test]
 fn mistakes_of_other_shapes_are_found_at_their_lines() {
-    let folder = copied("wrong");
+    let folder = copy_data("wrong");
     let found = [
         "shapes.py:matmul  37 launches: 1 thing found",
         "--> shapes.py:19:13",
@@ -138,8 +138,8 @@ fn mistakes_of_other_shapes_are_found_at_their_lines() {
         "x_ptr with padded rows",
     ];
     let summary = "7 kernels: 5 with findings, 0 with nothing found, 0 not judged, 2 not tried";
-    check(&folder, &["shapes.py", "pkg"]).ends(1, &found, &[summary]);
-    check(&copied("mended"), &["shapes.py", "pkg"]).ends(
+    check(&folder, &["shapes.py", "pkg"]).assert_ends(1, &found, &[summary]);
+    check(&copy_data("mended"), &["shapes.py", "pkg"]).assert_ends(
         0,
         &["pkg/rows.py:scale_rows  17 launches: nothing found"],
         &["7 kernels: 0 with findings, 5 with nothing found, 0 not judged, 2 not tried"],
@@ -148,12 +148,12 @@ fn mistakes_of_other_shapes_are_found_at_their_lines() {
 
 #[test]
 fn each_kernel_is_a_line_of_json_if_asked() {
-    let folder = copied("wrong");
+    let folder = copy_data("wrong");
     let line = [
         r#""kernel":"by_another","result":"found","launches":13"#,
         r#""kind":"trapped out-of-bounds","place":"shapes.py:58""#,
     ];
-    check(&folder, &["shapes.py:by_another", "--format", "jsonl"]).ends(1, &line, &[]);
+    check(&folder, &["shapes.py:by_another", "--format", "jsonl"]).assert_ends(1, &line, &[]);
 }
 
 /// `MODE` has one of two values: no launch gets through with the likeliest guess.
@@ -166,7 +166,7 @@ const PARTICULAR: &str = "import triton\nimport triton.language as tl\n\n\n@trit
 #[test]
 fn what_a_kernel_wants_is_looked_for_and_said() {
     let folder = place(&[("particular.py", PARTICULAR)]);
-    check(&folder, &["particular.py"]).ends(
+    check(&folder, &["particular.py"]).assert_ends(
         0,
         &[
             "nothing found",
@@ -174,7 +174,7 @@ fn what_a_kernel_wants_is_looked_for_and_said() {
         ],
         &[],
     );
-    check(&folder, &["particular.py", "--format", "jsonl"]).ends(
+    check(&folder, &["particular.py", "--format", "jsonl"]).assert_ends(
         0,
         &[r#""result":"clean""#, r#""changed":["`MODE` is 3"]"#],
         &[],
@@ -186,7 +186,7 @@ fn what_a_kernel_wants_is_looked_for_and_said() {
 fn a_trap_with_a_changed_argument_is_not_told_as_a_mistake() {
     let text = PARTICULAR.replace("at < n", "at <= n");
     let folder = place(&[("particular.py", &text)]);
-    check(&folder, &["particular.py", "--format", "jsonl"]).ends(
+    check(&folder, &["particular.py", "--format", "jsonl"]).assert_ends(
         0,
         &[r#""result":"clean""#, r#""kind":"trapped out-of-bounds""#],
         &[],
@@ -195,26 +195,26 @@ fn a_trap_with_a_changed_argument_is_not_told_as_a_mistake() {
 
 #[test]
 fn mended_kernels_are_left_alone() {
-    let folder = place(&[("mended.py", &data("mended.py"))]);
-    check(&folder, &["mended.py"]).ends(0, &EVERY, &[]);
+    let folder = place(&[("mended.py", &read_data("mended.py"))]);
+    check(&folder, &["mended.py"]).assert_ends(0, &FIXED_KERNELS, &[]);
 }
 
 #[test]
 fn what_was_tried_can_be_kept_and_run() {
-    let folder = place(&[("mended.py", &data("mended.py"))]);
-    check(&folder, &["mended.py:off_by_one", "--keep", "kept"]).ends(0, &["nothing found"], &[]);
+    let folder = place(&[("mended.py", &read_data("mended.py"))]);
+    check(&folder, &["mended.py:off_by_one", "--keep", "kept"]).assert_ends(0, &["nothing found"], &[]);
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(["run", "kept", "--engine", "reference"])
         .current_dir(folder.path())
         .output()
         .expect("it starts");
-    Done::of(&output).ends(0, &["13 cases", "as expected"], &[]);
+    CommandOutput::from_output(&output).assert_ends(0, &["13 cases", "as expected"], &[]);
 }
 
 #[test]
 fn bad_input_is_told_with_the_mend() {
     let folder = place(&[
-        ("mended.py", &data("mended.py")),
+        ("mended.py", &read_data("mended.py")),
         ("broken.py", "def f(:\n"),
         ("none.py", "def f(x):\n    return x\n"),
         ("notes.txt", ""),
@@ -229,7 +229,7 @@ fn bad_input_is_told_with_the_mend() {
             "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef twice(x):\n    return x + x\n",
         ),
     ]);
-    check(&folder, &["missing.py"]).ends(
+    check(&folder, &["missing.py"]).assert_ends(
         2,
         &[],
         &[
@@ -237,11 +237,11 @@ fn bad_input_is_told_with_the_mend() {
             "help: name a file with kernels",
         ],
     );
-    check(&folder, &["broken.py"]).ends(2, &[], &["error[kernel-syntax]", "broken.py:1"]);
-    check(&folder, &["none.py"]).ends(2, &[], &["there is no kernel in none.py", "@triton.jit"]);
-    check(&folder, &["notes.txt"]).ends(2, &[], &["notes.txt is no Python file"]);
-    check(&folder, &["mended.py:rase"]).ends(2, &[], &["no kernel `rase` in mended.py"]);
-    check(&folder, &["guess.py"]).ends(
+    check(&folder, &["broken.py"]).assert_ends(2, &[], &["error[kernel-syntax]", "broken.py:1"]);
+    check(&folder, &["none.py"]).assert_ends(2, &[], &["there is no kernel in none.py", "@triton.jit"]);
+    check(&folder, &["notes.txt"]).assert_ends(2, &[], &["notes.txt is no Python file"]);
+    check(&folder, &["mended.py:rase"]).assert_ends(2, &[], &["no kernel `rase` in mended.py"]);
+    check(&folder, &["guess.py"]).assert_ends(
         3,
         &[
             "not judged",
@@ -250,7 +250,7 @@ fn bad_input_is_told_with_the_mend() {
         ],
         &[],
     );
-    check(&folder, &["helper.py"]).ends(
+    check(&folder, &["helper.py"]).assert_ends(
         3,
         &["helper.py:twice  not tried: it is a function that kernels call"],
         &[],

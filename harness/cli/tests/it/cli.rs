@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -65,61 +65,63 @@ impl Place {
         place
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    fn join(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.path(path);
+        let path = self.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(path, text).expect("a file");
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn build_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
             .current_dir(self.folder.path())
-            .env("CERITH_HOME", self.path("home"))
+            .env("CERITH_HOME", self.join("home"))
             .env_remove("NO_COLOR")
             .env("CI", "1");
         command
     }
 
-    fn run(&self, args: &[&str]) -> Done {
-        Done::of(&self.command(args).output().expect("cerith starts"))
+    fn run(&self, args: &[&str]) -> CommandOutput {
+        CommandOutput::from_output(&self.build_command(args).output().expect("cerith starts"))
     }
 
     fn stream(&self, path: &str) -> Vec<Value> {
-        lines(&fs::read_to_string(self.path(path)).expect("a stream"))
+        parse_lines(&fs::read_to_string(self.join(path)).expect("a stream"))
     }
 }
 
-fn lines(text: &str) -> Vec<Value> {
+fn parse_lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect(line))
         .collect()
 }
 
-fn events<'a>(stream: &'a [Value], name: &str) -> Vec<&'a Value> {
+fn filter_events<'a>(stream: &'a [Value], name: &str) -> Vec<&'a Value> {
     stream.iter().filter(|event| event["event"] == name).collect()
 }
 
-const ALONE: [&str; 3] = ["run", "--engine", "reference"];
+const RUN_REFERENCE: [&str; 3] = ["run", "--engine", "reference"];
 
 #[test]
 fn a_good_corpus_ends_with_zero_and_leaves_reports() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    let done = place
-        .run(&ALONE)
-        .ends(0, &["2 cases through reference", "as expected", "reports: "], &[]);
+    let done = place.run(&RUN_REFERENCE).assert_ends(
+        0,
+        &["2 cases through reference", "as expected", "reports: "],
+        &[],
+    );
     assert!(!done.out.contains('\u{1b}'), "colours in a pipe");
     let stream = place.stream("reports/run/events.jsonl");
     assert_eq!(
         stream.first().map(|event| &event["event"]),
         Some(&Value::from("start"))
     );
-    let ids: Vec<_> = events(&stream, "verdict")
+    let ids: Vec<_> = filter_events(&stream, "verdict")
         .iter()
         .map(|event| event["case"].clone())
         .collect();
@@ -130,7 +132,7 @@ fn a_good_corpus_ends_with_zero_and_leaves_reports() {
         (&"summary".into(), &2.into(), &0.into())
     );
     for name in ["report.html", "report.md", "junit.xml"] {
-        assert!(place.path("reports/run").join(name).is_file(), "{name}");
+        assert!(place.join("reports/run").join(name).is_file(), "{name}");
     }
 }
 
@@ -153,8 +155,8 @@ fn the_stream_is_the_same_for_any_number_of_jobs() {
                 "--jobs",
                 jobs,
             ])
-            .ends(0, &[], &[]);
-        let mut all = lines(&done.out);
+            .assert_ends(0, &[], &[]);
+        let mut all = parse_lines(&done.out);
         for event in &mut all {
             event
                 .as_object_mut()
@@ -171,7 +173,7 @@ fn the_stream_is_the_same_for_any_number_of_jobs() {
 #[test]
 fn undefined_behaviour_that_nobody_wrote_down_fails_and_a_stale_expectation_too() {
     let place = Place::new(&[("cases/area/undefined.yaml", UNDEFINED)]);
-    place.run(&ALONE).ends(
+    place.run(&RUN_REFERENCE).assert_ends(
         1,
         &[
             "UNDEFINED area/undefined",
@@ -182,9 +184,9 @@ fn undefined_behaviour_that_nobody_wrote_down_fails_and_a_stale_expectation_too(
     );
     let expect = "expect:\n  - { engine: reference, verdict: undefined, why: it is the point }\n";
     place.write("cases/area/undefined.yaml", &format!("{UNDEFINED}{expect}"));
-    place.run(&ALONE).ends(0, &["1 undefined"], &[]);
+    place.run(&RUN_REFERENCE).assert_ends(0, &["1 undefined"], &[]);
     place.write("cases/area/good.yaml", &format!("{GOOD}{expect}"));
-    place.run(&ALONE).ends(
+    place.run(&RUN_REFERENCE).assert_ends(
         1,
         &[
             "STALE area/good:dtype=f32",
@@ -212,9 +214,11 @@ fn other_orders_of_programs_are_tried_where_the_checks_would_find_what_they_chan
     let schedules = ["run", "--engine", "reference", "--schedules", "3"];
     place
         .run(&schedules)
-        .ends(1, &["UNDEFINED area/good:dtype=f32", "schedules 3: "], &[]);
+        .assert_ends(1, &["UNDEFINED area/good:dtype=f32", "schedules 3: "], &[]);
     place.write("cases/area/good.yaml", GOOD);
-    place.run(&schedules).ends(0, &["2 cases through reference"], &[]);
+    place
+        .run(&schedules)
+        .assert_ends(0, &["2 cases through reference"], &[]);
     let stream = place.stream("reports/run/events.jsonl");
     assert_eq!(stream[0]["schedules"], 3);
     place
@@ -227,7 +231,7 @@ fn other_orders_of_programs_are_tried_where_the_checks_would_find_what_they_chan
             "--checks",
             "fast",
         ])
-        .ends(2, &[], &["`--schedules` needs `--checks full`"]);
+        .assert_ends(2, &[], &["`--schedules` needs `--checks full`"]);
 }
 
 #[test]
@@ -237,10 +241,12 @@ fn fast_checks_do_not_see_races_and_say_so() {
         "cases/area/k.py",
         "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef meet(x):\n    tl.store(x, tl.program_id(0))\n",
     );
-    place.run(&ALONE).ends(1, &["UNDEFINED area/race"], &[]);
+    place
+        .run(&RUN_REFERENCE)
+        .assert_ends(1, &["UNDEFINED area/race"], &[]);
     let done = place
         .run(&["run", "--engine", "reference", "--checks", "fast"])
-        .ends(
+        .assert_ends(
             0,
             &["checks fast: races, conflicting lanes and false promises are not looked for"],
             &[],
@@ -261,8 +267,8 @@ fn masked_lanes_may_be_read_as_zero_and_what_is_left_out_is_said() {
     );
     let line = "left out of `out`: 12 of 32 bytes, which have no defined value";
     let explain = ["explain", "area/tail", "--engine", "reference", "--offline"];
-    place.run(&explain).ends(0, &[line], &[]);
-    place.run(&ALONE);
+    place.run(&explain).assert_ends(0, &[line], &[]);
+    place.run(&RUN_REFERENCE);
     assert_eq!(
         place.stream("reports/run/events.jsonl")[1]["left_out"][0]["bytes"],
         12
@@ -270,7 +276,7 @@ fn masked_lanes_may_be_read_as_zero_and_what_is_left_out_is_said() {
     let zero = ["run", "--engine", "reference", "--masked", "zero"];
     place
         .run(&zero)
-        .ends(0, &["masked zero: lanes that a load masks off"], &[]);
+        .assert_ends(0, &["masked zero: lanes that a load masks off"], &[]);
     let stream = place.stream("reports/run/events.jsonl");
     assert_eq!(stream[0]["masked"], "zero");
     assert!(stream[1].get("left_out").is_none(), "{stream:?}");
@@ -291,7 +297,7 @@ fn all_problems_are_shown_and_good_cases_still_run() {
             &GOOD.replace("args: { x: x,", "args: { x: \"x[11]\","),
         ),
     ]);
-    let done = place.run(&ALONE).ends(
+    let done = place.run(&RUN_REFERENCE).assert_ends(
         2,
         &[
             "bad_key.yaml:5:1",
@@ -306,34 +312,34 @@ fn all_problems_are_shown_and_good_cases_still_run() {
     );
     assert!(done.out.contains("in the input"), "{}", done.out);
     let stream = place.stream("reports/run/events.jsonl");
-    assert!(events(&stream, "problem").len() >= 4);
-    assert_eq!(events(&stream, "verdict").len(), 2);
+    assert!(filter_events(&stream, "problem").len() >= 4);
+    assert_eq!(filter_events(&stream, "verdict").len(), 2);
 }
 
 #[test]
 fn a_run_of_nothing_says_so() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    place.run(&["run", "aera", "--engine", "reference"]).ends(
+    place.run(&["run", "aera", "--engine", "reference"]).assert_ends(
         2,
         &["error[filter]: no case matches `aera`", "did you mean `area`?"],
         &[],
     );
     place
         .run(&["list", "aera"])
-        .ends(2, &[], &["no case matches `aera`"]);
+        .assert_ends(2, &[], &["no case matches `aera`"]);
     place
         .run(&["run", "--engine", "reference", "--shard", "3/3"])
-        .ends(3, &["nothing was run"], &[]);
+        .assert_ends(3, &["nothing was run"], &[]);
     place
         .run(&["run", "--engine", "reference", "a["])
-        .ends(2, &[], &["is not a pattern"]);
+        .assert_ends(2, &[], &["is not a pattern"]);
 }
 
 #[test]
 fn without_a_corpus_the_way_to_one_is_told() {
     let folder = TempDir::new().expect("a folder");
     let run = |args: &[&str]| {
-        Done::of(
+        CommandOutput::from_output(
             &Command::new(env!("CARGO_BIN_EXE_cerith"))
                 .args(args)
                 .current_dir(folder.path())
@@ -341,22 +347,22 @@ fn without_a_corpus_the_way_to_one_is_told() {
                 .expect("starts"),
         )
     };
-    run(&["run"]).ends(2, &[], &["no corpus here", "--cases DIR"]);
-    run(&["list", "--cases", "nowhere"]).ends(2, &[], &["nowhere"]);
-    run(&["explain", "x"]).ends(2, &[], &["no corpus here"]);
+    run(&["run"]).assert_ends(2, &[], &["no corpus here", "--cases DIR"]);
+    run(&["list", "--cases", "nowhere"]).assert_ends(2, &[], &["nowhere"]);
+    run(&["explain", "x"]).assert_ends(2, &[], &["no corpus here"]);
 }
 
 #[test]
 fn the_corpus_is_found_from_below() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    let done = Done::of(
+    let done = CommandOutput::from_output(
         &place
-            .command(&["list"])
-            .current_dir(place.path("cases/area"))
+            .build_command(&["list"])
+            .current_dir(place.join("cases/area"))
             .output()
             .expect("starts"),
     );
-    done.ends(0, &["area/good:dtype=f32\n", "# One is added."], &["2 cases"]);
+    done.assert_ends(0, &["area/good:dtype=f32\n", "# One is added."], &["2 cases"]);
 }
 
 #[test]
@@ -364,12 +370,10 @@ fn engines_are_checked_before_anything_runs() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
     place
         .run(&["run", "--engine", "refrence"])
-        .ends(2, &[], &["did you mean `reference`"]);
-    place.run(&["run", "--engine", "interpret@3.2.0+hots"]).ends(
-        2,
-        &[],
-        &["did you mean `interpret@3.2.0+host`"],
-    );
+        .assert_ends(2, &[], &["did you mean `reference`"]);
+    place
+        .run(&["run", "--engine", "interpret@3.2.0+hots"])
+        .assert_ends(2, &[], &["did you mean `interpret@3.2.0+host`"]);
     let done = place.run(&[
         "run",
         "--offline",
@@ -378,7 +382,7 @@ fn engines_are_checked_before_anything_runs() {
         "--engine",
         "interpret@3.2.0",
     ]);
-    done.ends(
+    done.assert_ends(
         2,
         &["engine interpret@3.2.0 cannot run", "--offline", "2 cases: "],
         &[],
@@ -388,7 +392,7 @@ fn engines_are_checked_before_anything_runs() {
 #[test]
 fn the_default_engines_leave_out_what_is_not_there() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    place.run(&["run", "--offline"]).ends(
+    place.run(&["run", "--offline"]).assert_ends(
         3,
         &[
             "left out interpret@3.9.0: Triton 3.9.0 is not installed",
@@ -404,11 +408,13 @@ fn shards_split_the_cases() {
     for (shard, id) in [("1/2", "area/good:dtype=f32"), ("2/2", "area/good:dtype=i32")] {
         place
             .run(&["run", "--engine", "reference", "--shard", shard])
-            .ends(0, &["1 case (shard"], &[]);
+            .assert_ends(0, &["1 case (shard"], &[]);
         let stream = place.stream("reports/run/events.jsonl");
-        assert_eq!(events(&stream, "verdict")[0]["case"], id);
+        assert_eq!(filter_events(&stream, "verdict")[0]["case"], id);
     }
-    place.run(&["run", "--shard", "3/2"]).ends(2, &[], &["3/2"]);
+    place
+        .run(&["run", "--shard", "3/2"])
+        .assert_ends(2, &[], &["3/2"]);
 }
 
 #[test]
@@ -419,7 +425,7 @@ fn a_case_is_explained() {
     ]);
     place
         .run(&["explain", "area/good:dtype=f32", "--engine", "reference"])
-        .ends(
+        .assert_ends(
             0,
             &[
                 "storage x",
@@ -431,12 +437,12 @@ fn a_case_is_explained() {
             &[],
         );
     let good = ["explain", "area/good:dtype=f32", "--engine", "reference"];
-    place.run(&[&good[..], &["--ir"]].concat()).ends(
+    place.run(&[&good[..], &["--ir"]].concat()).assert_ends(
         0,
         &["IR of launch 1, by the rules of Triton", "func @add_one"],
         &[],
     );
-    place.run(&[&good[..], &["--html"]].concat()).ends(
+    place.run(&[&good[..], &["--html"]].concat()).assert_ends(
         0,
         &[
             "<!doctype html>",
@@ -448,10 +454,10 @@ fn a_case_is_explained() {
     );
     place
         .run(&["explain", "area/undefined", "--engine", "reference"])
-        .ends(0, &["error[out-of-bounds]", "undefined"], &[]);
+        .assert_ends(0, &["error[out-of-bounds]", "undefined"], &[]);
     place
         .run(&["explain", "area/god", "--engine", "reference"])
-        .ends(2, &[], &["no case matches"]);
+        .assert_ends(2, &[], &["no case matches"]);
 }
 
 #[test]
@@ -460,46 +466,52 @@ fn a_stored_stream_is_printed_again() {
         ("cases/area/good.yaml", GOOD),
         ("cases/area/undefined.yaml", UNDEFINED),
     ]);
-    let run = place.run(&ALONE).ends(1, &[], &[]);
+    let run = place.run(&RUN_REFERENCE).assert_ends(1, &[], &[]);
     let stored = "reports/run/events.jsonl";
     let again = place
         .run(&["report", stored])
-        .ends(1, &["UNDEFINED area/undefined"], &[]);
+        .assert_ends(1, &["UNDEFINED area/undefined"], &[]);
     assert!(run.out.starts_with(&again.out), "{}\n---\n{}", run.out, again.out);
-    place
-        .run(&["report", stored, "--format", "html"])
-        .ends(1, &["<!doctype html>", "not as expected"], &[]);
-    place
-        .run(&["report", stored, "--format", "junit"])
-        .ends(1, &["<testsuites", "failures=\"1\""], &[]);
-    place.run(&["report", stored, "--format", "github"]).ends(
+    place.run(&["report", stored, "--format", "html"]).assert_ends(
+        1,
+        &["<!doctype html>", "not as expected"],
+        &[],
+    );
+    place.run(&["report", stored, "--format", "junit"]).assert_ends(
+        1,
+        &["<testsuites", "failures=\"1\""],
+        &[],
+    );
+    place.run(&["report", stored, "--format", "github"]).assert_ends(
         1,
         &["::error file=", "title=area/undefined::"],
         &[],
     );
-    place.run(&["report", stored, "--format", "sarif"]).ends(
+    place.run(&["report", stored, "--format", "sarif"]).assert_ends(
         1,
         &["\"version\": \"2.1.0\"", "\"verdict/undefined\""],
         &[],
     );
     place
         .run(&["report", stored, "--format", "markdown"])
-        .ends(1, &["# Cerith: not as expected"], &[]);
+        .assert_ends(1, &["# Cerith: not as expected"], &[]);
     place
         .run(&["report", stored, stored])
-        .ends(1, &["6 cases: ", "2 unexpected"], &[]);
+        .assert_ends(1, &["6 cases: ", "2 unexpected"], &[]);
     place
         .run(&["report", "nowhere.jsonl"])
-        .ends(2, &[], &["nowhere.jsonl"]);
-    let text = fs::read_to_string(place.path(stored)).expect("a stream");
+        .assert_ends(2, &[], &["nowhere.jsonl"]);
+    let text = fs::read_to_string(place.join(stored)).expect("a stream");
     place.write("cut.jsonl", &text[..text.len() - 30]);
-    place.run(&["report", "cut.jsonl"]).ends(
+    place.run(&["report", "cut.jsonl"]).assert_ends(
         2,
         &["UNDEFINED", "middle of a line", "without its summary"],
         &[],
     );
     place.write("bad.jsonl", "{}\n");
-    place.run(&["report", "bad.jsonl"]).ends(2, &[], &["line 1"]);
+    place
+        .run(&["report", "bad.jsonl"])
+        .assert_ends(2, &[], &["line 1"]);
 }
 
 #[test]
@@ -508,7 +520,7 @@ fn a_place_that_cannot_be_written_costs_the_reports_only() {
         ("cases/area/good.yaml", GOOD),
         ("reports", "a file, not a folder"),
     ]);
-    place.run(&ALONE).ends(
+    place.run(&RUN_REFERENCE).assert_ends(
         0,
         &["as expected"],
         &["warning: no report is written", "--out DIR"],
@@ -516,7 +528,7 @@ fn a_place_that_cannot_be_written_costs_the_reports_only() {
     // Asked for, it is an error.
     place
         .run(&["run", "--engine", "reference", "--out", "reports/x"])
-        .ends(
+        .assert_ends(
             2,
             &["NOT as expected: the reports could not be written"],
             &["error: no report"],
@@ -535,26 +547,26 @@ fn a_full_disk_is_told_and_nothing_computed_is_lost() {
     let mut command = Command::new("sh");
     command
         .args(["-c", &limited, "sh"])
-        .args(ALONE)
-        .current_dir(place.path(""));
+        .args(RUN_REFERENCE)
+        .current_dir(place.join(""));
     let done = command
-        .env("CERITH_HOME", place.path("home"))
+        .env("CERITH_HOME", place.join("home"))
         .output()
         .expect("starts");
-    Done::of(&done).ends(
+    CommandOutput::from_output(&done).assert_ends(
         2,
         &["2 cases: ", "NOT as expected: the reports could not be written"],
         &["error: write ", "File too large", "the run goes on"],
     );
-    let left = fs::read_to_string(place.path("reports/run/events.jsonl")).expect("a stream");
+    let left = fs::read_to_string(place.join("reports/run/events.jsonl")).expect("a stream");
     assert!(left.is_empty() || left.ends_with('\n'), "whole lines: {left}");
     let full = fs::File::options()
         .write(true)
         .open("/dev/full")
         .expect("/dev/full");
-    let out = place.path("elsewhere");
+    let out = place.join("elsewhere");
     let done = place
-        .command(&[
+        .build_command(&[
             "run",
             "--engine",
             "reference",
@@ -566,9 +578,9 @@ fn a_full_disk_is_told_and_nothing_computed_is_lost() {
         .stdout(full)
         .output()
         .expect("starts");
-    Done::of(&done).ends(2, &[], &["write to standard output", "No space left"]);
+    CommandOutput::from_output(&done).assert_ends(2, &[], &["write to standard output", "No space left"]);
     assert_eq!(
-        events(&place.stream("elsewhere/events.jsonl"), "verdict").len(),
+        filter_events(&place.stream("elsewhere/events.jsonl"), "verdict").len(),
         2
     );
 }
@@ -577,7 +589,7 @@ fn a_full_disk_is_told_and_nothing_computed_is_lost() {
 fn a_reader_that_goes_away_is_no_failure() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
     let mut child = place
-        .command(&ALONE)
+        .build_command(&RUN_REFERENCE)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -598,12 +610,12 @@ fn long_run(place: &Place) -> Child {
         &long.replace("\"[*range(400)]\"", &numbers),
     );
     let child = place
-        .command(&ALONE)
+        .build_command(&RUN_REFERENCE)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("starts");
-    let stream = place.path("reports/run/events.jsonl");
+    let stream = place.join("reports/run/events.jsonl");
     let began = Instant::now();
     while fs::metadata(&stream).map_or(0, |file| file.len()) < 10_000 {
         assert!(began.elapsed() < Duration::from_mins(1), "the run does not begin");
@@ -612,7 +624,7 @@ fn long_run(place: &Place) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
+fn send_signal(child: &Child, name: &str) {
     let status = Command::new("kill")
         .args([name, &child.id().to_string()])
         .status()
@@ -625,7 +637,7 @@ fn signal(child: &Child, name: &str) {
 fn an_interrupted_run_leaves_a_valid_partial_report() {
     let place = Place::new(&[]);
     let mut child = long_run(&place);
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     assert_eq!(child.wait().expect("ends").code(), Some(130));
     let stream = place.stream("reports/run/events.jsonl");
     let summary = stream.last().expect("a summary");
@@ -633,8 +645,8 @@ fn an_interrupted_run_leaves_a_valid_partial_report() {
         (&summary["event"], &summary["interrupted"]),
         (&"summary".into(), &true.into())
     );
-    assert_eq!(summary["cases"], events(&stream, "verdict").len());
-    let page = fs::read_to_string(place.path("reports/run/report.html")).expect("a page");
+    assert_eq!(summary["cases"], filter_events(&stream, "verdict").len());
+    let page = fs::read_to_string(place.join("reports/run/report.html")).expect("a page");
     assert!(page.contains("<p>The run was interrupted"));
 }
 
@@ -652,9 +664,9 @@ fn a_corpus_that_is_or_holds_the_home_is_refused() {
         "interpret@3.9.0",
     ];
     for home in ["cases", "cases/area"] {
-        let mut command = place.command(&wanted);
-        command.env("HOME", place.path(home));
-        Done::of(&command.output().expect("starts")).ends(
+        let mut command = place.build_command(&wanted);
+        command.env("HOME", place.join(home));
+        CommandOutput::from_output(&command.output().expect("starts")).assert_ends(
             2,
             &[
                 "which is your home or holds it",
@@ -663,8 +675,8 @@ fn a_corpus_that_is_or_holds_the_home_is_refused() {
             &[],
         );
         // Whoever names it means it.
-        command.env("CERITH_ALLOW_READ", place.path("cases"));
-        let done = Done::of(&command.output().expect("starts"));
+        command.env("CERITH_ALLOW_READ", place.join("cases"));
+        let done = CommandOutput::from_output(&command.output().expect("starts"));
         assert!(!done.out.contains("your home"), "{}", done.out);
     }
 }
@@ -683,7 +695,7 @@ fn the_first_interrupt_is_heard_inside_of_a_launch() {
         "about: Many programs that do nothing.\nkernel: idle.py:idle\nlaunches:\n  - { grid: [1000000000], args: {} }\n",
     );
     let mut child = place
-        .command(&ALONE)
+        .build_command(&RUN_REFERENCE)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -698,7 +710,7 @@ fn the_first_interrupt_is_heard_inside_of_a_launch() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(child.try_wait().expect("ours"), None, "the launch is short");
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(30) && child.try_wait().expect("ours").is_none() {
         std::thread::sleep(Duration::from_millis(10));
@@ -714,7 +726,7 @@ fn a_child_of_a_gpu_inherits_no_files() {
     use rustix::io::{FdFlags, fcntl_setfd};
     let place = Place::new(&[]);
     place.write("secret", "secret");
-    let secret = fs::File::open(place.path("secret")).expect("there");
+    let secret = fs::File::open(place.join("secret")).expect("there");
     // Its answer has no room, so that it stays while it is looked at.
     let (reading, writing) = rustix::pipe::pipe().expect("a pipe");
     rustix::io::ioctl_fionbio(&writing, true).expect("set");
@@ -722,7 +734,7 @@ fn a_child_of_a_gpu_inherits_no_files() {
     rustix::io::ioctl_fionbio(&writing, false).expect("set");
     fcntl_setfd(&secret, FdFlags::empty()).expect("set");
     let mut child = place
-        .command(&["__cuda-child", "0"])
+        .build_command(&["__cuda-child", "0"])
         .stdin(Stdio::null())
         .stdout(Stdio::from(writing))
         .stderr(Stdio::null())
@@ -735,7 +747,7 @@ fn a_child_of_a_gpu_inherits_no_files() {
             .filter_map(|entry| fs::read_link(entry.path()).ok())
             .collect::<Vec<_>>()
     };
-    let wanted = place.path("secret").canonicalize().expect("there");
+    let wanted = place.join("secret").canonicalize().expect("there");
     let began = Instant::now();
     while links().contains(&wanted) && began.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));
@@ -753,12 +765,12 @@ fn a_child_of_a_gpu_inherits_no_files() {
 fn a_killed_run_leaves_whole_lines() {
     let place = Place::new(&[]);
     let mut child = long_run(&place);
-    signal(&child, "-KILL");
+    send_signal(&child, "-KILL");
     assert_eq!(child.wait().expect("ends").code(), None);
-    let text = fs::read_to_string(place.path("reports/run/events.jsonl")).expect("a stream");
+    let text = fs::read_to_string(place.join("reports/run/events.jsonl")).expect("a stream");
     assert!(text.ends_with('\n'));
-    assert!(lines(&text).len() > 2);
-    place.run(&["report", "reports/run/events.jsonl"]).ends(
+    assert!(parse_lines(&text).len() > 2);
+    place.run(&["report", "reports/run/events.jsonl"]).assert_ends(
         2,
         &["NOT as expected", "its run was killed"],
         &[],
@@ -787,33 +799,30 @@ fn help_teaches_with_examples() {
         ),
         (&["compare", "--help"], &["Examples:", "Exit codes:", "jit@3.6.0"]),
     ] {
-        place.run(args).ends(0, parts, &[]);
+        place.run(args).assert_ends(0, parts, &[]);
     }
     place
         .run(&["toolchain", "list"])
-        .ends(0, &["nothing is installed", "cerith toolchain add"], &[]);
+        .assert_ends(0, &["nothing is installed", "cerith toolchain add"], &[]);
     place
         .run(&["toolchain", "remove", "3.9.0"])
-        .ends(2, &[], &["not installed"]);
-    place.run(&["toolchain", "adopt", "no-such-python"]).ends(
+        .assert_ends(2, &[], &["not installed"]);
+    place.run(&["toolchain", "adopt", "no-such-python"]).assert_ends(
         2,
         &[],
         &["start no-such-python", "name a Python by its path"],
     );
-    place.run(&["run", "--engine", "jit"]).ends(
+    place.run(&["run", "--engine", "jit"]).assert_ends(
         2,
         &[],
         &["no toolchain here holds torch", "cerith toolchain adopt"],
     );
     let good = Place::new(&[("cases/area/good.yaml", GOOD)]);
-    good.run(&["run", "--engine", "interpret@3.6.0+torch"]).ends(
-        2,
-        &["no toolchain holds torch beside Triton 3.6.0"],
-        &[],
-    );
+    good.run(&["run", "--engine", "interpret@3.6.0+torch"])
+        .assert_ends(2, &["no toolchain holds torch beside Triton 3.6.0"], &[]);
     place
         .run(&["toolchain", "add", "latest"])
-        .ends(2, &[], &["latest"]);
+        .assert_ends(2, &[], &["latest"]);
 }
 
 #[test]
@@ -821,7 +830,7 @@ fn paths_of_the_corpus_may_come_from_a_shells_completion() {
     let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
     place
         .run(&["list", "cases/area/good.yaml"])
-        .ends(0, &["area/good:dtype=i32"], &[]);
+        .assert_ends(0, &["area/good:dtype=i32"], &[]);
     assert!(Path::new(env!("CARGO_BIN_EXE_cerith")).is_file());
 }
 
@@ -829,12 +838,14 @@ fn paths_of_the_corpus_may_come_from_a_shells_completion() {
 fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
     let place = Place::new(&[]);
     let import = |args: &[&str], code: i32, err: &str| {
-        place.run(&[&["import"], args].concat()).ends(code, &[], &[err]);
+        place
+            .run(&[&["import"], args].concat())
+            .assert_ends(code, &[], &[err]);
     };
     import(&["cases/area/k.py:add_one"], 0, "to their end");
     place
         .run(&["run", "area/add_one", "--engine", "reference"])
-        .ends(0, &[" cases: "], &[]);
+        .assert_ends(0, &[" cases: "], &[]);
     import(&["cases/area/k.py:add_one"], 2, "already exists");
     import(
         &["cases/area/k.py:past_the_end", "-o", "cases/wild.yaml"],
@@ -899,7 +910,7 @@ fn no_word_of_a_case_file_reaches_a_reader_raw() {
     }
     assert!(shown.contains("202e"), "{shown}");
     for name in ["report.md", "junit.xml"] {
-        let text = fs::read_to_string(place.path(&format!("reports/run/{name}"))).expect("a report");
+        let text = fs::read_to_string(place.join(&format!("reports/run/{name}"))).expect("a report");
         check(name, &text);
     }
 }

@@ -24,7 +24,7 @@ fn label() -> Label {
 
 /// A bundle of one case that launches nothing.
 fn bundle() -> Vec<u8> {
-    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    let mut writer = Writer::begin_cases(Vec::new()).expect("it is memory");
     let entry = CaseEntry {
         label: label(),
         job: Job {
@@ -38,7 +38,7 @@ fn bundle() -> Vec<u8> {
             },
         },
     };
-    writer.case(&entry).expect("it is memory");
+    writer.add_case(&entry).expect("it is memory");
     writer.finish().expect("it is memory")
 }
 
@@ -71,7 +71,7 @@ fn check(content: Option<&[u8]>, exit: i32, wanted: &str) {
 #[test]
 fn without_a_gpu_one_line_says_why_nothing_was_executed() {
     check(Some(&bundle()), 3, "nothing was executed: CUDA's driver");
-    let empty = Writer::cases(Vec::new()).and_then(Writer::finish);
+    let empty = Writer::begin_cases(Vec::new()).and_then(Writer::finish);
     check(
         Some(&empty.expect("it is memory")),
         3,
@@ -81,12 +81,12 @@ fn without_a_gpu_one_line_says_why_nothing_was_executed() {
 
 #[test]
 fn a_bundle_of_which_nothing_is_left_to_execute_is_taken_without_a_gpu() {
-    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    let mut writer = Writer::begin_cases(Vec::new()).expect("it is memory");
     let note = Note {
         label: label(),
         why: Unexecuted::NotApplicable("the target has no room for it".to_owned()),
     };
-    writer.note(&note).expect("it is memory");
+    writer.add_note(&note).expect("it is memory");
     let folder = TempDir::new().expect("a folder");
     let bundle = writer.finish().expect("it is memory");
     fs::write(folder.path().join("cases.cerith"), bundle).expect("a file");
@@ -98,7 +98,7 @@ fn a_bundle_of_which_nothing_is_left_to_execute_is_taken_without_a_gpu() {
         "{stdout}"
     );
     let results = fs::read(folder.path().join("results.cerith")).expect("results");
-    let mut reader = Reader::results(results.as_slice()).expect("a good bundle");
+    let mut reader = Reader::begin_results(results.as_slice()).expect("a good bundle");
     assert_eq!(reader.next_result().expect("a good bundle"), None);
     assert_eq!(reader.take_notes(), [note]);
 }

@@ -4,8 +4,8 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use crate::done::Done;
-use crate::place::{Place, sealed};
+use crate::done::CommandOutput;
+use crate::place::{Place, reseal_stream};
 use serde_json::{Value, json};
 
 const BAD: &str = "cases/area/bad.yaml";
@@ -33,21 +33,23 @@ expect:
 ";
 
 /// A place whose cases of `area/bad` are those of [`COMMENTED`], and which was run.
-fn commented() -> Place {
+fn create_commented() -> Place {
     let place = Place::new();
     place.write(BAD, COMMENTED);
-    place.run(&[]).ends(1, &["NOT as expected: 2 unexpected"], &[]);
+    place
+        .run(&[])
+        .assert_ends(1, &["NOT as expected: 2 unexpected"], &[]);
     place
 }
 
-fn expect(place: &Place, args: &[&str]) -> Done {
-    place.cerith(&[&["expect"], args].concat())
+fn expect(place: &Place, args: &[&str]) -> CommandOutput {
+    place.run_cerith(&[&["expect"], args].concat())
 }
 
 /// A review with these answers.
-fn review(place: &Place, answers: &str) -> Done {
+fn review(place: &Place, answers: &str) -> CommandOutput {
     let mut child = place
-        .command(&["expect", "--review", "--why", "past"])
+        .build_command(&["expect", "--review", "--why", "past"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -55,24 +57,24 @@ fn review(place: &Place, answers: &str) -> Done {
         .expect("cerith starts");
     // A review that is over reads no more.
     let _ = child.stdin.take().expect("a pipe").write_all(answers.as_bytes());
-    Done::of(&child.wait_with_output().expect("it ends"))
+    CommandOutput::from_output(&child.wait_with_output().expect("it ends"))
 }
 
 /// Changes the event of a case in the last run's stream.
 fn change(place: &Place, case: &str, change: impl Fn(&mut Value)) {
-    let mut events = place.events(STREAM);
+    let mut events = place.read_events(STREAM);
     let event = events
         .iter_mut()
         .find(|event| event["event"] == "verdict" && event["case"] == case);
     change(event.expect(case));
     let lines: Vec<String> = events.iter().map(|event| format!("{event}\n")).collect();
-    place.write(STREAM, &sealed(&lines.concat()));
+    place.write(STREAM, &reseal_stream(&lines.concat()));
 }
 
 #[test]
 fn what_is_accepted_is_written_for_the_cases_that_it_is_of_and_nothing_else_changes() {
-    let place = commented();
-    expect(&place, &["--accept", "--why", "past"]).ends(
+    let place = create_commented();
+    expect(&place, &["--accept", "--why", "past"]).assert_ends(
         0,
         &[
             "UNDEFINED area/bad:n=3",
@@ -83,12 +85,12 @@ fn what_is_accepted_is_written_for_the_cases_that_it_is_of_and_nothing_else_chan
         &[],
     );
     assert_eq!(place.read(BAD), format!("{COMMENTED}{WRITTEN}"));
-    place.run(&[]).ends(0, &["as expected"], &[]);
-    expect(&place, &["--check"]).ends(0, &["0 to review"], &[]);
+    place.run(&[]).assert_ends(0, &["as expected"], &[]);
+    expect(&place, &["--check"]).assert_ends(0, &["0 to review"], &[]);
     // A second one goes below.
     place.write(BAD, &place.read(BAD).replace("[3, 5, 16]", "[3, 5, 7, 16]"));
-    place.run(&[]).ends(1, &["1 unexpected"], &[]);
-    expect(&place, &["--accept", "--why", "more"]).ends(0, &["1 written"], &[]);
+    place.run(&[]).assert_ends(1, &["1 unexpected"], &[]);
+    expect(&place, &["--accept", "--why", "more"]).assert_ends(0, &["1 written"], &[]);
     let second = WRITTEN
         .replace("expect:\n", "")
         .replace("n in (3, 5)", "n == 7")
@@ -100,23 +102,23 @@ fn what_is_accepted_is_written_for_the_cases_that_it_is_of_and_nothing_else_chan
             COMMENTED.replace("[3, 5, 16]", "[3, 5, 7, 16]")
         )
     );
-    place.run(&[]).ends(0, &["as expected"], &[]);
+    place.run(&[]).assert_ends(0, &["as expected"], &[]);
 }
 
 #[test]
 fn showing_changes_nothing() {
-    let place = commented();
-    expect(&place, &["--list"]).ends(0, &["+   13 expect:", "1 to review"], &[]);
-    expect(&place, &["--check"]).ends(1, &["1 to review"], &[]);
-    expect(&place, &["--check", "area/good"]).ends(0, &["0 to review"], &[]);
-    expect(&place, &["--accept", "area/good"]).ends(0, &["0 written"], &[]);
-    expect(&place, &[]).ends(
+    let place = create_commented();
+    expect(&place, &["--list"]).assert_ends(0, &["+   13 expect:", "1 to review"], &[]);
+    expect(&place, &["--check"]).assert_ends(1, &["1 to review"], &[]);
+    expect(&place, &["--check", "area/good"]).assert_ends(0, &["0 to review"], &[]);
+    expect(&place, &["--accept", "area/good"]).assert_ends(0, &["0 written"], &[]);
+    expect(&place, &[]).assert_ends(
         0,
         &["+   13 expect:", "1 to review"],
         &["a review needs a terminal: nothing is written"],
     );
-    expect(&place, &["--accept", "--list"]).ends(2, &[], &["cannot be used with"]);
-    expect(&place, &["--list", "area/god"]).ends(2, &[], &["no case matches `area/god`"]);
+    expect(&place, &["--accept", "--list"]).assert_ends(2, &[], &["cannot be used with"]);
+    expect(&place, &["--list", "area/god"]).assert_ends(2, &[], &["no case matches `area/god`"]);
     assert_eq!(place.read(BAD), COMMENTED);
 }
 
@@ -132,8 +134,8 @@ fn a_review_takes_a_letter_for_each() {
         for file in files {
             place.write(file, COMMENTED);
         }
-        place.run(&[]).ends(1, &["6 unexpected"], &[]);
-        review(&place, answers).ends(0, &["(a)ccept, (r)eject, (s)kip, (q)uit?", told], &[]);
+        place.run(&[]).assert_ends(1, &["6 unexpected"], &[]);
+        review(&place, answers).assert_ends(0, &["(a)ccept, (r)eject, (s)kip, (q)uit?", told], &[]);
         for (file, written) in files.iter().zip(written) {
             let more = if written { WRITTEN } else { "" };
             assert_eq!(
@@ -159,33 +161,33 @@ fn a_review_takes_a_letter_for_each() {
 
 #[test]
 fn what_no_longer_happens_is_taken_out() {
-    let place = commented();
-    expect(&place, &["--accept", "--why", "past"]).ends(0, &[], &[]);
+    let place = create_commented();
+    expect(&place, &["--accept", "--why", "past"]).assert_ends(0, &[], &[]);
     let text = place.read(BAD).replace("shape: [\"{n}\"]", "shape: [16]");
     place.write(BAD, &text);
     place
         .run(&[])
-        .ends(1, &["2 with an expectation that no longer happens"], &[]);
-    expect(&place, &["--check"]).ends(1, &["-   13 expect:", "1 to review"], &[]);
+        .assert_ends(1, &["2 with an expectation that no longer happens"], &[]);
+    expect(&place, &["--check"]).assert_ends(1, &["-   13 expect:", "1 to review"], &[]);
     // Accepting takes nothing out.
-    expect(&place, &["--accept"]).ends(0, &["0 written, 0 removed"], &[]);
-    expect(&place, &["--prune"]).ends(0, &["0 written, 1 removed"], &[]);
+    expect(&place, &["--accept"]).assert_ends(0, &["0 written, 0 removed"], &[]);
+    expect(&place, &["--prune"]).assert_ends(0, &["0 written, 1 removed"], &[]);
     assert_eq!(
         place.read(BAD),
         COMMENTED.replace("shape: [\"{n}\"]", "shape: [16]")
     );
-    place.run(&[]).ends(0, &["as expected"], &[]);
+    place.run(&[]).assert_ends(0, &["as expected"], &[]);
 }
 
 #[test]
 fn what_still_happens_somewhere_stays() {
     let check = |edit: &dyn Fn(&Place), run: &[&str], wanted: &str| {
-        let place = commented();
-        expect(&place, &["--accept", "--why", "past"]).ends(0, &[], &[]);
+        let place = create_commented();
+        expect(&place, &["--accept", "--why", "past"]).assert_ends(0, &[], &[]);
         edit(&place);
         let before = place.read(BAD);
-        place.run(run).ends(1, &["that no longer happens"], &[]);
-        expect(&place, &["--prune"]).ends(0, &["0 written, 0 removed", wanted], &[]);
+        place.run(run).assert_ends(1, &["that no longer happens"], &[]);
+        expect(&place, &["--prune"]).assert_ends(0, &["0 written, 0 removed", wanted], &[]);
         assert_eq!(place.read(BAD), before);
     };
     let replace = |from: &'static str, to: &'static str| {
@@ -220,7 +222,7 @@ fn what_an_engine_does_is_written_as_case_files_have_it() {
     let check = |event: &dyn Fn(&mut Value), line: &str| {
         let place = Place::new();
         place.write(BAD, &COMMENTED.replace("[3, 5, 16]", "[16, 17]"));
-        place.run(&[]).ends(0, &[], &[]);
+        place.run(&[]).assert_ends(0, &[], &[]);
         change(&place, "area/bad:n=16", |verdict| {
             *verdict = json!({
                 "event": "verdict", "case": "area/bad:n=16", "bytes": { "compared": 4 },
@@ -234,15 +236,15 @@ fn what_an_engine_does_is_written_as_case_files_have_it() {
             });
             event(verdict);
         });
-        expect(&place, &["--accept"]).ends(0, &[line], &[]);
+        expect(&place, &["--accept"]).assert_ends(0, &[line], &[]);
         assert!(
             place.read(BAD).ends_with(&format!("expect:\n{line}\n")),
             "{}",
             place.read(BAD)
         );
         place
-            .cerith(&["list", "area/bad"])
-            .ends(0, &["area/bad:n=16"], &[]);
+            .run_cerith(&["list", "area/bad"])
+            .assert_ends(0, &["area/bad:n=16"], &[]);
     };
     check(
         &|_| {},
@@ -274,13 +276,13 @@ fn what_an_engine_does_is_written_as_case_files_have_it() {
 #[test]
 fn what_cerith_did_wrong_is_never_written_down() {
     let check = |what: &dyn Fn(&mut Value), wanted: &str| {
-        let place = commented();
+        let place = create_commented();
         for case in ["area/bad:n=3", "area/bad:n=5"] {
             change(&place, case, what);
         }
         for how in ["--accept", "--list"] {
             let exit = i32::from(how == "--accept");
-            expect(&place, &[how]).ends(exit, &["refused area/bad:n=3: ", wanted, "2 refused"], &[]);
+            expect(&place, &[how]).assert_ends(exit, &["refused area/bad:n=3: ", wanted, "2 refused"], &[]);
         }
         assert_eq!(place.read(BAD), COMMENTED, "{wanted}");
     };
@@ -307,7 +309,7 @@ fn what_cerith_did_wrong_is_never_written_down() {
         "the reference does not give what the case file says",
     );
     // A failure of Cerith in a case that was judged, and in one that was not.
-    let place = commented();
+    let place = create_commented();
     let mut lines: Vec<String> = place.read(STREAM).lines().map(str::to_owned).collect();
     lines.retain(|line| !line.contains("area/bad:n=5"));
     for case in ["area/bad:n=3", "area/bad:n=5"] {
@@ -316,8 +318,8 @@ fn what_cerith_did_wrong_is_never_written_down() {
             json!({ "event": "internal", "case": case, "message": "oh" }).to_string(),
         );
     }
-    place.write(STREAM, &sealed(&format!("{}\n", lines.join("\n"))));
-    expect(&place, &["--accept"]).ends(
+    place.write(STREAM, &reseal_stream(&format!("{}\n", lines.join("\n"))));
+    expect(&place, &["--accept"]).assert_ends(
         1,
         &[
             "refused area/bad:n=3: Cerith itself failed here",
@@ -330,9 +332,9 @@ fn what_cerith_did_wrong_is_never_written_down() {
 
 #[test]
 fn a_run_that_is_not_of_these_files_is_refused() {
-    let place = commented();
+    let place = create_commented();
     let check = |wanted: &str| {
-        expect(&place, &["--accept"]).ends(2, &[], &["error: ", wanted]);
+        expect(&place, &["--accept"]).assert_ends(2, &[], &["error: ", wanted]);
     };
     let stream = place.read(STREAM);
     place.write(BAD, &format!("{COMMENTED}# more\n"));
@@ -346,9 +348,9 @@ fn a_run_that_is_not_of_these_files_is_refused() {
         &stream.replacen("{\"event\":\"verdict\"", "{\"event\":\"vXrdict\"", 1),
     );
     check("failed to read line 2");
-    place.run(&["--checks", "fast"]).ends(1, &[], &[]);
+    place.run(&["--checks", "fast"]).assert_ends(1, &[], &[]);
     check("was made with `--checks fast`");
-    std::fs::remove_file(place.path(STREAM)).expect("a file");
+    std::fs::remove_file(place.join(STREAM)).expect("a file");
     check("there is no run in ");
     assert_eq!(place.read(BAD), COMMENTED);
 }
@@ -358,8 +360,8 @@ fn a_file_that_is_written_otherwise_is_left_alone() {
     let place = Place::new();
     let flow = format!("{COMMENTED}expect: [{{ engine: cuda, verdict: differ, why: x }}]\n");
     place.write(BAD, &flow);
-    place.run(&[]).ends(1, &[], &[]);
-    expect(&place, &["--accept"]).ends(
+    place.run(&[]).assert_ends(1, &[], &[]);
+    expect(&place, &["--accept"]).assert_ends(
         1,
         &["refused area/bad:n=3: `expect:` is not written as a list with a line for each expectation"],
         &[],
@@ -370,17 +372,17 @@ fn a_file_that_is_written_otherwise_is_left_alone() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_without_room_loses_nothing() {
-    let place = commented();
-    let cerith = place.command(&[]);
+    let place = create_commented();
+    let cerith = place.build_command(&[]);
     let program = cerith.get_program().to_str().expect("a path").to_owned();
     let script = "trap '' XFSZ; exec prlimit --fsize=100 -- \"$@\"";
     let mut command = std::process::Command::new("sh");
     command
         .args(["-c", script, "sh", &program, "expect", "--accept"])
-        .current_dir(place.path(""))
-        .env("CERITH_HOME", place.path("home"));
-    let done = Done::of(&command.output().expect("sh starts"));
-    done.ends(
+        .current_dir(place.join(""))
+        .env("CERITH_HOME", place.join("home"));
+    let done = CommandOutput::from_output(&command.output().expect("sh starts"));
+    done.assert_ends(
         2,
         &["0 written"],
         &[
@@ -390,5 +392,5 @@ fn a_disk_without_room_loses_nothing() {
         ],
     );
     assert_eq!(place.read(BAD), COMMENTED);
-    assert!(!place.path("cases/area/bad.yaml.part").exists());
+    assert!(!place.join("cases/area/bad.yaml.part").exists());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use tempfile::TempDir;
 
 const KERNEL: &str = "\
@@ -18,7 +18,7 @@ def add_one(x, n, BLOCK: tl.constexpr):
     tl.store(x + offsets, tl.load(x + offsets, mask=mask) + 1, mask=mask)
 ";
 
-const OTHER: &str = "
+const ZERO_KERNEL: &str = "
 
 @triton.jit
 def zero(x):
@@ -51,7 +51,7 @@ fn check(folder: &TempDir, words: &[&str], code: i32, said: &[&str]) {
         .env("CI", "1")
         .output()
         .expect("cerith starts");
-    let done = Done::of(&output);
+    let done = CommandOutput::from_output(&output);
     let shown = format!("{}{}", done.out, done.err);
     assert_eq!(done.code, Some(code), "{shown}");
     for part in said {
@@ -61,7 +61,7 @@ fn check(folder: &TempDir, words: &[&str], code: i32, said: &[&str]) {
 
 #[test]
 fn a_case_file_stands_for_the_kernel_that_it_launches() {
-    let folder = place(OTHER);
+    let folder = place(ZERO_KERNEL);
     let found = ["k.py:add_one", "error[out-of-bounds]: load", "k.py:9:"];
     check(
         &folder,
@@ -79,7 +79,7 @@ fn a_case_file_stands_for_the_kernel_that_it_launches() {
 fn a_python_file_stands_for_its_only_kernel() {
     check(&place(""), &["import", "k.py"], 0, &["add_one.yaml"]);
     let names = ["k.py has 2 kernels", "`k.py:add_one`, `k.py:zero`"];
-    check(&place(OTHER), &["import", "k.py"], 2, &names);
+    check(&place(ZERO_KERNEL), &["import", "k.py"], 2, &names);
 }
 
 #[test]

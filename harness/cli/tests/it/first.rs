@@ -4,7 +4,7 @@ use std::fs;
 
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use tempfile::TempDir;
 
 const KERNEL: &str = "\
@@ -33,7 +33,7 @@ fn check(words: &[&str], code: i32, said: &[&str]) {
         .env("CI", "1")
         .output()
         .expect("cerith starts");
-    let done = Done::of(&output);
+    let done = CommandOutput::from_output(&output);
     let shown = format!("{}{}", done.out, done.err);
     assert_eq!(done.code, Some(code), "{shown}");
     for part in said {

@@ -77,7 +77,7 @@ impl Place {
             let source = if stale.contains(&&*case.id) {
                 "0123456789abcdef".to_owned()
             } else {
-                short(case.source_hash())
+                shorten_hash(case.source_hash())
             };
             let book = case.id.split(':').next().unwrap_or_default();
             self.write(
@@ -89,7 +89,7 @@ impl Place {
                      {{\"case\":\"{}\",\"source\":\"{source}\",\"layout\":\"{}\",\"of\":[[\"3.9.0\",\"00\",0]],\
                      {outcome}}}\n",
                     case.id,
-                    short(case.layout_hash()),
+                    shorten_hash(case.layout_hash()),
                 ),
             );
         }
@@ -97,7 +97,7 @@ impl Place {
 
     /// How `cerith run` with these arguments ends, without a GPU. All of what it says is there.
     #[track_caller]
-    fn ends(&self, args: &[&str], code: i32, parts: &[&str]) -> String {
+    fn assert_run(&self, args: &[&str], code: i32, parts: &[&str]) -> String {
         let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .arg("run")
             .args(args)
@@ -119,7 +119,7 @@ impl Place {
 }
 
 /// As much of a hash as a record keeps.
-fn short(hash: impl std::fmt::Display) -> String {
+fn shorten_hash(hash: impl std::fmt::Display) -> String {
     hash.to_string().chars().take(16).collect()
 }
 
@@ -135,7 +135,7 @@ fn clean(place: &Place) -> (Option<i32>, String) {
 }
 
 /// A case of the kernel `one`, with this behind it.
-fn case(more: &str) -> String {
+fn build_case(more: &str) -> String {
     case_of("one", more)
 }
 
@@ -151,10 +151,10 @@ const CUDA: [&str; 4] = ["--engine", "reference", "--engine", "cuda@3.9.0"];
 
 #[test]
 fn a_named_engine_that_says_nothing_fails_the_run() {
-    let good = case("");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good), ("cases/area/b.yaml", &good)]);
     place.record(&["area/a"], &[]);
-    place.ends(
+    place.assert_run(
         &CUDA,
         1,
         &[
@@ -168,29 +168,29 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
     let junit = fs::read_to_string(place.path().join("reports/run/junit.xml")).expect("a report");
     assert!(junit.contains("failures=\"1\""), "{junit}");
     let allowed = [&CUDA[..], &["--allow-unavailable"]].concat();
-    place.ends(&allowed, 0, &["1 agree, 1 inconclusive", "as expected"]);
+    place.assert_run(&allowed, 0, &["1 agree, 1 inconclusive", "as expected"]);
     // Nobody named it: it has a record of one of the cases, and that one is compared.
-    place.ends(&["--offline"], 0, &["1 agree, 1 inconclusive"]);
+    place.assert_run(&["--offline"], 0, &["1 agree, 1 inconclusive"]);
 }
 
 #[test]
 fn many_silences_are_counted_and_five_are_shown() {
-    let many = case("matrix: { n: [0, 1, 2, 3, 4, 5, 6, 7, 8] }\n");
+    let many = build_case("matrix: { n: [0, 1, 2, 3, 4, 5, 6, 7, 8] }\n");
     let place = Place::new(&[("cases/area/a.yaml", &many)]);
-    let text = place.ends(&CUDA, 1, &["cuda@3.9.0 says nothing of 9 cases (9 no-recording)"]);
+    let text = place.assert_run(&CUDA, 1, &["cuda@3.9.0 says nothing of 9 cases (9 no-recording)"]);
     assert_eq!(text.matches("SILENT").count(), 5, "{text}");
     let verbose = [&CUDA[..], &["-v"]].concat();
-    let text = place.ends(&verbose, 1, &[]);
+    let text = place.assert_run(&verbose, 1, &[]);
     assert_eq!(text.matches("SILENT").count(), 9, "{text}");
 }
 
 #[test]
 fn a_stale_record_fails_the_run_whoever_asked() {
-    let good = case("");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good), ("cases/area/b.yaml", &good)]);
     place.record(&["area/a", "area/b"], &["area/b"]);
     for args in [&CUDA[..], &["--offline"]] {
-        place.ends(
+        place.assert_run(
             args,
             1,
             &[
@@ -201,41 +201,41 @@ fn a_stale_record_fails_the_run_whoever_asked() {
             ],
         );
     }
-    place.ends(
+    place.assert_run(
         &["--offline", "--allow-unavailable"],
         0,
         &["stale: 1 outcome on record not used"],
     );
     place.record(&["area/a", "area/b"], &[]);
-    place.ends(&["--offline"], 0, &["2 agree"]);
+    place.assert_run(&["--offline"], 0, &["2 agree"]);
 }
 
 #[test]
 fn a_case_may_foresee_that_an_engine_says_nothing() {
     let foreseen =
-        case("expect: [{ engine: cuda, outcome: unavailable, why: no GPU of the lab takes it }]\n");
-    let good = case("");
+        build_case("expect: [{ engine: cuda, outcome: unavailable, why: no GPU of the lab takes it }]\n");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good), ("cases/area/b.yaml", &foreseen)]);
     place.record(&["area/a"], &[]);
-    place.ends(&CUDA, 0, &["1 agree, 1 inconclusive", "as expected"]);
+    place.assert_run(&CUDA, 0, &["1 agree, 1 inconclusive", "as expected"]);
     // It speaks now, so that what was foreseen no longer happens.
     place.record(&["area/a", "area/b"], &[]);
-    place.ends(&CUDA, 1, &["STALE area/b"]);
+    place.assert_run(&CUDA, 1, &["STALE area/b"]);
 }
 
 #[test]
 fn an_engine_that_cannot_be_set_up_may_be_allowed() {
-    let good = case("");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good)]);
     place.record(&["area/a"], &[]);
     let args = [&CUDA[..], &["--engine", "interpret@3.2.0", "--offline"]].concat();
-    place.ends(
+    place.assert_run(
         &args,
         2,
         &["engine interpret@3.2.0 cannot run: Triton 3.2.0 is not installed"],
     );
     let allowed = [&args[..], &["--allow-unavailable"]].concat();
-    place.ends(
+    place.assert_run(
         &allowed,
         0,
         &[
@@ -247,9 +247,9 @@ fn an_engine_that_cannot_be_set_up_may_be_allowed() {
 
 #[test]
 fn default_engines_with_nothing_to_compare_have_an_exit_code_of_their_own() {
-    let good = case("");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good)]);
-    place.ends(
+    place.assert_run(
         &["--offline"],
         3,
         &[
@@ -257,18 +257,18 @@ fn default_engines_with_nothing_to_compare_have_an_exit_code_of_their_own() {
             "`cerith toolchain add 3.9.0` installs one; `--engine reference` asks for the reference alone",
         ],
     );
-    place.ends(&["--engine", "reference"], 0, &["1 inconclusive", "as expected"]);
+    place.assert_run(&["--engine", "reference"], 0, &["1 inconclusive", "as expected"]);
     // One that has something to say is enough.
     place.record(&["area/a"], &[]);
-    place.ends(&["--offline"], 0, &["1 agree"]);
+    place.assert_run(&["--offline"], 0, &["1 agree"]);
 }
 
 #[test]
 fn a_clean_run_of_the_corpus_has_a_record_of_every_case() {
-    let good = case("");
+    let good = build_case("");
     let place = Place::new(&[("cases/area/a.yaml", &good), ("cases/area/b.yaml", &good)]);
     place.record(&["area/a"], &[]);
-    place.ends(&["--offline"], 0, &["as expected"]);
+    place.assert_run(&["--offline"], 0, &["as expected"]);
     let (code, text) = clean(&place);
     assert_eq!(code, Some(1), "{text}");
     for part in [
@@ -279,7 +279,7 @@ fn a_clean_run_of_the_corpus_has_a_record_of_every_case() {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
     place.record(&["area/a", "area/b"], &[]);
-    place.ends(&CUDA, 0, &["2 agree"]);
+    place.assert_run(&CUDA, 0, &["2 agree"]);
     let (code, text) = clean(&place);
     assert_eq!(code, Some(0), "{text}");
 }
@@ -287,7 +287,7 @@ fn a_clean_run_of_the_corpus_has_a_record_of_every_case() {
 #[test]
 fn a_kernel_that_the_reference_rejects_is_red_where_it_runs_alone() {
     let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", ""))]);
-    place.ends(
+    place.assert_run(
         &["--engine", "reference"],
         1,
         &[
@@ -306,7 +306,7 @@ fn a_kernel_that_the_reference_rejects_is_red_where_it_runs_alone() {
 fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
     let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", ""))]);
     place.record_as(&["area/a"], &[], REFUSED);
-    place.ends(
+    place.assert_run(
         &CUDA,
         1,
         &[
@@ -318,7 +318,7 @@ fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
         ],
     );
     // So it is where the reference is not asked.
-    place.ends(
+    place.assert_run(
         &["--engine", "cuda@3.9.0"],
         1,
         &["REJECTED area/a", "NOT as expected: 1 unexpected"],
@@ -326,14 +326,14 @@ fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
     // That somebody said so of the compiler says nothing of the language.
     let of_cuda = "expect: [{ engine: cuda, outcome: rejected, why: it is not defined }]\n";
     place.write("cases/area/a.yaml", &case_of("refused", of_cuda));
-    place.ends(&CUDA, 1, &["REJECTED area/a"]);
+    place.assert_run(&CUDA, 1, &["REJECTED area/a"]);
     let foreseen = "expect: [{ engine: reference, outcome: rejected, why: it is not defined }]\n";
     place.write("cases/area/a.yaml", &case_of("refused", foreseen));
     for args in [&CUDA[..], &["--engine", "reference"]] {
-        place.ends(args, 0, &["as expected"]);
+        place.assert_run(args, 0, &["as expected"]);
     }
     // One engine alone does what is foreseen of all, and still has nobody to agree with.
-    let text = place.ends(
+    let text = place.assert_run(
         &["--engine", "cuda@3.9.0"],
         1,
         &["NOT as expected: nothing was compared"],
@@ -341,7 +341,7 @@ fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
     assert!(!text.contains("REJECTED"), "{text}");
     // Of a kernel that finishes it is no longer true.
     place.write("cases/area/a.yaml", &case_of("one", foreseen));
-    place.ends(
+    place.assert_run(
         &["--engine", "reference"],
         1,
         &["STALE area/a", "an expectation that no longer happens"],
@@ -358,7 +358,7 @@ fn a_rejection_by_an_older_versions_rules_has_to_be_foreseen_for_those() {
         "--allow-unavailable",
     ];
     let place = Place::new(&[("cases/area/a.yaml", &case_of("gathered", ""))]);
-    place.ends(
+    place.assert_run(
         &older,
         1,
         &[
@@ -370,9 +370,9 @@ fn a_rejection_by_an_older_versions_rules_has_to_be_foreseen_for_those() {
     let foreseen =
         "expect: [{ engine: reference, versions: \"<3.3\", outcome: rejected, why: it came in 3.3 }]\n";
     place.write("cases/area/a.yaml", &case_of("gathered", foreseen));
-    let text = place.ends(&older, 1, &["nothing was compared"]);
+    let text = place.assert_run(&older, 1, &["nothing was compared"]);
     assert!(!text.contains("REJECTED"), "{text}");
-    place.ends(&["--engine", "reference"], 0, &["as expected"]);
+    place.assert_run(&["--engine", "reference"], 0, &["as expected"]);
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn an_assertion_that_does_not_hold_is_red_unless_it_is_foreseen() {
     let asserted =
         |more: &str| case_of("asserted", more).replace("x: x } }]", &format!("x: x }}, {debug} }}]"));
     let place = Place::new(&[("cases/area/a.yaml", &asserted(""))]);
-    place.ends(
+    place.assert_run(
         &args,
         1,
         &[
@@ -393,7 +393,7 @@ fn an_assertion_that_does_not_hold_is_red_unless_it_is_foreseen() {
     );
     let foreseen = "expect: [{ engine: reference, outcome: trapped, why: a zero is given }]\n";
     place.write("cases/area/a.yaml", &asserted(foreseen));
-    place.ends(&args, 0, &["as expected"]);
+    place.assert_run(&args, 0, &["as expected"]);
 }
 
 #[test]
@@ -402,9 +402,9 @@ fn a_recorded_run_that_raised_needs_no_other_word() {
         "recorded: { engine: interpret@3.9.0+host, raised: { kind: NameError, message: nothing } }\n";
     let engines = ["--engine", "reference", "--engine", "recorded"];
     let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", raised))]);
-    place.ends(&engines, 0, &["1 agree", "as expected"]);
+    place.assert_run(&engines, 0, &["1 agree", "as expected"]);
     // Of a run that finished, nobody said that the reference rejects it.
     let finished = "recorded: { engine: interpret@3.9.0+host, after: {} }\n";
     place.write("cases/area/a.yaml", &case_of("refused", finished));
-    place.ends(&engines, 1, &["reference rejected: undefined-name"]);
+    place.assert_run(&engines, 1, &["reference rejected: undefined-name"]);
 }

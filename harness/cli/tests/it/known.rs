@@ -9,7 +9,7 @@ use cerith_report::event::{Event, Kind};
 
 /// Runs cases, of which every difference has to be explained: how many there are, how many differ, and how it ended.
 #[track_caller]
-fn explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (usize, usize, Output) {
+fn assert_explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (usize, usize, Output) {
     let reports = tempfile::TempDir::new().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
@@ -44,7 +44,7 @@ fn explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (u
 fn every_difference_of_a_recorded_program_is_explained() {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/bf16");
     let recording = std::iter::once(recording.as_os_str());
-    let (cases, differing, _) = explained(recording, &["reference", "recorded"]);
+    let (cases, differing, _) = assert_explained(recording, &["reference", "recorded"]);
     // The other 50 come out right.
     assert_eq!((cases, differing), (224, 174));
 }
@@ -70,7 +70,7 @@ fn what_compilers_of_every_version_left_is_explained() {
         "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
     ];
     for version in VERSIONS {
-        let (_, differing, output) = explained(
+        let (_, differing, output) = assert_explained(
             CASES.iter().map(OsStr::new),
             &["reference", &format!("cuda@{version}")],
         );

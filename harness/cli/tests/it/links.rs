@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use crate::place::Place;
 
 /// A place with a file of the user's outside of it.
@@ -22,14 +22,14 @@ impl Guarded {
         fs::write(outside.path().join("settings"), "the user's").expect("a file");
         fs::create_dir(outside.path().join("folder")).expect("a folder");
         Self {
-            place: Place::failing(),
+            place: Place::new_failing(),
             outside,
         }
     }
 
     /// A link in the place; `target` is in the folder outside.
     fn link(&self, link: &str, target: &str) {
-        let link = self.place.path(link);
+        let link = self.place.join(link);
         fs::create_dir_all(link.parent().expect("a folder")).expect("folders");
         symlink(self.outside.path().join(target), link).expect("a link");
     }
@@ -55,13 +55,13 @@ impl Guarded {
 
 /// Runs a command with one link in the way, which must be named.
 #[track_caller]
-fn refuses(args: &[&str], link: &str, target: &str) {
+fn assert_refuses(args: &[&str], link: &str, target: &str) {
     let guarded = Guarded::new();
     guarded
         .place
-        .cerith(&["run", "--engine", "reference", "--out", "earlier"]);
+        .run_cerith(&["run", "--engine", "reference", "--out", "earlier"]);
     guarded.link(link, target);
-    let done = guarded.place.cerith(args);
+    let done = guarded.place.run_cerith(args);
     let shown = format!(
         "{args:?}, {link} -> {target}\n--- out\n{}\n--- err\n{}",
         done.out, done.err
@@ -69,7 +69,7 @@ fn refuses(args: &[&str], link: &str, target: &str) {
     assert_eq!(done.code, Some(2), "{shown}");
     assert!(done.err.contains(&format!("`{link}` is a link to `")), "{shown}");
     guarded.is_untouched();
-    assert!(guarded.place.path(link).is_symlink(), "{shown}");
+    assert!(guarded.place.join(link).is_symlink(), "{shown}");
 }
 
 #[test]
@@ -77,31 +77,34 @@ fn reports_do_not_follow_links() {
     let run = ["run", "--engine", "reference"];
     for file in ["events.jsonl", "report.html", "report.md", "junit.xml"] {
         let link = format!("reports/run/{file}");
-        refuses(&run, &link, "settings");
-        refuses(&run, &link, "missing");
+        assert_refuses(&run, &link, "settings");
+        assert_refuses(&run, &link, "missing");
     }
     for folder in ["reports", "reports/run", "reports/run/partial"] {
-        refuses(&run, folder, "folder");
-        refuses(&run, folder, "missing");
+        assert_refuses(&run, folder, "folder");
+        assert_refuses(&run, folder, "missing");
     }
-    refuses(&["run", "--engine", "reference", "--out", "out"], "out", "folder");
-    refuses(
+    assert_refuses(&["run", "--engine", "reference", "--out", "out"], "out", "folder");
+    assert_refuses(
         &["run", "--engine", "reference", "--out", "a/b/c"],
         "a/b",
         "folder",
     );
-    refuses(
+    assert_refuses(
         &["run", "--engine", "reference", "--out", "./out"],
         "out",
         "folder",
     );
     let named = ["run", "cases", "--engine", "reference"];
     let own = ["run", "--cases", "elsewhere", "--engine", "reference"];
-    refuses(&named, "reports/run", "folder");
+    assert_refuses(&named, "reports/run", "folder");
     let guarded = Guarded::new();
-    fs::rename(guarded.place.path("cases"), guarded.place.path("elsewhere")).expect("renamed");
+    fs::rename(guarded.place.join("cases"), guarded.place.join("elsewhere")).expect("renamed");
     guarded.link("reports/run/events.jsonl", "settings");
-    guarded.place.cerith(&own).ends(2, &[], &["is a link to"]);
+    guarded
+        .place
+        .run_cerith(&own)
+        .assert_ends(2, &[], &["is a link to"]);
     guarded.is_untouched();
 }
 
@@ -115,13 +118,13 @@ fn a_folder_of_cerith_s_own_does_not_follow_links() {
         ("cerith-reports/elsewhere/run/junit.xml", "missing"),
     ] {
         let guarded = Guarded::new();
-        fs::rename(guarded.place.path("cases"), guarded.place.path("elsewhere")).expect("renamed");
+        fs::rename(guarded.place.join("cases"), guarded.place.join("elsewhere")).expect("renamed");
         guarded.link(link, target);
         let wanted = format!("`{link}` is a link to `");
         guarded
             .place
-            .cerith(&["run", "elsewhere", "--engine", "reference"])
-            .ends(2, &[], &["error: no report is written", &wanted]);
+            .run_cerith(&["run", "elsewhere", "--engine", "reference"])
+            .assert_ends(2, &[], &["error: no report is written", &wanted]);
         guarded.is_untouched();
     }
 }
@@ -129,36 +132,36 @@ fn a_folder_of_cerith_s_own_does_not_follow_links() {
 #[test]
 fn no_other_command_follows_links() {
     let stream = "earlier/events.jsonl";
-    refuses(
+    assert_refuses(
         &["report", "merge", stream, "-o", "all.jsonl"],
         "all.jsonl",
         "settings",
     );
-    refuses(
+    assert_refuses(
         &["report", "merge", stream, "-o", "sub/all.jsonl"],
         "sub",
         "folder",
     );
-    refuses(
+    assert_refuses(
         &["report", "merge", stream, "--out", "all"],
         "all/report.md",
         "missing",
     );
-    refuses(
+    assert_refuses(
         &["report", "baseline", stream, "-o", "base.jsonl"],
         "base.jsonl",
         "missing",
     );
-    refuses(&["man", "--out", "pages"], "pages", "folder");
-    refuses(&["man", "--out", "pages"], "pages/cerith-run.1", "settings");
-    refuses(&["check", "cases/area/k.py", "--keep", "kept"], "kept", "folder");
-    refuses(
+    assert_refuses(&["man", "--out", "pages"], "pages", "folder");
+    assert_refuses(&["man", "--out", "pages"], "pages/cerith-run.1", "settings");
+    assert_refuses(&["check", "cases/area/k.py", "--keep", "kept"], "kept", "folder");
+    assert_refuses(
         &["fuzz", "--engine", "reference", "--count", "1", "--out", "found"],
         "found",
         "missing",
     );
-    refuses(&["record", "--out", "rec", "--", "true"], "rec", "missing");
-    refuses(&["record", "--out", "rec/cases", "--", "true"], "rec", "folder");
+    assert_refuses(&["record", "--out", "rec", "--", "true"], "rec", "missing");
+    assert_refuses(&["record", "--out", "rec/cases", "--", "true"], "rec", "folder");
 }
 
 #[test]
@@ -167,8 +170,8 @@ fn a_new_case_file_replaces_no_link() {
     guarded.link("cases/area/new.yaml", "missing");
     guarded
         .place
-        .cerith(&["import", "cases/area/k.py:add_one", "-o", "cases/area/new.yaml"])
-        .ends(2, &[], &["new.yaml already exists"]);
+        .run_cerith(&["import", "cases/area/k.py:add_one", "-o", "cases/area/new.yaml"])
+        .assert_ends(2, &[], &["new.yaml already exists"]);
     guarded.is_untouched();
 }
 
@@ -176,16 +179,16 @@ fn a_new_case_file_replaces_no_link() {
 fn expectations_are_not_written_through_links() {
     let guarded = Guarded::new();
     let place = &guarded.place;
-    place.run(&[]).ends(1, &[], &[]);
+    place.run(&[]).assert_ends(1, &[], &[]);
     let text = place.read("cases/area/bad.yaml");
     // Between reading the corpus and writing, the file becomes a link: here it is one within the corpus all along.
     fs::rename(
-        place.path("cases/area/bad.yaml"),
-        place.path("cases/area/real.txt"),
+        place.join("cases/area/bad.yaml"),
+        place.join("cases/area/real.txt"),
     )
     .expect("renamed");
-    symlink("real.txt", place.path("cases/area/bad.yaml")).expect("a link");
-    place.cerith(&["expect", "--accept"]).ends(
+    symlink("real.txt", place.join("cases/area/bad.yaml")).expect("a link");
+    place.run_cerith(&["expect", "--accept"]).assert_ends(
         2,
         &[],
         &[
@@ -200,19 +203,19 @@ fn expectations_are_not_written_through_links() {
 fn pipes_devices_and_folders_in_the_way_are_named() {
     let place = Place::new();
     for file in ["events.jsonl", "junit.xml"] {
-        let path = place.path("reports/run").join(file);
+        let path = place.join("reports/run").join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
         let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
         assert!(made.success());
         let wanted = format!("`reports/run/{file}` is a pipe");
         place
             .run(&[])
-            .ends(2, &[], &["error: no report is written", &wanted]);
+            .assert_ends(2, &[], &["error: no report is written", &wanted]);
         assert!(fs::metadata(&path).expect("it stays").file_type().is_fifo());
         fs::remove_file(&path).expect("removed");
         fs::create_dir(&path).expect("a folder");
         let wanted = format!("`reports/run/{file}` is a folder");
-        place.run(&[]).ends(2, &[], &[&wanted]);
+        place.run(&[]).assert_ends(2, &[], &[&wanted]);
         fs::remove_dir(&path).expect("removed");
     }
 }
@@ -221,11 +224,11 @@ fn pipes_devices_and_folders_in_the_way_are_named() {
 fn a_hard_link_is_replaced_and_its_other_name_stays() {
     let place = Place::new();
     place.write("settings", "the user's");
-    fs::create_dir_all(place.path("reports/run")).expect("folders");
+    fs::create_dir_all(place.join("reports/run")).expect("folders");
     for file in ["events.jsonl", "report.md"] {
-        fs::hard_link(place.path("settings"), place.path("reports/run").join(file)).expect("a link");
+        fs::hard_link(place.join("settings"), place.join("reports/run").join(file)).expect("a link");
     }
-    place.run(&[]).ends(0, &["as expected"], &[]);
+    place.run(&[]).assert_ends(0, &["as expected"], &[]);
     assert_eq!(place.read("settings"), "the user's");
 }
 
@@ -240,9 +243,9 @@ fn partial_files_have_names_that_nobody_can_foresee() {
     ] {
         guarded.link(&format!("reports/run/{name}"), "settings");
     }
-    guarded.place.run(&[]).ends(1, &["NOT as expected"], &[]);
+    guarded.place.run(&[]).assert_ends(1, &["NOT as expected"], &[]);
     guarded.is_untouched();
-    let left = fs::read_dir(guarded.place.path("reports/run")).expect("a folder");
+    let left = fs::read_dir(guarded.place.join("reports/run")).expect("a folder");
     let left = left.filter(|entry| {
         let name = entry.as_ref().expect("an entry").file_name();
         name.to_string_lossy().starts_with(".cerith-")
@@ -253,21 +256,21 @@ fn partial_files_have_names_that_nobody_can_foresee() {
 #[test]
 fn a_folder_above_the_current_one_can_be_named() {
     let place = Place::new();
-    let inner = place.path("inner/most");
+    let inner = place.join("inner/most");
     fs::create_dir_all(&inner).expect("folders");
-    let run = |out: &str, folder: &Path| -> Done {
-        let mut command = place.command(&["run", "--engine", "reference", "--out", out]);
-        Done::of(&command.current_dir(folder).output().expect("it starts"))
+    let run = |out: &str, folder: &Path| -> CommandOutput {
+        let mut command = place.build_command(&["run", "--engine", "reference", "--out", out]);
+        CommandOutput::from_output(&command.current_dir(folder).output().expect("it starts"))
     };
-    run("..", &inner).ends(0, &["reports: ../report.html"], &[]);
-    assert!(place.path("inner/report.html").is_file());
-    run("../../beside", &inner).ends(0, &[], &[]);
-    let absolute = place.path("absolute/out");
-    run(absolute.to_str().expect("a path"), &inner).ends(0, &[], &[]);
+    run("..", &inner).assert_ends(0, &["reports: ../report.html"], &[]);
+    assert!(place.join("inner/report.html").is_file());
+    run("../../beside", &inner).assert_ends(0, &[], &[]);
+    let absolute = place.join("absolute/out");
+    run(absolute.to_str().expect("a path"), &inner).assert_ends(0, &[], &[]);
     assert!(absolute.join("junit.xml").is_file());
     // A link above the current folder is the user's own.
     let outside = tempfile::TempDir::new().expect("a folder");
-    symlink(place.path(""), outside.path().join("link")).expect("a link");
+    symlink(place.join(""), outside.path().join("link")).expect("a link");
     let through = outside.path().join("link/inner/out");
     let elsewhere = tempfile::TempDir::new().expect("a folder");
     for folder in [outside.path(), elsewhere.path()] {
@@ -275,28 +278,28 @@ fn a_folder_above_the_current_one_can_be_named() {
         fs::write(folder.join("cases/a.yaml"), place.read("cases/area/good.yaml")).expect("a file");
         fs::write(folder.join("cases/k.py"), place.read("cases/area/k.py")).expect("a file");
     }
-    run(through.to_str().expect("a path"), outside.path()).ends(2, &[], &["is a link to"]);
-    run(through.to_str().expect("a path"), elsewhere.path()).ends(0, &[], &[]);
+    run(through.to_str().expect("a path"), outside.path()).assert_ends(2, &[], &["is a link to"]);
+    run(through.to_str().expect("a path"), elsewhere.path()).assert_ends(0, &[], &[]);
 }
 
 #[test]
 fn a_folder_that_is_read_only_keeps_its_reports() {
     let place = Place::new();
-    place.run(&["--out", "r"]).ends(0, &[], &[]);
+    place.run(&["--out", "r"]).assert_ends(0, &[], &[]);
     let before = place.read("r/events.jsonl");
     let set =
-        |mode| fs::set_permissions(place.path("r"), fs::Permissions::from_mode(mode)).expect("permissions");
+        |mode| fs::set_permissions(place.join("r"), fs::Permissions::from_mode(mode)).expect("permissions");
     set(0o555);
     let done = place.run(&["--out", "r"]);
     set(0o755);
     // The administrator may write everywhere.
     if done.code == Some(2) {
-        done.ends(
+        done.assert_ends(
             2,
             &["NOT as expected: the reports could not be written"],
             &["error: no report is written"],
         );
         assert_eq!(place.read("r/events.jsonl"), before);
-        assert!(place.path("r/report.html").is_file());
+        assert!(place.join("r/report.html").is_file());
     }
 }

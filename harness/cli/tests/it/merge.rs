@@ -1,67 +1,69 @@
 //! `cerith report merge`: shards become the run that they are of, and no stream that is anything else is merged without a word.
 
 use crate::done;
-use crate::place::{self, Place, events, timeless};
+use crate::place::{self, Place, parse_events, remove_times};
 
 const SHARDS: [&str; 3] = ["1/events.jsonl", "2/events.jsonl", "3/events.jsonl"];
 
 /// A place with three shards of a run.
-fn sharded() -> Place {
+fn run_shards() -> Place {
     let place = Place::new();
     for shard in ["1", "2", "3"] {
         place
             .run(&["--shard", &format!("{shard}/3"), "--out", shard])
-            .ends(0, &["as expected"], &[]);
+            .assert_ends(0, &["as expected"], &[]);
     }
     place
 }
 
-fn merge(place: &Place, streams: &[&str]) -> done::Done {
-    place.cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
+fn merge(place: &Place, streams: &[&str]) -> done::CommandOutput {
+    place.run_cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
 }
 
 /// How many verdicts there are in what was merged.
-fn verdicts(place: &Place) -> usize {
-    let events = place.events("all.jsonl");
+fn count_verdicts(place: &Place) -> usize {
+    let events = place.read_events("all.jsonl");
     events.iter().filter(|event| event["event"] == "verdict").count()
 }
 
 #[test]
 fn shards_make_the_run_that_they_are_of() {
-    let place = Place::failing();
-    place.run(&["--out", "whole"]).ends(1, &["NOT as expected"], &[]);
+    let place = Place::new_failing();
+    place
+        .run(&["--out", "whole"])
+        .assert_ends(1, &["NOT as expected"], &[]);
     for shard in ["1", "2", "3"] {
         place.run(&["--shard", &format!("{shard}/3"), "--out", shard]);
     }
-    let whole = timeless(place.events("whole/events.jsonl"));
+    let whole = remove_times(place.read_events("whole/events.jsonl"));
     // In whatever order they are given.
-    merge(&place, &[SHARDS[2], SHARDS[0], SHARDS[1]]).ends(
+    merge(&place, &[SHARDS[2], SHARDS[0], SHARDS[1]]).assert_ends(
         1,
         &["11 cases: ", "NOT as expected", "stream: all.jsonl"],
         &[],
     );
-    assert_eq!(timeless(place.events("all.jsonl")), whole);
+    assert_eq!(remove_times(place.read_events("all.jsonl")), whole);
     // On standard output, and into a folder with its reports.
     let printed = place
-        .cerith(&[&["report", "merge"], &SHARDS[..]].concat())
-        .ends(1, &[], &[]);
-    assert_eq!(timeless(events(&printed.out)), whole);
+        .run_cerith(&[&["report", "merge"], &SHARDS[..]].concat())
+        .assert_ends(1, &[], &[]);
+    assert_eq!(remove_times(parse_events(&printed.out)), whole);
     place
-        .cerith(&[&["report", "merge", "--out", "all"], &SHARDS[..]].concat())
-        .ends(1, &["area/bad:n=3", "11 cases: ", "reports: all"], &[]);
-    assert_eq!(timeless(place.events("all/events.jsonl")), whole);
+        .run_cerith(&[&["report", "merge", "--out", "all"], &SHARDS[..]].concat())
+        .assert_ends(1, &["area/bad:n=3", "11 cases: ", "reports: all"], &[]);
+    assert_eq!(remove_times(place.read_events("all/events.jsonl")), whole);
     for page in ["report.html", "report.md", "junit.xml"] {
-        assert!(place.path("all").join(page).is_file(), "{page}");
+        assert!(place.join("all").join(page).is_file(), "{page}");
     }
     // A run without shards is its own only one.
-    merge(&place, &["whole/events.jsonl"]).ends(1, &["11 cases: "], &[]);
-    assert_eq!(timeless(place.events("all.jsonl")), whole);
+    merge(&place, &["whole/events.jsonl"]).assert_ends(1, &["11 cases: "], &[]);
+    assert_eq!(remove_times(place.read_events("all.jsonl")), whole);
 }
 
 #[test]
 fn missing_shards_are_said_with_what_runs_them() {
-    let place = sharded();
-    merge(&place, &[SHARDS[0], SHARDS[2]]).ends(
+    let place = run_shards();
+    merge(&place, &[SHARDS[0], SHARDS[2]]).assert_ends(
         2,
         &["NOT as expected: 1 error"],
         &[
@@ -69,13 +71,13 @@ fn missing_shards_are_said_with_what_runs_them() {
             "`cerith run --engine reference --shard 2/3 --out DIR`",
         ],
     );
-    assert_eq!(verdicts(&place), 5, "what there is stays");
+    assert_eq!(count_verdicts(&place), 5, "what there is stays");
     // The merged stream says it too.
     place
-        .cerith(&["report", "all.jsonl"])
-        .ends(2, &["shard 2/3 is missing"], &[]);
-    merge(&place, &[SHARDS[1]]).ends(2, &[], &["shards 1/3, 3/3 are missing"]);
-    merge(&place, &[SHARDS[0], SHARDS[1], "nowhere.jsonl"]).ends(
+        .run_cerith(&["report", "all.jsonl"])
+        .assert_ends(2, &["shard 2/3 is missing"], &[]);
+    merge(&place, &[SHARDS[1]]).assert_ends(2, &[], &["shards 1/3, 3/3 are missing"]);
+    merge(&place, &[SHARDS[0], SHARDS[1], "nowhere.jsonl"]).assert_ends(
         2,
         &[],
         &[
@@ -87,9 +89,9 @@ fn missing_shards_are_said_with_what_runs_them() {
 
 #[test]
 fn a_shard_that_is_there_twice_counts_once() {
-    let place = sharded();
+    let place = run_shards();
     place.run(&["--shard", "2/3", "--out", "again"]);
-    merge(&place, &[SHARDS[0], SHARDS[1], SHARDS[2], "again/events.jsonl"]).ends(
+    merge(&place, &[SHARDS[0], SHARDS[1], SHARDS[2], "again/events.jsonl"]).assert_ends(
         2,
         &["8 cases: "],
         &[
@@ -97,16 +99,16 @@ fn a_shard_that_is_there_twice_counts_once() {
             "--> again/events.jsonl:1",
         ],
     );
-    assert_eq!(verdicts(&place), 8);
+    assert_eq!(count_verdicts(&place), 8);
 }
 
 #[test]
 fn streams_of_another_run_are_left_out_and_said() {
     let check = |args: &[&str], change: &dyn Fn(&Place), wanted: &str| {
-        let place = sharded();
+        let place = run_shards();
         change(&place);
         place.run(&[&["--shard", "2/3", "--out", "other"], args].concat());
-        merge(&place, &[SHARDS[0], "other/events.jsonl", SHARDS[2]]).ends(
+        merge(&place, &[SHARDS[0], "other/events.jsonl", SHARDS[2]]).assert_ends(
             2,
             &[],
             &[
@@ -116,7 +118,7 @@ fn streams_of_another_run_are_left_out_and_said() {
                 "shard 2/3 is missing",
             ],
         );
-        assert_eq!(verdicts(&place), 5, "{wanted}");
+        assert_eq!(count_verdicts(&place), 5, "{wanted}");
     };
     let nothing = |_: &Place| {};
     check(&["--checks", "fast"], &nothing, "checks fast in place of full");
@@ -147,12 +149,16 @@ fn streams_of_another_run_are_left_out_and_said() {
 #[test]
 fn streams_of_another_cerith_format_or_engine_are_left_out() {
     let check = |from: &str, to: &str, wanted: &str| {
-        let place = sharded();
+        let place = run_shards();
         let text = place.read(SHARDS[1]);
         assert!(text.contains(from), "{text}");
         place.write(SHARDS[1], &text.replacen(from, to, 1));
-        merge(&place, &SHARDS).ends(2, &[], &["error[foreign-stream]", wanted, "--> 2/events.jsonl:1"]);
-        assert_eq!(verdicts(&place), 5, "{wanted}");
+        merge(&place, &SHARDS).assert_ends(
+            2,
+            &[],
+            &["error[foreign-stream]", wanted, "--> 2/events.jsonl:1"],
+        );
+        assert_eq!(count_verdicts(&place), 5, "{wanted}");
     };
     check(
         "\"cerith\":\"0.1.0\"",
@@ -175,18 +181,18 @@ fn streams_of_another_cerith_format_or_engine_are_left_out() {
 #[test]
 fn damaged_and_truncated_streams_keep_what_is_sound() {
     let check = |damage: &dyn Fn(&str) -> String, left: usize, wanted: &[&str]| {
-        let place = sharded();
+        let place = run_shards();
         place.write(SHARDS[1], &damage(&place.read(SHARDS[1])));
         let all = [
             wanted,
             &["run it again (`cerith run --engine reference --shard 2/3 --out DIR`)"],
         ]
         .concat();
-        merge(&place, &SHARDS).ends(2, &["NOT as expected"], &all);
-        assert_eq!(verdicts(&place), left, "{wanted:?}");
+        merge(&place, &SHARDS).assert_ends(2, &["NOT as expected"], &all);
+        assert_eq!(count_verdicts(&place), left, "{wanted:?}");
         place
-            .cerith(&["report", "all.jsonl"])
-            .ends(2, &["NOT as expected"], &[]);
+            .run_cerith(&["report", "all.jsonl"])
+            .assert_ends(2, &["NOT as expected"], &[]);
     };
     // A start, three verdicts and a summary.
     let lines = |text: &str, keep: &[usize]| {
@@ -251,7 +257,7 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
         &["goes on after its summary; that part is left out"],
     );
     // One that was interrupted makes one that was.
-    let place = sharded();
+    let place = run_shards();
     let text = place.read(SHARDS[1]);
     place.write(
         SHARDS[1],
@@ -261,7 +267,7 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
             1,
         ),
     );
-    merge(&place, &SHARDS).ends(
+    merge(&place, &SHARDS).assert_ends(
         130,
         &["PARTIAL interrupted"],
         &["is of a run that was interrupted: 3 of 3 cases were judged"],
@@ -271,10 +277,10 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
 #[test]
 fn a_stream_without_a_beginning_is_left_out() {
     let check = |text: &dyn Fn(&str) -> String, wanted: &str| {
-        let place = sharded();
+        let place = run_shards();
         place.write(SHARDS[1], &text(&place.read(SHARDS[1])));
-        merge(&place, &SHARDS).ends(2, &[], &[wanted, "its run is not known", "shard 2/3 is missing"]);
-        assert_eq!(verdicts(&place), 5, "{wanted}");
+        merge(&place, &SHARDS).assert_ends(2, &[], &[wanted, "its run is not known", "shard 2/3 is missing"]);
+        assert_eq!(count_verdicts(&place), 5, "{wanted}");
     };
     check(
         &|_| String::new(),
@@ -292,25 +298,23 @@ fn a_stream_without_a_beginning_is_left_out() {
         &|text| text.split_once('\n').expect("lines").1.to_owned(),
         "error[damaged-stream]: 2/events.jsonl has no beginning",
     );
-    let place = sharded();
+    let place = run_shards();
     place.write("a", "");
-    place.cerith(&["report", "merge", "a", "-o", "all.jsonl"]).ends(
-        2,
-        &[],
-        &["a holds no run", "there is nothing to merge"],
-    );
-    assert!(!place.path("all.jsonl").exists());
+    place
+        .run_cerith(&["report", "merge", "a", "-o", "all.jsonl"])
+        .assert_ends(2, &[], &["a holds no run", "there is nothing to merge"]);
+    assert!(!place.join("all.jsonl").exists());
 }
 
 #[test]
 fn cases_that_two_shards_have_count_once() {
-    let place = sharded();
+    let place = run_shards();
     // Somebody made a shard 2 of the first one.
     let text = place
         .read(SHARDS[0])
         .replace("\"shard\":\"1/3\"", "\"shard\":\"2/3\"");
     place.write(SHARDS[1], &text);
-    merge(&place, &SHARDS).ends(
+    merge(&place, &SHARDS).assert_ends(
         2,
         &[],
         &[
@@ -318,50 +322,50 @@ fn cases_that_two_shards_have_count_once() {
             "--> 2/events.jsonl:2",
         ],
     );
-    assert_eq!(verdicts(&place), 5);
+    assert_eq!(count_verdicts(&place), 5);
 }
 
 #[test]
 fn older_streams_are_merged_with_a_warning() {
-    let place = sharded();
+    let place = run_shards();
     for shard in SHARDS {
-        let mut start = place.events(shard).remove(0);
+        let mut start = place.read_events(shard).remove(0);
         let fields = start.as_object_mut().expect("an object");
         assert!(fields.remove("corpus_hash").is_some() && fields.remove("total").is_some());
         let text = place.read(shard);
         let rest = text.split_once('\n').expect("lines").1;
-        place.write(shard, &place::sealed(&format!("{start}\n{rest}")));
+        place.write(shard, &place::reseal_stream(&format!("{start}\n{rest}")));
     }
-    merge(&place, &SHARDS).ends(
+    merge(&place, &SHARDS).assert_ends(
         0,
         &["8 cases: ", "as expected"],
         &["warning[older-stream]: 1/events.jsonl does not name its corpus"],
     );
-    assert_eq!(place.events("all.jsonl")[0]["cases"], 8);
+    assert_eq!(place.read_events("all.jsonl")[0]["cases"], 8);
 }
 
 #[test]
 fn no_stream_is_written_over() {
-    let place = sharded();
+    let place = run_shards();
     let before = place.read(SHARDS[0]);
     let wanted = "error: 1/events.jsonl is one of the streams, and would be overwritten";
     for into in [["-o", SHARDS[0]], ["--out", "1"]] {
         place
-            .cerith(&[&["report", "merge"], &SHARDS[..], &into].concat())
-            .ends(2, &[], &[wanted]);
+            .run_cerith(&[&["report", "merge"], &SHARDS[..], &into].concat())
+            .assert_ends(2, &[], &[wanted]);
         assert_eq!(place.read(SHARDS[0]), before);
     }
 }
 
 #[test]
 fn words_of_a_stream_do_not_reach_the_terminal_as_they_are() {
-    let place = sharded();
+    let place = run_shards();
     let text = place.read(SHARDS[1]);
     place.write(
         SHARDS[1],
         &text.replacen("[\"reference\"]", "[\"\\u001b[2J\\u202e\"]", 1),
     );
-    let done = merge(&place, &SHARDS).ends(2, &[], &["error[foreign-stream]"]);
+    let done = merge(&place, &SHARDS).assert_ends(2, &[], &["error[foreign-stream]"]);
     assert!(
         !done.err.contains('\u{1b}') && !done.err.contains('\u{202e}'),
         "{:?}",

@@ -115,7 +115,7 @@ fn no_command_prints_names_as_they_are() {
     ];
     for args in commands {
         let what = args.join(" ");
-        let done = place.cerith(args);
+        let done = place.run_cerith(args);
         assert!(!done.err.contains("panicked"), "{what}: {}", done.err);
         let is_page = args.contains(&"html") || args.contains(&"--html");
         is_harmless(&what, &done.err);
@@ -134,8 +134,8 @@ fn no_command_prints_names_as_they_are() {
 #[test]
 fn commands_of_a_workflow_are_those_of_the_report_alone() {
     let place = place();
-    place.run(&[]).ends(2, &[], &[]);
-    let done = place.cerith(&["report", "reports/run/events.jsonl", "--format", "github"]);
+    place.run(&[]).assert_ends(2, &[], &[]);
+    let done = place.run_cerith(&["report", "reports/run/events.jsonl", "--format", "github"]);
     let commands: Vec<&str> = done
         .out
         .lines()
@@ -154,7 +154,7 @@ fn commands_of_a_workflow_are_those_of_the_report_alone() {
 #[test]
 fn ids_are_one_line_each() {
     let place = place();
-    let listed = place.cerith(&["list"]);
+    let listed = place.run_cerith(&["list"]);
     for id in [
         "area/a\\u{a}\\u{3a}\\u{3a}warning file=x\\u{3a}\\u{3a}said by a name:n=3",
         "area/c\\u{1b}[2J\\u{1b}]0;title\\u{7}:n=3",
@@ -175,7 +175,7 @@ fn ids_are_one_line_each() {
         listed.err
     );
     // What is listed can be named.
-    let one = place.cerith(&["list", "area/d*lmay:n=5"]);
+    let one = place.run_cerith(&["list", "area/d*lmay:n=5"]);
     assert_eq!(
         one.out.lines().last(),
         Some("area/d\\u{202e}lmay:n=5"),
@@ -187,11 +187,11 @@ fn ids_are_one_line_each() {
 #[test]
 fn case_files_that_cannot_be_read_are_errors() {
     let place = Place::new();
-    let area = place.path("cases/area");
+    let area = place.join("cases/area");
     for name in [&b"A.YAML"[..], b"b.Yml", b"g\xff.yaml", b"k\xff.py"] {
         fs::write(area.join(OsStr::from_bytes(name)), BAD).expect("a file");
     }
-    let odd = place.path("cases").join(OsStr::from_bytes(b"dir\xfe"));
+    let odd = place.join("cases").join(OsStr::from_bytes(b"dir\xfe"));
     fs::create_dir(&odd).expect("a folder");
     fs::write(odd.join("bad.yaml"), BAD).expect("a file");
     let wanted = [
@@ -202,11 +202,13 @@ fn case_files_that_cannot_be_read_are_errors() {
         "k\\xff.py",
         "dir\\xfe",
     ];
-    place.run(&[]).ends(
+    place.run(&[]).assert_ends(
         2,
         &[&wanted[..], &["NOT as expected: 5 errors in the input"]].concat(),
         &[],
     );
-    place.cerith(&["list"]).ends(2, &["area/good:"], &wanted);
-    place.run(&["area/good"]).ends(2, &[], &[]);
+    place
+        .run_cerith(&["list"])
+        .assert_ends(2, &["area/good:"], &wanted);
+    place.run(&["area/good"]).assert_ends(2, &[], &[]);
 }

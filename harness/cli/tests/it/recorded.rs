@@ -58,12 +58,12 @@ recorded:
   raised: { kind: triton.compiler.errors.CompileTimeAssertionFailure, message: no }
 ";
 
-fn bytes(values: &[f32]) -> Vec<u8> {
+fn encode_floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// A folder with a recording `rec`, of which the run left `after` in `out`.
-fn recording(after: &[f32; 5]) -> TempDir {
+fn create_recording(after: &[f32; 5]) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let rec = folder.path().join("rec/scale");
     fs::create_dir_all(&rec).expect("folders");
@@ -79,11 +79,11 @@ fn recording(after: &[f32; 5]) -> TempDir {
     let mut x_after = x;
     x_after[7] = 1.0;
     for (name, content) in [
-        ("x", bytes(&x)),
+        ("x", encode_floats(&x)),
         ("table", 0x7f00_1234_u64.to_le_bytes().to_vec()),
-        ("zeros", bytes(&[0.0; 5])),
-        ("x-after", bytes(&x_after)),
-        ("out-after", bytes(after)),
+        ("zeros", encode_floats(&[0.0; 5])),
+        ("x-after", encode_floats(&x_after)),
+        ("out-after", encode_floats(after)),
     ] {
         zip.start_file(name, SimpleFileOptions::default())
             .expect("a new entry");
@@ -95,7 +95,7 @@ fn recording(after: &[f32; 5]) -> TempDir {
 
 const RIGHT: [f32; 5] = [0.0, 4.0, 8.0, 12.0, 5.0];
 
-fn cerith(folder: &Path, args: &[&str]) -> Output {
+fn run_cerith(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(folder)
@@ -107,7 +107,7 @@ fn cerith(folder: &Path, args: &[&str]) -> Output {
 
 /// Checks how a command ends, and for words in what it says.
 fn check(folder: &Path, args: &[&str], code: i32, words: &[&str]) {
-    let done = cerith(folder, args);
+    let done = run_cerith(folder, args);
     let shown = format!(
         "{}{}",
         String::from_utf8_lossy(&done.stdout),
@@ -123,7 +123,7 @@ const ENGINES: [&str; 5] = ["--engine", "reference", "--engine", "recorded", "--
 
 #[test]
 fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
-    let folder = recording(&RIGHT);
+    let folder = create_recording(&RIGHT);
     let here = folder.path();
     let run = |args: &[&str], code, words: &[&str]| check(here, &[args, &ENGINES[..]].concat(), code, words);
     run(
@@ -169,7 +169,7 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
         1,
         &["2 cases, 1 the same (1 finished), 1 differ"],
     );
-    let default = cerith(
+    let default = run_cerith(
         here,
         &["run", "rec", "scale/0001", "--offline", "--format", "jsonl"],
     );
@@ -179,7 +179,7 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
 
 #[test]
 fn what_is_on_record_and_wrong_is_blamed() {
-    let folder = recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
+    let folder = create_recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
     let args = [&["run", "rec/", "scale/0001", "--format", "jsonl"], &ENGINES[..]].concat();
     check(
         folder.path(),
@@ -191,7 +191,7 @@ fn what_is_on_record_and_wrong_is_blamed() {
 
 #[test]
 fn an_expectation_may_speak_of_what_is_on_record() {
-    let folder = recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
+    let folder = create_recording(&[0.0, 4.0, 8.0, 12.0, 6.0]);
     let expect = "expect:\n  - { engine: recorded, versions: \"3.6\", verdict: differ, why: a bug }\n";
     fs::write(
         folder.path().join("rec/scale/0001.yaml"),
@@ -204,7 +204,7 @@ fn an_expectation_may_speak_of_what_is_on_record() {
 
 #[test]
 fn a_filter_that_is_an_area_is_no_corpus() {
-    let folder = recording(&RIGHT);
+    let folder = create_recording(&RIGHT);
     let here = folder.path();
     // A corpus of the nearest `cases` goes before a folder of the same name.
     fs::create_dir_all(here.join("cases/rec")).expect("folders");
@@ -218,7 +218,7 @@ fn a_filter_that_is_an_area_is_no_corpus() {
 
 #[test]
 fn what_is_no_corpus_is_said_with_a_mend() {
-    let folder = recording(&RIGHT);
+    let folder = create_recording(&RIGHT);
     let here = folder.path();
     fs::create_dir(here.join("empty")).expect("a folder");
     check(

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use tempfile::TempDir;
 
 const KERNELS: &str = "\
@@ -48,14 +48,14 @@ fn place(case: &str) -> TempDir {
     folder
 }
 
-fn cerith(folder: &TempDir, words: &[&str], code: i32) -> String {
+fn run_cerith(folder: &TempDir, words: &[&str], code: i32) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(words)
         .args(["--engine", "reference"])
         .current_dir(folder.path())
         .output()
         .expect("it starts");
-    let done = Done::of(&output);
+    let done = CommandOutput::from_output(&output);
     assert_eq!(done.code, Some(code), "{}{}", done.out, done.err);
     done.out
 }
@@ -70,7 +70,7 @@ fn check(kernel: &str, args: &str, expected: &[&str]) {
          low: 'buf[0:8]'\n  rest: 'buf[1:]'\n  padded: 'x[:, 0:48]'\nlaunches:\n  - grid: [4]\n    args: {{ {args}, BLOCK: 64 }}\n"
     );
     let folder = place(&case);
-    let shown = cerith(&folder, &["run", ".", "--out", "out", "--views"], 0);
+    let shown = run_cerith(&folder, &["run", ".", "--out", "out", "--views"], 0);
     let warned: Vec<&str> = shown
         .lines()
         .filter_map(|line| line.trim().strip_prefix("reference finished: outside-tensor: "))
@@ -78,7 +78,7 @@ fn check(kernel: &str, args: &str, expected: &[&str]) {
     assert_eq!(warned, expected, "{shown}");
     let verdict = "as expected\n";
     assert!(shown.contains(verdict), "{shown}");
-    let unasked = cerith(&folder, &["run", ".", "--out", "out"], 0);
+    let unasked = run_cerith(&folder, &["run", ".", "--out", "out"], 0);
     assert!(!unasked.contains("outside-tensor"), "{unasked}");
 }
 
@@ -140,7 +140,7 @@ fn a_view_may_be_where_a_kernel_begins() {
 fn what_is_tried_without_a_case_file_is_watched() {
     let folder = place("");
     fs::remove_file(folder.path().join("c.yaml")).expect("removed");
-    let shown = cerith(&folder, &["check", "k.py:rows"], 0);
+    let shown = run_cerith(&folder, &["check", "k.py:rows"], 0);
     assert!(shown.contains("nothing found"), "{shown}");
     assert!(!shown.contains("warning"), "{shown}");
     let wrong = KERNELS.replace(
@@ -148,7 +148,7 @@ fn what_is_tried_without_a_case_file_is_watched() {
         "x_row_stride + cols, mask=cols <= n_cols",
     );
     fs::write(folder.path().join("k.py"), wrong).expect("written");
-    let shown = cerith(&folder, &["check", "k.py:rows"], 1);
+    let shown = run_cerith(&folder, &["check", "k.py:rows"], 1);
     assert!(shown.contains("1 thing found, 1 warning"), "{shown}");
     let warning = "warning[outside-tensor]: load of 4 bytes inside of storage `x_ptr` and outside of tensor";
     assert!(shown.contains(warning), "{shown}");

@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cerith_needs::{NEWEST, Need, Tests, named, toolchain};
+use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named};
 use cerith_toolchain::Home;
 use tempfile::TempDir;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 
 const ADD: &str = "\
 import triton
@@ -86,8 +86,8 @@ fn call_cerith(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn run_to_end(mut command: Command) -> Done {
-    Done::of(&command.output().expect("cerith starts"))
+fn run_to_end(mut command: Command) -> CommandOutput {
+    CommandOutput::from_output(&command.output().expect("cerith starts"))
 }
 
 const ENGINES: [&str; 5] = [
@@ -98,7 +98,7 @@ const ENGINES: [&str; 5] = [
     "--offline",
 ];
 
-fn with_engines(folder: &Path, args: &[&str]) -> Done {
+fn with_engines(folder: &Path, args: &[&str]) -> CommandOutput {
     run_to_end(call_cerith(folder, &[args, &ENGINES].concat()))
 }
 
@@ -130,7 +130,7 @@ fn make_shadowed_checkout(python: &Path) -> (TempDir, PathBuf) {
 }
 
 fn no_module_of_a_checkout_is_imported() {
-    let python = toolchain(NEWEST).python();
+    let python = find_toolchain(NEWEST).python();
     let (folder, ran) = make_shadowed_checkout(&python);
     let here = folder.path();
     let check = |args: &[&str], code: i32| {
@@ -138,7 +138,7 @@ fn no_module_of_a_checkout_is_imported() {
         command.env("PYTHONPATH", ".");
         let path = std::env::var("PATH").expect("a path");
         command.env("PATH", format!(".:{path}:"));
-        let done = run_to_end(command).ends(code, &[], &[]);
+        let done = run_to_end(command).assert_ends(code, &[], &[]);
         let seen = fs::read_to_string(&ran).unwrap_or_default();
         assert_eq!(seen, "", "{args:?}\n{}{}", done.out, done.err);
     };
@@ -174,7 +174,7 @@ fn no_module_of_a_checkout_is_imported() {
 
 /// An installation fails here, without an index; what it starts before that imports nothing either.
 fn no_module_of_a_checkout_is_imported_by_an_installation() {
-    let python = toolchain(NEWEST).python();
+    let python = find_toolchain(NEWEST).python();
     let (folder, ran) = make_shadowed_checkout(&python);
     let home = TempDir::new().expect("a folder");
     let mut command = call_cerith(folder.path(), &["toolchain", "add", "3.9.0"]);
@@ -193,7 +193,7 @@ fn no_module_of_a_checkout_is_imported_by_an_installation() {
 
 /// A program that is recorded imports what it likes; what Cerith puts into it comes from its own folder.
 fn no_module_of_a_checkout_is_imported_by_a_recording() {
-    let python = toolchain(NEWEST).python();
+    let python = find_toolchain(NEWEST).python();
     let (folder, ran) = make_shadowed_checkout(&python);
     write(folder.path(), "tool/program.py", "print('ran')\n");
     let program = python.display().to_string();
@@ -303,7 +303,7 @@ fn format_reading_host(path: &str) -> String {
 }
 
 #[track_caller]
-fn assert_nothing_read(done: &Done, folder: &Path) {
+fn assert_nothing_read(done: &CommandOutput, folder: &Path) {
     let events = fs::read_to_string(folder.join("out/events.jsonl")).unwrap_or_default();
     let shown = format!("{}{}{events}", done.out, done.err);
     assert!(!shown.contains("a secret"), "{shown}");
@@ -406,8 +406,8 @@ fn the_default_corpus_is_no_link_out_of_the_checkout() {
     symlink("..", here.join("repo/cases")).expect("a link");
     let repo = here.join("repo");
     let help = "outside of the checkout\n  = help: name the folder if you trust it: `--cases ";
-    with_engines(&repo, &["run"]).ends(2, &[], &[help]);
-    run_to_end(call_cerith(&repo, &["list"])).ends(2, &[], &[help]);
+    with_engines(&repo, &["run"]).assert_ends(2, &[], &[help]);
+    run_to_end(call_cerith(&repo, &["list"])).assert_ends(2, &[], &[help]);
     // One that is named is followed, and shows nothing of what lies beside its cases.
     let done = with_engines(&repo, &["run", "--cases", "cases", "--out", "out"]);
     assert_nothing_read(&done, &repo);
@@ -425,7 +425,7 @@ fn the_default_corpus_is_no_link_out_of_the_checkout() {
 }
 
 pub fn tests() -> Tests {
-    Tests::new().needing(
+    Tests::new().with_needs(
         &[Need::Toolchain(NEWEST), Need::Containment],
         &named![
             no_module_of_a_checkout_is_imported,

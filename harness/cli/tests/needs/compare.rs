@@ -29,7 +29,7 @@ launches:
   - { grid: [1], args: { x: x } }
 ";
 
-fn cerith(folder: &Path, args: &[&str]) -> Output {
+fn run_cerith(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(folder)
@@ -45,7 +45,7 @@ fn it_says_what_differs_and_how_it_ended() {
     fs::write(folder.path().join("cases/area/k.py"), KERNEL).expect("a file");
     fs::write(folder.path().join("cases/area/one.yaml"), CASE).expect("a file");
     let check = |args: &[&str], code: i32, out: &str, err: &str| {
-        let done = cerith(folder.path(), args);
+        let done = run_cerith(folder.path(), args);
         let shown = [
             String::from_utf8_lossy(&done.stdout),
             String::from_utf8_lossy(&done.stderr),
@@ -136,6 +136,6 @@ fn stand_ins_are_as_torchs_own_tensors() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![it_says_what_differs_and_how_it_ended])
-        .needing(&[Need::Torch], &named![stand_ins_are_as_torchs_own_tensors])
+        .without_needs(&named![it_says_what_differs_and_how_it_ended])
+        .with_needs(&[Need::Torch], &named![stand_ins_are_as_torchs_own_tensors])
 }

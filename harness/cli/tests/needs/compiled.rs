@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, named};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -49,26 +49,26 @@ impl Place {
         let place = Self {
             folder: TempDir::new().expect("a folder"),
         };
-        fs::create_dir_all(place.path("cases/area")).expect("folders");
-        fs::write(place.path("cases/area/k.py"), KERNELS).expect("a file");
+        fs::create_dir_all(place.join("cases/area")).expect("folders");
+        fs::write(place.join("cases/area/k.py"), KERNELS).expect("a file");
         for kernel in ["add_one", "convert", "three", "assembly"] {
             let case = format!(
                 "about: A case of {kernel}.\nkernel: k.py:{kernel}\nstorages:\n  x: {{ dtype: i32, shape: [16], fill: arange }}\n\
                  launches:\n  - {{ grid: [1], args: {{ x: x, n: 1, BLOCK: 16 }} }}\n"
             );
-            fs::write(place.path("cases/area").join(kernel).with_extension("yaml"), case).expect("a file");
+            fs::write(place.join("cases/area").join(kernel).with_extension("yaml"), case).expect("a file");
         }
         let import = "about: A module is imported.\nimport: k.py\n";
-        fs::write(place.path("cases/area/import.yaml"), import).expect("a file");
+        fs::write(place.join("cases/area/import.yaml"), import).expect("a file");
         place
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    fn join(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
     /// Cerith on a machine without a GPU. `home` is where it looks for toolchains, if not in the usual place.
-    fn cerith(&self, args: &[&str], home: Option<&Path>) -> Done {
+    fn run_cerith(&self, args: &[&str], home: Option<&Path>) -> CommandOutput {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
@@ -78,12 +78,12 @@ impl Place {
         if let Some(home) = home {
             command.env("CERITH_HOME", home);
         }
-        Done::of(&command.output().expect("cerith starts"))
+        CommandOutput::from_output(&command.output().expect("cerith starts"))
     }
 
     /// The verdict on a case in the stream of the last run.
-    fn verdict(&self, case: &str) -> Value {
-        let stream = fs::read_to_string(self.path("reports/run/events.jsonl")).expect("a stream");
+    fn read_verdict(&self, case: &str) -> Value {
+        let stream = fs::read_to_string(self.join("reports/run/events.jsonl")).expect("a stream");
         stream
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).expect(line))
@@ -99,37 +99,39 @@ const PTX: &str = "ptx@3.9.0";
 fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     let place = Place::new();
     // An `int` of one has no `to`, though the language says that it is a tensor like any other.
-    place.cerith(&[&RUN[..], &["area/convert"]].concat(), None).ends(
-        1,
-        &[
-            "DIFFER area/convert  cuda@3.9.0 is wrong",
-            "'int' object has no attribute 'to'",
-            "NOT as expected: 1 unexpected",
-        ],
-        &[],
-    );
-    let verdict = place.verdict("area/convert");
+    place
+        .run_cerith(&[&RUN[..], &["area/convert"]].concat(), None)
+        .assert_ends(
+            1,
+            &[
+                "DIFFER area/convert  cuda@3.9.0 is wrong",
+                "'int' object has no attribute 'to'",
+                "NOT as expected: 1 unexpected",
+            ],
+            &[],
+        );
+    let verdict = place.read_verdict("area/convert");
     assert_eq!(verdict["blame"], Value::from(vec![CUDA]));
     assert_eq!(verdict["outcomes"][CUDA]["outcome"], "rejected");
     // Both reject it.
-    place.cerith(&[&RUN[..], &["area/three"]].concat(), None);
-    let verdict = place.verdict("area/three");
+    place.run_cerith(&[&RUN[..], &["area/three"]].concat(), None);
+    let verdict = place.read_verdict("area/three");
     let outcomes = &verdict["outcomes"];
     assert_eq!(
         (&verdict["verdict"], &outcomes[CUDA]["outcome"]),
         (&"agree".into(), &"rejected".into())
     );
     // Nothing is launched, so nothing of a GPU is missing.
-    place.cerith(&[&RUN[..], &["area/import"]].concat(), None);
-    let verdict = place.verdict("area/import");
+    place.run_cerith(&[&RUN[..], &["area/import"]].concat(), None);
+    let verdict = place.read_verdict("area/import");
     assert_eq!(
         (&verdict["verdict"], verdict["outcomes"].get(CUDA)),
         (&"agree".into(), None),
         "{verdict}"
     );
     // What compiles has not been executed.
-    place.cerith(&[&RUN[..], &["area/add_one"]].concat(), None);
-    let outcome = &place.verdict("area/add_one")["outcomes"][CUDA];
+    place.run_cerith(&[&RUN[..], &["area/add_one"]].concat(), None);
+    let outcome = &place.read_verdict("area/add_one")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(
         (&outcome["outcome"], &outcome["error"]),
@@ -140,11 +142,11 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         "{message}"
     );
     // The same without the compiler.
-    place.cerith(
+    place.run_cerith(
         &[&RUN[..], &["area/convert", "--offline"]].concat(),
-        Some(&place.path("home")),
+        Some(&place.join("home")),
     );
-    let outcome = &place.verdict("area/convert")["outcomes"][CUDA];
+    let outcome = &place.read_verdict("area/convert")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["outcome"], "unavailable");
     assert!(
@@ -156,8 +158,8 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
 fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     let place = Place::new();
     place
-        .cerith(&["bundle", "--engine", CUDA, "-o", "all.cerith"], None)
-        .ends(
+        .run_cerith(&["bundle", "--engine", CUDA, "-o", "all.cerith"], None)
+        .assert_ends(
             0,
             &[
                 "rejected: ValueError: arange's range must be a power of 2\n    area/three\n",
@@ -169,24 +171,26 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         );
     let rejected = ["area/convert", "area/three"];
     place
-        .cerith(&[&["bundle", "-o", "cases.cerith"], &rejected[..]].concat(), None)
-        .ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "], &[]);
+        .run_cerith(&[&["bundle", "-o", "cases.cerith"], &rejected[..]].concat(), None)
+        .assert_ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "], &[]);
     place
-        .cerith(&["exec", "cases.cerith", "-o", "results.cerith"], None)
-        .ends(
+        .run_cerith(&["exec", "cases.cerith", "-o", "results.cerith"], None)
+        .assert_ends(
             0,
             &["nothing is left to execute: 2 decided when they were compiled"],
             &[],
         );
-    place
-        .cerith(&["accept", "results.cerith"], None)
-        .ends(0, &["cuda@3.9.0 sm_90: 2 put on record"], &[]);
-    let record = fs::read_to_string(place.path("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");
+    place.run_cerith(&["accept", "results.cerith"], None).assert_ends(
+        0,
+        &["cuda@3.9.0 sm_90: 2 put on record"],
+        &[],
+    );
+    let record = fs::read_to_string(place.join("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");
     assert!(record.contains("none: it ended when it was compiled"), "{record}");
     // What is on record needs no compiler.
     place
-        .cerith(&[&RUN[..], &rejected].concat(), Some(&place.path("home")))
-        .ends(
+        .run_cerith(&[&RUN[..], &rejected].concat(), Some(&place.join("home")))
+        .assert_ends(
             1,
             &[
                 "DIFFER area/convert  cuda@3.9.0 is wrong",
@@ -195,16 +199,16 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
             &[],
         );
     // What is not on record, and only that, is executed here if nobody names an engine.
-    place.cerith(&["run", "--offline", "area/add_one", "area/convert"], None);
-    let asked = |case: &str| place.verdict(case)["engines"].clone();
+    place.run_cerith(&["run", "--offline", "area/add_one", "area/convert"], None);
+    let asked = |case: &str| place.read_verdict(case)["engines"].clone();
     let all = ["reference", "interpret@3.9.0", CUDA, PTX];
     assert_eq!(asked("area/add_one"), Value::from(all.to_vec()));
     assert_eq!(asked("area/convert"), Value::from(all[..3].to_vec()));
     // Of a kernel that has changed since, the compiler is asked again.
     let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");
-    fs::write(place.path("cases/area/k.py"), kernels).expect("a file");
-    place.cerith(&[&RUN[..], &["area/convert"]].concat(), None);
-    let outcome = &place.verdict("area/convert")["outcomes"][CUDA];
+    fs::write(place.join("cases/area/k.py"), kernels).expect("a file");
+    place.run_cerith(&[&RUN[..], &["area/convert"]].concat(), None);
+    let outcome = &place.read_verdict("area/convert")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["error"], "stale-recording");
     assert!(
@@ -216,19 +220,21 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
 /// A corpus of which nothing is on record is judged by the compiler all the same.
 fn without_a_record_the_compiler_is_a_witness() {
     let place = Place::new();
-    place.cerith(&["run", "--offline", "area/add_one"], None).ends(
-        0,
-        &[
-            "1 case through reference, interpret@3.9.0, ptx@3.9.0",
-            "1 case: 1 agree",
-        ],
-        &[],
-    );
+    place
+        .run_cerith(&["run", "--offline", "area/add_one"], None)
+        .assert_ends(
+            0,
+            &[
+                "1 case through reference, interpret@3.9.0, ptx@3.9.0",
+                "1 case: 1 agree",
+            ],
+            &[],
+        );
     // Where there is no toolchain, one sentence says so.
-    let nowhere = place.path("home");
+    let nowhere = place.join("home");
     let done = place
-        .cerith(&["run", "--offline", "area/add_one"], Some(&nowhere))
-        .ends(3, &["left out interpret@3.9.0"], &[]);
+        .run_cerith(&["run", "--offline", "area/add_one"], Some(&nowhere))
+        .assert_ends(3, &["left out interpret@3.9.0"], &[]);
     assert!(!done.out.contains("ptx@"), "{}", done.out);
 }
 
@@ -244,7 +250,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
         "--offline",
         "area/add_one",
     ];
-    place.cerith(&bump, None).ends(
+    place.run_cerith(&bump, None).assert_ends(
         // Nothing was executed, so nothing is right or wrong.
         3,
         &[
@@ -258,7 +264,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
         ],
         &[],
     );
-    let stream = fs::read_to_string(place.path("reports/bump/events.jsonl")).expect("a stream");
+    let stream = fs::read_to_string(place.join("reports/bump/events.jsonl")).expect("a stream");
     let verdict = stream
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect(line))
@@ -288,7 +294,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
     }
     // A change of that kind fails nobody who does not ask for it.
     place
-        .cerith(
+        .run_cerith(
             &[
                 &bump[..],
                 &["--fail-on", "signature-changed", "--only", "signature-changed"],
@@ -296,12 +302,12 @@ fn a_bump_of_compilers_compares_what_they_make() {
             .concat(),
             None,
         )
-        .ends(1, &["signature-changed: 1 case"], &[]);
+        .assert_ends(1, &["signature-changed: 1 case"], &[]);
 }
 
 pub fn tests() -> Tests {
     Tests::new()
-        .with(
+        .with_toolchain(
             NEWEST,
             &named![
                 a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed,
@@ -309,7 +315,7 @@ pub fn tests() -> Tests {
                 without_a_record_the_compiler_is_a_witness
             ],
         )
-        .needing(
+        .with_needs(
             &[Need::Toolchain("3.2.0"), Need::Toolchain(NEWEST)],
             &named![a_bump_of_compilers_compares_what_they_make],
         )

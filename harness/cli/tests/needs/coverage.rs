@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use cerith_needs::{NEWEST, Tests, named};
 use serde_json::Value;
 
-fn coverage(args: &[&str]) -> Output {
+fn run_coverage(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cerith"))
         .arg("coverage")
         .args(args)
@@ -17,14 +17,14 @@ fn coverage(args: &[&str]) -> Output {
 }
 
 fn names_of_a_triton_that_is_not_there() {
-    let done = coverage(&["--triton", "3.0.99"]);
+    let done = run_coverage(&["--triton", "3.0.99"]);
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("`cerith toolchain add 3.0.99`"), "{said}");
 }
 
 fn the_newest_triton_has_no_hole() {
-    let done = coverage(&["--format", "json", "tl.", "tensor"]);
+    let done = run_coverage(&["--format", "json", "tl.", "tensor"]);
     let said = String::from_utf8_lossy(&done.stderr);
     let table: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let names = table["names"].as_array().expect("names");
@@ -57,6 +57,6 @@ fn the_newest_triton_has_no_hole() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![names_of_a_triton_that_is_not_there])
-        .with(NEWEST, &named![the_newest_triton_has_no_hole])
+        .without_needs(&named![names_of_a_triton_that_is_not_there])
+        .with_toolchain(NEWEST, &named![the_newest_triton_has_no_hole])
 }

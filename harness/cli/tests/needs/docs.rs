@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cerith_needs::{Named, Need, Tests, named};
+use cerith_needs::{NamedTest, Need, Tests, named};
 use tempfile::TempDir;
 
 use crate::page::commands::{check_page, copy};
-use crate::page::{Part, fits, parts, plain};
+use crate::page::{Part, fits, parse_parts, strip_volatile};
 
 /// A folder of this repository, and where a chapter's commands find it in the folder in which they run.
 type Placed = (&'static str, &'static str);
@@ -24,7 +24,7 @@ const CHECKOUT: &[Placed] = &[
     ("docs/five-minutes", "docs/five-minutes"),
 ];
 
-fn root() -> PathBuf {
+fn find_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -32,9 +32,9 @@ fn root() -> PathBuf {
 fn check(chapter: &str, placed: &[Placed], home: Option<&str>) {
     let folder = TempDir::new().expect("a folder");
     for (from, to) in placed {
-        copy(&root().join(from), &folder.path().join(to));
+        copy(&find_root().join(from), &folder.path().join(to));
     }
-    check_page(&root().join(chapter), folder.path(), home);
+    check_page(&find_root().join(chapter), folder.path(), home);
 }
 
 /// The home of chapters that need no toolchain, and must not find one.
@@ -44,7 +44,7 @@ fn five_minutes() {
     check("docs/five-minutes.md", &[("docs/five-minutes", ".")], None);
 }
 
-fn gate() {
+fn check_gate_page() {
     check("docs/gate.md", &[("examples/rowwise/rowwise", "rowwise")], EMPTY);
 }
 
@@ -56,35 +56,35 @@ fn install() {
     check("docs/install.md", &[], EMPTY);
 }
 
-fn readme() {
+fn check_readme() {
     check("README.md", CHECKOUT, None);
 }
 
-fn engines() {
+fn check_engines_page() {
     check("docs/engines.md", CHECKOUT, None);
 }
 
-fn fuzzing() {
+fn check_fuzzing_page() {
     check("docs/fuzzing.md", &[], None);
 }
 
-fn bumps() {
+fn check_bumps_page() {
     check("docs/bumps.md", CHECKOUT, None);
 }
 
 /// Every page with commands is one of the tests above.
 fn every_page_is_held() {
     let mut pages = BTreeSet::from([PathBuf::from("README.md")]);
-    for entry in fs::read_dir(root().join("docs")).expect("docs") {
+    for entry in fs::read_dir(find_root().join("docs")).expect("docs") {
         let path = entry.expect("an entry").path();
         pages.insert(Path::new("docs").join(path.file_name().expect("a name")));
     }
-    let own = fs::read_to_string(root().join("harness/cli/tests/needs/docs.rs")).expect("this file");
+    let own = fs::read_to_string(find_root().join("harness/cli/tests/needs/docs.rs")).expect("this file");
     for page in pages {
-        let Ok(text) = fs::read_to_string(root().join(&page)) else {
+        let Ok(text) = fs::read_to_string(find_root().join(&page)) else {
             continue;
         };
-        let has_commands = parts(&text)
+        let has_commands = parse_parts(&text)
             .iter()
             .any(|part| matches!(part, Part::Command { .. }));
         let is_held = own.contains(&format!("check(\"{}\"", page.display()));
@@ -95,7 +95,7 @@ fn every_page_is_held() {
 /// A page that says something else than what was printed is noticed.
 fn another_output_is_noticed() {
     let page = "text\n\n```console\n$ one\n1 [..] s\n...\nend\n$ two\n```\nmore\n";
-    let commands: Vec<_> = parts(page)
+    let commands: Vec<_> = parse_parts(page)
         .into_iter()
         .filter_map(|part| match part {
             Part::Command { command, output, .. } => Some((command, output)),
@@ -106,7 +106,7 @@ fn another_output_is_noticed() {
         panic!("{commands:?}");
     };
     for printed in ["1 2.5 s\nend\n", "1 3 s\nsome\nmore\nend\n"] {
-        assert!(fits(expected, &plain(printed)), "{printed}");
+        assert!(fits(expected, &strip_volatile(printed)), "{printed}");
     }
     for printed in [
         "",
@@ -115,14 +115,17 @@ fn another_output_is_noticed() {
         "1 2.5 s\n",
         "1 2.5 s\nend\nmore\n",
     ] {
-        assert!(!fits(expected, &plain(printed)), "{printed}");
+        assert!(!fits(expected, &strip_volatile(printed)), "{printed}");
     }
-    assert_eq!(plain("3/12 cases\nin 0.25 s, done\n"), "in [..] s, done\n");
+    assert_eq!(
+        strip_volatile("3/12 cases\nin 0.25 s, done\n"),
+        "in [..] s, done\n"
+    );
 }
 
 /// The names and targets of a page's link definitions.
-fn links(page: &str) -> Vec<(String, String)> {
-    let text = fs::read_to_string(root().join(page)).expect(page);
+fn read_links(page: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(find_root().join(page)).expect(page);
     let links = text
         .lines()
         .filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
@@ -133,34 +136,34 @@ fn links(page: &str) -> Vec<(String, String)> {
 
 /// The site's front page is the README's text, with links of its own.
 fn both_front_pages_have_the_same_links() {
-    let (here, site) = (links("README.md"), links("docs/README.md"));
+    let (here, site) = (read_links("README.md"), read_links("docs/README.md"));
     let names = |links: &[(String, String)]| links.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&here), names(&site));
     let repository = "https://github.com/cerith-harness/cerith/blob/main/";
     for ((_, here), (_, site)) in here.iter().zip(&site) {
-        assert!(root().join(here).is_file(), "README.md: {here}");
+        assert!(find_root().join(here).is_file(), "README.md: {here}");
         let file = match site.strip_prefix(repository) {
-            Some(path) => root().join(path),
-            None => root().join("docs").join(site),
+            Some(path) => find_root().join(path),
+            None => find_root().join("docs").join(site),
         };
         assert!(file.is_file(), "docs/README.md: {site}");
     }
 }
 
 pub fn tests() -> Tests {
-    let newest: &[Named<fn()>] = &named![five_minutes, fuzzing, readme];
+    let newest: &[NamedTest<fn()>] = &named![five_minutes, check_fuzzing_page, check_readme];
     Tests::new()
-        .anywhere(&named![
+        .without_needs(&named![
             another_output_is_noticed,
             both_front_pages_have_the_same_links,
             every_page_is_held,
-            gate,
+            check_gate_page,
             install,
             writing_cases
         ])
-        .with("3.9.0", newest)
-        .needing(
+        .with_toolchain("3.9.0", newest)
+        .with_needs(
             &[Need::Toolchain("3.2.0"), Need::Toolchain("3.9.0")],
-            &named![bumps, engines],
+            &named![check_bumps_page, check_engines_page],
         )
 }

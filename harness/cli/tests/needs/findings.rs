@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::done::Done;
-use cerith_needs::{NEWEST, Need, Tests, named, pythons_with_torch, toolchain};
+use crate::done::CommandOutput;
+use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named, pythons_with_torch};
 use tempfile::TempDir;
 
 const KERNEL: &str = "import triton
@@ -31,17 +31,17 @@ launches:
   - { grid: [1], args: { x: x, out: out, N: 4 } }
 ";
 
-fn cerith<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Done {
+fn run_cerith<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> CommandOutput {
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .current_dir(folder)
         .args(args)
         .output()
         .expect("cerith runs");
-    Done::of(&output)
+    CommandOutput::from_output(&output)
 }
 
 /// A folder with a case, and the finding that is kept of it.
-fn kept() -> (TempDir, PathBuf) {
+fn keep_finding() -> (TempDir, PathBuf) {
     let folder = TempDir::new().expect("a folder");
     let mine = folder.path().join("mine");
     fs::create_dir_all(&mine).expect("a folder");
@@ -50,25 +50,25 @@ fn kept() -> (TempDir, PathBuf) {
     fs::write(mine.join("k.yaml"), CASE).expect("it is written");
     let engine = ["--offline", "--engine", "interpret@3.9.0", "--out", "findings"];
     let keep = |more: &[&str]| {
-        cerith(
+        run_cerith(
             folder.path(),
             &[&["fuzz", "keep", "mine"], &engine[..], more].concat(),
         )
     };
-    keep(&[]).ends(0, &["nothing new was found"], &[]);
-    keep(&["--known"]).ends(1, &["findings/interpret-3.9.0-memory-mul-bf16"], &[]);
+    keep(&[]).assert_ends(0, &["nothing new was found"], &[]);
+    keep(&["--known"]).assert_ends(1, &["findings/interpret-3.9.0-memory-mul-bf16"], &[]);
     let finding = folder.path().join("findings/interpret-3.9.0-memory-mul-bf16");
     (folder, finding)
 }
 
-fn text(path: &Path) -> String {
+fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn a_finding_says_what_is_expected_and_what_there_is() {
-    let toolchain = toolchain(NEWEST);
-    let (_folder, finding) = kept();
-    let report = text(&finding.join("report.md"));
+    let toolchain = find_toolchain(NEWEST);
+    let (_folder, finding) = keep_finding();
+    let report = read_text(&finding.join("report.md"));
     for part in [
         "## Describe the bug",
         "## Environment details",
@@ -80,7 +80,10 @@ fn a_finding_says_what_is_expected_and_what_there_is() {
         assert!(report.contains(part), "no {part:?} in\n{report}");
     }
     let script = finding.join("repro.py");
-    assert!(!text(&script).contains("cerith_"), "it needs nothing of Cerith's");
+    assert!(
+        !read_text(&script).contains("cerith_"),
+        "it needs nothing of Cerith's"
+    );
     let parsed = Command::new(toolchain.python())
         .args(["-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"])
         .arg(&script)
@@ -89,11 +92,11 @@ fn a_finding_says_what_is_expected_and_what_there_is() {
 }
 
 fn the_script_shows_the_bug_with_torch() {
-    let (_folder, finding) = kept();
+    let (_folder, finding) = keep_finding();
     for python in pythons_with_torch() {
         let output = Command::new(python).arg(finding.join("repro.py")).output();
-        let done = Done::of(&output.expect("Python runs"));
-        done.ends(1, &["interpreted: WRONG", "out[0]: ", "expected 9.0"], &[]);
+        let done = CommandOutput::from_output(&output.expect("Python runs"));
+        done.assert_ends(1, &["interpreted: WRONG", "out[0]: ", "expected 9.0"], &[]);
     }
 }
 
@@ -115,7 +118,7 @@ fn the_script_shows_a_failing_compiler_without_a_gpu() {
         "--out",
         "findings",
     ];
-    cerith(folder.path(), &keep).ends(1, &["findings/"], &[]);
+    run_cerith(folder.path(), &keep).assert_ends(1, &["findings/"], &[]);
     let mut findings = fs::read_dir(folder.path().join("findings")).expect("findings");
     let finding = findings.next().expect("a finding").expect("an entry").path();
     for python in pythons_with_torch() {
@@ -123,8 +126,8 @@ fn the_script_shows_a_failing_compiler_without_a_gpu() {
         command
             .arg(finding.join("repro.py"))
             .env("CUDA_VISIBLE_DEVICES", "");
-        let done = Done::of(&command.output().expect("Python runs"));
-        done.ends(
+        let done = CommandOutput::from_output(&command.output().expect("Python runs"));
+        done.assert_ends(
             1,
             &["interpreted: as expected", "compiled: WRONG", "'.evict_last'"],
             &[],
@@ -133,14 +136,14 @@ fn the_script_shows_a_failing_compiler_without_a_gpu() {
 }
 
 fn a_promoted_finding_is_a_case_that_is_as_expected() {
-    let (folder, finding) = kept();
+    let (folder, finding) = keep_finding();
     let finding = finding.to_str().expect("text");
-    let promote = |more: &[&str]| cerith(folder.path(), &[&["fuzz", "promote", finding], more].concat());
-    promote(&["--as", "squares"]).ends(2, &[], &["names no case"]);
+    let promote = |more: &[&str]| run_cerith(folder.path(), &[&["fuzz", "promote", finding], more].concat());
+    promote(&["--as", "squares"]).assert_ends(2, &[], &["names no case"]);
     let named = ["--as", "dtype/squares", "--why", "bits are multiplied"];
-    promote(&named).ends(0, &["cases/dtype/squares.yaml", "reports/findings.md"], &[]);
-    promote(&named).ends(2, &[], &["already exists"]);
-    let case = text(&folder.path().join("cases/dtype/squares.yaml"));
+    promote(&named).assert_ends(0, &["cases/dtype/squares.yaml", "reports/findings.md"], &[]);
+    promote(&named).assert_ends(2, &[], &["already exists"]);
+    let case = read_text(&folder.path().join("cases/dtype/squares.yaml"));
     for part in [
         "found: { by: fuzz, upstream: new, state: unreported }",
         "kernel: squares.py:squares",
@@ -150,7 +153,8 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     }
     // The range was asked for, and is in the report from then on.
     assert!(
-        text(&folder.path().join(finding).join("report.md")).contains("| interpret@3.9.0 | yes | differ |")
+        read_text(&folder.path().join(finding).join("report.md"))
+            .contains("| interpret@3.9.0 | yes | differ |")
     );
     let run = [
         "run",
@@ -160,31 +164,31 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
         "--engine",
         "interpret@3.9.0",
     ];
-    cerith(folder.path(), &run).ends(0, &["as expected"], &[]);
+    run_cerith(folder.path(), &run).assert_ends(0, &["as expected"], &[]);
     let table = folder.path().join("reports/findings.md");
-    assert!(text(&table).contains("[`dtype/squares`](../cases/dtype/squares.yaml)"));
-    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    assert!(read_text(&table).contains("[`dtype/squares`](../cases/dtype/squares.yaml)"));
+    run_cerith(folder.path(), &["fuzz", "trophies", "--check"]).assert_ends(0, &[], &[]);
     fs::write(&table, "nothing was found").expect("it is written");
-    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(
+    run_cerith(folder.path(), &["fuzz", "trophies", "--check"]).assert_ends(
         1,
         &[],
         &["is not up to date with the case files"],
     );
-    cerith(folder.path(), &["fuzz", "trophies"]).ends(0, &["findings.md"], &[]);
-    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    run_cerith(folder.path(), &["fuzz", "trophies"]).assert_ends(0, &["findings.md"], &[]);
+    run_cerith(folder.path(), &["fuzz", "trophies", "--check"]).assert_ends(0, &[], &[]);
 }
 
 fn what_is_no_finding_is_refused() {
     let folder = TempDir::new().expect("a folder");
     for command in ["range", "promote"] {
-        cerith(folder.path(), &["fuzz", command, "there"]).ends(
+        run_cerith(folder.path(), &["fuzz", command, "there"]).assert_ends(
             2,
             &[],
             &["failed to read there/finding.json", "help"],
         );
     }
     fs::write(folder.path().join("finding.json"), "{}").expect("it is written");
-    cerith(folder.path(), &["fuzz", "range", "."]).ends(
+    run_cerith(folder.path(), &["fuzz", "range", "."]).assert_ends(
         2,
         &[],
         &["is not a finding as this Cerith writes it"],
@@ -193,23 +197,23 @@ fn what_is_no_finding_is_refused() {
 
 fn the_table_is_what_the_cases_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    cerith(&root, &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    run_cerith(&root, &["fuzz", "trophies", "--check"]).assert_ends(0, &[], &[]);
 }
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![
+        .without_needs(&named![
             what_is_no_finding_is_refused,
             the_table_is_what_the_cases_say
         ])
-        .with(
+        .with_toolchain(
             NEWEST,
             &named![
                 a_finding_says_what_is_expected_and_what_there_is,
                 a_promoted_finding_is_a_case_that_is_as_expected
             ],
         )
-        .needing(
+        .with_needs(
             &[Need::Toolchain(NEWEST), Need::PythonWithTorch],
             &named![
                 the_script_shows_the_bug_with_torch,

@@ -46,7 +46,7 @@ def kernel(x):
 ";
 
 /// A case with one storage.
-fn case(kernel: &str, shape: &str, fill: &str) -> String {
+fn build_case(kernel: &str, shape: &str, fill: &str) -> String {
     format!(
         "about: Launch 1 of kernel.\nkernel: {kernel}\nstorages:\n  x: {{ dtype: f32, shape: [{shape}], fill: {fill} }}\n\
          launches:\n  - {{ grid: [1], args: {{ x: x }} }}\nrecorded:\n  engine: interpret@3.9.0+host\n  after: {{}}\n"
@@ -54,7 +54,7 @@ fn case(kernel: &str, shape: &str, fill: &str) -> String {
 }
 
 /// A folder with a secret, and a recording in `rec`.
-fn recording() -> TempDir {
+fn create_recording() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let rec = folder.path().join("rec/kernel");
     fs::create_dir_all(&rec).expect("folders");
@@ -85,33 +85,33 @@ fn recording() -> TempDir {
         &[("x", 16), ("bomb", 256 << 20), ("../../harm", 16)],
     );
     let sixteen = "{ bytes: data.zip/x }";
-    write("good.yaml", &case("kernel.py:kernel", "4", sixteen));
+    write("good.yaml", &build_case("kernel.py:kernel", "4", sixteen));
     write(
         "bomb.yaml",
-        &case("kernel.py:kernel", "4", "{ bytes: data.zip/bomb }"),
+        &build_case("kernel.py:kernel", "4", "{ bytes: data.zip/bomb }"),
     );
     write(
         "terabyte.yaml",
-        &case("kernel.py:kernel", "274877906944", sixteen),
+        &build_case("kernel.py:kernel", "274877906944", sixteen),
     );
     write(
         "terabyte-of-zeros.yaml",
-        &case("kernel.py:kernel", "274877906944", "zeros"),
+        &build_case("kernel.py:kernel", "274877906944", "zeros"),
     );
-    write("path.yaml", &case("../../secret.py:kernel", "4", sixteen));
-    write("absolute.yaml", &case("/etc/passwd:kernel", "4", sixteen));
-    write("link.yaml", &case("linked.py:kernel", "4", sixteen));
+    write("path.yaml", &build_case("../../secret.py:kernel", "4", sixteen));
+    write("absolute.yaml", &build_case("/etc/passwd:kernel", "4", sixteen));
+    write("link.yaml", &build_case("linked.py:kernel", "4", sixteen));
     write(
         "bytes-path.yaml",
-        &case("kernel.py:kernel", "4", "{ bytes: ../../away.zip/x }"),
+        &build_case("kernel.py:kernel", "4", "{ bytes: ../../away.zip/x }"),
     );
     write(
         "bytes-link.yaml",
-        &case("kernel.py:kernel", "4", "{ bytes: linked.zip/x }"),
+        &build_case("kernel.py:kernel", "4", "{ bytes: linked.zip/x }"),
     );
     write(
         "bytes-entry.yaml",
-        &case("kernel.py:kernel", "4", "{ bytes: data.zip/../../harm }"),
+        &build_case("kernel.py:kernel", "4", "{ bytes: data.zip/../../harm }"),
     );
     folder
 }
@@ -142,7 +142,7 @@ fn nothing_was_done(folder: &Path) {
 }
 
 fn everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run() {
-    let folder = recording();
+    let folder = create_recording();
     let here = folder.path();
     let (code, shown) = run(
         here,
@@ -158,7 +158,7 @@ fn everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run()
 
 fn code_at_import_is_contained() {
     let home = Home::discover().expect("a home");
-    let folder = recording();
+    let folder = create_recording();
     let here = folder.path();
     run(
         here,
@@ -174,10 +174,10 @@ fn code_at_import_is_contained() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![
+        .without_needs(&named![
             everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run
         ])
-        .needing(
+        .with_needs(
             &[Need::Toolchain(NEWEST), Need::Containment],
             &named![code_at_import_is_contained],
         )

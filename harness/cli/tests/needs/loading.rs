@@ -74,7 +74,7 @@ if __name__ == \"__main__\":
 ";
 
 /// A case of a kernel of the library.
-fn case(kernel: &str) -> String {
+fn build_case(kernel: &str) -> String {
     format!(
         "about: Numbers are added.\nkernel: library.py:{kernel}\n\
          storages: {{ x: {{ dtype: f32, shape: [10], fill: arange }} }}\n\
@@ -82,16 +82,16 @@ fn case(kernel: &str) -> String {
     )
 }
 
-fn corpus(kernel: &str) -> TempDir {
+fn create_corpus(kernel: &str) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let area = folder.path().join("cases/area");
     fs::create_dir_all(&area).expect("a folder");
     fs::write(area.join("library.py"), LIBRARY).expect("a file");
-    fs::write(area.join("a.yaml"), case(kernel)).expect("a file");
+    fs::write(area.join("a.yaml"), build_case(kernel)).expect("a file");
     folder
 }
 
-fn cerith(folder: &Path, args: &[&str]) -> Output {
+fn run_cerith(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .arg("--offline")
@@ -104,15 +104,15 @@ fn cerith(folder: &Path, args: &[&str]) -> Output {
 
 /// How a run of one kernel ends, and what is said.
 fn run(kernel: &str) -> (Option<i32>, String) {
-    let folder = corpus(kernel);
-    let output = cerith(
+    let folder = create_corpus(kernel);
+    let output = run_cerith(
         folder.path(),
         &["run", "--engine", "reference", "--engine", "interpret@3.9.0"],
     );
-    told(&output)
+    read_output(&output)
 }
 
-fn told(output: &Output) -> (Option<i32>, String) {
+fn read_output(output: &Output) -> (Option<i32>, String) {
     let text = [&*output.stdout, &*output.stderr]
         .map(String::from_utf8_lossy)
         .concat();
@@ -135,12 +135,12 @@ fn a_librarys_file_works_as_it_is() {
 }
 
 fn a_librarys_file_is_compiled_as_it_is() {
-    let folder = corpus("add");
-    let output = cerith(
+    let folder = create_corpus("add");
+    let output = run_cerith(
         folder.path(),
         &["bundle", "--engine", "cuda@3.9.0", "-o", "x.cerith"],
     );
-    let (exit, text) = told(&output);
+    let (exit, text) = read_output(&output);
     assert_eq!(exit, Some(0), "{text}");
     assert!(
         text.contains("1 case, 1 compiled") || text.contains("1 cases, 1 compiled"),
@@ -174,11 +174,11 @@ fn what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend() {
 }
 
 fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
-    let folder = corpus("limited");
+    let folder = create_corpus("limited");
     // The kernel's global is a number to the reference, and a module's to everybody else.
     let text = LIBRARY.replace("int(torch.finfo(torch.float32).max)", "3 if True else torch.inf");
     fs::write(folder.path().join("cases/area/library.py"), text).expect("a file");
-    let (exit, text) = told(&cerith(folder.path(), &["run"]));
+    let (exit, text) = read_output(&run_cerith(folder.path(), &["run"]));
     assert_eq!(exit, Some(1), "{text}");
     for part in [
         "SILENT area/a  interpret@3.9.0, ptx@3.9.0 say nothing about it",
@@ -203,7 +203,7 @@ fn lines_keep_their_numbers() {
 }
 
 pub fn tests() -> Tests {
-    Tests::new().with(
+    Tests::new().with_toolchain(
         NEWEST,
         &named![
             a_librarys_file_works_as_it_is,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use cerith_needs::{NEWEST, Tests, named, toolchain};
+use cerith_needs::{NEWEST, Tests, find_toolchain, named};
 use tempfile::TempDir;
 
 /// Tensors for a program, a kernel with what it needs, and launches of it.
@@ -57,7 +57,7 @@ struct Place {
 impl Place {
     /// A folder with the program and what is added to it.
     fn new(more: &str) -> Self {
-        let python = toolchain(NEWEST).python();
+        let python = find_toolchain(NEWEST).python();
         let folder = TempDir::new().expect("a folder");
         let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker");
         let text = PROGRAM.replace("WORKER", &format!("{:?}", worker.display().to_string())) + more;
@@ -65,7 +65,7 @@ impl Place {
         Self { folder, python }
     }
 
-    fn cerith(&self, args: &[&str]) -> Output {
+    fn run_cerith(&self, args: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(args)
             .current_dir(self.folder.path())
@@ -79,12 +79,12 @@ impl Place {
     /// Records the program; its exit code, its output and what Cerith says.
     fn record(&self, options: &[&str]) -> (Option<i32>, String, String) {
         let python = self.python.display().to_string();
-        let done = self.cerith(&[&["record"], options, &["--", &python, "program.py"]].concat());
+        let done = self.run_cerith(&[&["record"], options, &["--", &python, "program.py"]].concat());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (done.status.code(), text(&done.stdout), text(&done.stderr))
     }
 
-    fn files(&self, folder: &str) -> Vec<String> {
+    fn list_files(&self, folder: &str) -> Vec<String> {
         let mut found = Vec::new();
         let root = self.folder.path().join(folder);
         let mut folders = vec![root.clone()];
@@ -113,7 +113,7 @@ fn a_program_is_recorded_and_the_recording_runs() {
         "{err}"
     );
     assert_eq!(
-        place.files("recording"),
+        place.list_files("recording"),
         [
             "recording.json",
             "secret_kernel/0001.yaml",
@@ -138,7 +138,7 @@ fn a_program_is_recorded_and_the_recording_runs() {
         !kernel.contains("cerith_worker") && !kernel.contains("numpy"),
         "{kernel}"
     );
-    let done = place.cerith(&[
+    let done = place.run_cerith(&[
         "run",
         "recording",
         "--engine",
@@ -156,7 +156,7 @@ fn what_is_private_stays_away() {
     let (code, _, err) = place.record(&["--no-data", "--out", "layouts"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(err.contains("storages without their bytes"), "{err}");
-    let files = place.files("layouts");
+    let files = place.list_files("layouts");
     assert!(files.iter().all(|file| !file.contains(".zip")), "{files:?}");
     for file in files {
         let text = fs::read_to_string(place.folder.path().join("layouts").join(&file)).expect("text");
@@ -165,7 +165,7 @@ fn what_is_private_stays_away() {
             "{file}: {text}"
         );
     }
-    let done = place.cerith(&["run", "layouts", "--engine", "reference"]);
+    let done = place.run_cerith(&["run", "layouts", "--engine", "reference"]);
     assert_eq!(
         done.status.code(),
         Some(0),
@@ -208,12 +208,12 @@ fn what_cannot_be_recorded_is_told() {
         "write `layout`, `data`, `every`, or how many launches of each kernel",
     );
     check(&["--max-bytes", "1T"], 2, "write a number of bytes");
-    let done = place.cerith(&["record", "--", "no-such-program"]);
+    let done = place.run_cerith(&["record", "--", "no-such-program"]);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2));
     assert!(err.contains("failed to start `no-such-program`"), "{err}");
     assert!(!place.folder.path().join("recording").exists());
-    let done = place.cerith(&["record", "--", "true"]);
+    let done = place.run_cerith(&["record", "--", "true"]);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3));
     assert!(
@@ -232,7 +232,7 @@ fn what_cannot_be_recorded_is_told() {
         ),
     ] {
         // The folder of the one before is not in the way.
-        let done = place.cerith(&["record", "--out", "again", "--", &python, "-c", program]);
+        let done = place.run_cerith(&["record", "--out", "again", "--", &python, "-c", program]);
         let err = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.code() == Some(3) && err.contains(said), "{err}");
     }
@@ -283,7 +283,7 @@ fn a_launch_that_kills_its_program_is_on_record() {
 }
 
 pub fn tests() -> Tests {
-    Tests::new().with(
+    Tests::new().with_toolchain(
         NEWEST,
         &named![
             a_program_is_recorded_and_the_recording_runs,

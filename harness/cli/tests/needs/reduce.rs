@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use cerith_needs::{NEWEST, Tests, named};
 use tempfile::TempDir;
 
@@ -16,18 +16,18 @@ const ENGINES: [&str; 5] = [
     "interpret@3.9.0",
 ];
 
-fn cerith(args: &[&str]) -> Done {
+fn run_cerith(args: &[&str]) -> CommandOutput {
     let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
         .expect("cerith runs");
-    Done::of(&output)
+    CommandOutput::from_output(&output)
 }
 
-fn reduce(case: &str, out: &Path, args: &[&str]) -> Done {
+fn reduce(case: &str, out: &Path, args: &[&str]) -> CommandOutput {
     let out = out.to_str().expect("a plain path");
-    cerith(&[&["reduce", case, "--out", out], args].concat())
+    run_cerith(&[&["reduce", case, "--out", out], args].concat())
 }
 
 fn a_difference_stays_explained_by_the_same_bug() {
@@ -41,7 +41,7 @@ fn a_difference_stays_explained_by_the_same_bug() {
         assert!((1..=most).contains(&body), "{kernel}");
         // What was written is a corpus in which the same bug explains the difference.
         let out = folder.path().to_str().expect("a plain path");
-        let again = cerith(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
+        let again = run_cerith(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
         assert!(
             again.out.contains(&format!("explained by {bug}")),
             "{}",
@@ -114,8 +114,8 @@ fn a_folder_that_cannot_be_written_loses_nothing() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![what_cannot_be_reduced_is_said])
-        .with(
+        .without_needs(&named![what_cannot_be_reduced_is_said])
+        .with_toolchain(
             NEWEST,
             &named![
                 a_difference_stays_explained_by_the_same_bug,

@@ -12,12 +12,12 @@ use cerith_needs::{Need, Tests};
 use tempfile::TempDir;
 
 use crate::page::commands::{check_page, copy};
-use crate::page::{Part, parts};
+use crate::page::{Part, parse_parts};
 
 /// The toolchains that the engines of a page's commands name, as `3.9.0` or `2.11.0`.
-fn toolchains(page: &str) -> BTreeSet<String> {
+fn find_toolchains(page: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for part in parts(page) {
+    for part in parse_parts(page) {
         if let Part::Command { command, .. } = part {
             for (_, rest) in command.split_whitespace().filter_map(|word| word.split_once('@')) {
                 let version = rest.split([':', '+']).next().expect("a first piece");
@@ -46,11 +46,11 @@ pub fn tests() -> Tests {
     for folder in folders {
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let page = fs::read_to_string(folder.join("README.md")).expect("a page");
-        let needs: Vec<Need> = toolchains(&page)
+        let needs: Vec<Need> = find_toolchains(&page)
             .into_iter()
             .map(|version| Need::Toolchain(version.leak()))
             .collect();
-        tests = tests.one(name, &needs, move || check(&folder));
+        tests = tests.with_test(name, &needs, move || check(&folder));
     }
     tests
 }

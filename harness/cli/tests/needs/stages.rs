@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, named};
 
 /// `explain --stages --pass` of a case of the corpus says all of this.
@@ -18,7 +18,7 @@ fn check(case: &str, engine: &str, says: &[&str]) {
         .env("CI", "1")
         .output()
         .expect("cerith starts");
-    let done = Done::of(&output);
+    let done = CommandOutput::from_output(&output);
     let shown = format!("{case}\n--- out\n{}\n--- err\n{}", done.out, done.err);
     for part in says {
         assert!(done.out.contains(part), "no {part:?} in {shown}");
@@ -94,7 +94,7 @@ fn invalid_ir_is_the_frontends() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .with(
+        .with_toolchain(
             NEWEST,
             &named![
                 a_stage_and_a_pass_are_named_for_wrong_results,
@@ -103,7 +103,7 @@ pub fn tests() -> Tests {
                 reductions_of_the_tma_unit_are_executed
             ],
         )
-        .needing(
+        .with_needs(
             &[Need::Toolchain("3.2.0")],
             &named![
                 a_compiler_that_dies_is_wrong_where_it_dies,

@@ -76,8 +76,8 @@ impl Place {
             "sweep.cerith",
         ];
         let axes = axes.iter().flat_map(|axis| ["--axis", axis]);
-        let output = place.cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let output = place.run_cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(0), "{}", join_output(&output));
         place
     }
 
@@ -89,7 +89,7 @@ impl Place {
         fs::write(self.path().join("cases/area").join(name), text).expect("a file");
     }
 
-    fn cerith(&self, args: &[&str]) -> Output {
+    fn run_cerith(&self, args: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(args)
             .current_dir(self.path())
@@ -115,8 +115,8 @@ impl Place {
             time_limit: 1,
         };
         let file = File::open(self.path().join("sweep.cerith")).expect("a bundle");
-        let mut reader = Reader::cases(file).expect("a bundle");
-        let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
+        let mut reader = Reader::begin_cases(file).expect("a bundle");
+        let mut writer = Writer::begin_results(Vec::new(), provenance).expect("it is memory");
         let mut seen = Vec::new();
         while let Some(entry) = reader.next_case().expect("a bundle") {
             let label = entry.label;
@@ -136,10 +136,12 @@ impl Place {
             seen.push(format!("{} {variant}", label.case));
             let ran = Ran::Finished {
                 arena,
-                other: None,
+                different_arena: None,
                 repetitions: 1,
             };
-            writer.result(&ResultEntry { label, ran }).expect("it is memory");
+            writer
+                .add_result(&ResultEntry { label, ran })
+                .expect("it is memory");
         }
         for note in reader.take_notes() {
             seen.push(format!(
@@ -148,7 +150,7 @@ impl Place {
                 note.label.variant.expect("of a sweep"),
                 note.why
             ));
-            writer.note(&note).expect("it is memory");
+            writer.add_note(&note).expect("it is memory");
         }
         let bytes = writer.finish().expect("it is memory");
         fs::write(self.path().join("results.cerith"), bytes).expect("a file");
@@ -157,8 +159,8 @@ impl Place {
 
     #[track_caller]
     fn judge(&self, exit: i32, wanted: &[&str]) {
-        let output = self.cerith(&["sweep", "--results", "results.cerith", "--verbose"]);
-        let text = text(&output);
+        let output = self.run_cerith(&["sweep", "--results", "results.cerith", "--verbose"]);
+        let text = join_output(&output);
         assert_eq!(output.status.code(), Some(exit), "{text}");
         for wanted in wanted {
             assert!(text.contains(wanted), "{wanted}\n{text}");
@@ -166,7 +168,7 @@ impl Place {
     }
 }
 
-fn text(output: &Output) -> String {
+fn join_output(output: &Output) -> String {
     [&output.stdout, &output.stderr]
         .map(|bytes| String::from_utf8_lossy(bytes))
         .concat()
@@ -205,21 +207,21 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     place.judge(0, &["2 agree", "as expected"]);
     assert!(place.path().join("reports/sweep/report.html").is_file());
 
-    let output = place.cerith(&["accept", "results.cerith"]);
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    let output = place.run_cerith(&["accept", "results.cerith"]);
+    assert_eq!(output.status.code(), Some(2), "{}", join_output(&output));
     assert!(
-        text(&output).contains("whose variants are not put on record"),
+        join_output(&output).contains("whose variants are not put on record"),
         "{}",
-        text(&output)
+        join_output(&output)
     );
     assert!(!place.path().join("snapshots").exists());
 
-    let output = place.cerith(&["sweep", "--results", "sweep.cerith"]);
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    let output = place.run_cerith(&["sweep", "--results", "sweep.cerith"]);
+    assert_eq!(output.status.code(), Some(2), "{}", join_output(&output));
     assert!(
-        text(&output).contains("it holds cases, and results are wanted"),
+        join_output(&output).contains("it holds cases, and results are wanted"),
         "{}",
-        text(&output)
+        join_output(&output)
     );
 
     place.write("k.py", &KERNEL.replace("+ 1,", "+ 2,"));
@@ -285,12 +287,12 @@ fn an_axis_that_is_none_gets_the_nearest() {
         fs::create_dir_all(place.path().join("cases/area")).expect("a folder");
         place.write("k.py", KERNEL);
         place.write("rows.yaml", ROWS);
-        let output = place.cerith(args);
-        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        let output = place.run_cerith(args);
+        assert_eq!(output.status.code(), Some(2), "{}", join_output(&output));
         assert!(
-            text(&output).contains("did you mean `num_warps`?"),
+            join_output(&output).contains("did you mean `num_warps`?"),
             "{}",
-            text(&output)
+            join_output(&output)
         );
     }
 }
@@ -301,8 +303,8 @@ fn variants_of_ptx_are_executed_here() {
     let axes = ["num_warps=1,4", "num_ctas=2", "specialize", "layout"];
     let axes = axes.iter().flat_map(|axis| ["--axis", axis]);
     let args = ["sweep", "--engine", "ptx@3.9.0", "--offline"];
-    let output = place.cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
-    let said = text(&output);
+    let output = place.run_cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
+    let said = join_output(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("2 cases: 2 agree"), "{said}");
     // Both with one warp, without specialisation where that changes something, and `rows` in other layouts.
@@ -312,7 +314,7 @@ fn variants_of_ptx_are_executed_here() {
 }
 
 pub fn tests() -> Tests {
-    Tests::new().with(
+    Tests::new().with_toolchain(
         NEWEST,
         &named![
             variants_travel_to_a_gpu_and_are_judged_at_home,

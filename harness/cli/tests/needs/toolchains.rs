@@ -6,10 +6,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cerith_needs::{NEWEST, Tests, named, toolchain};
+use cerith_needs::{NEWEST, Tests, find_toolchain, named};
 use tempfile::TempDir;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 
 const ADD: &str = "
 import triton
@@ -76,7 +76,7 @@ struct Place {
 impl Place {
     /// A home with a copy of a toolchain.
     fn new() -> Self {
-        let original = toolchain(NEWEST);
+        let original = find_toolchain(NEWEST);
         let home = original.root().ancestors().nth(2).expect("a home");
         // On the same file system, for the links.
         let folder = tempfile::tempdir_in(home).expect("a folder");
@@ -88,17 +88,17 @@ impl Place {
         Self { folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    fn join(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     fn python(&self) -> PathBuf {
-        self.path("home/toolchains/3.9.0/bin/python")
+        self.join("home/toolchains/3.9.0/bin/python")
     }
 
     /// Puts a new file in the place of one of the toolchain's, so that the original stays; the old text.
     fn edit(&self, name: &str, edit: impl FnOnce(&str) -> String) -> String {
-        let lib = self.path("home/toolchains/3.9.0/lib");
+        let lib = self.join("home/toolchains/3.9.0/lib");
         let python = fs::read_dir(lib)
             .expect("a folder")
             .next()
@@ -112,8 +112,8 @@ impl Place {
     }
 
     /// A checkout whose kernel imports a module that imports this one.
-    fn checkout(&self, name: &str, last: &str) {
-        let cases = self.path(name).join("cases");
+    fn create_checkout(&self, name: &str, last: &str) {
+        let cases = self.join(name).join("cases");
         let deep = cases.join("pkg/deep");
         fs::create_dir_all(&deep).expect("folders");
         fs::write(cases.join("pkg/__init__.py"), "").expect("a file");
@@ -126,27 +126,27 @@ impl Place {
         std::thread::sleep(std::time::Duration::from_millis(60));
     }
 
-    fn run(&self, checkout: &str, args: &[&str]) -> Done {
-        self.cerith(
+    fn run(&self, checkout: &str, args: &[&str]) -> CommandOutput {
+        self.run_cerith(
             checkout,
-            &self.path("home"),
+            &self.join("home"),
             &[&["run", "--offline", "--jobs", "1"], args].concat(),
         )
     }
 
-    fn cerith(&self, folder: &str, home: &Path, args: &[&str]) -> Done {
+    fn run_cerith(&self, folder: &str, home: &Path, args: &[&str]) -> CommandOutput {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
-            .current_dir(self.path(folder))
+            .current_dir(self.join(folder))
             .env("CUDA_VISIBLE_DEVICES", "-1")
             .env("CI", "1")
             .env("CERITH_HOME", home);
-        Done::of(&command.output().expect("cerith starts"))
+        CommandOutput::from_output(&command.output().expect("cerith starts"))
     }
 
-    fn kept(&self) -> usize {
-        let cache = fs::read_dir(self.path("home/compiled/3.9.0"));
+    fn count_cached(&self) -> usize {
+        let cache = fs::read_dir(self.join("home/compiled/3.9.0"));
         cache.map_or(0, |folders| {
             folders
                 .flatten()
@@ -163,44 +163,50 @@ fn is_done(command: &mut Command) -> bool {
 
 fn a_module_that_a_module_imports_decides_what_is_compiled() {
     let place = Place::new();
-    place.checkout("a", "");
-    place.run("a", PTX).ends(0, &[], &[]);
-    let kept = place.kept();
+    place.create_checkout("a", "");
+    place.run("a", PTX).assert_ends(0, &[], &[]);
+    let kept = place.count_cached();
     assert!(kept >= 4, "{kept}");
-    place.run("a", PTX).ends(0, &[], &[]);
-    assert_eq!(place.kept(), kept);
-    place.checkout("a", BROKEN);
+    place.run("a", PTX).assert_ends(0, &[], &[]);
+    assert_eq!(place.count_cached(), kept);
+    place.create_checkout("a", BROKEN);
     place
         .run("a", PTX)
-        .ends(1, &["ptx@3.9.0", "this file is broken where it is compiled"], &[]);
+        .assert_ends(1, &["ptx@3.9.0", "this file is broken where it is compiled"], &[]);
     // The cache answers, and the message names the file as this checkout has it.
-    let again = place.run("a", PTX).ends(1, &["cases/pkg/deep/last.py"], &[]);
+    let again = place
+        .run("a", PTX)
+        .assert_ends(1, &["cases/pkg/deep/last.py"], &[]);
     assert!(!again.out.contains("/b/"), "{}", again.out);
-    place.checkout("b", BROKEN);
-    let other = place.run("b", PTX).ends(1, &["cases/pkg/deep/last.py"], &[]);
+    place.create_checkout("b", BROKEN);
+    let other = place
+        .run("b", PTX)
+        .assert_ends(1, &["cases/pkg/deep/last.py"], &[]);
     assert!(!other.out.contains("/a/cases"), "{}", other.out);
 }
 
 fn a_checkout_that_patches_the_compiler_answers_for_no_other() {
     let place = Place::new();
-    place.checkout("fork", PATCH);
-    place.run("fork", PTX).ends(1, &["ptx@3.9.0 is wrong"], &[]);
-    place.checkout("mine", "");
-    place.run("mine", PTX).ends(0, &[], &[]);
-    place.checkout("fork", "");
-    place.run("fork", PTX).ends(0, &[], &[]);
+    place.create_checkout("fork", PATCH);
+    place
+        .run("fork", PTX)
+        .assert_ends(1, &["ptx@3.9.0 is wrong"], &[]);
+    place.create_checkout("mine", "");
+    place.run("mine", PTX).assert_ends(0, &[], &[]);
+    place.create_checkout("fork", "");
+    place.run("fork", PTX).assert_ends(0, &[], &[]);
 }
 
 fn a_damaged_toolchain_is_no_fault_of_triton() {
     let place = Place::new();
-    place.checkout("a", "");
-    place.run("a", INTERPRET).ends(0, &[], &[]);
+    place.create_checkout("a", "");
+    place.run("a", INTERPRET).assert_ends(0, &[], &[]);
     let whole = place.edit("triton/runtime/interpreter.py", |text| {
         text.replace("np.cos)", "np.sin)")
     });
     let damaged =
         "toolchain damaged: `triton/runtime/interpreter.py` was changed; run `cerith toolchain repair 3.9.0`";
-    place.run("a", INTERPRET).ends(2, &[damaged], &[]);
+    place.run("a", INTERPRET).assert_ends(2, &[damaged], &[]);
     let defaults = place.run("a", &[]);
     assert_ne!(defaults.code, Some(0));
     assert!(
@@ -210,12 +216,12 @@ fn a_damaged_toolchain_is_no_fault_of_triton() {
         defaults.err
     );
     place.edit("triton/runtime/interpreter.py", |_| whole);
-    place.run("a", INTERPRET).ends(0, &[], &[]);
+    place.run("a", INTERPRET).assert_ends(0, &[], &[]);
 }
 
 fn compiled_kernels_do_not_outlive_their_toolchain() {
     let place = Place::new();
-    place.checkout("a", "");
+    place.create_checkout("a", "");
     // As an installation of a release that has this bug: the packages' records say the same.
     let compiler = "triton/backends/nvidia/compiler.py";
     let whole = place.edit(compiler, |text| {
@@ -227,7 +233,7 @@ fn compiled_kernels_do_not_outlive_their_toolchain() {
         );
         format!("{head}def make_ptx{tail}")
     });
-    let manifest = place.path("home/toolchains/3.9.0/cerith-manifest.json");
+    let manifest = place.join("home/toolchains/3.9.0/cerith-manifest.json");
     let _ = fs::remove_file(&manifest);
     let mut lines = String::new();
     place.edit("triton-3.9.0.dist-info/RECORD", |text| {
@@ -239,13 +245,13 @@ fn compiled_kernels_do_not_outlive_their_toolchain() {
     // Without its line the file was added.
     place
         .run("a", PTX)
-        .ends(2, &["`triton/backends/nvidia/compiler.py` was added"], &[]);
+        .assert_ends(2, &["`triton/backends/nvidia/compiler.py` was added"], &[]);
     place.edit("triton-3.9.0.dist-info/RECORD", |_| {
         let sum = Command::new("sh")
             .arg("-c")
             .arg(format!(
                 "cd {}/lib/python*/site-packages && openssl dgst -sha256 -binary {compiler} | base64 | tr '+/' '-_' | tr -d '='",
-                place.path("home/toolchains/3.9.0").display()
+                place.join("home/toolchains/3.9.0").display()
             ))
             .output()
             .expect("a shell");
@@ -258,25 +264,25 @@ fn compiled_kernels_do_not_outlive_their_toolchain() {
             })
             .collect()
     });
-    place.run("a", PTX).ends(1, &["ptx@3.9.0 is wrong"], &[]);
+    place.run("a", PTX).assert_ends(1, &["ptx@3.9.0 is wrong"], &[]);
     // The whole one is installed in its place.
     place.edit(compiler, |_| whole);
     place.edit("triton-3.9.0.dist-info/RECORD", |_| lines.clone());
     fs::remove_file(&manifest).expect("a manifest");
-    place.run("a", PTX).ends(0, &[], &[]);
+    place.run("a", PTX).assert_ends(0, &[], &[]);
     place
-        .cerith("a", &place.path("home"), &["toolchain", "remove", NEWEST])
-        .ends(0, &[], &[]);
-    assert_eq!(place.kept(), 0);
+        .run_cerith("a", &place.join("home"), &["toolchain", "remove", NEWEST])
+        .assert_ends(0, &[], &[]);
+    assert_eq!(place.count_cached(), 0);
 }
 
 fn an_environment_whose_python_is_gone_is_made_again() {
     let place = Place::new();
-    place.checkout("a", "");
+    place.create_checkout("a", "");
     for args in [&[][..], INTERPRET] {
         fs::remove_file(place.python()).expect("removed");
         symlink("nowhere/python", place.python()).expect("a link");
-        place.run("a", args).ends(
+        place.run("a", args).assert_ends(
             0,
             &[],
             &["its Python was gone, and its environment was made again"],
@@ -285,25 +291,25 @@ fn an_environment_whose_python_is_gone_is_made_again() {
     fs::remove_file(place.python()).expect("removed");
     symlink("nowhere/python", place.python()).expect("a link");
     let repair = ["toolchain", "repair", NEWEST];
-    place.cerith("a", &place.path("home"), &repair).ends(
+    place.run_cerith("a", &place.join("home"), &repair).assert_ends(
         0,
         &["made its environment again: triton 3.9.0"],
         &[],
     );
     place
-        .cerith("a", &place.path("home"), &repair)
-        .ends(0, &["not damaged: triton 3.9.0"], &[]);
+        .run_cerith("a", &place.join("home"), &repair)
+        .assert_ends(0, &["not damaged: triton 3.9.0"], &[]);
 }
 
 fn a_toolchain_that_was_committed_is_not_executed() {
     let place = Place::new();
-    place.checkout("repo", "");
-    let home = place.path("repo/.cerith-home");
+    place.create_checkout("repo", "");
+    let home = place.join("repo/.cerith-home");
     let root = home.join("toolchains/3.9.0");
     fs::create_dir_all(root.join("bin")).expect("folders");
     let marker = r#"{"schema": 1, "id": "3.9.0", "triton": "3.9.0", "numpy": "2.3.5", "python": "3.11.7"}"#;
     fs::write(root.join("cerith-toolchain.json"), marker).expect("a file");
-    let ran = place.path("ran");
+    let ran = place.join("ran");
     fs::write(
         root.join("bin/python"),
         format!("#!/bin/sh\ntouch {}\nexit 1\n", ran.display()),
@@ -312,7 +318,7 @@ fn a_toolchain_that_was_committed_is_not_executed() {
     fs::set_permissions(root.join("bin/python"), fs::Permissions::from_mode(0o755)).expect("executable");
     let run = [&["run", "--offline"], INTERPRET].concat();
     // Nothing says what was installed of it.
-    place.cerith("repo", &home, &run).ends(
+    place.run_cerith("repo", &home, &run).assert_ends(
         2,
         &["toolchain damaged: its packages are gone; run `cerith toolchain repair 3.9.0`"],
         &[],
@@ -320,12 +326,12 @@ fn a_toolchain_that_was_committed_is_not_executed() {
     // In a repository, not even a whole one is used.
     let git = |args: &[&str]| {
         let mut command = Command::new("git");
-        command.arg("-C").arg(place.path("repo")).args(args);
+        command.arg("-C").arg(place.join("repo")).args(args);
         assert!(is_done(&mut command), "git {args:?}");
     };
     git(&["init", "-q"]);
     git(&["add", "-f", "."]);
-    place.cerith("repo", &home, &run).ends(
+    place.run_cerith("repo", &home, &run).assert_ends(
         2,
         &[
             "a committed toolchain would be executed",
@@ -338,14 +344,14 @@ fn a_toolchain_that_was_committed_is_not_executed() {
         &["toolchain", "add", "3.1.0"],
         &["run"],
     ] {
-        let done = place.cerith("repo", &home, args);
+        let done = place.run_cerith("repo", &home, args);
         assert_ne!(done.code, Some(0), "{args:?}: {}", done.out);
     }
     assert!(!ran.exists());
 }
 
 pub fn tests() -> Tests {
-    Tests::new().with(
+    Tests::new().with_toolchain(
         NEWEST,
         &named![
             a_module_that_a_module_imports_decides_what_is_compiled,

@@ -86,13 +86,13 @@ impl<'a> Text<'a> {
     }
 
     /// The module with a change.
-    pub fn edited(&self, edit: Edit) -> String {
-        self.built(|at, line| (at == edit.line).then(|| changed(edit.kind, line)))
+    pub fn apply_edit(&self, edit: Edit) -> String {
+        self.replace_lines(|at, line| (at == edit.line).then(|| edit_line(edit.kind, line)))
     }
 
     /// The module with a change, where the last warp goes first: all others wait for their turn at the beginning and behind each
     /// barrier.
-    pub fn reversed(&self, edit: Edit, warps: u32) -> String {
+    pub fn reverse_warps(&self, edit: Edit, warps: u32) -> String {
         let late = |at: usize| {
             let last = warps.saturating_sub(1);
             format!(
@@ -112,9 +112,9 @@ impl<'a> Text<'a> {
             .into_iter()
             .find(|(_, line)| is_first(line))
             .map(|(at, _)| at);
-        self.built(|at, line| {
+        self.replace_lines(|at, line| {
             if at == edit.line {
-                Some(changed(edit.kind, line))
+                Some(edit_line(edit.kind, line))
             } else if Some(at) == first {
                 Some(format!("{}\n{line}", late(at)))
             } else if step(line) == Some(Step::Barrier) {
@@ -145,7 +145,7 @@ impl<'a> Text<'a> {
             "mov.u32 %cerith_own, %tid.x;\nmov.u64 %cerith_values, cerith_room;\n\
              cvta.local.u64 %cerith_values, %cerith_values;\nsetp.eq.u32 %cerith_one, %cerith_own, 0;\n{}\
              and.b32 %cerith_low, %cerith_own, 31;\nsetp.eq.u32 %cerith_one, %cerith_low, 0;\n",
-            printed("@%cerith_one ", 0, "", 0)
+            emit_print("@%cerith_one ", 0, "", 0)
         );
         let mut missed = false;
         let is_first = |line: &str| {
@@ -153,7 +153,7 @@ impl<'a> Text<'a> {
                 .starts_with(|first: char| first.is_ascii_lowercase())
         };
         let first = (self.open..self.close).find(|&at| self.lines.get(at).is_some_and(|line| is_first(line)));
-        let text = self.built(|at, line| {
+        let text = self.replace_lines(|at, line| {
             let mut before = String::new();
             if at == self.entry {
                 before += &module;
@@ -163,7 +163,7 @@ impl<'a> Text<'a> {
             if self.holds(at)
                 && let Some(step) = step(line)
             {
-                match traced(line, step, at) {
+                match trace_step(line, step, at) {
                     Some(text) => before += &text,
                     None => missed = true,
                 }
@@ -175,7 +175,7 @@ impl<'a> Text<'a> {
     }
 
     /// The lines, some of them replaced.
-    fn built(&self, mut other: impl FnMut(usize, &str) -> Option<String>) -> String {
+    fn replace_lines(&self, mut other: impl FnMut(usize, &str) -> Option<String>) -> String {
         let mut text = String::new();
         for (at, line) in self.lines.iter().enumerate() {
             match other(at, line) {
@@ -188,7 +188,7 @@ impl<'a> Text<'a> {
     }
 }
 
-fn changed(kind: Kind, line: &str) -> String {
+fn edit_line(kind: Kind, line: &str) -> String {
     match (kind, step(line)) {
         (Kind::Loosened, Some(Step::Wait(left))) => format!("cp.async.wait_group {};", left + 1),
         _ => String::new(),
@@ -196,7 +196,7 @@ fn changed(kind: Kind, line: &str) -> String {
 }
 
 /// Prints a line's number, the thread, and what a text puts into the room behind them.
-fn printed(guard: &str, line: usize, filling: &str, format: usize) -> String {
+fn emit_print(guard: &str, line: usize, filling: &str, format: usize) -> String {
     format!(
         "{{ .param .b64 cerith_a; .param .b64 cerith_b; .param .b32 cerith_c;\n\
          st.local.u32 [cerith_room], {line};\nst.local.u32 [cerith_room+4], %cerith_own;\n{filling}\
@@ -206,11 +206,11 @@ fn printed(guard: &str, line: usize, filling: &str, format: usize) -> String {
 }
 
 /// What prints a step; `None` where its text is not understood.
-fn traced(line: &str, step: Step, at: usize) -> Option<String> {
+fn trace_step(line: &str, step: Step, at: usize) -> Option<String> {
     // Nothing else has the number 0.
     let number = at + 1;
     let Step::Access(access) = step else {
-        return Some(printed(
+        return Some(emit_print(
             "@%cerith_one ",
             number,
             "st.local.u64 [cerith_room+8], 0;\n",
@@ -246,7 +246,7 @@ fn traced(line: &str, step: Step, at: usize) -> Option<String> {
     }
     let _ = writeln!(filling, "{guard}st.local.u64 [cerith_room+8], %cerith_at;");
     if !access.stores() {
-        return Some(printed(&guard, number, &filling, 0));
+        return Some(emit_print(&guard, number, &filling, 0));
     }
     let parts: Vec<&str> = before.trim().split('.').collect();
     let vector = parts.iter().find(|part| ["v2", "v4"].contains(*part));
@@ -263,5 +263,5 @@ fn traced(line: &str, step: Step, at: usize) -> Option<String> {
         "st.local.u64 [cerith_room+16], 0;\nst.local.u64 [cerith_room+24], 0;\n\
          {guard}st.local{vector}.{ty} [cerith_room+16], {value};\n"
     );
-    Some(printed(&guard, number, &filling, 1))
+    Some(emit_print(&guard, number, &filling, 1))
 }

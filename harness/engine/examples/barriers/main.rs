@@ -26,7 +26,7 @@ use cerith_toolchain::compiled::{Compiled, Kernel, Target};
 use cerith_toolchain::{Cache, Compilers, Home};
 
 use edit::{Edit, Text};
-use trace::{Meeting, Passed, Trace, Who};
+use trace::{Meeting, MeetingKind, Passed, Trace};
 
 /// Areas of the corpus whose kernels have to do with shared memory.
 const AREAS: [&str; 13] = [
@@ -46,14 +46,14 @@ const AREAS: [&str; 13] = [
 ];
 
 /// What the checks of `cerith-ptx` tell of.
-const TOLD: [&str; 3] = ["shared-race", "copy-in-flight", "uninitialised-register"];
+const REPORTED_KINDS: [&str; 3] = ["shared-race", "copy-in-flight", "uninitialised-register"];
 
 /// So many cases of a file are looked at.
 const OF_A_FILE: usize = 3;
 
 /// What came of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum CheckResult {
     /// The outcome has this kind.
     Told(String),
     /// It is silent, and the bytes are others.
@@ -80,9 +80,9 @@ pub enum Race {
 }
 
 /// A change that was tried.
-pub struct Tried {
+pub struct EditReport {
     pub edit: Edit,
-    pub seen: Seen,
+    pub result: CheckResult,
     pub race: Race,
     /// Two lines that meet.
     pub example: Option<Meeting>,
@@ -90,7 +90,7 @@ pub struct Tried {
 }
 
 /// A kernel with all its changes.
-pub struct Looked {
+pub struct KernelEdits {
     pub case: String,
     pub name: String,
     pub ptx: String,
@@ -98,11 +98,11 @@ pub struct Looked {
     pub steps: usize,
     /// What meets in shared memory in the kernel as it is.
     pub meetings: Vec<Meeting>,
-    pub tried: Vec<Tried>,
+    pub edits: Vec<EditReport>,
 }
 
 /// A compilation where one kernel has another text.
-fn with(compiled: &Compiled, kernel: usize, ptx: String) -> Compiled {
+fn replace_ptx(compiled: &Compiled, kernel: usize, ptx: String) -> Compiled {
     let mut compiled = compiled.clone();
     if let Some(old) = compiled.kernels.get_mut(kernel) {
         *old = Arc::new(Kernel {
@@ -114,7 +114,7 @@ fn with(compiled: &Compiled, kernel: usize, ptx: String) -> Compiled {
 }
 
 /// What is left in memory, where a run comes to its end.
-fn finished(case: &Case, compiled: Compiled) -> Result<Box<Finished>, String> {
+fn execute_case(case: &Case, compiled: Compiled) -> Result<Box<Finished>, String> {
     match Ptx::execute(case, compiled) {
         Ok(Outcome::Finished(finished)) => Ok(finished),
         Ok(other) => Err(other
@@ -129,56 +129,56 @@ fn bytes(finished: &Finished) -> &[u8] {
 }
 
 /// Looks into one kernel of a case; why not, if it is not one to take.
-fn look(case: &Case, compiled: &Compiled, number: usize, whole: &Finished) -> Result<Looked, String> {
+fn look(case: &Case, compiled: &Compiled, number: usize, whole: &Finished) -> Result<KernelEdits, String> {
     let kernel = compiled.kernels.get(number).ok_or("no kernel")?;
     let name = &kernel.metadata.name;
     let text = Text::new(&kernel.ptx, name).ok_or("not only the kernel has shared memory")?;
     let traced = text.traced().ok_or("a line that is not understood")?;
-    let traced = finished(case, with(compiled, number, traced))?;
+    let traced = execute_case(case, replace_ptx(compiled, number, traced))?;
     if bytes(&traced) != bytes(whole) {
         return Err("the traced kernel leaves something else".to_owned());
     }
     let trace = Trace::read(&text, &traced.printed).ok_or("too many steps")?;
-    let before = trace.meetings(None);
+    let before = trace.find_meetings(None);
     let tried = text.edits().into_iter().map(|edit| {
-        let after = trace.meetings(Some(edit));
+        let after = trace.find_meetings(Some(edit));
         let new: Vec<Meeting> = after.difference(&before).copied().collect();
-        let (race, example) = judged(&new);
-        let seen = match finished(case, with(compiled, number, text.edited(edit))) {
-            Err(kind) => Seen::Told(kind),
-            Ok(left) if bytes(&left) != bytes(whole) => Seen::Differs,
+        let (race, example) = find_worst(&new);
+        let seen = match execute_case(case, replace_ptx(compiled, number, text.apply_edit(edit))) {
+            Err(kind) => CheckResult::Told(kind),
+            Ok(left) if bytes(&left) != bytes(whole) => CheckResult::Differs,
             Ok(_) => {
-                let reversed = text.reversed(edit, kernel.metadata.num_warps);
-                match finished(case, with(compiled, number, reversed)) {
-                    Ok(left) if bytes(&left) == bytes(whole) => Seen::Same,
-                    Ok(_) => Seen::DiffersReversed,
-                    Err(kind) => Seen::Alone(kind),
+                let reversed = text.reverse_warps(edit, kernel.metadata.num_warps);
+                match execute_case(case, replace_ptx(compiled, number, reversed)) {
+                    Ok(left) if bytes(&left) == bytes(whole) => CheckResult::Same,
+                    Ok(_) => CheckResult::DiffersReversed,
+                    Err(kind) => CheckResult::Alone(kind),
                 }
             }
         };
-        Tried {
+        EditReport {
             edit,
-            seen,
+            result: seen,
             race,
             example,
-            passed: trace.passed(edit),
+            passed: trace.count_passes(edit),
         }
     });
-    Ok(Looked {
+    Ok(KernelEdits {
         case: case.id.clone(),
         name: name.clone(),
         ptx: kernel.ptx.clone(),
         warps: kernel.metadata.num_warps,
         steps: trace.len(),
-        tried: tried.collect(),
+        edits: tried.collect(),
         meetings: before.into_iter().filter(|meeting| meeting.shared).collect(),
     })
 }
 
 /// The worst of what meets.
-fn judged(new: &[Meeting]) -> (Race, Option<Meeting>) {
-    let race = |meeting: &Meeting| match (meeting.who, meeting.shared) {
-        (Who::Lanes, _) => Race::Lanes,
+fn find_worst(new: &[Meeting]) -> (Race, Option<Meeting>) {
+    let race = |meeting: &Meeting| match (meeting.kind, meeting.shared) {
+        (MeetingKind::Lanes, _) => Race::Lanes,
         (_, true) => Race::Shared,
         (_, false) => Race::Global,
     };
@@ -187,7 +187,7 @@ fn judged(new: &[Meeting]) -> (Race, Option<Meeting>) {
 }
 
 /// The cases of each file, the files of each area.
-fn areas(corpus: &Corpus) -> BTreeMap<usize, Vec<Vec<Entry>>> {
+fn group_by_area(corpus: &Corpus) -> BTreeMap<usize, Vec<Vec<Entry>>> {
     let mut files: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for entry in corpus.entries() {
         let file = entry.id.split(':').next().unwrap_or_default().to_owned();
@@ -210,11 +210,11 @@ fn pick(
     compiler: &Compiler,
     taken: &mut BTreeSet<String>,
     told: &mut Vec<String>,
-) -> Option<Looked> {
+) -> Option<KernelEdits> {
     let mut found = Vec::new();
     for entry in entries.iter().take(OF_A_FILE) {
         let Ok(case) = entry.resolve() else { continue };
-        let Ok(Compiling::Ready(job)) = compiler.job(&case) else {
+        let Ok(Compiling::Ready(job)) = compiler.compile_job(&case) else {
             continue;
         };
         for (nth, kernel) in job.compiled.kernels.iter().enumerate() {
@@ -226,9 +226,9 @@ fn pick(
     }
     found.sort_by_key(|(is_later, ..)| *is_later);
     found.into_iter().find_map(|(_, case, compiled, nth)| {
-        let why = match finished(&case, compiled.clone()) {
+        let why = match execute_case(&case, compiled.clone()) {
             Err(kind) => {
-                if TOLD.contains(&kind.as_str()) {
+                if REPORTED_KINDS.contains(&kind.as_str()) {
                     told.push(format!("`{}`: {kind}", case.id));
                 }
                 kind
@@ -258,9 +258,9 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         .ok_or("the toolchain is not installed")?;
     let root = Path::new("cases");
     let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.reading(root);
-    let compiler = Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).targeting(Ptx::TARGET);
+    let compiler = Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).with_target(Ptx::TARGET);
     let corpus = Corpus::read(root)?;
-    let mut areas: Vec<_> = areas(&corpus).into_values().map(Vec::into_iter).collect();
+    let mut areas: Vec<_> = group_by_area(&corpus).into_values().map(Vec::into_iter).collect();
     let (mut looked, mut taken, mut told) = (Vec::new(), BTreeSet::new(), Vec::new());
     while looked.len() < most && !areas.is_empty() {
         areas.retain_mut(|files| {
@@ -270,22 +270,22 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             let found = files.find_map(|entries| pick(&entries, &compiler, &mut taken, &mut told));
             let Some(found) = found else { return false };
             let noticed = found
-                .tried
+                .edits
                 .iter()
-                .filter(|tried| matches!(tried.seen, Seen::Told(_)));
+                .filter(|tried| matches!(tried.result, CheckResult::Told(_)));
             eprintln!(
                 "{} {}: {} steps, {} of {} told",
                 looked.len() + 1,
                 found.case,
                 found.steps,
                 noticed.count(),
-                found.tried.len()
+                found.edits.len()
             );
             looked.push(found);
             true
         });
     }
-    print!("{}", page::page(&version, &looked, &told));
+    print!("{}", page::render_page(&version, &looked, &told));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::edit::Kind;
-use crate::{Looked, Race, Seen, Tried};
+use crate::{CheckResult, EditReport, KernelEdits, Race};
 
 const KINDS: [(Kind, &str); 3] = [
     (Kind::Barrier, "`bar.sync` taken out"),
@@ -24,22 +24,22 @@ it comes to its end so. All this is about the launches of the case: another laun
 
 ";
 
-fn is_told(tried: &Tried) -> bool {
-    matches!(tried.seen, Seen::Told(_))
+fn is_told(tried: &EditReport) -> bool {
+    matches!(tried.result, CheckResult::Told(_))
 }
 
 /// Whether the bytes were ever others while nothing was told.
-fn differs(tried: &Tried) -> bool {
-    matches!(tried.seen, Seen::Differs | Seen::DiffersReversed)
+fn differs(tried: &EditReport) -> bool {
+    matches!(tried.result, CheckResult::Differs | CheckResult::DiffersReversed)
 }
 
 /// Whether something should have been told: a race in shared memory, or other bytes.
-fn is_wanted(tried: &Tried) -> bool {
+fn is_wanted(tried: &EditReport) -> bool {
     tried.race == Race::Shared || differs(tried)
 }
 
 /// Why a change makes no race.
-fn reason(looked: &Looked, tried: &Tried) -> &'static str {
+fn explain_race(looked: &KernelEdits, tried: &EditReport) -> &'static str {
     let barrier = tried.edit.kind == Kind::Barrier;
     match tried.race {
         Race::Shared => "a race in shared memory",
@@ -58,7 +58,7 @@ fn reason(looked: &Looked, tried: &Tried) -> &'static str {
     }
 }
 
-fn percent(part: usize, of: usize) -> String {
+fn format_percent(part: usize, of: usize) -> String {
     if of == 0 {
         return "–".to_owned();
     }
@@ -66,14 +66,14 @@ fn percent(part: usize, of: usize) -> String {
 }
 
 /// The line of a kernel, in one word's distance.
-fn line(looked: &Looked, at: usize) -> String {
+fn format_line(looked: &KernelEdits, at: usize) -> String {
     let text = looked.ptx.lines().nth(at).unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();
     format!("`{}` in line {}", words.join(" ").trim_end_matches(';'), at + 1)
 }
 
 /// Changes, one a row.
-fn rows(page: &mut String, all: &[(&Looked, &Tried)]) {
+fn write_rows(page: &mut String, all: &[(&KernelEdits, &EditReport)]) {
     if all.is_empty() {
         page.push_str("None.\n\n");
         return;
@@ -85,12 +85,12 @@ fn rows(page: &mut String, all: &[(&Looked, &Tried)]) {
             _ => "",
         };
         let other;
-        let seen = match &tried.seen {
-            Seen::Told(kind) => kind.as_str(),
-            Seen::Differs => "nothing; other bytes",
-            Seen::DiffersReversed => "nothing; other bytes in the other order",
-            Seen::Same => "nothing; the same bytes in both orders",
-            Seen::Alone(kind) => {
+        let seen = match &tried.result {
+            CheckResult::Told(kind) => kind.as_str(),
+            CheckResult::Differs => "nothing; other bytes",
+            CheckResult::DiffersReversed => "nothing; other bytes in the other order",
+            CheckResult::Same => "nothing; the same bytes in both orders",
+            CheckResult::Alone(kind) => {
                 other = format!("nothing; the same bytes in one order, `{kind}` in the other");
                 &other
             }
@@ -98,28 +98,28 @@ fn rows(page: &mut String, all: &[(&Looked, &Tried)]) {
         let example = tried.example.map_or(String::new(), |example| {
             format!(
                 ": {}, {}",
-                line(looked, example.lines[0]),
-                line(looked, example.lines[1])
+                format_line(looked, example.lines[0]),
+                format_line(looked, example.lines[1])
             )
         });
         let _ = writeln!(
             page,
             "| `{}` | {}{change} | {seen} | {}{example} |",
             looked.case,
-            line(looked, tried.edit.line),
-            reason(looked, tried)
+            format_line(looked, tried.edit.line),
+            explain_race(looked, tried)
         );
     }
     page.push('\n');
 }
 
 /// The page of some kernels, and of cases that something was told of as they are.
-pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
-    let all: Vec<(&Looked, &Tried)> = looked
+pub fn render_page(version: &str, looked: &[KernelEdits], told: &[String]) -> String {
+    let all: Vec<(&KernelEdits, &EditReport)> = looked
         .iter()
-        .flat_map(|looked| looked.tried.iter().map(move |tried| (looked, tried)))
+        .flat_map(|looked| looked.edits.iter().map(move |tried| (looked, tried)))
         .collect();
-    let that = |is: &dyn Fn(&Tried) -> bool| -> Vec<(&Looked, &Tried)> {
+    let that = |is: &dyn Fn(&EditReport) -> bool| -> Vec<(&KernelEdits, &EditReport)> {
         all.iter().copied().filter(|(_, tried)| is(tried)).collect()
     };
     let mut page = "# Barriers and waits, taken out\n\n".to_owned();
@@ -147,7 +147,7 @@ pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     let mut row = |name: &str, kind: Option<Kind>| {
-        let count = |is: &dyn Fn(&Tried) -> bool| {
+        let count = |is: &dyn Fn(&EditReport) -> bool| {
             that(&|tried| kind.is_none_or(|kind| kind == tried.edit.kind) && is(tried)).len()
         };
         let races = count(&is_wanted);
@@ -159,7 +159,7 @@ pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
             page,
             "| {name} | {} | {races} | {told} | {} | {} | {} | {} | {} | {} | {} |",
             count(&|_| true),
-            percent(told, races),
+            format_percent(told, races),
             of(Race::Global, true),
             of(Race::Global, false),
             of(Race::Lanes, true),
@@ -174,7 +174,7 @@ pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
     row("all", None);
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, tried) in &all {
-        if let Seen::Told(kind) = &tried.seen {
+        if let CheckResult::Told(kind) = &tried.result {
             *codes.entry(kind).or_default() += 1;
         }
     }
@@ -189,39 +189,39 @@ pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
         page,
         "Races of both memories together: {noticed} of {} told, {}. Bytes were ever others, and nothing told: {}.\n",
         counted.len(),
-        percent(noticed, counted.len()),
+        format_percent(noticed, counted.len()),
         that(&differs).len()
     );
     page.push_str("## Missed: races in shared memory, or other bytes, that nothing was told of\n\n");
-    rows(&mut page, &that(&|tried| is_wanted(tried) && !is_told(tried)));
+    write_rows(&mut page, &that(&|tried| is_wanted(tried) && !is_told(tried)));
     page.push_str(
         "## Silent: races in the device's memory\n\n`cerith-ptx` does not watch who accesses the device's memory between which \
          barriers. A kernel says where it needs one (`tl.debug_barrier`); the compiler puts none there by itself.\n\n",
     );
-    let device = |tried: &Tried| !is_wanted(tried) && !is_told(tried) && tried.race == Race::Global;
-    rows(&mut page, &that(&device));
+    let device = |tried: &EditReport| !is_wanted(tried) && !is_told(tried) && tried.race == Race::Global;
+    write_rows(&mut page, &that(&device));
     page.push_str("## Told, and no race by the trace\n\n");
-    rows(&mut page, &that(&|tried| !is_wanted(tried) && is_told(tried)));
+    write_rows(&mut page, &that(&|tried| !is_wanted(tried) && is_told(tried)));
     page.push_str("## Silent, and no race\n\n");
     let silent = that(&|tried| !is_wanted(tried) && !is_told(tried) && !device(tried));
     let mut reasons: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for (looked, tried) in &silent {
-        let [all, both] = reasons.entry(reason(looked, tried)).or_default();
+        let [all, both] = reasons.entry(explain_race(looked, tried)).or_default();
         *all += 1;
-        *both += usize::from(tried.seen == Seen::Same);
+        *both += usize::from(tried.result == CheckResult::Same);
     }
     page.push_str("| why | changes | run in both orders, the same bytes |\n|---|--:|--:|\n");
     for (reason, [all, both]) in reasons {
         let _ = writeln!(page, "| {reason} | {all} | {both} |");
     }
     page.push('\n');
-    rows(&mut page, &silent);
+    write_rows(&mut page, &silent);
     page.push_str("## The kernels\n\n");
     page.push_str(
         "| case | kernel | warps | steps in the trace | changes | told |\n|---|---|--:|--:|--:|--:|\n",
     );
     for looked in looked {
-        let told = looked.tried.iter().filter(|tried| is_told(tried)).count();
+        let told = looked.edits.iter().filter(|tried| is_told(tried)).count();
         let _ = writeln!(
             page,
             "| `{}` | `{}` | {} | {} | {} | {told} |",
@@ -229,7 +229,7 @@ pub fn page(version: &str, looked: &[Looked], told: &[String]) -> String {
             looked.name,
             looked.warps,
             looked.steps,
-            looked.tried.len()
+            looked.edits.len()
         );
     }
     page

@@ -17,7 +17,7 @@ pub enum Step {
 pub struct Access {
     /// Shared memory, or else the device's.
     pub shared: bool,
-    pub how: How,
+    pub kind: AccessKind,
     /// Bytes.
     pub bytes: u64,
     /// The lanes of a warp whose addresses count.
@@ -25,7 +25,7 @@ pub struct Access {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum AccessKind {
     Read,
     Write,
     Atomic,
@@ -36,7 +36,7 @@ pub enum How {
 impl Access {
     /// Whether its values are in its text.
     pub fn stores(&self) -> bool {
-        self.how == How::Write
+        self.kind == AccessKind::Write
     }
 }
 
@@ -58,7 +58,7 @@ pub fn step(line: &str) -> Option<Step> {
         return Some(Step::Commit);
     }
     if opcode.starts_with("cp.async.wait_group") {
-        return Some(Step::Wait(number(words.next()?.trim_end_matches(';'))?));
+        return Some(Step::Wait(parse_number(words.next()?.trim_end_matches(';'))?));
     }
     let shared = has("shared") || has("shared::cta");
     if !shared && !has("global") {
@@ -67,7 +67,7 @@ pub fn step(line: &str) -> Option<Step> {
     let of = |how, bytes, lanes| {
         Some(Step::Access(Access {
             shared,
-            how,
+            kind: how,
             bytes,
             lanes,
         }))
@@ -80,24 +80,24 @@ pub fn step(line: &str) -> Option<Step> {
         1
     };
     match first {
-        "ld" => of(How::Read, bytes(last)? * count, 32),
-        "st" => of(How::Write, bytes(last)? * count, 32),
-        "atom" | "red" => of(How::Atomic, bytes(last)? * count, 32),
+        "ld" => of(AccessKind::Read, parse_size(last)? * count, 32),
+        "st" => of(AccessKind::Write, parse_size(last)? * count, 32),
+        "atom" | "red" => of(AccessKind::Atomic, parse_size(last)? * count, 32),
         "ldmatrix" => {
             let matrices = ["x1", "x2", "x4"].iter().position(|count| has(count))?;
-            of(How::Read, 16, 8 << matrices)
+            of(AccessKind::Read, 16, 8 << matrices)
         }
         "cp" => {
             // Behind both addresses.
             let size = line.rsplit(']').next()?;
             let size = size.split(',').nth(1)?.trim().trim_end_matches(';');
-            of(How::Copy, number(size)?.into(), 32)
+            of(AccessKind::Copy, parse_number(size)?.into(), 32)
         }
         _ => None,
     }
 }
 
-fn number(text: &str) -> Option<u32> {
+fn parse_number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -105,7 +105,7 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// The bytes of a type: `b32`, `bf16`, `f16x2`.
-fn bytes(ty: &str) -> Option<u64> {
+fn parse_size(ty: &str) -> Option<u64> {
     let digits = ty.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
     let (each, count) = digits.split_once('x').unwrap_or((digits, "1"));
     Some(each.parse::<u64>().ok()? * count.parse::<u64>().ok()? / 8)

@@ -10,10 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::edit::{Edit, Kind, Text};
-use crate::step::{How, Step, step};
+use crate::step::{AccessKind, Step, step};
 
 /// The most steps that are looked into.
-const MOST: usize = 200_000;
+const MAX_STEPS: usize = 200_000;
 
 /// A step of a lane.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ pub struct Trace {
 
 /// Who meets whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Who {
+pub enum MeetingKind {
     /// Two warps.
     Warps,
     /// A warp and a copy of its own.
@@ -44,7 +44,7 @@ pub enum Who {
 /// Two lines that meet, in shared memory or the device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Meeting {
-    pub who: Who,
+    pub kind: MeetingKind,
     pub shared: bool,
     pub lines: [usize; 2],
 }
@@ -65,21 +65,21 @@ struct Touch {
     warp: u32,
     lane: u32,
     /// How many barriers its warp has passed, all of them, and without those of the line.
-    whole: u32,
+    barriers: u32,
     from: u32,
     /// The same when it is over: later for copies only.
-    until: u32,
+    end_epoch: u32,
     /// When it was in the run, and when it was over.
     order: usize,
     over: usize,
-    how: How,
+    kind: AccessKind,
     value: u8,
 }
 
 impl Trace {
     /// Reads what a traced run printed; `None` if it is too long.
     pub fn read(text: &Text<'_>, printed: &[String]) -> Option<Self> {
-        if printed.len() > MOST {
+        if printed.len() > MAX_STEPS {
             return None;
         }
         let steps: Vec<Option<Step>> = text.lines.iter().map(|line| step(line)).collect();
@@ -114,14 +114,14 @@ impl Trace {
     }
 
     /// What meets with a change, or in the kernel as it is.
-    pub fn meetings(&self, edit: Option<Edit>) -> BTreeSet<Meeting> {
+    pub fn find_meetings(&self, edit: Option<Edit>) -> BTreeSet<Meeting> {
         let mut all = BTreeSet::new();
         for block in &self.blocks {
-            for touches in touched(block, edit).values() {
+            for touches in collect_touches(block, edit).values() {
                 for (nth, first) in touches.iter().enumerate() {
                     let rest = touches.iter().skip(nth + 1);
-                    for second in rest.take_while(|second| second.from <= first.until) {
-                        if let Some(who) = meet(first, second) {
+                    for second in rest.take_while(|second| second.from <= first.end_epoch) {
+                        if let Some(who) = classify_meeting(first, second) {
                             all.insert((who, first.line, second.line));
                         }
                     }
@@ -134,7 +134,7 @@ impl Trace {
         };
         all.into_iter()
             .map(|(who, first, second)| Meeting {
-                who,
+                kind: who,
                 shared: shared(first, self),
                 lines: [first, second],
             })
@@ -142,14 +142,14 @@ impl Trace {
     }
 
     /// What is at a line.
-    pub fn passed(&self, edit: Edit) -> Passed {
+    pub fn count_passes(&self, edit: Edit) -> Passed {
         let mut passed = Passed::default();
         for block in &self.blocks {
             if edit.kind != Kind::Barrier {
                 let mut copies = 0;
                 for event in block.iter().filter(|event| event.thread < 32) {
                     match event.step {
-                        Step::Access(access) if access.how == How::Copy => copies += 1,
+                        Step::Access(access) if access.kind == AccessKind::Copy => copies += 1,
                         Step::Wait(left) if event.line != edit.line && left == 0 => copies = 0,
                         Step::Wait(_) if event.line == edit.line => {
                             passed.times += 1;
@@ -195,7 +195,7 @@ impl Trace {
 /// A warp's place among barriers, and its copies.
 #[derive(Default)]
 struct Warp {
-    whole: u32,
+    barriers: u32,
     epoch: u32,
     /// Copies of no group yet, then the groups, the oldest first: bytes, and the place among what touched them.
     loose: Vec<(u64, usize)>,
@@ -203,7 +203,7 @@ struct Warp {
 }
 
 /// Who touched each byte of a block, in order. Bytes of the device's memory are marked by the highest bit.
-fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
+fn collect_touches(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
     let mut all: HashMap<u64, Vec<Touch>> = HashMap::new();
     let mut warps: HashMap<u32, Warp> = HashMap::new();
     let is = |event: &Event, kind| edit.is_some_and(|edit| edit.line == event.line && edit.kind == kind);
@@ -212,7 +212,7 @@ fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
         let warp = warps.entry(number).or_default();
         match event.step {
             Step::Barrier => {
-                warp.whole += 1;
+                warp.barriers += 1;
                 warp.epoch += u32::from(!is(event, Kind::Barrier));
             }
             Step::Commit => {
@@ -225,7 +225,7 @@ fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
                 let over = warp.groups.len().saturating_sub(left);
                 for (byte, nth) in warp.groups.drain(..over).flatten() {
                     if let Some(touch) = all.get_mut(&byte).and_then(|touches| touches.get_mut(nth)) {
-                        touch.until = warp.epoch;
+                        touch.end_epoch = warp.epoch;
                         touch.over = order;
                     }
                 }
@@ -234,7 +234,7 @@ fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
                 if lane >= access.lanes {
                     continue;
                 }
-                let is_copy = access.how == How::Copy;
+                let is_copy = access.kind == AccessKind::Copy;
                 for nth in 0..access.bytes {
                     let space = u64::from(!access.shared) << 63;
                     let byte = event.address.wrapping_add(nth) | space;
@@ -246,12 +246,12 @@ fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
                         line: event.line,
                         warp: number,
                         lane,
-                        whole: warp.whole,
+                        barriers: warp.barriers,
                         from: warp.epoch,
-                        until: if is_copy { u32::MAX } else { warp.epoch },
+                        end_epoch: if is_copy { u32::MAX } else { warp.epoch },
                         order,
                         over: if is_copy { usize::MAX } else { order },
-                        how: access.how,
+                        kind: access.kind,
                         value: event.value.get(nth as usize).copied().unwrap_or(0),
                     });
                 }
@@ -262,18 +262,18 @@ fn touched(block: &[Event], edit: Option<Edit>) -> HashMap<u64, Vec<Touch>> {
 }
 
 /// Whether two accesses of a byte meet; the first comes first in the run.
-fn meet(first: &Touch, second: &Touch) -> Option<Who> {
-    match (first.how, second.how) {
-        (How::Read, How::Read) | (How::Atomic, How::Atomic) => return None,
-        (How::Write, How::Write) if first.value == second.value => return None,
+fn classify_meeting(first: &Touch, second: &Touch) -> Option<MeetingKind> {
+    match (first.kind, second.kind) {
+        (AccessKind::Read, AccessKind::Read) | (AccessKind::Atomic, AccessKind::Atomic) => return None,
+        (AccessKind::Write, AccessKind::Write) if first.value == second.value => return None,
         _ => {}
     }
     if first.warp != second.warp {
-        return (first.until >= second.from).then_some(Who::Warps);
+        return (first.end_epoch >= second.from).then_some(MeetingKind::Warps);
     }
     if first.over > second.order {
-        return Some(Who::Copy);
+        return Some(MeetingKind::Copy);
     }
-    (first.lane != second.lane && first.until == second.from && first.whole != second.whole)
-        .then_some(Who::Lanes)
+    (first.lane != second.lane && first.end_epoch == second.from && first.barriers != second.barriers)
+        .then_some(MeetingKind::Lanes)
 }

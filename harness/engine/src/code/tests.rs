@@ -26,7 +26,7 @@ fn an_outcome_came_out_of_what_raised_it_or_of_what_it_goes_through() {
     let check = |engine: &str, outcome: Outcome, through: &[&str], expected: bool| {
         let engine: EngineId = engine.parse().expect("an engine");
         let through: Vec<String> = through.iter().map(|&name| name.to_owned()).collect();
-        let found = families(&engine, &outcome, &through);
+        let found = find_families(&engine, &outcome, &through);
         assert_eq!(found.has(Family::Language), expected, "{engine}: {outcome:?}");
     };
     let raised = |file: &str| {
@@ -103,17 +103,20 @@ fn what_a_case_goes_through_is_told_by_version_with_a_trace_and_without() {
             "import triton\nimport triton.language as tl\n\n\n{decorator}@triton.jit\ndef k(x):\n    i = tl.arange(0, 4)\n    \
              {line}\n"
         );
-        let corpus = Corpus::load([Input::text("c.yaml", yaml), Input::text("k.py", &kernel)]);
+        let corpus = Corpus::load([
+            Input::from_text("c.yaml", yaml),
+            Input::from_text("k.py", &kernel),
+        ]);
         let case = corpus
             .entries()
             .next()
             .expect("a case")
             .resolve()
             .expect("a case");
-        let rules = Rules::of(version.parse().expect("a version"));
+        let rules = Rules::from_version(version.parse().expect("a version"));
         let reference = Reference::default();
         for reference in [Some(&reference), None] {
-            let found = through(&case, reference, rules).join(" ");
+            let found = list_triton_code(&case, reference, rules).join(" ");
             assert_eq!(found, expected, "{line} in {version}, {}", reference.is_some());
         }
     };

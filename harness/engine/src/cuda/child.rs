@@ -59,7 +59,7 @@ enum ChildError {
 pub fn serve(gpu: usize) -> ExitCode {
     // Machine code that nobody vouches for is executed here: what whoever started Cerith left open is not its business.
     driver::close_inherited();
-    match answers().and_then(|mut out| served(gpu, &mut out)) {
+    match redirect_stdout().and_then(|mut out| serve_orders(gpu, &mut out)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "cerith: the child of a GPU failed to {error}");
@@ -69,7 +69,7 @@ pub fn serve(gpu: usize) -> ExitCode {
 }
 
 /// Standard output for answers alone: what kernels print goes nowhere.
-fn answers() -> Result<std::fs::File, ChildError> {
+fn redirect_stdout() -> Result<std::fs::File, ChildError> {
     let failed = |error: Errno| ChildError::Pipes(error.into());
     let kept: OwnedFd = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).map_err(failed)?;
     let nowhere = std::fs::File::options()
@@ -80,7 +80,7 @@ fn answers() -> Result<std::fs::File, ChildError> {
     Ok(kept.into())
 }
 
-fn served(index: usize, out: &mut std::fs::File) -> Result<(), ChildError> {
+fn serve_orders(index: usize, out: &mut std::fs::File) -> Result<(), ChildError> {
     let opened = Gpu::open(index).and_then(|gpu| {
         let description = gpu.description.clone();
         let device = Device::new(gpu).map_err(|error| format!("{}: {}", error.name, error.message))?;
@@ -100,10 +100,10 @@ fn served(index: usize, out: &mut std::fs::File) -> Result<(), ChildError> {
     answer(out, &Answer::Hello(hello), &[])?;
     let (sender, receiver) = sync_channel(AHEAD);
     std::thread::spawn(move || listen(&sender));
-    work(&mut device, &receiver, out)
+    execute_orders(&mut device, &receiver, out)
 }
 
-fn work(
+fn execute_orders(
     device: &mut Device,
     orders: &Receiver<Result<Order, ChildError>>,
     out: &mut std::fs::File,
@@ -116,10 +116,13 @@ fn work(
         for kernel in &order.kernels {
             device.learn(Code::new(kernel));
         }
-        match done(device, &order) {
+        match execute_order(device, &order) {
             Ok((ran, touched)) => {
                 let mut blobs = Vec::new();
-                let ran = ran.iter().map(|ran| RanHeader::of(ran, &mut blobs)).collect();
+                let ran = ran
+                    .iter()
+                    .map(|ran| RanHeader::from_ran(ran, &mut blobs))
+                    .collect();
                 answer(out, &Answer::Done { ran, touched }, &[&blobs])?;
             }
             Err(Error { name, message, .. }) => {
@@ -133,12 +136,12 @@ fn work(
     Ok(())
 }
 
-fn done(device: &mut Device, order: &Order) -> Result<(Vec<Ran>, bool), Error> {
+fn execute_order(device: &mut Device, order: &Order) -> Result<(Vec<Ran>, bool), Error> {
     let repetitions = order.header.repetitions;
     if !order.header.alone {
-        return device.together(&order.works, repetitions);
+        return device.run_batch(&order.works, repetitions);
     }
-    let ran = order.works.iter().map(|work| device.alone(work, repetitions));
+    let ran = order.works.iter().map(|work| device.run_alone(work, repetitions));
     Ok((ran.collect::<Result<_, _>>()?, false))
 }
 
@@ -169,7 +172,7 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
             _ => Err(ChildError::Order(error)),
         };
     }
-    let (head, blobs) = frame::lengths(&lengths, wire::MOST)?.unwrap_or_default();
+    let (head, blobs) = frame::lengths(&lengths, wire::MAX_FRAME)?.unwrap_or_default();
     let mut bytes = vec![0; head + blobs];
     input.read_exact(&mut bytes).map_err(ChildError::Order)?;
     let (head, mut blobs) = bytes.split_at(head);
@@ -196,7 +199,7 @@ fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Or
             .to_vec();
         let numbers = job.kernels.clone();
         works.push(Work {
-            job: job.job(arena, known)?,
+            job: job.into_job(arena, known)?,
             kernels: numbers,
         });
     }

@@ -8,7 +8,7 @@ use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
 use super::job::Job;
-use super::made::Made;
+use super::made::CompileStats;
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, translation};
 
@@ -36,7 +36,7 @@ pub enum Compiling {
 
 /// What a compilation is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum CompileOutput {
     /// Code, or the IR of a stage.
     Code,
     /// Code that says which lines it comes from.
@@ -60,7 +60,7 @@ impl Compiler {
     /// Compiles for another GPU than the one that executes: Triton's own assembler turns the assembly for `target` into
     /// machine code for the GPU at hand.
     #[must_use]
-    pub const fn targeting(mut self, target: Target) -> Self {
+    pub const fn with_target(mut self, target: Target) -> Self {
         self.target = target;
         self
     }
@@ -101,7 +101,7 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub fn job(&self, case: &Case) -> Result<Compiling, Failure> {
+    pub fn compile_job(&self, case: &Case) -> Result<Compiling, Failure> {
         self.tuned_job(case, Tuning::default())
             .map(|(compiling, _)| compiling)
     }
@@ -137,17 +137,17 @@ impl Compiler {
 
     fn any_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
-        let compilation = match self.compilation(case, tuning, Wanted::Code) {
+        let compilation = match self.run_compiler(case, tuning, CompileOutput::Code) {
             Ok(compilation) => compilation,
             Err(failure) => {
-                let outcome = translation::unanswered(case, failure)?;
+                let outcome = translation::translate_failure(case, failure)?;
                 return Ok((Compiling::Ended(outcome), 0));
             }
         };
         let compiled = match compilation.result {
             Ok(compiled) => compiled,
             Err(raised) => {
-                let outcome = translation::stopped(case, &raised, &compilation.stderr);
+                let outcome = translation::translate_exception(case, &raised, &compilation.stderr);
                 return Ok((Compiling::Ended(outcome), compilation.configs));
             }
         };
@@ -175,13 +175,13 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
-        match self.compilation(case, Tuning::default(), Wanted::Code) {
+    pub fn collect_stats(&self, case: &Case) -> Result<Option<CompileStats>, Failure> {
+        match self.run_compiler(case, Tuning::default(), CompileOutput::Code) {
             Ok(compilation) => Ok(compilation
                 .result
                 .ok()
-                .map(|compiled| Made::of(&compiled, self.target, compilation.seconds))),
-            Err(failure) => translation::unanswered(case, failure).map(|_| None),
+                .map(|compiled| CompileStats::from_compiled(&compiled, self.target, compilation.seconds))),
+            Err(failure) => translation::translate_failure(case, failure).map(|_| None),
         }
     }
 
@@ -190,10 +190,10 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub fn lined(&self, case: &Case, tuning: Tuning) -> Result<Option<Compiled>, Failure> {
-        match self.compilation(case, tuning, Wanted::Lines) {
+    pub fn compile_with_lines(&self, case: &Case, tuning: Tuning) -> Result<Option<Compiled>, Failure> {
+        match self.run_compiler(case, tuning, CompileOutput::Lines) {
             Ok(compilation) => Ok(compilation.result.ok()),
-            Err(failure) => translation::unanswered(case, failure).map(|_| None),
+            Err(failure) => translation::translate_failure(case, failure).map(|_| None),
         }
     }
 
@@ -202,12 +202,12 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub fn passes(&self, case: &Case) -> Result<Result<Compiled, Outcome>, Failure> {
-        match self.compilation(case, Tuning::default(), Wanted::Passes) {
+    pub fn compile_passes(&self, case: &Case) -> Result<Result<Compiled, Outcome>, Failure> {
+        match self.run_compiler(case, Tuning::default(), CompileOutput::Passes) {
             Ok(compilation) => Ok(compilation
                 .result
-                .map_err(|raised| translation::stopped(case, &raised, &compilation.stderr))),
-            Err(failure) => translation::unanswered(case, failure).map(Err),
+                .map_err(|raised| translation::translate_exception(case, &raised, &compilation.stderr))),
+            Err(failure) => translation::translate_failure(case, failure).map(Err),
         }
     }
 
@@ -219,31 +219,36 @@ impl Compiler {
         if self.compilers.toolchain().check_again().is_err() {
             return Ok(false);
         }
-        let request = self.request(case, Tuning::default(), Wanted::Code);
+        let request = self.request(case, Tuning::default(), CompileOutput::Code);
         let is_dropped = self.compilers.forget(&request);
         is_dropped
             .map(|is_dropped| !is_dropped)
             .map_err(|failure| Failure::internal("look for a kept compilation", failure))
     }
 
-    fn compilation(&self, case: &Case, tuning: Tuning, wanted: Wanted) -> Result<Compilation, WorkerFailure> {
+    fn run_compiler(
+        &self,
+        case: &Case,
+        tuning: Tuning,
+        wanted: CompileOutput,
+    ) -> Result<Compilation, WorkerFailure> {
         self.compilers
             .compile(&self.request(case, tuning, wanted), self.limits)
     }
 
-    fn request(&self, case: &Case, tuning: Tuning, wanted: Wanted) -> CompileRequest {
+    fn request(&self, case: &Case, tuning: Tuning, wanted: CompileOutput) -> CompileRequest {
         let memory = case.memory();
         CompileRequest {
-            module: translation::module(case, &case.module),
-            siblings: translation::imports(case),
+            module: translation::convert_module(case, &case.module),
+            siblings: translation::list_imports(case),
             storages: memory.ids().map(|id| memory.size(id)).collect(),
-            launches: translation::launches(case),
+            launches: translation::convert_launches(case),
             target: self.target,
             assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,
             stage: self.stage,
-            lines: wanted == Wanted::Lines,
-            passes: wanted == Wanted::Passes,
+            lines: wanted == CompileOutput::Lines,
+            passes: wanted == CompileOutput::Passes,
         }
     }
 

@@ -28,7 +28,7 @@ const GAP_ALONE: usize = 1 << 20;
 const GAP_BYTE: u8 = 0xA9;
 
 /// How much more often a job is done alone whose repetitions differed among neighbours.
-const AGAIN: u32 = 4;
+const RETRY_FACTOR: u32 = 4;
 
 /// Dynamic shared memory that needs no permission.
 const SHARED_FREE: u32 = 48 << 10;
@@ -77,7 +77,7 @@ pub(super) struct Device {
     scratch: Option<Buffer>,
     staging: Option<HostBuffer>,
     /// How many places of the batch are done.
-    done: Counter,
+    finished_count: Counter,
     /// The job of every place of the batch that is in the stream, in order.
     order: Vec<usize>,
 }
@@ -93,7 +93,7 @@ impl Device {
     pub(super) fn new(gpu: Gpu) -> Result<Self, Error> {
         Ok(Self {
             most_shared: gpu.most_shared()?,
-            done: gpu.counter()?,
+            finished_count: gpu.counter()?,
             order: Vec::new(),
             gpu,
             kernels: Vec::new(),
@@ -118,13 +118,13 @@ impl Device {
 
     /// Runs a batch. Answers with each job's result, and whether a job wrote into another's memory or between them, so that no
     /// result can be trusted. An error means a lost context.
-    pub(super) fn together(&mut self, batch: &[Work], repetitions: u32) -> Result<(Vec<Ran>, bool), Error> {
+    pub(super) fn run_batch(&mut self, batch: &[Work], repetitions: u32) -> Result<(Vec<Ran>, bool), Error> {
         self.begin();
         let mut refused: Vec<Option<Error>> = Vec::with_capacity(batch.len());
         for work in batch {
-            refused.push(self.ready(work).or_else(survivable)?);
+            refused.push(self.prepare_job(work).or_else(recover_nonfatal)?);
         }
-        let (places, end) = places(batch, &refused, repetitions);
+        let (places, end) = plan_places(batch, &refused, repetitions);
         let scratch: usize = batch.iter().map(|work| self.scratch_size(work)).sum();
         if let Some(error) = self.make_room(end, scratch.saturating_mul(repetitions as usize))? {
             let ran = refused_all(batch.len(), &error);
@@ -149,19 +149,19 @@ impl Device {
             scratch = buffer.address();
         }
         let base = memory.address();
-        self.done.reset();
+        self.finished_count.reset();
         self.order = places.iter().map(|place| place.job).collect();
         for (number, place) in (1..).zip(&places) {
             let work = &batch[place.job];
             let known = refused[place.job].is_some();
             for invocation in work.job.compiled.invocations.iter().filter(|_| !known) {
                 let launched = self.launch(work, invocation, base + place.start as u64, &mut scratch);
-                if let Some(error) = launched.map(|()| None).or_else(survivable)? {
+                if let Some(error) = launched.map(|()| None).or_else(recover_nonfatal)? {
                     refused[place.job] = Some(error);
                     break;
                 }
             }
-            self.gpu.count(&self.done, number)?;
+            self.gpu.count(&self.finished_count, number)?;
         }
         let (Some(memory), Some(staging)) = (&mut self.memory, &mut self.staging) else {
             return Ok((Vec::new(), false));
@@ -189,7 +189,7 @@ impl Device {
             .into_iter()
             .zip(refused)
             .map(|(ran, error)| match (ran, error) {
-                (_, Some(error)) => refusal(&error),
+                (_, Some(error)) => refuse_job(&error),
                 (Some(ran), None) => ran,
                 // A batch of no repetitions.
                 (None, None) => Ran::Refused {
@@ -202,10 +202,22 @@ impl Device {
             if touched {
                 break;
             }
-            if matches!(ran, Ran::Finished { other: Some(_), .. }) {
-                *ran = self.alone(work, repetitions.saturating_mul(AGAIN))?;
+            if matches!(
+                ran,
+                Ran::Finished {
+                    different_arena: Some(_),
+                    ..
+                }
+            ) {
+                *ran = self.run_alone(work, repetitions.saturating_mul(RETRY_FACTOR))?;
                 // Then it was not its own doing.
-                touched = matches!(ran, Ran::Finished { other: None, .. });
+                touched = matches!(
+                    ran,
+                    Ran::Finished {
+                        different_arena: None,
+                        ..
+                    }
+                );
             }
         }
         Ok((ran, touched))
@@ -214,20 +226,20 @@ impl Device {
     /// After a fault in a batch: the job whose launch it was. Launches of a stream are done one after the other, so it is
     /// the first that did not end.
     pub(super) fn suspect(&self) -> Option<usize> {
-        self.order.get(self.done.value() as usize).copied()
+        self.order.get(self.finished_count.value() as usize).copied()
     }
 
     /// Does one job in memory of its own, and waits after every launch. An error is of a lost context.
-    pub(super) fn alone(&mut self, work: &Work, repetitions: u32) -> Result<Ran, Error> {
+    pub(super) fn run_alone(&mut self, work: &Work, repetitions: u32) -> Result<Ran, Error> {
         self.begin();
         (self.memory, self.scratch) = (None, None);
-        if let Some(error) = self.ready(work).or_else(survivable)? {
-            return Ok(refusal(&error));
+        if let Some(error) = self.prepare_job(work).or_else(recover_nonfatal)? {
+            return Ok(refuse_job(&error));
         }
         let job = &work.job;
         let end = 2 * GAP_ALONE + job.arena.len().next_multiple_of(ALIGNMENT);
         if let Some(error) = self.make_room(end, self.scratch_size(work))? {
-            return Ok(refusal(&error));
+            return Ok(refuse_job(&error));
         }
         let mut ran = None;
         for _ in 0..repetitions.max(1) {
@@ -249,9 +261,9 @@ impl Device {
             }
             for invocation in &job.compiled.invocations {
                 let launched = self.launch(work, invocation, base, &mut scratch);
-                if let Some(error) = launched.map(|()| None).or_else(survivable)? {
+                if let Some(error) = launched.map(|()| None).or_else(recover_nonfatal)? {
                     self.gpu.synchronize()?;
-                    return Ok(refusal(&error));
+                    return Ok(refuse_job(&error));
                 }
                 self.gpu.synchronize()?;
             }
@@ -263,7 +275,7 @@ impl Device {
             let bytes = staging.bytes_mut().get_mut(..end).unwrap_or_default();
             let (front, rest) = bytes.split_at_mut(GAP_ALONE);
             let (arena, back) = rest.split_at_mut(job.arena.len());
-            if let Some(ran) = outside(front, back) {
+            if let Some(ran) = find_stray_write(front, back) {
                 return Ok(ran);
             }
             moved_back(job, arena, base);
@@ -294,7 +306,7 @@ impl Device {
     }
 
     /// Checks a job, and loads its kernels.
-    fn ready(&mut self, work: &Work) -> Result<Option<Error>, Error> {
+    fn prepare_job(&mut self, work: &Work) -> Result<Option<Error>, Error> {
         if let Err(message) = work.job.check() {
             return Err(Error {
                 name: "bad-job".to_owned(),
@@ -346,7 +358,7 @@ impl Device {
             }
             Ok(None)
         };
-        make().or_else(survivable)
+        make().or_else(recover_nonfatal)
     }
 
     /// Bytes of scratch memory that one repetition of a job takes.
@@ -357,7 +369,7 @@ impl Device {
             let Some(code) = number.and_then(|&number| self.kernels.get(number)) else {
                 continue;
             };
-            for scratch in scratches(&code.metadata) {
+            for scratch in list_scratches(&code.metadata) {
                 let bytes = scratch_bytes(scratch, invocation.grid, code.metadata.num_ctas);
                 let padding = scratch.align.max(ALIGNMENT as u64);
                 size =
@@ -400,7 +412,7 @@ impl Device {
                 Param::TensorMap(map) => Slot::tensor_map(map, address(map.storage, map.offset))?,
             });
         }
-        for wanted in scratches(metadata) {
+        for wanted in list_scratches(metadata) {
             let bytes = scratch_bytes(wanted, invocation.grid, metadata.num_ctas);
             let at = if bytes == 0 {
                 0
@@ -411,7 +423,7 @@ impl Device {
             };
             slots.push(Slot::new(&at.to_le_bytes()));
         }
-        function.takes(&slots)?;
+        function.check_params(&slots)?;
         let cluster = match (metadata.num_ctas, metadata.cluster_dims) {
             (1, _) => [1; 3],
             (_, Some(dims)) => dims,
@@ -436,7 +448,7 @@ impl Device {
 }
 
 /// The scratch parameters that a kernel has, in order.
-fn scratches(metadata: &Metadata) -> impl Iterator<Item = Scratch> {
+fn list_scratches(metadata: &Metadata) -> impl Iterator<Item = Scratch> {
     [metadata.global_scratch, metadata.profile_scratch]
         .into_iter()
         .flatten()
@@ -471,7 +483,7 @@ fn load(gpu: &Gpu, most_shared: u32, cubin: &[u8], metadata: &Metadata) -> Resul
 
 /// Where every repetition of every job goes, in order, and where the last gap ends. From one repetition to the next
 /// the jobs change their order, so that no two of them are neighbours in the same way.
-fn places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<Place>, usize) {
+fn plan_places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<Place>, usize) {
     let good: Vec<usize> = (0..batch.len())
         .filter(|&job| refused.get(job).is_some_and(Option::is_none))
         .collect();
@@ -496,11 +508,11 @@ fn places(batch: &[Work], refused: &[Option<Error>], repetitions: u32) -> (Vec<P
 }
 
 /// An error that costs a job and not the context becomes a value.
-fn survivable(error: Error) -> Result<Option<Error>, Error> {
+fn recover_nonfatal(error: Error) -> Result<Option<Error>, Error> {
     if error.fatal { Err(error) } else { Ok(Some(error)) }
 }
 
-fn refusal(error: &Error) -> Ran {
+fn refuse_job(error: &Error) -> Ran {
     Ran::Refused {
         name: error.name.clone(),
         message: error.message.clone(),
@@ -508,7 +520,7 @@ fn refusal(error: &Error) -> Ran {
 }
 
 fn refused_all(count: usize, error: &Error) -> Vec<Ran> {
-    (0..count).map(|_| refusal(error)).collect()
+    (0..count).map(|_| refuse_job(error)).collect()
 }
 
 fn is_gap(bytes: &[u8]) -> bool {
@@ -516,7 +528,7 @@ fn is_gap(bytes: &[u8]) -> bool {
 }
 
 /// A job that wrote outside of its arena, told by the gaps around it.
-fn outside(front: &[u8], back: &[u8]) -> Option<Ran> {
+fn find_stray_write(front: &[u8], back: &[u8]) -> Option<Ran> {
     let written = |byte: &u8| *byte != GAP_BYTE;
     let before = front.iter().rev().position(written).map(|at| at + 1);
     let behind = back.iter().position(written);
@@ -536,7 +548,7 @@ fn merge(ran: &mut Option<Ran>, bytes: &[u8]) {
     match ran {
         Some(Ran::Finished {
             arena,
-            other,
+            different_arena: other,
             repetitions,
         }) => {
             *repetitions += 1;
@@ -547,7 +559,7 @@ fn merge(ran: &mut Option<Ran>, bytes: &[u8]) {
         _ => {
             *ran = Some(Ran::Finished {
                 arena: bytes.to_vec(),
-                other: None,
+                different_arena: None,
                 repetitions: 1,
             });
         }
@@ -590,7 +602,7 @@ mod tests {
 
     use super::*;
 
-    fn job() -> Job {
+    fn build_job() -> Job {
         Job {
             arena: [
                 vec![0xC7; 512],
@@ -610,7 +622,7 @@ mod tests {
 
     #[test]
     fn addresses_move_to_the_gpu_and_back() {
-        let job = job();
+        let job = build_job();
         let mut arena = vec![0; job.arena.len()];
         moved_there(&job, &mut arena, 0x7000_0000);
         assert_eq!(arena[512..520], (0x7000_0000u64 + 520).to_le_bytes());
@@ -627,12 +639,12 @@ mod tests {
     fn no_two_jobs_are_neighbours_in_every_repetition() {
         let batch: Vec<Work> = (0..5)
             .map(|_| Work {
-                job: job(),
+                job: build_job(),
                 kernels: Vec::new(),
             })
             .collect();
         let refused: Vec<Option<Error>> = batch.iter().map(|_| None).collect();
-        let (places, end) = places(&batch, &refused, 3);
+        let (places, end) = plan_places(&batch, &refused, 3);
         assert_eq!(places.len(), 15);
         assert_eq!(end, GAP + 15 * (1024 + GAP));
         let neighbour = |repetition: usize, job: usize| {
@@ -659,7 +671,7 @@ mod tests {
             ran,
             Some(Ran::Finished {
                 arena: vec![1, 2],
-                other: Some(vec![1, 3]),
+                different_arena: Some(vec![1, 3]),
                 repetitions: 4
             })
         );
@@ -668,16 +680,16 @@ mod tests {
     #[test]
     fn writing_outside_is_told_by_its_distance() {
         let gap = vec![GAP_BYTE; 100];
-        assert_eq!(outside(&gap, &gap), None);
+        assert_eq!(find_stray_write(&gap, &gap), None);
         let mut behind = gap.clone();
         behind[3] = 0;
         assert!(
-            matches!(outside(&gap, &behind), Some(Ran::Faulted { message, .. }) if message.contains(" 3 bytes behind"))
+            matches!(find_stray_write(&gap, &behind), Some(Ran::Faulted { message, .. }) if message.contains(" 3 bytes behind"))
         );
         let mut before = gap.clone();
         before[98] = 0;
         assert!(
-            matches!(outside(&before, &gap), Some(Ran::Faulted { message, .. }) if message.contains(" 2 bytes before"))
+            matches!(find_stray_write(&before, &gap), Some(Ran::Faulted { message, .. }) if message.contains(" 2 bytes before"))
         );
     }
 }

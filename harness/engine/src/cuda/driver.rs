@@ -125,13 +125,13 @@ impl Gpu {
         if !unsafe { sys::is_culib_present() } {
             return Err("CUDA's driver library (libcuda.so.1) is not on this machine".to_owned());
         }
-        Self::opened(index).map_err(|error| match error.name.as_str() {
+        Self::open_device(index).map_err(|error| match error.name.as_str() {
             "CUDA_ERROR_NO_DEVICE" => "CUDA's driver sees no GPU".to_owned(),
             _ => format!("CUDA's driver does not start: {}, {}", error.name, error.message),
         })
     }
 
-    fn opened(index: usize) -> Result<Self> {
+    fn open_device(index: usize) -> Result<Self> {
         let (mut count, mut device, mut version) = (0, 0, 0);
         let (mut context, mut stream) = (ptr::null_mut(), ptr::null_mut());
         let mut name = [0u8; 256];
@@ -172,13 +172,15 @@ impl Gpu {
             },
             thread: PhantomData,
         };
-        let major = gpu.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = gpu.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let major =
+            gpu.read_attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor =
+            gpu.read_attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         gpu.description.capability = (major * 10 + minor).try_into().unwrap_or_default();
         Ok(gpu)
     }
 
-    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32> {
+    fn read_attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
         // SAFETY: writes one integer.
         check(unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.device) })?;
@@ -188,7 +190,7 @@ impl Gpu {
     /// The most dynamic shared memory that a block may ask for, in bytes.
     pub fn most_shared(&self) -> Result<u32> {
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        Ok(self.attribute(attribute)?.try_into().unwrap_or_default())
+        Ok(self.read_attribute(attribute)?.try_into().unwrap_or_default())
     }
 
     /// Memory of the GPU, not initialised, aligned to 512.
@@ -214,7 +216,7 @@ impl Gpu {
             ptr::write_bytes(at.cast::<u8>(), 0, len.max(1));
         }
         Ok(HostBuffer {
-            at: at.cast(),
+            pointer: at.cast(),
             len,
             thread: PhantomData,
         })
@@ -225,14 +227,14 @@ impl Gpu {
         let len = len.min(to.len).min(from.len);
         // SAFETY: both ranges are inside of their buffers. The host's buffer is read later, in stream order; whoever
         // changes or drops it synchronizes first, as `device` does at the end of every batch.
-        check(unsafe { sys::cuMemcpyHtoDAsync_v2(to.address, from.at.cast(), len, self.stream) })
+        check(unsafe { sys::cuMemcpyHtoDAsync_v2(to.address, from.pointer.cast(), len, self.stream) })
     }
 
     /// Copies the first bytes of the GPU's buffer to the host's, in stream order.
     pub fn download(&self, to: &mut HostBuffer, from: &Buffer, len: usize) -> Result<()> {
         let len = len.min(to.len).min(from.len);
         // SAFETY: as in `upload`.
-        check(unsafe { sys::cuMemcpyDtoHAsync_v2(to.at.cast(), from.address, len, self.stream) })
+        check(unsafe { sys::cuMemcpyDtoHAsync_v2(to.pointer.cast(), from.address, len, self.stream) })
     }
 
     /// Fills the first bytes of a buffer, in stream order.
@@ -252,7 +254,7 @@ impl Gpu {
             at.cast::<u32>().write_volatile(0);
         }
         Ok(Counter {
-            at: at.cast(),
+            pointer: at.cast(),
             thread: PhantomData,
         })
     }
@@ -261,7 +263,7 @@ impl Gpu {
     pub fn count(&self, counter: &Counter, value: u32) -> Result<()> {
         // SAFETY: with unified addresses, which every 64-bit driver has, memory of `cuMemAllocHost` has one address for
         // both sides. It is never freed.
-        check(unsafe { sys::cuStreamWriteValue32_v2(self.stream, counter.at as u64, value, 0) })
+        check(unsafe { sys::cuStreamWriteValue32_v2(self.stream, counter.pointer as u64, value, 0) })
     }
 
     /// Waits for everything in the stream.
@@ -295,7 +297,7 @@ impl Gpu {
                 return Err(error);
             }
         }
-        let params = self.has_param_info.then(|| Self::params(handle));
+        let params = self.has_param_info.then(|| Self::read_param_sizes(handle));
         Ok(Function {
             module,
             handle,
@@ -305,7 +307,7 @@ impl Gpu {
     }
 
     /// Bytes of every parameter of a function.
-    fn params(handle: sys::CUfunction) -> Vec<usize> {
+    fn read_param_sizes(handle: sys::CUfunction) -> Vec<usize> {
         (0..)
             .map_while(|index| {
                 let (mut offset, mut size) = (0, 0);
@@ -528,7 +530,7 @@ pub struct Function {
 
 impl Function {
     /// Whether the function has parameters of these sizes; where the driver can tell.
-    pub fn takes(&self, slots: &[Slot]) -> Result<()> {
+    pub fn check_params(&self, slots: &[Slot]) -> Result<()> {
         let Some(params) = &self.params else { return Ok(()) };
         if slots.iter().map(|slot| slot.len).eq(params.iter().copied()) {
             return Ok(());
@@ -596,7 +598,7 @@ impl Drop for Buffer {
 /// Memory of the host, locked into place.
 #[derive(Debug)]
 pub struct HostBuffer {
-    at: *mut u8,
+    pointer: *mut u8,
     len: usize,
     thread: PhantomData<*mut ()>,
 }
@@ -606,13 +608,13 @@ impl HostBuffer {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len` bytes, initialised, that live as long as `self`; nobody writes them meanwhile, since transfers
         // are waited for before the bytes are looked at (`device`).
-        unsafe { std::slice::from_raw_parts(self.at, self.len) }
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
     }
 
     /// The bytes, to be changed.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `self` is borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.at, self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) }
     }
 }
 
@@ -620,7 +622,7 @@ impl HostBuffer {
 /// one in a process.
 #[derive(Debug)]
 pub struct Counter {
-    at: *mut u32,
+    pointer: *mut u32,
     thread: PhantomData<*mut ()>,
 }
 
@@ -628,19 +630,19 @@ impl Counter {
     /// What it was set to last.
     pub fn value(&self) -> u32 {
         // SAFETY: an initialised and aligned number that lives as long as the process; the GPU may write it meanwhile.
-        unsafe { self.at.read_volatile() }
+        unsafe { self.pointer.read_volatile() }
     }
 
     /// Sets it to zero. Nothing in the stream may be about to set it.
     pub fn reset(&mut self) {
         // SAFETY: as in `value`.
-        unsafe { self.at.write_volatile(0) }
+        unsafe { self.pointer.write_volatile(0) }
     }
 }
 
 impl Drop for HostBuffer {
     fn drop(&mut self) {
         // SAFETY: allocated by `Gpu::allocate_host` and freed only here.
-        let _ = unsafe { sys::cuMemFreeHost(self.at.cast()) };
+        let _ = unsafe { sys::cuMemFreeHost(self.pointer.cast()) };
     }
 }

@@ -119,7 +119,7 @@ struct Queue {
 struct Task {
     key: usize,
     job: Arc<Job>,
-    alone: bool,
+    runs_alone: bool,
     repetitions: u32,
     answer: Sender<(usize, Result<Ran, Failure>)>,
 }
@@ -139,14 +139,16 @@ impl Executor {
             feeders: Vec::new(),
             gpus: Vec::new(),
         };
-        let first = executor.feeder(0)?;
-        let more: Vec<_> = (1..first.count).map(|index| executor.feeder(index)).collect();
+        let first = executor.start_feeder(0)?;
+        let more: Vec<_> = (1..first.count)
+            .map(|index| executor.start_feeder(index))
+            .collect();
         executor.gpus = std::iter::once(Ok(first)).chain(more).collect::<Result<_, _>>()?;
         Ok(executor)
     }
 
     /// A thread with the child of one GPU. The thread starts the child, so that all it does is in one place.
-    fn feeder(&mut self, index: usize) -> Result<GpuHeader, Unavailable> {
+    fn start_feeder(&mut self, index: usize) -> Result<GpuHeader, Unavailable> {
         let shared = Arc::clone(&self.shared);
         let (hello, heard) = channel();
         let thread = std::thread::spawn(move || {
@@ -184,7 +186,7 @@ impl Executor {
     /// Does one job, and waits for it. From many threads at once, jobs share batches.
     pub fn execute(&self, job: Arc<Job>) -> Result<Ran, Failure> {
         let (sender, receiver) = channel();
-        self.shared.push(vec![self.shared.task(0, job, &sender)]);
+        self.shared.push(vec![self.shared.build_task(0, job, &sender)]);
         drop(sender);
         receiver
             .recv()
@@ -208,7 +210,7 @@ impl Executor {
             while waiting + BATCH_MOST <= most && jobs.peek().is_some() {
                 let batch = jobs.by_ref().take(BATCH_MOST);
                 let batch: Vec<_> = batch
-                    .map(|(key, job)| self.shared.task(key, job, &sender))
+                    .map(|(key, job)| self.shared.build_task(key, job, &sender))
                     .collect();
                 waiting += batch.len();
                 self.shared.push(batch);
@@ -258,11 +260,11 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn task(&self, key: usize, job: Arc<Job>, answer: &Sender<(usize, Result<Ran, Failure>)>) -> Task {
+    fn build_task(&self, key: usize, job: Arc<Job>, answer: &Sender<(usize, Result<Ran, Failure>)>) -> Task {
         Task {
             key,
             job,
-            alone: false,
+            runs_alone: false,
             repetitions: self.options.repetitions.max(1),
             answer: answer.clone(),
         }
@@ -297,9 +299,9 @@ impl Shared {
         while let Some(task) = queue.tasks.front() {
             bytes = bytes.saturating_add(task.job.arena.len().saturating_mul(task.repetitions as usize));
             let fits = batch.len() < BATCH_MOST && bytes <= BATCH_BYTES;
-            let alike = batch
-                .first()
-                .is_none_or(|first| !first.alone && !task.alone && first.repetitions == task.repetitions);
+            let alike = batch.first().is_none_or(|first| {
+                !first.runs_alone && !task.runs_alone && first.repetitions == task.repetitions
+            });
             if batch.is_empty() || (fits && alike) {
                 batch.extend(queue.tasks.pop_front());
             } else {
@@ -326,7 +328,7 @@ struct Feeder {
     /// Children that are being started, to take the place of one that is lost.
     spares: VecDeque<JoinHandle<Result<(Conversation, GpuHeader), Unavailable>>>,
     /// Kernels that the child knows, by where they are here; kept, so that the place stays theirs.
-    known: HashMap<*const Kernel, (usize, Arc<Kernel>)>,
+    known_kernels: HashMap<*const Kernel, (usize, Arc<Kernel>)>,
     known_bytes: usize,
     /// Batches sent, oldest first.
     sent: VecDeque<Vec<Task>>,
@@ -342,7 +344,7 @@ impl Feeder {
             index,
             child,
             spares: VecDeque::new(),
-            known: HashMap::new(),
+            known_kernels: HashMap::new(),
             known_bytes: 0,
             sent: VecDeque::new(),
             since: Instant::now(),
@@ -368,7 +370,7 @@ impl Feeder {
                 break Failure::Stopped;
             }
             if let Some(loss) = lost.or_else(|| self.receive().err())
-                && let Err(unavailable) = self.again(&loss)
+                && let Err(unavailable) = self.requeue_tasks(&loss)
             {
                 break Failure::internal("start a child for the GPU", unavailable);
             }
@@ -394,7 +396,7 @@ impl Feeder {
         }
         let forget = self.known_bytes > KNOWN_BYTES;
         if forget {
-            self.known.clear();
+            self.known_kernels.clear();
             self.known_bytes = 0;
         }
         let mut blobs: Vec<&[u8]> = Vec::new();
@@ -403,8 +405,8 @@ impl Feeder {
         for task in &batch {
             let mut numbers = Vec::with_capacity(task.job.compiled.kernels.len());
             for kernel in &task.job.compiled.kernels {
-                let next = self.known.len();
-                let (number, _) = self.known.entry(Arc::as_ptr(kernel)).or_insert_with(|| {
+                let next = self.known_kernels.len();
+                let (number, _) = self.known_kernels.entry(Arc::as_ptr(kernel)).or_insert_with(|| {
                     blobs.push(&kernel.cubin);
                     kernels.push(KernelHeader {
                         cubin: kernel.cubin.len(),
@@ -415,24 +417,24 @@ impl Feeder {
                 });
                 numbers.push(*number);
             }
-            jobs.push(JobHeader::of(&task.job, numbers));
+            jobs.push(JobHeader::from_job(&task.job, numbers));
         }
         blobs.extend(batch.iter().map(|task| task.job.arena.as_slice()));
         let header = Batch {
             forget,
-            alone: batch.first().is_some_and(|task| task.alone),
+            alone: batch.first().is_some_and(|task| task.runs_alone),
             repetitions: batch.first().map_or(1, |task| task.repetitions),
             kernels,
             jobs,
         };
         let frame = frame(&header, blobs);
         self.sent.push_back(batch);
-        let frame = frame.map_err(|error| self.garbled(&error))?;
+        let frame = frame.map_err(|error| self.handle_noise(&error))?;
         let deadline = self.deadline();
         match self.child.send(&mut &frame[..], u64::MAX, deadline) {
             // It may have said why before it went, and that is still to be read.
             Ok(()) | Err(Silence::Gone) => Ok(()),
-            Err(silence) => Err(self.lost(silence)),
+            Err(silence) => Err(self.handle_silence(silence)),
         }
     }
 
@@ -442,7 +444,7 @@ impl Feeder {
             .sent
             .front()
             .and_then(|batch| batch.first())
-            .is_some_and(|task| task.alone);
+            .is_some_and(|task| task.runs_alone);
         let time = self.shared.options.time;
         let limit = if alone { time } else { time.min(BATCH_LIMIT) };
         // Starting and moving bytes takes its time too.
@@ -462,7 +464,7 @@ impl Feeder {
                         return Ok(());
                     }
                 }
-                Err(silence) => return Err(self.lost(silence)),
+                Err(silence) => return Err(self.handle_silence(silence)),
             }
         };
         let (ran, touched) = match serde_json::from_slice(&header) {
@@ -476,21 +478,21 @@ impl Feeder {
                 };
                 return Err(Loss { ran, job });
             }
-            Ok(other) => return Err(self.garbled(&format_args!("{other:?}"))),
-            Err(error) => return Err(self.garbled(&error)),
+            Ok(other) => return Err(self.handle_noise(&format_args!("{other:?}"))),
+            Err(error) => return Err(self.handle_noise(&error)),
         };
         let mut blobs = blobs.as_slice();
-        let ran: Option<Vec<Ran>> = ran.into_iter().map(|ran| ran.ran(&mut blobs)).collect();
+        let ran: Option<Vec<Ran>> = ran.into_iter().map(|ran| ran.into_ran(&mut blobs)).collect();
         let count = self.sent.front().map_or(0, Vec::len);
         let Some(ran) = ran.filter(|ran| ran.len() == count) else {
-            return Err(self.garbled(&"an answer cut short"));
+            return Err(self.handle_noise(&"an answer cut short"));
         };
         let batch = self.sent.pop_front().unwrap_or_default();
         self.since = Instant::now();
         let mut again = Vec::new();
         for (mut task, ran) in batch.into_iter().zip(ran) {
-            if touched && !task.alone {
-                task.alone = true;
+            if touched && !task.runs_alone {
+                task.runs_alone = true;
                 again.push(task);
             } else {
                 let _ = task.answer.send((task.key, Ok(ran)));
@@ -501,7 +503,7 @@ impl Feeder {
     }
 
     /// No answer, and what that means for the oldest batch. The process is over.
-    fn lost(&mut self, silence: Silence) -> Loss {
+    fn handle_silence(&mut self, silence: Silence) -> Loss {
         let ran = match silence {
             Silence::Late => {
                 self.child.kill();
@@ -510,37 +512,37 @@ impl Feeder {
                 }
             }
             Silence::Gone => {
-                let how = ending(&mut self.child);
+                let how = describe_exit(&mut self.child);
                 let said = self.child.said();
                 Ran::Died {
-                    how: format!("{how}\n{said}").trim_end().to_owned(),
+                    ending: format!("{how}\n{said}").trim_end().to_owned(),
                 }
             }
-            Silence::Noise(noise) => return self.garbled(&noise),
+            Silence::Noise(noise) => return self.handle_noise(&noise),
         };
         Loss { ran, job: None }
     }
 
     /// What came is no answer, and what that means for the oldest batch. The process is over.
-    fn garbled(&mut self, noise: &dyn Display) -> Loss {
+    fn handle_noise(&mut self, noise: &dyn Display) -> Loss {
         self.child.kill();
         let ran = Ran::Died {
-            how: format!("it answered with {noise}"),
+            ending: format!("it answered with {noise}"),
         };
         Loss { ran, job: None }
     }
 
     /// The child is gone. A job that was alone, or is known to be the one, has its answer; others are done again, those
     /// of the oldest batch alone if nobody knows which of them it was.
-    fn again(&mut self, loss: &Loss) -> Result<(), Unavailable> {
+    fn requeue_tasks(&mut self, loss: &Loss) -> Result<(), Unavailable> {
         self.shared.lost.fetch_add(1, Ordering::Relaxed);
         let mut again = Vec::new();
         for (age, batch) in self.sent.drain(..).enumerate() {
             for (number, mut task) in batch.into_iter().enumerate() {
-                if age == 0 && (task.alone || loss.job == Some(number)) {
+                if age == 0 && (task.runs_alone || loss.job == Some(number)) {
                     let _ = task.answer.send((task.key, Ok(loss.ran.clone())));
                 } else {
-                    task.alone |= age == 0 && loss.job.is_none();
+                    task.runs_alone |= age == 0 && loss.job.is_none();
                     again.push(task);
                 }
             }
@@ -556,7 +558,7 @@ impl Feeder {
             .map_or_else(|| open(&self.shared.options, self.index), Ok);
         self.shared.push(again);
         (self.child, _) = opened?;
-        self.known.clear();
+        self.known_kernels.clear();
         self.known_bytes = 0;
         self.since = Instant::now();
         Ok(())
@@ -572,7 +574,7 @@ fn refuse(tasks: Vec<Task>, end: &Failure) {
 }
 
 /// Sees a child off that ended by itself, and says how it did.
-fn ending(child: &mut Conversation) -> String {
+fn describe_exit(child: &mut Conversation) -> String {
     match child.end(LAST_BREATH) {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         Some(Exit::Code(code)) => format!("exit code {code}"),
@@ -593,15 +595,18 @@ fn open(options: &Options, index: usize) -> Result<(Conversation, GpuHeader), Un
         .env("CUDA_MODULE_LOADING", "EAGER")
         .env("CUDA_CACHE_DISABLE", "1");
     let failed = |reason: String| Unavailable(format!("the child process for a GPU did not start: {reason}"));
-    let mut child = Conversation::start(command, Kept::First(STDERR_KEPT), wire::MOST, |mut command| {
-        command.spawn()
-    })
+    let mut child = Conversation::start(
+        command,
+        Kept::First(STDERR_KEPT),
+        wire::MAX_FRAME,
+        |mut command| command.spawn(),
+    )
     .map_err(|error| failed(format!("{}: {error}", options.program.display())))?;
     let (header, _) = match child.receive(u64::MAX, Instant::now() + START_LIMIT) {
         Ok(frame) => frame,
         Err(silence) => {
             let how = match silence {
-                Silence::Gone => ending(&mut child),
+                Silence::Gone => describe_exit(&mut child),
                 Silence::Late => format!("nothing heard within {START_LIMIT:?}"),
                 Silence::Noise(noise) => noise.to_string(),
             };

@@ -108,7 +108,7 @@ pub enum Ran {
         /// The arena afterwards, addresses moved back.
         arena: Vec<u8>,
         /// The arena of the first repetition that came out otherwise, if any did.
-        other: Option<Vec<u8>>,
+        different_arena: Option<Vec<u8>>,
         /// How often the job was done, each time from its first memory.
         repetitions: u32,
     },
@@ -128,7 +128,7 @@ pub enum Ran {
     /// The process died by itself.
     Died {
         /// How, in words: `signal 11`.
-        how: String,
+        ending: String,
     },
     /// This GPU or driver cannot do it: a cubin for another architecture, more shared memory than there is.
     Refused {

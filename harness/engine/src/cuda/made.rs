@@ -11,18 +11,18 @@ use object::{Endianness, Object, ObjectSection};
 
 /// What a compiler made of a case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
+pub struct CompileStats {
     /// For what GPU.
     pub target: Target,
     /// Time in the compiler's process, loading and tuning included, when it was compiled: that may have been in another run.
     pub time: Duration,
     /// The kernels, in the order in which they are first launched.
-    pub kernels: Vec<MadeKernel>,
+    pub kernels: Vec<KernelStats>,
 }
 
 /// A compiled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeKernel {
+pub struct KernelStats {
     /// How it is launched.
     pub metadata: Metadata,
     /// What is passed, scratch memory left out. Constants are no parameters.
@@ -57,21 +57,23 @@ pub struct Code {
     pub stack: u32,
 }
 
-impl Made {
+impl CompileStats {
     /// The figures of what was compiled.
-    pub(super) fn of(compiled: &Compiled, target: Target, time: Duration) -> Self {
+    pub(super) fn from_compiled(compiled: &Compiled, target: Target, time: Duration) -> Self {
         let kernels = compiled.kernels.iter().enumerate().map(|(index, kernel)| {
             let mut launches = compiled
                 .invocations
                 .iter()
                 .filter(|invocation| invocation.kernel == index);
             let first = launches.next();
-            MadeKernel {
+            KernelStats {
                 metadata: kernel.metadata.clone(),
-                params: first.map_or_else(Vec::new, |first| first.params.iter().map(passed).collect()),
+                params: first.map_or_else(Vec::new, |first| {
+                    first.params.iter().map(classify_param).collect()
+                }),
                 launches: launches.count() as u64 + u64::from(first.is_some()),
                 cubin: kernel.cubin.len() as u64,
-                code: code(&kernel.cubin),
+                code: read_cubin(&kernel.cubin),
             }
         });
         Self {
@@ -82,7 +84,7 @@ impl Made {
     }
 }
 
-const fn passed(param: &Param) -> Passed {
+const fn classify_param(param: &Param) -> Passed {
     match param {
         Param::Address { .. } => Passed::Pointer,
         Param::Bytes(bytes) => Passed::Number(bytes.len()),
@@ -91,7 +93,7 @@ const fn passed(param: &Param) -> Passed {
 }
 
 /// The figures of a cubin, which is an ELF file.
-fn code(cubin: &[u8]) -> Option<Code> {
+fn read_cubin(cubin: &[u8]) -> Option<Code> {
     let file = ElfFile64::<Endianness>::parse(cubin).ok()?;
     let mut code = Code::default();
     for section in file.sections() {
@@ -99,7 +101,7 @@ fn code(cubin: &[u8]) -> Option<Code> {
         if name.starts_with(".text.") {
             code.bytes += section.elf_section_header().sh_size(file.endian());
         } else if name == ".nv.info" {
-            attributes(section.data().ok()?, &mut code);
+            read_attributes(section.data().ok()?, &mut code);
         }
     }
     (code.bytes > 0).then_some(code)
@@ -107,7 +109,7 @@ fn code(cubin: &[u8]) -> Option<Code> {
 
 /// Reads `.nv.info`: attributes of a format and a kind, and where the format has a size, so many bytes. Of those looked for the
 /// bytes are a symbol's index and a number.
-fn attributes(mut data: &[u8], code: &mut Code) {
+fn read_attributes(mut data: &[u8], code: &mut Code) {
     const SIZED: u8 = 4;
     const REGISTERS: u8 = 0x2f;
     const FRAME: u8 = 0x11;
@@ -145,12 +147,12 @@ mod tests {
         data.extend([4, 0x12, 4, 0, 1, 2, 3, 4]);
         data.extend([4, 0x11, 8, 0, 7, 0, 0, 0, 16, 1, 0, 0]);
         let mut code = Code::default();
-        attributes(&data, &mut code);
+        read_attributes(&data, &mut code);
         assert_eq!((code.registers, code.stack), (40, 272));
         for cut in 0..data.len() {
-            attributes(&data[..cut], &mut Code::default());
+            read_attributes(&data[..cut], &mut Code::default());
         }
-        assert_eq!(super::code(b"no cubin"), None);
-        assert_eq!(super::code(&[]), None);
+        assert_eq!(read_cubin(b"no cubin"), None);
+        assert_eq!(read_cubin(&[]), None);
     }
 }

@@ -33,7 +33,7 @@ use cerith_toolchain::compiled::Target;
 
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
-use self::made::Made;
+use self::made::CompileStats;
 use self::record::{Missing, Release, Shelf, ShelfError};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
 use crate::{
@@ -77,7 +77,7 @@ impl Cuda {
     /// A compiler by its outcomes on record, where there is no GPU. If a compiler is given, it compiles what is not on record: a
     /// rejection is an outcome, and machine code that is on record for another compiler has that outcome. Anything else is
     /// unavailable. A build has no records of its own.
-    pub fn recorded(
+    pub fn from_records(
         toolchain: &ToolchainId,
         target: Option<Target>,
         gpu: Target,
@@ -90,7 +90,7 @@ impl Cuda {
                 toolchain: toolchain.clone(),
                 target: release.target,
             },
-            capabilities: capabilities(release.triton, false),
+            capabilities: list_capabilities(release.triton, false),
             source: Source::Recorded(OnRecord {
                 release: toolchain.build().is_none().then_some(release),
                 shelf,
@@ -101,10 +101,10 @@ impl Cuda {
     }
 
     /// The compiler of a version, and GPUs that execute what it makes.
-    pub fn live(compiler: Compiler, executor: Arc<Executor>) -> Self {
+    pub fn from_executor(compiler: Compiler, executor: Arc<Executor>) -> Self {
         let toolchain = compiler.toolchain().compiler();
         Self {
-            capabilities: capabilities(toolchain.triton(), true),
+            capabilities: list_capabilities(toolchain.triton(), true),
             id: EngineId::Cuda {
                 toolchain,
                 target: (compiler.target() != compiler.gpu()).then(|| compiler.target()),
@@ -118,7 +118,7 @@ impl Cuda {
 }
 
 /// What Triton's compiler can do; with `gpu`, whoever asks has one and a toolchain.
-pub(crate) fn capabilities(version: Version, gpu: bool) -> Capabilities {
+pub(crate) fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
     let mut features = vec![
         Feature::Import,
         Feature::StridedArguments,
@@ -148,31 +148,31 @@ impl Engine for Cuda {
         &self.capabilities
     }
 
-    fn remembered(&self, case: &Case) -> Option<Remembered> {
+    fn recall_agreement(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
-            Source::Recorded(on) => on.shelf.remembered(on.release?, on.gpu, case),
+            Source::Recorded(on) => on.shelf.recall_agreement(on.release?, on.gpu, case),
         }
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
         match &self.source {
-            Source::Live { compiler, executor } => Ok(match compiler.job(case)? {
+            Source::Live { compiler, executor } => Ok(match compiler.compile_job(case)? {
                 Compiling::Ended(outcome) => Preparation::Ended(outcome),
                 Compiling::Ready(job) => Preparation::Ready(Box::new(Ready {
                     executor: Arc::clone(executor),
                     job: *job,
                 })),
             }),
-            Source::Recorded(on) => on.outcome(&self.id, case).map(Preparation::Ended),
+            Source::Recorded(on) => on.find_outcome(&self.id, case).map(Preparation::Ended),
         }
     }
 
-    fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
+    fn collect_stats(&self, case: &Case) -> Result<Option<CompileStats>, Failure> {
         match &self.source {
-            Source::Live { compiler, .. } => compiler.made(case),
+            Source::Live { compiler, .. } => compiler.collect_stats(case),
             Source::Recorded(on) => match &on.compiler {
-                Some(compiler) => compiler.made(case),
+                Some(compiler) => compiler.collect_stats(case),
                 None => Ok(None),
             },
         }
@@ -205,7 +205,7 @@ impl Engine for Cuda {
 
 impl OnRecord {
     /// What is on record; else what the compiler says, if it says more than that it compiles.
-    fn outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
+    fn find_outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
         let damaged = |error: ShelfError| {
             let mend = "bring the file back from version control, or make it anew with `cerith accept`";
             let complaint = Complaint::new(DAMAGED_RECORDING, format!("failed to {error}; {mend}"));
@@ -238,15 +238,15 @@ impl OnRecord {
                 });
                 format!("it was not compiled either, because {}", why.unwrap_or_default())
             }
-            Some(compiler) => match compiler.job(case)? {
+            Some(compiler) => match compiler.compile_job(case)? {
                 Compiling::Ended(outcome) => return Ok(outcome),
                 Compiling::Ready(job) if job.compiled.invocations.is_empty() => {
                     // Nothing is launched, which takes no GPU.
-                    return outcome(
+                    return build_outcome(
                         case,
                         &Ran::Finished {
                             arena: job.arena,
-                            other: None,
+                            different_arena: None,
                             repetitions: 1,
                         },
                     );
@@ -259,7 +259,7 @@ impl OnRecord {
                         Ok(None) => {}
                         Err(error) => return damaged(error),
                     }
-                    if kind == NO_RECORDING && self.shelf.executed(self.gpu, case) {
+                    if kind == NO_RECORDING && self.shelf.has_executed(self.gpu, case) {
                         kind = OTHER_CODE;
                     }
                     "it compiles to machine code that is not on record, and there is no GPU to execute it: `cerith bundle` and \
@@ -288,7 +288,7 @@ impl Prepared for Ready {
             ..self.job.clone()
         };
         let ran = self.executor.execute(Arc::new(job))?;
-        outcome(case, &ran)
+        build_outcome(case, &ran)
     }
 }
 
@@ -296,10 +296,14 @@ impl Prepared for Ready {
 ///
 /// # Errors
 /// The arena is not the case's.
-pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
+pub fn build_outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
     let complaint = |name: &str, message: &str| Box::new(Complaint::new(name, message));
     Ok(match ran {
-        Ran::Finished { arena, other, .. } => Outcome::Finished(Box::new(Finished {
+        Ran::Finished {
+            arena,
+            different_arena: other,
+            ..
+        } => Outcome::Finished(Box::new(Finished {
             memory: laid_out(case, arena)?,
             tracked: None,
             unsteady: other
@@ -317,7 +321,7 @@ pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
             "time",
             &format!("no end within {} s", limit.as_secs_f64()),
         )),
-        Ran::Died { how } => Outcome::Crashed(complaint("crash", how)),
+        Ran::Died { ending: how } => Outcome::Crashed(complaint("crash", how)),
         Ran::Refused { name, message } => Outcome::Unsupported(complaint(name, message)),
     })
 }

@@ -24,12 +24,12 @@ pub struct Compiled {
     /// The case with it; the case as it is where it does not apply.
     pub case: Case,
     /// The result of compiling it.
-    pub what: What,
+    pub result: VariantResult,
 }
 
 /// The result of compiling a variant.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum VariantResult {
     /// It can be executed.
     Job(Box<Job>),
     /// It came to its end.
@@ -56,71 +56,75 @@ pub fn compile(
     let first = Compiled {
         variant: Variant::AsIs,
         case: as_is.clone(),
-        what: match compiling {
-            Compiling::Ready(job) => What::Job(job),
-            Compiling::Ended(outcome) => ended(Variant::AsIs, as_is, outcome),
+        result: match compiling {
+            Compiling::Ready(job) => VariantResult::Job(job),
+            Compiling::Ended(outcome) => classify_outcome(Variant::AsIs, as_is, outcome),
         },
     };
     let mut all = vec![first];
     let layouts = LayoutFilter::new(as_is, compiler, reference);
-    for variant in axes.variants(configs) {
+    for variant in axes.list_variants(configs) {
         let (case, what) = match entry.vary(as_is, variant) {
             Ok(case) => {
-                let what = one(variant, &case, &layouts, compiler, &all, configs)?;
+                let what = compile_variant(variant, &case, &layouts, compiler, &all, configs)?;
                 (case, what)
             }
-            Err(why) => (as_is.clone(), What::NotApplicable(why)),
+            Err(why) => (as_is.clone(), VariantResult::NotApplicable(why)),
         };
-        all.push(Compiled { variant, case, what });
+        all.push(Compiled {
+            variant,
+            case,
+            result: what,
+        });
     }
     Ok(all)
 }
 
-fn one(
+fn compile_variant(
     variant: Variant,
     case: &Case,
     layouts: &LayoutFilter<'_>,
     compiler: &Compiler,
     before: &[Compiled],
     configs: usize,
-) -> Result<What, Failure> {
+) -> Result<VariantResult, Failure> {
     let refused = match variant {
         // Clusters came with compute capability 9.0 (CUDA C programming guide, thread block clusters).
         Variant::NumCtas(ctas) if ctas > 1 && compiler.target().0 < 90 => {
             Some("the target has no clusters".to_owned())
         }
         Variant::Config(config) if config >= configs => Some(format!("there are {configs} configurations")),
-        Variant::Layout(_) => layouts.refuses(case)?,
+        Variant::Layout(_) => layouts.find_refusal(case)?,
         _ => None,
     };
     if let Some(why) = refused {
-        return Ok(What::NotApplicable(why));
+        return Ok(VariantResult::NotApplicable(why));
     }
-    let (compiling, _) = compiler.tuned_job(case, tuning(variant))?;
+    let (compiling, _) = compiler.tuned_job(case, build_tuning(variant))?;
     Ok(match compiling {
         Compiling::Ready(job) => {
-            let same = before.iter().find(|other| match &other.what {
-                What::Job(known) => alike(known, &job),
+            let same = before.iter().find(|other| match &other.result {
+                VariantResult::Job(known) => is_same_job(known, &job),
                 _ => false,
             });
             match same {
-                Some(other) => What::Same(other.variant),
-                None => What::Job(job),
+                Some(other) => VariantResult::Same(other.variant),
+                None => VariantResult::Job(job),
             }
         }
-        Compiling::Ended(outcome) => ended(variant, case, outcome),
+        Compiling::Ended(outcome) => classify_outcome(variant, case, outcome),
     })
 }
 
-fn ended(variant: Variant, case: &Case, outcome: Outcome) -> What {
+fn classify_outcome(variant: Variant, case: &Case, outcome: Outcome) -> VariantResult {
     match not_applicable(variant, case, &outcome) {
-        Some(why) => What::NotApplicable(why),
-        None => What::Ended(outcome),
+        Some(why) => VariantResult::NotApplicable(why),
+        None => VariantResult::Ended(outcome),
     }
 }
 
 /// What is done to the kernels of a variant before they are launched.
-pub(crate) fn tuning(variant: Variant) -> Tuning {
+pub(crate) fn build_tuning(variant: Variant) -> Tuning {
     Tuning {
         specialize: variant != Variant::Unspecialized,
         config: match variant {
@@ -131,7 +135,7 @@ pub(crate) fn tuning(variant: Variant) -> Tuning {
 }
 
 /// Whether two jobs are the same to a GPU. Assembly and IR, which are not executed, may differ.
-fn alike(left: &Job, right: &Job) -> bool {
+fn is_same_job(left: &Job, right: &Job) -> bool {
     let kernels = |job: &Job| {
         job.compiled
             .kernels
@@ -210,20 +214,20 @@ impl<'a> LayoutFilter<'a> {
     fn new(as_is: &'a Case, compiler: &Compiler, reference: Option<&'a Reference>) -> Self {
         Self {
             as_is,
-            rules: Rules::of(compiler.version()),
+            rules: Rules::from_version(compiler.version()),
             reference,
             expected: std::cell::OnceCell::new(),
         }
     }
 
     /// Why the case's kernels do not take the layout of `case`, if they do not.
-    fn refuses(&self, case: &Case) -> Result<Option<String>, Failure> {
+    fn find_refusal(&self, case: &Case) -> Result<Option<String>, Failure> {
         let Some(reference) = self.reference else {
             return Ok(Some(
                 "the reference, which knows layouts, is not asked".to_owned(),
             ));
         };
-        let ask = |case: &Case| Ok::<_, Failure>(left(reference.run(case, self.rules)?.outcome));
+        let ask = |case: &Case| Ok::<_, Failure>(take_memory(reference.run(case, self.rules)?.outcome));
         let expected = if let Some(expected) = self.expected.get() {
             expected
         } else {
@@ -238,7 +242,7 @@ impl<'a> LayoutFilter<'a> {
         let Some(relayout) = Relayout::new(self.as_is, case) else {
             return Ok(Some("its storages are others".to_owned()));
         };
-        let back = relayout.back(&found);
+        let back = relayout.move_back(&found);
         Ok(if back.touched > 0 {
             Some("the kernel writes between the elements".to_owned())
         } else if back.memory != *expected {
@@ -250,7 +254,7 @@ impl<'a> LayoutFilter<'a> {
 }
 
 /// What the reference left, or that it does not say.
-fn left(outcome: Outcome) -> Result<Memory, String> {
+fn take_memory(outcome: Outcome) -> Result<Memory, String> {
     match outcome {
         Outcome::Finished(finished) => Ok(finished.memory),
         other => Err(format!(
@@ -276,8 +280,8 @@ pub fn as_is_outcome(
     };
     let relayout = Relayout::new(as_is, case)
         .ok_or_else(|| Failure::internal("move memory back", "the layouts are of different cases"))?;
-    let back = relayout.back(&finished.memory);
-    let other = finished.unsteady.as_ref().map(|other| relayout.back(other));
+    let back = relayout.move_back(&finished.memory);
+    let other = finished.unsteady.as_ref().map(|other| relayout.move_back(other));
     let touched = back.touched.max(other.as_ref().map_or(0, |other| other.touched));
     let outcome = Outcome::Finished(Box::new(Finished {
         memory: back.memory,

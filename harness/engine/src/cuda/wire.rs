@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::job::{BadJob, Job, Ran};
 
 /// More than any frame has; a longer one means that something else writes to the pipe.
-pub(super) const MOST: Most = Most {
+pub(super) const MAX_FRAME: Most = Most {
     header: 256 << 20,
     blobs: 1 << 40,
 };
@@ -53,7 +53,7 @@ pub(super) struct JobHeader {
 
 impl JobHeader {
     /// Of a job whose kernels have these numbers.
-    pub(super) fn of(job: &Job, kernels: Vec<usize>) -> Self {
+    pub(super) fn from_job(job: &Job, kernels: Vec<usize>) -> Self {
         Self {
             arena: job.arena.len(),
             storages: job.storages.clone(),
@@ -65,7 +65,7 @@ impl JobHeader {
     }
 
     /// The job again, or what is wrong with its numbers.
-    pub(super) fn job(self, arena: Vec<u8>, kernels: &[Arc<Kernel>]) -> Result<Job, BadJob> {
+    pub(super) fn into_job(self, arena: Vec<u8>, kernels: &[Arc<Kernel>]) -> Result<Job, BadJob> {
         let kernels = self
             .kernels
             .iter()
@@ -153,11 +153,11 @@ pub(super) enum RanHeader {
 
 impl RanHeader {
     /// The header, with the bytes appended to the blobs.
-    pub(super) fn of(ran: &Ran, blobs: &mut Vec<u8>) -> Self {
+    pub(super) fn from_ran(ran: &Ran, blobs: &mut Vec<u8>) -> Self {
         match ran {
             Ran::Finished {
                 arena,
-                other,
+                different_arena: other,
                 repetitions,
             } => {
                 blobs.extend_from_slice(arena);
@@ -175,7 +175,7 @@ impl RanHeader {
             Ran::TimedOut { limit } => Self::TimedOut {
                 milliseconds: limit.as_millis().try_into().unwrap_or(u64::MAX),
             },
-            Ran::Died { how } => Self::Died { how: how.clone() },
+            Ran::Died { ending: how } => Self::Died { how: how.clone() },
             Ran::Refused { name, message } => Self::Refused {
                 name: name.clone(),
                 message: message.clone(),
@@ -184,7 +184,7 @@ impl RanHeader {
     }
 
     /// With the bytes, taken from the front of the blobs; none if they are cut short.
-    pub(super) fn ran(self, blobs: &mut &[u8]) -> Option<Ran> {
+    pub(super) fn into_ran(self, blobs: &mut &[u8]) -> Option<Ran> {
         Some(match self {
             Self::Finished {
                 arena,
@@ -192,7 +192,7 @@ impl RanHeader {
                 repetitions,
             } => Ran::Finished {
                 arena: take(blobs, arena)?.to_vec(),
-                other: if other {
+                different_arena: if other {
                     Some(take(blobs, arena)?.to_vec())
                 } else {
                     None
@@ -203,7 +203,7 @@ impl RanHeader {
             Self::TimedOut { milliseconds } => Ran::TimedOut {
                 limit: Duration::from_millis(milliseconds),
             },
-            Self::Died { how } => Ran::Died { how },
+            Self::Died { how } => Ran::Died { ending: how },
             Self::Refused { name, message } => Ran::Refused { name, message },
         })
     }

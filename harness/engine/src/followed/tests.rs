@@ -15,22 +15,22 @@ fn by_trying(reference: &Reference, case: &Case, rules: Rules) -> Quirks {
         let of = case
             .launches
             .iter()
-            .map(|launch| reference.rewritten(launch, rules));
+            .map(|launch| reference.rewrite_launch(launch, rules));
         of.collect::<Vec<_>>()
     };
     let unchanged = kernels(rules);
     let touches = |quirk: &Quirk| match quirk {
         Quirk::ArgumentsAreCopiedApart => case.launches.iter().any(is_copied_apart),
-        &quirk => kernels(rules.following(Quirks::NONE.with(quirk))) != unchanged,
+        &quirk => kernels(rules.with_quirks(Quirks::NONE.with_quirk(quirk))) != unchanged,
     };
     Quirk::ALL.iter().copied().filter(touches).collect()
 }
 
 #[track_caller]
 fn check(reference: &Reference, case: &Case, version: Version) {
-    let rules = Rules::of(version);
+    let rules = Rules::from_version(version);
     let all = Quirk::ALL.iter().copied().collect();
-    let found = reference.touching(case, rules, all);
+    let found = reference.find_touching(case, rules, all);
     assert_eq!(found, by_trying(reference, case, rules), "{} {version}", case.id);
 }
 

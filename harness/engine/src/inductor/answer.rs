@@ -15,7 +15,7 @@ use crate::{Complaint, Finished, Outcome, Position, interpret, translation};
 const WRAPPERS: &[&str] = &["BackendCompilerFailed", "InductorError", "TorchRuntimeError"];
 
 /// ` (compiled with dynamic=True)`, where there is more than one way.
-pub(super) fn how(ways: &[Way], at: usize) -> String {
+pub(super) fn describe_mode(ways: &[Way], at: usize) -> String {
     let word = match ways.get(at).map(|way| way.dynamic) {
         Some(Some(true)) if ways.len() > 1 => "True",
         Some(Some(false)) if ways.len() > 1 => "False",
@@ -25,7 +25,7 @@ pub(super) fn how(ways: &[Way], at: usize) -> String {
 }
 
 /// The outcome of a launch, with where it was. It is no launch of the case.
-pub(super) fn placed(outcome: Outcome, place: &str) -> Outcome {
+pub(super) fn add_location(outcome: Outcome, place: &str) -> Outcome {
     let at = |complaint: Box<Complaint>| {
         Box::new(Complaint {
             message: format!("{place}: {}", complaint.message),
@@ -45,11 +45,11 @@ pub(super) fn placed(outcome: Outcome, place: &str) -> Outcome {
 }
 
 /// A rejection for what generated modules read and nothing defines.
-pub(super) fn undefined(torch: Version, ways: &[Way], induction: &Induction) -> Option<Outcome> {
+pub(super) fn reject_undefined(torch: Version, ways: &[Way], induction: &Induction) -> Option<Outcome> {
     let first = induction.undefined.first()?;
     let mut told: Vec<(Option<&str>, String)> = Vec::new();
     for one in &induction.undefined {
-        let words = given(one);
+        let words = describe_undefined(one);
         let kernel = one.kernel.as_deref();
         if !told.contains(&(kernel, words.clone())) {
             told.push((kernel, words));
@@ -67,7 +67,9 @@ pub(super) fn undefined(torch: Version, ways: &[Way], induction: &Induction) -> 
         kernel = Some(*of);
         message.push_str(words);
     }
-    let which = induction.way.map_or_else(String::new, |way| how(ways, way));
+    let which = induction
+        .way
+        .map_or_else(String::new, |way| describe_mode(ways, way));
     let _ = write!(
         message,
         ", which nothing in the module that torch generated defines{which}"
@@ -88,7 +90,7 @@ pub(super) fn undefined(torch: Version, ways: &[Way], induction: &Induction) -> 
     })))
 }
 
-fn given(one: &Undefined) -> String {
+fn describe_undefined(one: &Undefined) -> String {
     match &one.parameter {
         Some(parameter) => format!("constexpr `{parameter}` is given `{}`", one.symbol),
         None => format!("`{}` is read", one.symbol),
@@ -96,9 +98,14 @@ fn given(one: &Undefined) -> String {
 }
 
 /// An exception of torch's.
-pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &Raised) -> Outcome {
+pub(super) fn translate_torch_exception(
+    case: &Case,
+    ways: &[Way],
+    induction: &Induction,
+    raised: &Raised,
+) -> Outcome {
     if raised.phase == Phase::Import {
-        return translation::stopped(case, raised, "");
+        return translation::translate_exception(case, raised, "");
     }
     let name = |kind: &str| kind.rsplit('.').next().unwrap_or_default().to_owned();
     // The outermost says it in torch's words, unless it only wraps.
@@ -109,18 +116,20 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
         .unwrap_or_else(|| raised.root());
     let kind = name(&told.kind);
     let ours = told.kind.starts_with("cerith_worker.inductor.");
-    let which = induction.way.map_or_else(String::new, |way| how(ways, way));
+    let which = induction
+        .way
+        .map_or_else(String::new, |way| describe_mode(ways, way));
     let complaint = Box::new(Complaint {
         kind: match (ours, kind.as_str()) {
             (true, "Unsupported") => "launch".to_owned(),
-            (true, fault) => hyphened(fault),
+            (true, fault) => to_kebab_case(fault),
             (false, _) => kind.clone(),
         },
-        message: said(&told.message, &raised.traceback) + &which,
+        message: describe_error(&told.message, &raised.traceback) + &which,
         position: raised
             .location
             .as_ref()
-            .map(|location| translation::position(case, location)),
+            .map(|location| translation::find_position(case, location)),
         detail: Some(raised.traceback.clone()),
         launch: None,
         raised: raised.origin.clone(),
@@ -134,7 +143,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
 }
 
 /// `false-metadata` of `FalseMetadata`.
-fn hyphened(name: &str) -> String {
+fn to_kebab_case(name: &str) -> String {
     let mut text = String::with_capacity(name.len() + 4);
     for (nth, c) in name.chars().enumerate() {
         if nth > 0 && c.is_ascii_uppercase() {
@@ -146,8 +155,8 @@ fn hyphened(name: &str) -> String {
 }
 
 /// What torch says; of an assertion that says nothing, where it is.
-fn said(message: &str, traceback: &str) -> String {
-    let said = sentence(message);
+fn describe_error(message: &str, traceback: &str) -> String {
+    let said = strip_hints(message);
     let Some(nothing) = said
         .strip_suffix(':')
         .or_else(|| Some(said.as_str()).filter(|said| said.is_empty()))
@@ -166,7 +175,7 @@ fn said(message: &str, traceback: &str) -> String {
 }
 
 /// What torch says, without how to find out more.
-fn sentence(message: &str) -> String {
+fn strip_hints(message: &str) -> String {
     const ASIDE: [&str; 6] = [
         "\n\nfrom user code",
         "\n\nSet TORCH",
@@ -187,7 +196,7 @@ fn sentence(message: &str) -> String {
 
 /// The memory of a run, which is that of every way of compiling. Where ways came out differently, it is that of the first
 /// that is not what `plainly` says: the executing engine's memory after the launches without torch, if that is known.
-pub(super) fn finished(
+pub(super) fn merge_modes(
     memory: &Memory,
     induction: &Induction,
     run: usize,
@@ -201,14 +210,14 @@ pub(super) fn finished(
         })?;
         let mut memory = memory.clone();
         interpret::place(&mut memory, after)?;
-        if !different.iter().any(|other| same(other, &memory)) {
+        if !different.iter().any(|other| is_same_memory(other, &memory)) {
             different.push(memory);
         }
     }
     printed.extend(induction.stdout.lines().map(str::to_owned));
     let odd = if different.len() > 1 {
         let plain = plainly()?;
-        let is_odd = |memory: &Memory| plain.as_ref().is_none_or(|plain| !same(plain, memory));
+        let is_odd = |memory: &Memory| plain.as_ref().is_none_or(|plain| !is_same_memory(plain, memory));
         different.iter().position(is_odd)
     } else {
         None
@@ -223,6 +232,6 @@ pub(super) fn finished(
     })))
 }
 
-fn same(left: &Memory, right: &Memory) -> bool {
+fn is_same_memory(left: &Memory, right: &Memory) -> bool {
     left.arena().0 == right.arena().0
 }

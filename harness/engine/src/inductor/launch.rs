@@ -15,7 +15,7 @@ use crate::engine::{Engine, Failure};
 use crate::{Complaint, Finished, Outcome};
 
 /// How many modules are kept, so that a kernel that is launched again is not traced again.
-const KEPT: usize = 128;
+const MAX_MODULES: usize = 128;
 
 /// The latest modules, by their text.
 #[derive(Debug, Default)]
@@ -33,12 +33,12 @@ impl Modules {
         if let Some(module) = known {
             return Ok(Arc::clone(module));
         }
-        let module = Module::alone(name, text).map_err(|problems| {
+        let module = Module::from_text(name, text).map_err(|problems| {
             let first = problems.into_iter().next().map(|problem| problem.message);
             stop("kernel-syntax", first.unwrap_or_default())
         })?;
         let module = Arc::new(module);
-        if latest.len() >= KEPT {
+        if latest.len() >= MAX_MODULES {
             latest.pop_front();
         }
         latest.push_back(Arc::clone(&module));
@@ -48,7 +48,7 @@ impl Modules {
 
 /// What a launch left behind.
 #[derive(Debug, PartialEq)]
-pub(super) struct Done {
+pub(super) struct LaunchResult {
     /// What each storage holds.
     pub storages: Vec<Vec<u8>>,
     pub printed: Vec<String>,
@@ -63,8 +63,8 @@ pub(super) fn execute(
     rules: Rules,
     emitted: &Emitted,
     modules: &Modules,
-) -> Result<Result<Done, Outcome>, Failure> {
-    let case = match derived(emitted, modules) {
+) -> Result<Result<LaunchResult, Outcome>, Failure> {
+    let case = match derive_case(emitted, modules) {
         Ok(case) => case,
         Err(complaint) => return Ok(Err(Outcome::Unsupported(complaint))),
     };
@@ -72,18 +72,18 @@ pub(super) fn execute(
         Outcome::Finished(finished) => *finished,
         other => return Ok(Err(other)),
     };
-    if let Some(complaint) = astray(&case, &finished.memory) {
+    if let Some(complaint) = find_stray_effect(&case, &finished.memory) {
         return Ok(Err(Outcome::Unsupported(Box::new(complaint))));
     }
     let Finished { memory, printed, .. } = finished;
-    Ok(Ok(Done {
+    Ok(Ok(LaunchResult {
         storages: memory.ids().map(|id| memory.bytes(id).to_vec()).collect(),
         printed,
     }))
 }
 
 /// The launch as a case.
-pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<Complaint>> {
+pub(super) fn derive_case(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<Complaint>> {
     let span = Span::new(SourceId(0), 0, 0);
     let module = modules.get(&emitted.kernel, &emitted.source)?;
     let kernel = Kernel::find(&module, &emitted.kernel).ok_or_else(|| {
@@ -106,14 +106,14 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
         .args
         .iter()
         .map(|(name, value)| {
-            let value = argument(name, value)?;
+            let value = convert_argument(name, value)?;
             Ok((name.clone(), Arg { value, span }))
         })
         .collect::<Result<_, Box<Complaint>>>()?;
     let options = emitted
         .options
         .iter()
-        .map(|(name, value)| Ok((name.clone(), argument(name, value)?)))
+        .map(|(name, value)| Ok((name.clone(), convert_argument(name, value)?)))
         .collect::<Result<_, Box<Complaint>>>()?;
     let mut grid = [1; 3];
     for (slot, &size) in grid.iter_mut().zip(&emitted.grid) {
@@ -156,9 +156,9 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
     };
     Ok(Case {
         id: format!("emitted/{}", emitted.kernel),
-        about: String::new(),
+        summary: String::new(),
         origin: None,
-        found: None,
+        discovery: None,
         point: Vec::new(),
         module,
         storages,
@@ -170,7 +170,7 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
         timeout: None,
         inspectable: true,
         recorded: None,
-        given: Vec::new(),
+        expected_contents: Vec::new(),
         expectations: Vec::new(),
         span,
     })
@@ -202,7 +202,7 @@ fn holds_addresses(dtype: DType) -> bool {
     matches!(dtype, DType::I64 | DType::U64)
 }
 
-fn argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint>> {
+fn convert_argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint>> {
     Ok(match value {
         Value::None => ArgValue::None,
         Value::Bool(flag) => ArgValue::Bool(*flag),
@@ -210,11 +210,11 @@ fn argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint>> {
         Value::Float(number) => ArgValue::Float(*number),
         Value::Str(text) => ArgValue::Str(text.clone()),
         Value::DType(dtype) => ArgValue::DType(*dtype),
-        Value::Constexpr(inner) => argument(name, inner)?,
+        Value::Constexpr(inner) => convert_argument(name, inner)?,
         Value::Tuple(items) => ArgValue::Tuple(
             items
                 .iter()
-                .map(|item| argument(name, item))
+                .map(|item| convert_argument(name, item))
                 .collect::<Result<_, _>>()?,
         ),
         Value::Tensor(tensor) => ArgValue::Tensor {
@@ -238,7 +238,7 @@ fn argument(name: &str, value: &Value) -> Result<ArgValue, Box<Complaint>> {
 
 /// What a finished launch did that cannot be carried back: writing outside of every storage, and leaving an address in
 /// memory, which is another in every engine.
-fn astray(case: &Case, after: &Memory) -> Option<Complaint> {
+fn find_stray_effect(case: &Case, after: &Memory) -> Option<Complaint> {
     let before = case.memory();
     let mut ids = before.ids();
     if let Some(id) = ids.find(|&id| before.guards(id) != after.guards(id)) {

@@ -39,7 +39,7 @@ use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};
 
 use self::launch::Modules;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
-use crate::id::By;
+use crate::id::LaunchExecutor;
 use crate::{Complaint, EngineId, Outcome, translation};
 
 /// How many cases' outcomes wait for an engine to take its part.
@@ -52,7 +52,7 @@ pub struct Inductor {
     capabilities: Capabilities,
     shared: Arc<Shared>,
     /// Which of the shared executing engines is this one's.
-    at: usize,
+    index: usize,
 }
 
 /// What the engines of one torch have in common.
@@ -60,7 +60,7 @@ struct Shared {
     torch: Version,
     rules: Rules,
     inductors: Inductors,
-    executing: Vec<(By, Arc<dyn Engine>)>,
+    executing: Vec<(LaunchExecutor, Arc<dyn Engine>)>,
     limits: Limits,
     modules: Modules,
     waiting: Mutex<VecDeque<Waiting>>,
@@ -68,7 +68,7 @@ struct Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let executing: Vec<By> = self.executing.iter().map(|&(by, _)| by).collect();
+        let executing: Vec<LaunchExecutor> = self.executing.iter().map(|&(by, _)| by).collect();
         f.debug_struct("Shared")
             .field("torch", &self.torch)
             .field("executing", &executing)
@@ -86,14 +86,18 @@ struct Waiting {
 impl Inductor {
     /// The engines of the torch in the workers' toolchain: one for each of those that execute the launches of what it
     /// generates. None for a toolchain without torch.
-    pub fn all(inductors: Inductors, executing: Vec<(By, Arc<dyn Engine>)>, limits: Limits) -> Vec<Self> {
+    pub fn build_engines(
+        inductors: Inductors,
+        executing: Vec<(LaunchExecutor, Arc<dyn Engine>)>,
+        limits: Limits,
+    ) -> Vec<Self> {
         let toolchain = inductors.toolchain().id.clone();
         let Some(torch) = toolchain.torch() else {
             return Vec::new();
         };
         let shared = Arc::new(Shared {
             torch,
-            rules: Rules::of(toolchain.triton()),
+            rules: Rules::from_version(toolchain.triton()),
             inductors,
             executing,
             limits,
@@ -105,17 +109,17 @@ impl Inductor {
             .iter()
             .enumerate()
             .map(|(at, (by, engine))| Self {
-                id: EngineId::Inductor { torch, by: *by },
-                capabilities: capabilities(&toolchain, engine.capabilities()),
+                id: EngineId::Inductor { torch, executor: *by },
+                capabilities: restrict_capabilities(&toolchain, engine.capabilities()),
                 shared: Arc::clone(&shared),
-                at,
+                index: at,
             })
             .collect()
     }
 }
 
 /// What an executing engine can do, as far as torch lets it.
-fn capabilities(toolchain: &ToolchainId, executing: &Capabilities) -> Capabilities {
+fn restrict_capabilities(toolchain: &ToolchainId, executing: &Capabilities) -> Capabilities {
     let lost = |feature: &Feature| {
         matches!(
             feature,
@@ -125,7 +129,7 @@ fn capabilities(toolchain: &ToolchainId, executing: &Capabilities) -> Capabiliti
     Capabilities {
         dtypes: DType::ALL
             .into_iter()
-            .filter(|&dtype| dtype.torch_name().is_some() && executing.takes(dtype))
+            .filter(|&dtype| dtype.torch_name().is_some() && executing.has_dtype(dtype))
             .collect(),
         features: executing
             .features
@@ -151,13 +155,13 @@ impl Engine for Inductor {
 
     /// There is nothing to prepare: torch compiles in the function's first call.
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        Ok(match beyond(case) {
+        Ok(match find_unsupported(case) {
             Some(message) => {
                 Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new("launch", message))))
             }
             None => Preparation::Ready(Box::new(Ready {
                 shared: Arc::clone(&self.shared),
-                at: self.at,
+                index: self.index,
             })),
         })
     }
@@ -171,7 +175,7 @@ impl Engine for Inductor {
 }
 
 /// Why torch cannot be given a case.
-fn beyond(case: &Case) -> Option<String> {
+fn find_unsupported(case: &Case) -> Option<String> {
     let pointing = |(_, storage): (_, &cerith_memory::Storage)| {
         (!storage.pointers().is_empty()).then(|| {
             format!(
@@ -198,19 +202,22 @@ fn beyond(case: &Case) -> Option<String> {
 
 struct Ready {
     shared: Arc<Shared>,
-    at: usize,
+    index: usize,
 }
 
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let key = (case.id.clone(), case.content_hash());
-        if let Some(outcome) = self.shared.take(&key, self.at) {
+        if let Some(outcome) = self.shared.take(&key, self.index) {
             return Ok(outcome);
         }
-        let mut outcomes: Vec<Option<Outcome>> = self.shared.outcomes(case)?.into_iter().map(Some).collect();
-        let outcome = outcomes.get_mut(self.at).and_then(Option::take).ok_or_else(|| {
-            Failure::internal("call what was compiled", "an executing engine without an outcome")
-        })?;
+        let mut outcomes: Vec<Option<Outcome>> = self.shared.run_case(case)?.into_iter().map(Some).collect();
+        let outcome = outcomes
+            .get_mut(self.index)
+            .and_then(Option::take)
+            .ok_or_else(|| {
+                Failure::internal("call what was compiled", "an executing engine without an outcome")
+            })?;
         self.shared.keep(Waiting { key, outcomes });
         Ok(outcome)
     }
@@ -244,7 +251,7 @@ impl Shared {
     }
 
     /// Compiles and calls; what came of it with each of those that execute.
-    fn outcomes(&self, case: &Case) -> Result<Vec<Outcome>, Failure> {
+    fn run_case(&self, case: &Case) -> Result<Vec<Outcome>, Failure> {
         let memory = case.memory();
         let request = self.request(case, &memory);
         let limits = Limits {
@@ -267,20 +274,22 @@ impl Shared {
         let induction = match answer {
             Ok(induction) => induction,
             Err(failure) => {
-                let outcome = translation::unanswered(case, failure)?;
+                let outcome = translation::translate_failure(case, failure)?;
                 return Ok(vec![outcome; self.executing.len()]);
             }
         };
-        let undefined = answer::undefined(self.torch, &request.ways, &induction);
+        let undefined = answer::reject_undefined(self.torch, &request.ways, &induction);
         let mut outcomes = Vec::with_capacity(self.executing.len());
         for (run, (stopped, printed)) in stopped.into_iter().zip(printed).enumerate() {
             outcomes.push(match (&undefined, stopped, &induction.result) {
                 (Some(outcome), _, _) => outcome.clone(),
                 (None, Some(outcome), _) => outcome,
-                (None, None, Err(raised)) => answer::raised(case, &request.ways, &induction, raised),
+                (None, None, Err(raised)) => {
+                    answer::translate_torch_exception(case, &request.ways, &induction, raised)
+                }
                 (None, None, Ok(())) => {
-                    let plainly = || self.plainly(run, case);
-                    answer::finished(&memory, &induction, run, printed, plainly)?
+                    let plainly = || self.run_without_torch(run, case);
+                    answer::merge_modes(&memory, &induction, run, printed, plainly)?
                 }
             });
         }
@@ -288,7 +297,7 @@ impl Shared {
     }
 
     /// What an executing engine leaves after the launches without torch, if it finishes.
-    fn plainly(&self, run: usize, case: &Case) -> Result<Option<Memory>, Failure> {
+    fn run_without_torch(&self, run: usize, case: &Case) -> Result<Option<Memory>, Failure> {
         let Some((_, engine)) = self.executing.get(run) else {
             return Ok(None);
         };
@@ -311,22 +320,22 @@ impl Shared {
             .collect();
         InductorRequest {
             request: Request {
-                module: translation::module(case, &case.module),
+                module: translation::convert_module(case, &case.module),
                 storages,
-                launches: translation::launches(case),
+                launches: translation::convert_launches(case),
                 device: Device::Cuda,
                 driver: Driver::Fake,
                 inspectable: case.inspectable,
                 alone: translation::shares_nothing(case),
             },
-            ways: ways(case),
+            ways: choose_modes(case),
             runs: self.executing.len(),
         }
     }
 }
 
 /// How a case is compiled: as it says itself, or statically and then dynamically.
-fn ways(case: &Case) -> Vec<Way> {
+fn choose_modes(case: &Case) -> Vec<Way> {
     if case.is_import_only() {
         return Vec::new();
     }
@@ -355,7 +364,7 @@ fn ways(case: &Case) -> Vec<Way> {
     };
     let call = |args: &Vec<(String, ArgValue)>| {
         args.iter()
-            .map(|(name, value)| (name.clone(), translation::value(value)))
+            .map(|(name, value)| (name.clone(), translation::convert_value(value)))
             .collect()
     };
     vec![Way {
@@ -369,9 +378,9 @@ fn ways(case: &Case) -> Vec<Way> {
 /// The launches of a request as they come.
 struct Calls<'a> {
     shared: &'a Shared,
-    ways: &'a [Way],
+    modes: &'a [Way],
     /// The run and the way of the last launch, and how many there were in it.
-    now: (usize, usize, usize),
+    last_launch: (usize, usize, usize),
     /// The first launch of each run that did not finish.
     stopped: Vec<Option<Outcome>>,
     /// What launches printed, for each run; of the first way only, as the others print the same.
@@ -383,8 +392,8 @@ impl<'a> Calls<'a> {
     fn new(shared: &'a Shared, ways: &'a [Way]) -> Self {
         Self {
             shared,
-            ways,
-            now: (0, 0, 0),
+            modes: ways,
+            last_launch: (0, 0, 0),
             stopped: vec![None; shared.executing.len()],
             printed: vec![Vec::new(); shared.executing.len()],
             failure: None,
@@ -394,12 +403,12 @@ impl<'a> Calls<'a> {
     /// Executes a launch; what its storages hold afterwards, if it finished.
     fn execute(&mut self, emitted: &Emitted) -> Option<Vec<Vec<u8>>> {
         let Emitted { run, way, .. } = *emitted;
-        let before = if (self.now.0, self.now.1) == (run, way) {
-            self.now.2
+        let before = if (self.last_launch.0, self.last_launch.1) == (run, way) {
+            self.last_launch.2
         } else {
             0
         };
-        self.now = (run, way, before + 1);
+        self.last_launch = (run, way, before + 1);
         if self.failure.is_some() {
             return None;
         }
@@ -417,11 +426,11 @@ impl<'a> Calls<'a> {
                     "launch {} of what torch {} makes of it{}",
                     before + 1,
                     self.shared.torch,
-                    answer::how(self.ways, way)
+                    answer::describe_mode(self.modes, way)
                 );
                 self.stopped
                     .get_mut(run)?
-                    .get_or_insert_with(|| answer::placed(outcome, &place));
+                    .get_or_insert_with(|| answer::add_location(outcome, &place));
                 None
             }
             Err(failure) => {

@@ -9,7 +9,7 @@ use cerith_toolchain::request::{Tensor, Value};
 use cerith_toolchain::response::{Memory as After, Phase, PythonError, Raised};
 
 use super::launch::{Modules, execute};
-use super::{answer, beyond, ways};
+use super::{answer, choose_modes, find_unsupported};
 use crate::{Outcome, Reference, Trap};
 
 const TORCH: Version = Version::new(2, 11, 0);
@@ -48,11 +48,11 @@ fn tensor(storage: usize, dtype: DType, elements: i64, offset: i64) -> Value {
     })
 }
 
-fn words(words: &[i32]) -> Vec<u8> {
+fn encode_words(words: &[i32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn emitted(kernel: &str, args: Vec<(&str, Value)>, storages: &[Vec<u8>]) -> Emitted {
+fn build_emitted(kernel: &str, args: Vec<(&str, Value)>, storages: &[Vec<u8>]) -> Emitted {
     Emitted {
         run: 0,
         way: 0,
@@ -69,9 +69,9 @@ fn emitted(kernel: &str, args: Vec<(&str, Value)>, storages: &[Vec<u8>]) -> Emit
 }
 
 /// `stepped` of `x` into `out`, both tensors of `elements`.
-fn stepped(x: Value, out: Value, n: i128, storages: &[Vec<u8>]) -> Emitted {
+fn build_stepped(x: Value, out: Value, n: i128, storages: &[Vec<u8>]) -> Emitted {
     let (n, block) = (Value::Int(n), Value::Int(4));
-    emitted(
+    build_emitted(
         "stepped",
         vec![("x", x), ("out", out), ("n", n), ("BLOCK", block)],
         storages,
@@ -79,7 +79,7 @@ fn stepped(x: Value, out: Value, n: i128, storages: &[Vec<u8>]) -> Emitted {
 }
 
 fn run(emitted: &Emitted) -> Result<Vec<Vec<u8>>, Outcome> {
-    let rules = Rules::of(Version::new(3, 6, 0));
+    let rules = Rules::from_version(Version::new(3, 6, 0));
     execute(&Reference::default(), rules, emitted, &Modules::default())
         .expect("no bug")
         .map(|done| done.storages)
@@ -88,15 +88,31 @@ fn run(emitted: &Emitted) -> Result<Vec<Vec<u8>>, Outcome> {
 #[test]
 fn a_generated_launch_is_executed_as_a_case() {
     let i32s = |storage, offset| tensor(storage, DType::I32, 4, offset);
-    let apart = stepped(i32s(0, 0), i32s(1, 0), 4, &[words(&[1, 2, 3, 4]), words(&[0; 4])]);
-    assert_eq!(run(&apart), Ok(vec![words(&[1, 2, 3, 4]), words(&[3, 4, 5, 6])]));
-    let shared = stepped(i32s(0, 0), i32s(0, 4), 3, &[words(&[1, 2, 3, 4, 0, 0, 0, 9])]);
-    assert_eq!(run(&shared), Ok(vec![words(&[1, 2, 3, 4, 3, 4, 5, 9])]));
+    let apart = build_stepped(
+        i32s(0, 0),
+        i32s(1, 0),
+        4,
+        &[encode_words(&[1, 2, 3, 4]), encode_words(&[0; 4])],
+    );
+    assert_eq!(
+        run(&apart),
+        Ok(vec![encode_words(&[1, 2, 3, 4]), encode_words(&[3, 4, 5, 6])])
+    );
+    let shared = build_stepped(
+        i32s(0, 0),
+        i32s(0, 4),
+        3,
+        &[encode_words(&[1, 2, 3, 4, 0, 0, 0, 9])],
+    );
+    assert_eq!(run(&shared), Ok(vec![encode_words(&[1, 2, 3, 4, 3, 4, 5, 9])]));
     let nothing = Emitted {
         grid: [0, 1, 1],
         ..apart.clone()
     };
-    assert_eq!(run(&nothing), Ok(vec![words(&[1, 2, 3, 4]), words(&[0; 4])]));
+    assert_eq!(
+        run(&nothing),
+        Ok(vec![encode_words(&[1, 2, 3, 4]), encode_words(&[0; 4])])
+    );
 }
 
 #[test]
@@ -111,15 +127,15 @@ fn a_generated_launch_may_stop() {
         outcome
     };
     let i32s = |storage, elements| tensor(storage, DType::I32, elements, 0);
-    let long = [words(&[0; 4]), words(&[0; 2])];
-    let outside = run(&stepped(i32s(0, 4), i32s(1, 2), 4, &long)).expect_err("it stops");
+    let long = [encode_words(&[0; 4]), encode_words(&[0; 2])];
+    let outside = run(&build_stepped(i32s(0, 4), i32s(1, 2), 4, &long)).expect_err("it stops");
     assert!(
         matches!(outside, Outcome::Trapped(Trap::Undefined, _)),
         "{outside:?}"
     );
     let broken = Emitted {
         source: "def stepped(:\n".to_owned(),
-        ..stepped(i32s(0, 4), i32s(1, 2), 2, &long)
+        ..build_stepped(i32s(0, 4), i32s(1, 2), 2, &long)
     };
     let outcome = check(
         &broken,
@@ -129,14 +145,14 @@ fn a_generated_launch_may_stop() {
     assert!(matches!(outcome, Outcome::Unsupported(_)), "{outcome:?}");
     let none = Emitted {
         kernel: "other".to_owned(),
-        ..stepped(i32s(0, 4), i32s(1, 2), 2, &long)
+        ..build_stepped(i32s(0, 4), i32s(1, 2), 2, &long)
     };
     check(
         &none,
         "launch",
         "no function `other` in the module that was generated for it",
     );
-    let left = emitted(
+    let left = build_emitted(
         "address",
         vec![("x", i32s(0, 4)), ("out", tensor(1, DType::I64, 1, 0))],
         &long,
@@ -144,7 +160,7 @@ fn a_generated_launch_may_stop() {
     check(&left, "address", "it left an address in the storage of `out`");
 }
 
-fn corpus(text: &str) -> Corpus {
+fn load_corpus(text: &str) -> Corpus {
     let input = |path: &str, text: &str| Input {
         path: path.to_owned(),
         name: format!("cases/{path}"),
@@ -155,13 +171,13 @@ fn corpus(text: &str) -> Corpus {
     corpus
 }
 
-fn case(more: &str) -> Case {
+fn build_case(more: &str) -> Case {
     let text = format!(
         "about: Steps.\nkernel: k.py:stepped\nstorages:\n  x: {{ dtype: i32, shape: [4], fill: arange }}\n  \
          out: {{ dtype: i32, shape: [4], fill: zeros }}\nlaunches:\n  - grid: [1]\n    \
          args: {{ x: x, out: out, n: 4, BLOCK: 4 }}\n{more}"
     );
-    corpus(&text)
+    load_corpus(&text)
         .entries()
         .next()
         .expect("a case")
@@ -171,9 +187,12 @@ fn case(more: &str) -> Case {
 
 #[test]
 fn a_case_is_compiled_as_it_says_or_both_ways() {
-    let both: Vec<Option<bool>> = ways(&case("")).iter().map(|way| way.dynamic).collect();
+    let both: Vec<Option<bool>> = choose_modes(&build_case(""))
+        .iter()
+        .map(|way| way.dynamic)
+        .collect();
     assert_eq!(both, [Some(false), Some(true)]);
-    let own = ways(&case(
+    let own = choose_modes(&build_case(
         "compile: { mark_dynamic: { x: [0], out: 0 }, before: [{ n: 3, x: 'x[1:]' }] }\n",
     ));
     let [way] = &own[..] else { panic!("{own:?}") };
@@ -181,22 +200,22 @@ fn a_case_is_compiled_as_it_says_or_both_ways() {
     assert_eq!(way.mark_dynamic, [("x".to_owned(), 0), ("out".to_owned(), 0)]);
     assert_eq!(way.before[0][0], ("n".to_owned(), Value::Int(3)));
     assert_eq!(way.before[0][1], ("x".to_owned(), tensor(0, DType::I32, 3, 1)));
-    let import = corpus("about: Imports.\nimport: k.py\n");
+    let import = load_corpus("about: Imports.\nimport: k.py\n");
     let import = import.entries().next().expect("a case").resolve().expect("good");
-    assert_eq!(ways(&import), []);
+    assert_eq!(choose_modes(&import), []);
 }
 
 #[test]
 fn what_torch_cannot_be_given_is_said() {
-    assert_eq!(beyond(&case("")), None);
+    assert_eq!(find_unsupported(&build_case("")), None);
     let with = |storage: &str| {
         let text = format!(
             "about: Steps.\nkernel: k.py:address\nstorages:\n  {storage}\n  out: {{ dtype: i64, shape: [1], fill: \
              zeros }}\nlaunches:\n  - grid: [1]\n    args: {{ x: x, out: out }}\n"
         );
-        let corpus = corpus(&text);
+        let corpus = load_corpus(&text);
         let entry = corpus.entries().next().expect("a case");
-        beyond(&entry.resolve().expect("a good case"))
+        find_unsupported(&entry.resolve().expect("a good case"))
     };
     let table = with("x: { dtype: i64, shape: [1], fill: { addresses: [out] } }");
     assert_eq!(
@@ -210,7 +229,7 @@ fn what_torch_cannot_be_given_is_said() {
     );
 }
 
-fn induction(result: Result<(), Box<Raised>>) -> Induction {
+fn build_induction(result: Result<(), Box<Raised>>) -> Induction {
     Induction {
         result,
         way: Some(1),
@@ -222,7 +241,7 @@ fn induction(result: Result<(), Box<Raised>>) -> Induction {
 }
 
 fn both_ways() -> Vec<Way> {
-    ways(&case(""))
+    choose_modes(&build_case(""))
 }
 
 #[test]
@@ -238,9 +257,9 @@ fn names_that_nothing_defines_are_a_rejection() {
     let check = |undefined: Vec<Undefined>, expected: &str| {
         let induction = Induction {
             undefined,
-            ..induction(Ok(()))
+            ..build_induction(Ok(()))
         };
-        let outcome = answer::undefined(TORCH, &both_ways(), &induction).expect("a rejection");
+        let outcome = answer::reject_undefined(TORCH, &both_ways(), &induction).expect("a rejection");
         let Outcome::Rejected(complaint) = outcome else {
             panic!("{outcome:?}")
         };
@@ -261,7 +280,10 @@ fn names_that_nothing_defines_are_a_rejection() {
             "`delta`: constexpr `K` is given `s2`, constexpr `V` is given `s3`, `other`: `u0` is read, {end}"
         ),
     );
-    assert_eq!(answer::undefined(TORCH, &both_ways(), &induction(Ok(()))), None);
+    assert_eq!(
+        answer::reject_undefined(TORCH, &both_ways(), &build_induction(Ok(()))),
+        None
+    );
 }
 
 #[test]
@@ -283,8 +305,8 @@ fn what_torch_raises_is_an_outcome() {
             traceback: "  File \"/v/site-packages/torch/a.py\", line 316, in replace\n    assert x\n"
                 .to_owned(),
         };
-        let induction = induction(Err(Box::new(raised.clone())));
-        let outcome = answer::raised(&case(""), &both_ways(), &induction, &raised);
+        let induction = build_induction(Err(Box::new(raised.clone())));
+        let outcome = answer::translate_torch_exception(&build_case(""), &both_ways(), &induction, &raised);
         let complaint = outcome.complaint().expect("a complaint");
         assert_eq!((complaint.kind.as_str(), complaint.message.as_str()), expected);
         assert_eq!(outcome.kind().name(), kind);
@@ -339,7 +361,7 @@ fn what_torch_raises_is_an_outcome() {
 
 #[test]
 fn of_ways_that_come_out_differently_the_odd_one_is_told() {
-    let case = case("");
+    let case = build_case("");
     let memory = case.memory();
     let after = |last: u8| {
         let storages = memory.ids().map(|id| {
@@ -359,7 +381,7 @@ fn of_ways_that_come_out_differently_the_odd_one_is_told() {
     let last = |ways: Vec<Compiled>, plain: Option<u8>| {
         let induction = Induction {
             ways,
-            ..induction(Ok(()))
+            ..build_induction(Ok(()))
         };
         let plainly = || {
             Ok(plain.map(|last| {
@@ -371,7 +393,7 @@ fn of_ways_that_come_out_differently_the_odd_one_is_told() {
             }))
         };
         let printed = vec!["hello".to_owned()];
-        let outcome = answer::finished(&memory, &induction, 0, printed, plainly).expect("no bug");
+        let outcome = answer::merge_modes(&memory, &induction, 0, printed, plainly).expect("no bug");
         let finished = outcome.finished().expect("finished").clone();
         assert_eq!(finished.printed, ["hello"]);
         finished.memory.bytes(StorageId(1))[15]
@@ -385,14 +407,14 @@ fn of_ways_that_come_out_differently_the_odd_one_is_told() {
 
 #[test]
 fn the_place_of_a_launch_that_stopped_is_told() {
-    let launch = stepped(
+    let launch = build_stepped(
         tensor(0, DType::I32, 4, 0),
         tensor(1, DType::I32, 2, 0),
         4,
-        &[words(&[0; 4]), words(&[0; 2])],
+        &[encode_words(&[0; 4]), encode_words(&[0; 2])],
     );
     let outcome = run(&launch).expect_err("it stops");
-    let told = answer::placed(outcome, "launch 1 of it");
+    let told = answer::add_location(outcome, "launch 1 of it");
     let complaint = told.complaint().expect("a complaint");
     assert!(complaint.message.starts_with("launch 1 of it: "), "{complaint:?}");
     assert_eq!(complaint.launch, None);

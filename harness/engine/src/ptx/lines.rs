@@ -16,7 +16,7 @@ use crate::{Position, translation};
 
 /// Who compiles a case once more, and how.
 #[derive(Debug)]
-pub(super) struct Again {
+pub(super) struct Recompiler {
     pub compiler: Arc<Compiler>,
     pub tuning: Tuning,
 }
@@ -24,17 +24,17 @@ pub(super) struct Again {
 /// The lines of one case's kernels, looked up when they are first asked for.
 pub(super) struct Lines<'a> {
     case: &'a Case,
-    again: Option<&'a Again>,
+    recompiler: Option<&'a Recompiler>,
     files: Vec<(String, &'a Arc<SourceFile>)>,
     /// The kernels' PTX that says lines; those of what does not compile so, or is not read, are not known.
     modules: OnceCell<Vec<Option<Module>>>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(case: &'a Case, again: Option<&'a Again>) -> Self {
+    pub(super) fn new(case: &'a Case, again: Option<&'a Recompiler>) -> Self {
         Self {
             case,
-            again,
+            recompiler: again,
             files: translation::compiled_files(case).collect(),
             modules: OnceCell::new(),
         }
@@ -52,13 +52,13 @@ impl<'a> Lines<'a> {
         {
             at.lines = module.lines_in(lined, at.place);
         }
-        let own = at.lines.iter().filter_map(|line| self.position(line));
+        let own = at.lines.iter().filter_map(|line| self.find_position(line));
         let own: Vec<Position> = own.collect();
         at.lines = if own.is_empty() {
             // Of Triton's library, where it does not say what called it.
-            at.lines.iter().map(packaged).collect()
+            at.lines.iter().map(shorten_path).collect()
         } else {
-            own.iter().map(line).collect()
+            own.iter().map(to_line).collect()
         };
         Ok(own.into_iter().next())
     }
@@ -67,8 +67,8 @@ impl<'a> Lines<'a> {
         if let Some(modules) = self.modules.get() {
             return Ok(modules);
         }
-        let compiled = match self.again {
-            Some(again) => again.compiler.lined(self.case, again.tuning)?,
+        let compiled = match self.recompiler {
+            Some(again) => again.compiler.compile_with_lines(self.case, again.tuning)?,
             None => None,
         };
         let kernels = compiled.map(|compiled| compiled.kernels).unwrap_or_default();
@@ -81,11 +81,11 @@ impl<'a> Lines<'a> {
     }
 
     /// The place of a line, if it is in a file of the case.
-    fn position(&self, line: &Line) -> Option<Position> {
+    fn find_position(&self, line: &Line) -> Option<Position> {
         let (_, file) = self.files.iter().find(|(name, _)| *name == line.file)?;
         // What is not compiled here counts as by a version of today.
         let first = self
-            .again
+            .recompiler
             .map_or(1, |again| translation::first_column(again.compiler.version()));
         let column = (line.column + 1).saturating_sub(first);
         let place = file.place_of(line.line, column);
@@ -98,7 +98,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn line(position: &Position) -> Line {
+fn to_line(position: &Position) -> Line {
     Line {
         file: position.file.clone(),
         line: position.line,
@@ -107,7 +107,7 @@ fn line(position: &Position) -> Line {
 }
 
 /// A line of a package's file, named from the folder that holds the package.
-fn packaged(line: &Line) -> Line {
+fn shorten_path(line: &Line) -> Line {
     let file = line.file.rsplit("-packages/").next().unwrap_or(&line.file);
     Line {
         file: file.to_owned(),

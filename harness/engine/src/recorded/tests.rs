@@ -19,7 +19,7 @@ launches: [{ grid: [1], args: { x: x, table: table } }]
 
 const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef kernel(x, table):\n    pass\n";
 
-fn case(record: &str) -> Case {
+fn build_case(record: &str) -> Case {
     let words = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in [
@@ -52,12 +52,12 @@ fn case(record: &str) -> Case {
         .expect("a good case")
 }
 
-fn outcome(record: &str) -> Outcome {
-    let run = Recorded::default().run(&case(record), Rules::default());
+fn run_record(record: &str) -> Outcome {
+    let run = Recorded::default().run(&build_case(record), Rules::default());
     run.expect("no bug").outcome
 }
 
-fn words(memory: &Memory) -> Vec<u64> {
+fn read_words(memory: &Memory) -> Vec<u64> {
     let words = memory.bytes(StorageId(1)).chunks_exact(8);
     words
         .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
@@ -66,14 +66,14 @@ fn words(memory: &Memory) -> Vec<u64> {
 
 #[test]
 fn what_a_run_left_is_put_over_what_was_there() {
-    let outcome = outcome(
+    let outcome = run_record(
         "recorded: { engine: interpret@3.6.0+host, after: { x: data.zip/after, table: data.zip/moved } }\n",
     );
     let memory = &outcome.finished().expect("finished").memory;
     assert_eq!(memory.bytes(StorageId(0)), [2; 8]);
     // The first address is where it was; in place of the second there is a number.
-    assert_eq!(words(memory), [memory.address(StorageId(0)), 7]);
-    let before = case("").memory();
+    assert_eq!(read_words(memory), [memory.address(StorageId(0)), 7]);
+    let before = build_case("").memory();
     for id in memory.ids() {
         assert_eq!(memory.guards(id), before.guards(id));
     }
@@ -81,13 +81,13 @@ fn what_a_run_left_is_put_over_what_was_there() {
 
 #[test]
 fn an_address_that_was_written_down_is_that_of_its_tensor() {
-    let outcome = outcome(
+    let outcome = run_record(
         "recorded: { engine: interpret@3.6.0+host, after: { table: { bytes: data.zip/moved, addresses: { 1: \
          table.data_ptr() } } } }\n",
     );
     let memory = &outcome.finished().expect("finished").memory;
     assert_eq!(
-        words(memory),
+        read_words(memory),
         [memory.address(StorageId(0)), memory.address(StorageId(1))]
     );
 }
@@ -95,17 +95,17 @@ fn an_address_that_was_written_down_is_that_of_its_tensor() {
 #[test]
 fn what_changed_nothing_left_what_was_there() {
     let record = "recorded: { engine: interpret@3.6.0+host, after: {} }\n";
-    let outcome = outcome(record);
+    let outcome = run_record(record);
     assert_eq!(
         outcome.finished().expect("finished").memory,
-        case(record).memory()
+        build_case(record).memory()
     );
 }
 
 #[test]
 fn what_was_raised_is_what_the_engine_would_have_made_of_it() {
     let check = |raised: &str, kind: &str, trap: Option<Trap>| {
-        let outcome = outcome(&format!(
+        let outcome = run_record(&format!(
             "recorded: {{ engine: interpret@3.6.0+host, raised: {raised} }}\n"
         ));
         let complaint = outcome.complaint().expect("a complaint").clone();
@@ -146,7 +146,7 @@ fn what_was_raised_is_what_the_engine_would_have_made_of_it() {
 
 #[test]
 fn what_is_not_on_record_is_unavailable() {
-    let check = |record: &str, words: &str| match outcome(record) {
+    let check = |record: &str, words: &str| match run_record(record) {
         Outcome::Unavailable(complaint) => assert_eq!(complaint.message, words),
         other => panic!("{other:?}"),
     };
@@ -163,7 +163,7 @@ fn what_is_not_on_record_is_unavailable() {
 
 #[test]
 fn a_record_is_of_the_engine_that_made_it() {
-    let origin = |record: &str| Recorded::default().origin(&case(record)).to_string();
+    let origin = |record: &str| Recorded::default().origin(&build_case(record)).to_string();
     assert_eq!(origin(""), "recorded");
     assert_eq!(
         origin("recorded: { engine: jit@3.6.0, after: {} }\n"),

@@ -18,7 +18,7 @@ use crate::engine::Failure;
 pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
     let compile_time = |value: &ArgValue| match compile_time(value) {
         // The interpreter leaves it the Python number that it is.
-        cerith_frontend::RequestArg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
+        cerith_frontend::RequestArg::Float(number) if rules.has_quirk(Quirk::FloatArgumentsAreWeak) => {
             cerith_frontend::RequestArg::Constexpr(Box::new(cerith_frontend::RequestArg::Float(number)))
         }
         value => value,
@@ -47,12 +47,12 @@ pub(super) fn request(launch: &Launch, rules: Rules) -> Request {
 }
 
 /// The quirks that may change what is asked for.
-pub(super) fn asked(request: &Request) -> Quirks {
+pub(super) fn find_quirks(request: &Request) -> Quirks {
     let positional = request.positional.iter();
     let named = request.keyword.iter().chain(&request.options);
     let mut values = positional.chain(named.map(|(_, value)| value));
     if values.any(|value| matches!(value, cerith_frontend::RequestArg::Float(_))) {
-        Quirks::NONE.with(Quirk::FloatArgumentsAreWeak)
+        Quirks::NONE.with_quirk(Quirk::FloatArgumentsAreWeak)
     } else {
         Quirks::NONE
     }
@@ -87,7 +87,7 @@ fn compile_time(value: &ArgValue) -> cerith_frontend::RequestArg {
 }
 
 /// The values of the traced kernel's parameters.
-pub(crate) fn arguments(
+pub(crate) fn build_arguments(
     launch: &Launch,
     kernel: &Kernel,
     memory: &Memory,
@@ -98,7 +98,7 @@ pub(crate) fn arguments(
         arguments: reached,
         uses: _,
         clears: _,
-        asked: _,
+        consulted_quirks: _,
     } = &*kernel.traced;
     function
         .params
@@ -110,12 +110,12 @@ pub(crate) fn arguments(
                 .arguments()
                 .find(|(name, _)| *name == Some(binding.name.as_str()));
             let passed = match given {
-                Some((_, arg)) => inside(&arg.value, &binding.path)
+                Some((_, arg)) => find_item(&arg.value, &binding.path)
                     .and_then(|value| run_time(value, binding.part, elem, memory)),
                 None => reached
                     .iter()
                     .find(|(name, _)| *name == binding.name)
-                    .and_then(|(_, arg)| arg.inside(&binding.path))
+                    .and_then(|(_, arg)| arg.get_nested(&binding.path))
                     .and_then(|arg| by_default(arg, elem)),
             };
             passed.ok_or_else(|| {
@@ -128,7 +128,7 @@ pub(crate) fn arguments(
         .collect()
 }
 
-fn inside<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
+fn find_item<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
     path.iter().try_fold(value, |value, &at| match value {
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => items.get(at),
         _ => None,
@@ -164,7 +164,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
             tensor: None,
         }),
         (ArgValue::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
-        (ArgValue::Address { at, .. }, Elem::Num(dtype)) => {
+        (ArgValue::Address { address: at, .. }, Elem::Num(dtype)) => {
             let address = memory.address(at.storage).wrapping_add_signed(at.offset);
             Some(number_of_int(dtype, address.into()))
         }

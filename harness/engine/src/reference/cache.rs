@@ -30,7 +30,7 @@ impl Cache {
         let bytes = entry
             .kernel
             .as_ref()
-            .map_or(0, |kernel| weight(&kernel.traced.function));
+            .map_or(0, |kernel| estimate_bytes(&kernel.traced.function));
         if self.entries.len() >= CACHED || self.bytes.saturating_add(bytes) > CACHED_BYTES {
             self.entries.clear();
             self.bytes = 0;
@@ -41,7 +41,7 @@ impl Cache {
 }
 
 /// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
-pub(super) fn weight(function: &Function) -> usize {
+pub(super) fn estimate_bytes(function: &Function) -> usize {
     function
         .values
         .iter()
@@ -60,7 +60,7 @@ pub(super) struct Entry {
 }
 
 /// What decides a kernel, besides the quirks that are followed. A file is named by its address, which the cache keeps alive.
-pub(super) fn key(request: &Request) -> String {
+pub(super) fn build_key(request: &Request) -> String {
     let mut key = String::with_capacity(160);
     let Request {
         file,

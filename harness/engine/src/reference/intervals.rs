@@ -5,9 +5,9 @@ use std::sync::Arc;
 use cerith_case::Case;
 use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config};
 
-use super::arguments::arguments;
+use super::arguments::build_arguments;
 use super::kernel::Kernel;
-use super::said::failure;
+use super::said::to_failure;
 use crate::Position;
 use crate::clears::clear_before;
 use crate::engine::Failure;
@@ -47,7 +47,7 @@ pub struct Widest {
 }
 
 /// What conforming implementations may leave behind, from launches with intervals.
-pub(super) fn intervals(
+pub(super) fn run_intervals(
     case: &Case,
     kernels: &[Arc<Kernel>],
     mut map: AcceptanceMap,
@@ -64,15 +64,15 @@ pub(super) fn intervals(
                 "the tuner's hooks set memory to zero between launches".to_owned(),
             ));
         }
-        let args = arguments(launch, kernel, &memory)?;
+        let args = build_arguments(launch, kernel, &memory)?;
         let accepted = kernel
             .program
             .accept(launch.grid, &args, &mut memory, &mut map, &config)
-            .map_err(|error| failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
+            .map_err(|error| to_failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
         match accepted {
             Acceptance::Known => {}
-            Acceptance::Inconclusive { what, span } => {
-                let place = kernel.traced.function.sources.position(span);
+            Acceptance::Inconclusive { decision: what, span } => {
+                let place = kernel.traced.function.sources.describe_position(span);
                 return Ok(Conforming::Anything(format!(
                     "{what} depends on a value that a conforming implementation may have otherwise, at {place}"
                 )));

@@ -53,7 +53,7 @@ impl Kernel {
 /// Whether NumPy may compute something else in a function than the interpreter does.
 pub(super) fn differs_as_numpy(function: &Function) -> bool {
     let mut differs = false;
-    function.body.each(&mut |op| {
+    function.body.visit_operations(&mut |op| {
         let operand = op.operands.first();
         let dtype = operand
             .and_then(|id| function.values.get(id.0 as usize))
@@ -63,7 +63,7 @@ pub(super) fn differs_as_numpy(function: &Function) -> bool {
                 combine: Some(Combine::Add),
                 ..
             } => dtype.is_some_and(numpy::has_sums),
-            OpKind::Unary(op) => dtype == Some(DType::F32) && numpy::function(op).is_some(),
+            OpKind::Unary(op) => dtype == Some(DType::F32) && numpy::find_function(op).is_some(),
             _ => false,
         };
     });
@@ -71,9 +71,9 @@ pub(super) fn differs_as_numpy(function: &Function) -> bool {
 }
 
 /// Whether a function multiplies matrices of floats.
-pub(super) fn multiplies(function: &Function) -> bool {
+pub(super) fn has_float_dot(function: &Function) -> bool {
     let mut multiplies = false;
-    function.body.each(&mut |op| {
+    function.body.visit_operations(&mut |op| {
         let result = op.results.first();
         let value = result.and_then(|id| function.values.get(id.0 as usize));
         let dtype = value.and_then(|value| value.ty.elem.num());

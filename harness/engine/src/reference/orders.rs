@@ -10,20 +10,20 @@ use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::LaneOrder;
 
-use super::arguments::arguments;
-use super::intervals::{Conforming, intervals};
+use super::arguments::build_arguments;
+use super::intervals::{Conforming, run_intervals};
 use super::kernel::{Kernel, prepare};
-use super::said::{complaint, failure, in_an_order, place};
-use super::watch::watched;
+use super::said::{build_complaint, in_an_order, place, to_failure};
+use super::watch::add_watch;
 use crate::clears::clear_before;
 use crate::combine_orders::Choices;
-use crate::engine::{Failure, Prepared, imported};
+use crate::engine::{Failure, Prepared, finish_import};
 use crate::executed::Executed;
 use crate::lane_orders::{self, Dependent};
 use crate::{Complaint, Finished, Outcome, Trap, combine_orders, schedules};
 
 /// What came of trying other orders.
-enum Tried {
+enum OrderResult {
     /// The same, as far as rounding allows.
     Same,
     /// Something else.
@@ -42,9 +42,9 @@ pub(super) struct Ready {
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         if case.is_import_only() {
-            return Ok(imported(case.memory()));
+            return Ok(finish_import(case.memory()));
         }
-        let outcome = self.launches(case, &self.config(case), None)?;
+        let outcome = self.run_launches(case, &self.config(case), None)?;
         self.reorder(case, &outcome)?;
         match outcome {
             Outcome::Finished(finished) => match self.in_lane_orders(case, finished)? {
@@ -59,12 +59,12 @@ impl Prepared for Ready {
 
 impl Ready {
     /// Makes the launches in no other order than its own.
-    pub(super) fn once(&self, case: &Case) -> Result<Outcome, Failure> {
-        self.launches(case, &self.config(case), None)
+    pub(super) fn launch_once(&self, case: &Case) -> Result<Outcome, Failure> {
+        self.run_launches(case, &self.config(case), None)
     }
 
     fn config(&self, case: &Case) -> Config<'_> {
-        watched(self.config, case, &self.stopped)
+        add_watch(self.config, case, &self.stopped)
     }
 
     /// Makes the launches again in other orders of programs, where none may change what came out.
@@ -84,15 +84,15 @@ impl Ready {
                 order: schedules::order(&case.id, schedule),
                 ..self.config(case)
             };
-            let reason = match self.launches(case, &config, None)? {
-                Outcome::Finished(other) => schedules::difference(&first.memory, &other.memory),
+            let reason = match self.run_launches(case, &config, None)? {
+                Outcome::Finished(other) => schedules::find_difference(&first.memory, &other.memory),
                 other => Some(other.complaint().map_or_else(
                     || other.kind().to_string(),
                     |complaint| format!("{} at {}: {}", other.kind(), place(complaint), complaint.message),
                 )),
             };
             if let Some(reason) = reason {
-                let name = schedules::name(schedule, self.schedules);
+                let name = schedules::describe_schedule(schedule, self.schedules);
                 let doing = format!("give the same in every order of programs: {name}");
                 return Err(Failure::internal(doing, reason));
             }
@@ -103,8 +103,8 @@ impl Ready {
     /// Whether an assert does not hold in any order of lanes; where it holds in one, the program has no answer.
     fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
         if self.kernels.iter().any(|kernel| kernel.lanes_open) {
-            for order in LaneOrder::FEW {
-                if let Outcome::Finished(_) = self.launches(case, &self.config(case), Some(order))? {
+            for order in LaneOrder::BASIC {
+                if let Outcome::Finished(_) = self.run_launches(case, &self.config(case), Some(order))? {
                     return Ok(in_an_order(complaint));
                 }
             }
@@ -117,19 +117,19 @@ impl Ready {
         let Some(nth) = self.kernels.iter().position(|kernel| kernel.lanes_open) else {
             return Ok(Outcome::Finished(finished));
         };
-        let others = [LaneOrder::FEW.as_slice(), LaneOrder::MORE.as_slice()];
+        let others = [LaneOrder::BASIC.as_slice(), LaneOrder::EXTRA.as_slice()];
         let config = self.config(case);
-        let tried = self.others(case, &finished, &config, others, in_an_order, |order| {
-            self.launches(case, &config, Some(order))
+        let tried = self.try_orders(case, &finished, &config, others, in_an_order, |order| {
+            self.run_launches(case, &config, Some(order))
         })?;
         let dependent = match tried {
-            Tried::Dependent(dependent) => dependent,
-            Tried::Same => return Ok(Outcome::Finished(finished)),
-            Tried::Ended(outcome) => return Ok(outcome),
+            OrderResult::Dependent(dependent) => dependent,
+            OrderResult::Same => return Ok(Outcome::Finished(finished)),
+            OrderResult::Ended(outcome) => return Ok(outcome),
         };
         let function = &self.kernels[nth].traced.function;
-        let diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
-        Ok(self.without(case, finished, &dependent, diagnostic, nth, false))
+        let diagnostic = lane_orders::build_diagnostic(function, &dependent, &finished.memory);
+        Ok(self.poison_dependent(case, finished, &dependent, diagnostic, nth, false))
     }
 
     /// Makes the launches again with elements combined in other orders, where a function combines them that is not well
@@ -147,21 +147,21 @@ impl Ready {
         let [few, more] = combine_orders::orders_of_all(functions.clone());
         // Intervals that do not make room for other orders themselves.
         let rounding = with(Combining::Halves);
-        let tried = self.others(
+        let tried = self.try_orders(
             case,
             &finished,
             &rounding,
             [few.as_slice(), more.as_slice()],
             combine_orders::in_an_order,
-            |combining| self.launches(case, &with(combining), None),
+            |combining| self.run_launches(case, &with(combining), None),
         )?;
         let dependent = match tried {
-            Tried::Dependent(dependent) => dependent,
-            Tried::Same => return Ok(Outcome::Finished(finished)),
-            Tried::Ended(outcome) => return Ok(outcome),
+            OrderResult::Dependent(dependent) => dependent,
+            OrderResult::Same => return Ok(Outcome::Finished(finished)),
+            OrderResult::Ended(outcome) => return Ok(outcome),
         };
         let kernel = &self.kernels[nth];
-        let diagnostic = combine_orders::diagnostic(
+        let diagnostic = combine_orders::build_diagnostic(
             &kernel.traced.function,
             &kernel.combines,
             &dependent,
@@ -170,12 +170,12 @@ impl Ready {
         // One of several elements is an answer, though it is not known which. An engine that has none differs.
         let answers = functions
             .clone()
-            .all(|function| combine_orders::choices(function) != Choices::Others);
-        Ok(self.without(case, finished, &dependent, diagnostic, nth, answers))
+            .all(|function| combine_orders::find_choices(function) != Choices::Others);
+        Ok(self.poison_dependent(case, finished, &dependent, diagnostic, nth, answers))
     }
 
     /// What other orders leave otherwise, that rounding does not explain. The second ones are tried where the first tell.
-    fn others<T: Copy>(
+    fn try_orders<T: Copy>(
         &self,
         case: &Case,
         finished: &Finished,
@@ -183,7 +183,7 @@ impl Ready {
         orders: [&[T]; 2],
         stopped: fn(Box<Complaint>) -> Outcome,
         launch: impl Fn(T) -> Result<Outcome, Failure>,
-    ) -> Result<Tried, Failure> {
+    ) -> Result<OrderResult, Failure> {
         let (mut conforming, mut ended) = (None, None);
         let mut dependent = Dependent::default();
         let [few, more] = orders;
@@ -194,38 +194,38 @@ impl Ready {
             let other = match launch(order)? {
                 Outcome::Finished(other) => other.memory,
                 // What stops in one order and not in another has no answer.
-                Outcome::Trapped(_, complaint) => return Ok(Tried::Ended(stopped(complaint))),
+                Outcome::Trapped(_, complaint) => return Ok(OrderResult::Ended(stopped(complaint))),
                 other => {
                     ended.get_or_insert(other);
                     continue;
                 }
             };
-            if schedules::difference(&finished.memory, &other).is_none() {
+            if schedules::find_difference(&finished.memory, &other).is_none() {
                 continue;
             }
             let map = match &mut conforming {
                 Some(map) => map,
                 none => {
                     let map = AcceptanceMap::default();
-                    match intervals(case, &self.kernels, map, intervals_with)? {
+                    match run_intervals(case, &self.kernels, map, intervals_with)? {
                         Conforming::Known(map) => none.insert(map),
                         // Other values may come of rounding alone, which cannot be told here.
-                        Conforming::Anything(_) => return Ok(Tried::Same),
+                        Conforming::Anything(_) => return Ok(OrderResult::Same),
                     }
                 }
             };
             dependent.add(&finished.memory, &other, map);
         }
         Ok(if dependent.count() > 0 {
-            Tried::Dependent(dependent)
+            OrderResult::Dependent(dependent)
         } else {
-            ended.map_or(Tried::Same, Tried::Ended)
+            ended.map_or(OrderResult::Same, OrderResult::Ended)
         })
     }
 
     /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left, unless the program
     /// `answers` all the same.
-    fn without(
+    fn poison_dependent(
         &self,
         case: &Case,
         mut finished: Box<Finished>,
@@ -234,19 +234,19 @@ impl Ready {
         nth: usize,
         answers: bool,
     ) -> Outcome {
-        let poisoned = dependent.poison(&mut finished.memory);
+        let poisoned = dependent.poison_bytes(&mut finished.memory);
         let tracked = finished.tracked.get_or_insert_default();
         tracked.poisoned += poisoned;
         // A program of which nothing has one value has no answer.
         let empty =
-            tracked.poisoned >= tracked.stored && !lane_orders::changed(&case.memory(), &finished.memory);
+            tracked.poisoned >= tracked.stored && !lane_orders::has_changes(&case.memory(), &finished.memory);
         tracked.vacuous |= empty;
         let nothing = empty && !answers;
         if nothing {
             diagnostic.severity = Severity::Error;
         }
         let sources = &self.kernels[nth].traced.function.sources;
-        let said = Box::new(complaint(&diagnostic, sources, nth));
+        let said = Box::new(build_complaint(&diagnostic, sources, nth));
         if nothing {
             return Outcome::Trapped(Trap::Undefined, said);
         }
@@ -255,7 +255,7 @@ impl Ready {
     }
 
     /// Makes the launches, from the case's first memory; in another order of lanes, if one is given.
-    fn launches(
+    fn run_launches(
         &self,
         case: &Case,
         config: &Config<'_>,
@@ -268,7 +268,7 @@ impl Ready {
                 break;
             }
             clear_before(case, nth, &kernel.traced.clears, &mut memory);
-            let args = arguments(launch, kernel, &memory)?;
+            let args = build_arguments(launch, kernel, &memory)?;
             let other = match lane_order {
                 Some(order) if kernel.lanes_open => {
                     Some(prepare(kernel.traced.function.in_lane_order(order))?)
@@ -279,7 +279,7 @@ impl Ready {
                 .as_ref()
                 .unwrap_or(&kernel.program)
                 .launch(launch.grid, &args, &mut memory, config)
-                .map_err(|error| failure(format!("run `{}`", launch.kernel.name), error))?;
+                .map_err(|error| to_failure(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             if let Some(ended) = executed.add(outcome, sources, nth) {
                 return Ok(ended);

@@ -11,7 +11,7 @@ use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, Trap};
 
 /// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
-pub(crate) fn failure(doing: String, error: InternalError) -> Failure {
+pub(crate) fn to_failure(doing: String, error: InternalError) -> Failure {
     match error {
         InternalError::Stopped => Failure::Stopped,
         error => Failure::internal(doing, error),
@@ -35,7 +35,7 @@ pub(super) fn place(complaint: &Complaint) -> String {
 /// A tensor descriptor that Triton's class for them refuses to make.
 pub(super) fn refused_descriptor(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
     let fault = launch.arguments().find_map(|(_, arg)| match &arg.value {
-        ArgValue::Descriptor(descriptor) => descriptor.fault(rules.version),
+        ArgValue::Descriptor(descriptor) => descriptor.find_rejection(rules.version),
         _ => None,
     })?;
     let mut complaint = Complaint::new("bad-descriptor", fault);
@@ -44,25 +44,25 @@ pub(super) fn refused_descriptor(launch: &Launch, rules: Rules, nth: usize) -> O
 }
 
 /// A kernel that is not traced.
-pub(super) fn refusal(refused: &Refused, launch: usize) -> Outcome {
+pub(super) fn convert_refusal(refused: &Refused, launch: usize) -> Outcome {
     match &refused.refusal {
         Refusal::Rejected(diagnostic) => {
-            Outcome::Rejected(Box::new(complaint(diagnostic, &refused.sources, launch)))
+            Outcome::Rejected(Box::new(build_complaint(diagnostic, &refused.sources, launch)))
         }
         Refusal::Unsupported(diagnostic) => {
-            Outcome::Unsupported(Box::new(complaint(diagnostic, &refused.sources, launch)))
+            Outcome::Unsupported(Box::new(build_complaint(diagnostic, &refused.sources, launch)))
         }
         Refusal::Exhausted(diagnostic) => {
-            Outcome::Exhausted(Box::new(complaint(diagnostic, &refused.sources, launch)))
+            Outcome::Exhausted(Box::new(build_complaint(diagnostic, &refused.sources, launch)))
         }
     }
 }
 
-pub(crate) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
+pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
     Complaint {
         kind: diagnostic.code.to_owned(),
         message: diagnostic.message.clone(),
-        position: diagnostic.span().and_then(|span| position(sources, span)),
+        position: diagnostic.span().and_then(|span| find_position(sources, span)),
         detail: Some(diagnostic.render(sources, false)),
         launch: Some(launch),
         raised: None,
@@ -70,7 +70,7 @@ pub(crate) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usiz
     }
 }
 
-pub(crate) fn position(sources: &Sources, span: Span) -> Option<Position> {
+pub(crate) fn find_position(sources: &Sources, span: Span) -> Option<Position> {
     let file = sources.get(span.source)?;
     let (line, _) = file.line_column(span.start);
     let place = file.place(span.start);

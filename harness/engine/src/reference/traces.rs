@@ -8,7 +8,7 @@ use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::source::SourceFile;
 
-use super::cache::{CACHED_BYTES, weight};
+use super::cache::{CACHED_BYTES, estimate_bytes};
 use super::kernel::Kernel;
 
 /// How many kernels have traces here. What explains a difference is asked of one case after the other, in as many threads as there are.
@@ -40,7 +40,7 @@ impl Rewritten {
             arguments,
             uses,
             clears,
-            asked,
+            consulted_quirks: asked,
         } = &*self.traced;
         Arc::new(Traced {
             function,
@@ -48,7 +48,7 @@ impl Rewritten {
             arguments: arguments.clone(),
             uses: uses.clone(),
             clears: clears.clone(),
-            asked: *asked,
+            consulted_quirks: *asked,
         })
     }
 
@@ -80,7 +80,7 @@ struct Trace {
 
 /// What is known of a kernel with quirks, and its file, which keeps the address that the key names it by.
 #[derive(Debug)]
-struct Known {
+struct TraceEntry {
     key: String,
     _file: Arc<SourceFile>,
     traces: Vec<Trace>,
@@ -92,39 +92,39 @@ struct Known {
 /// The traces and kernels of late, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
-    known: Vec<Known>,
+    entries: Vec<TraceEntry>,
 }
 
 impl Traces {
-    fn get(&self, key: &str) -> Option<&Known> {
-        self.known.iter().find(|known| known.key == key)
+    fn get(&self, key: &str) -> Option<&TraceEntry> {
+        self.entries.iter().find(|known| known.key == key)
     }
 
     /// What is known of a request's kernel, if only that it was asked for.
-    fn get_mut(&mut self, key: &str, request: &Request) -> Option<&mut Known> {
-        let at = self.known.iter().position(|known| known.key == key);
+    fn get_mut(&mut self, key: &str, request: &Request) -> Option<&mut TraceEntry> {
+        let at = self.entries.iter().position(|known| known.key == key);
         let at = at.unwrap_or_else(|| {
-            if self.known.len() >= KERNELS {
-                self.known.remove(0);
+            if self.entries.len() >= KERNELS {
+                self.entries.remove(0);
             }
-            self.known.push(Known {
+            self.entries.push(TraceEntry {
                 key: key.to_owned(),
                 _file: Arc::clone(&request.file),
                 traces: Vec::new(),
                 kernels: Vec::new(),
                 bytes: 0,
             });
-            self.known.len() - 1
+            self.entries.len() - 1
         });
-        self.known.get_mut(at)
+        self.entries.get_mut(at)
     }
 
     /// A trace that is the same with these quirks, if there is one.
     pub fn find(&self, key: &str, quirks: Quirks) -> Option<Read> {
         let traces = &self.get(key)?.traces;
         let same = |trace: &&Trace| {
-            let asked = asked(&trace.read);
-            trace.quirks.among(asked) == quirks.among(asked)
+            let asked = find_quirks(&trace.read);
+            trace.quirks.intersect(asked) == quirks.intersect(asked)
         };
         Some(traces.iter().find(same)?.read.clone())
     }
@@ -138,7 +138,7 @@ impl Traces {
     }
 
     /// The kernel of a set of quirks.
-    pub fn kernel(&self, key: &str, quirks: Quirks) -> Option<Arc<Kernel>> {
+    pub fn find_kernel(&self, key: &str, quirks: Quirks) -> Option<Arc<Kernel>> {
         let mut kernels = self.get(key)?.kernels.iter();
         kernels
             .find(|(set, _)| *set == quirks)
@@ -160,18 +160,18 @@ impl Traces {
         };
         let is_new = !known.kernels.iter().any(|(_, kept)| Arc::ptr_eq(kept, kernel));
         known.bytes += if is_new {
-            weight(&kernel.traced.function)
+            estimate_bytes(&kernel.traced.function)
         } else {
             0
         };
         known.kernels.push((request.rules.quirks, Arc::clone(kernel)));
         // What was there before goes first, and of one kernel alone all sets at once.
-        let mut bytes: usize = self.known.iter().map(|known| known.bytes).sum();
-        while bytes > CACHED_BYTES && self.known.len() > 1 {
-            bytes -= self.known.remove(0).bytes;
+        let mut bytes: usize = self.entries.iter().map(|known| known.bytes).sum();
+        while bytes > CACHED_BYTES && self.entries.len() > 1 {
+            bytes -= self.entries.remove(0).bytes;
         }
         if bytes > CACHED_BYTES
-            && let Some(known) = self.known.first_mut()
+            && let Some(known) = self.entries.first_mut()
         {
             known.kernels.clear();
             known.bytes = 0;
@@ -180,9 +180,9 @@ impl Traces {
 }
 
 /// The quirks that a trace depends on.
-pub(super) fn asked(read: &Read) -> Quirks {
+pub(super) fn find_quirks(read: &Read) -> Quirks {
     match read {
-        Ok(traced) => traced.asked,
-        Err(refused) => refused.asked,
+        Ok(traced) => traced.consulted_quirks,
+        Err(refused) => refused.consulted_quirks,
     }
 }

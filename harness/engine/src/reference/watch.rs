@@ -11,12 +11,12 @@ use cerith_interp::{Config, Watch};
 const TIME: Duration = Duration::from_mins(2);
 
 /// Limits with what ends a launch from outside: a flag, and the clock.
-pub(crate) fn watched<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
+pub(crate) fn add_watch<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
     let given = case.timeout.map_or(TIME, |time| time.max(TIME));
     Config {
         watch: Watch {
             stop: Some(stop),
-            until: Instant::now().checked_add(given).map(|until| (until, given)),
+            deadline: Instant::now().checked_add(given).map(|until| (until, given)),
         },
         ..config
     }

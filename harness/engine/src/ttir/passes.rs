@@ -80,7 +80,7 @@ impl Passes {
 
     /// The IR of each kernel before pass `nth`, and after the last one for as many as there are. A kernel that goes through fewer
     /// passes stays as its last one left it.
-    pub fn before(&self, nth: usize) -> impl Iterator<Item = &str> {
+    pub fn ir_before(&self, nth: usize) -> impl Iterator<Item = &str> {
         self.kernels
             .iter()
             .map(move |of| of.get(nth).or(of.last()).map_or("", String::as_str))
@@ -88,7 +88,7 @@ impl Passes {
 
     /// The kernels as they are before pass `nth`, to be executed.
     pub fn compiled_before(&self, nth: usize) -> Compiled {
-        let kernels = self.compiled.kernels.iter().zip(self.before(nth));
+        let kernels = self.compiled.kernels.iter().zip(self.ir_before(nth));
         Compiled {
             kernels: kernels
                 .map(|(kernel, ir)| {

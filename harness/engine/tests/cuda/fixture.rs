@@ -9,7 +9,7 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 
 /// A kernel that `kernels/compile.py` compiled. The files are looked for in `CERITH_KERNELS` first: on a GPU's host
 /// there may be no checkout.
-pub fn kernel(name: &str) -> Arc<Kernel> {
+pub fn read_kernel(name: &str) -> Arc<Kernel> {
     let folder = std::env::var_os("CERITH_KERNELS").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/kernels"),
         PathBuf::from,
@@ -26,7 +26,7 @@ pub fn kernel(name: &str) -> Arc<Kernel> {
 }
 
 /// A job that launches kernels over these storages.
-pub fn job(storages: &[Vec<u8>], launches: &[(&Arc<Kernel>, [u32; 3], Vec<Param>)]) -> Job {
+pub fn build_job(storages: &[Vec<u8>], launches: &[(&Arc<Kernel>, [u32; 3], Vec<Param>)]) -> Job {
     let mut arena = Vec::new();
     let mut places = Vec::new();
     for storage in storages {
@@ -62,19 +62,21 @@ pub fn job(storages: &[Vec<u8>], launches: &[(&Arc<Kernel>, [u32; 3], Vec<Param>
 }
 
 /// The beginning of a storage.
-pub fn at(storage: usize) -> Param {
+pub fn pass_storage(storage: usize) -> Param {
     Param::Address { storage, offset: 0 }
 }
 
 /// The bytes of numbers.
-pub fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+pub fn encode_floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
     values.into_iter().flat_map(f32::to_le_bytes).collect()
 }
 
 /// A storage after a job that finished, without a difference between its repetitions.
-pub fn storage<'a>(job: &Job, ran: &'a Ran, index: usize) -> &'a [u8] {
+pub fn read_storage<'a>(job: &Job, ran: &'a Ran, index: usize) -> &'a [u8] {
     let Ran::Finished {
-        arena, other: None, ..
+        arena,
+        different_arena: None,
+        ..
     } = ran
     else {
         panic!("{ran:?}");
@@ -85,14 +87,21 @@ pub fn storage<'a>(job: &Job, ran: &'a Ran, index: usize) -> &'a [u8] {
 
 /// `x + y` of 128 numbers.
 pub fn add(kernel: &Arc<Kernel>, seed: f32) -> Job {
-    let x = floats((0..128).map(|i| i as f32 + seed));
-    let y = floats((0..128).map(|i| 2.0 * i as f32));
+    let x = encode_floats((0..128).map(|i| i as f32 + seed));
+    let y = encode_floats((0..128).map(|i| 2.0 * i as f32));
     let n = Param::Bytes(128i32.to_le_bytes().to_vec());
     let out = vec![0xFF; 512];
-    job(&[x, y, out], &[(kernel, [1, 1, 1], vec![at(0), at(1), at(2), n])])
+    build_job(
+        &[x, y, out],
+        &[(
+            kernel,
+            [1, 1, 1],
+            vec![pass_storage(0), pass_storage(1), pass_storage(2), n],
+        )],
+    )
 }
 
 /// Whether a job of [`add`] came out right.
 pub fn is_sum(job: &Job, ran: &Ran, seed: f32) -> bool {
-    storage(job, ran, 2) == floats((0..128).map(|i| 3.0 * i as f32 + seed))
+    read_storage(job, ran, 2) == encode_floats((0..128).map(|i| 3.0 * i as f32 + seed))
 }

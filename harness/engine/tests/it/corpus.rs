@@ -23,7 +23,7 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
 /// Elements of a storage that are shown.
-const SHOWN: usize = 6;
+const MAX_ELEMENTS: usize = 6;
 
 /// Bytes of stack, as a job of the command line has: kernels are nested text, and walking them is recursive.
 const STACK: usize = 64 << 20;
@@ -81,7 +81,7 @@ fn accept(folder: &str, texts: &BTreeMap<String, String>) {
             wrong.push(format!("{name} differs"));
         }
     }
-    for file in fs::read_dir(snapshots().join(folder)).expect("a folder of snapshots") {
+    for file in fs::read_dir(locate_snapshots().join(folder)).expect("a folder of snapshots") {
         let name = file.expect("a snapshot").file_name();
         let name = name.to_string_lossy();
         if let Some(stem) = name.strip_suffix(".snap")
@@ -93,12 +93,12 @@ fn accept(folder: &str, texts: &BTreeMap<String, String>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn snapshots() -> PathBuf {
+fn locate_snapshots() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../snapshots")
 }
 
 /// A case file's snapshot.
-fn snapshot(entry: &Entry) -> String {
+fn name_snapshot(entry: &Entry) -> String {
     entry.file().id.replace('/', "__")
 }
 
@@ -113,7 +113,7 @@ fn every_case_ends_as_accepted() {
                 let (reference, entries) = (&reference, &entries);
                 let work = move || -> Vec<(usize, String)> {
                     let own = entries.iter().enumerate().skip(job).step_by(jobs);
-                    own.map(|(number, entry)| (number, outcomes(reference, entry)))
+                    own.map(|(number, entry)| (number, describe_outcomes(reference, entry)))
                         .collect()
                 };
                 thread::Builder::new()
@@ -130,7 +130,7 @@ fn every_case_ends_as_accepted() {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for (number, text) in texts {
         files
-            .entry(snapshot(&entries[number]))
+            .entry(name_snapshot(&entries[number]))
             .or_default()
             .push_str(&text);
     }
@@ -153,11 +153,11 @@ fn the_corpus_is_large_and_its_ids_are_unique() {
 #[test]
 fn every_quirk_is_held_to_an_engine() {
     // A scenario of `cerith` (`library-function-is-none`) shows it.
-    let mut named = Quirks::NONE.with(Quirk::LibraryGivesNone);
+    let mut named = Quirks::NONE.with_quirk(Quirk::LibraryGivesNone);
     for entry in CORPUS.entries() {
         let case = resolve(&entry);
         let quirks = case.expectations.iter().flat_map(|one| one.quirks.iter());
-        named = quirks.fold(named, Quirks::with);
+        named = quirks.fold(named, Quirks::with_quirk);
     }
     let unheld: Vec<Quirk> = Quirk::ALL
         .iter()
@@ -170,16 +170,16 @@ fn every_quirk_is_held_to_an_engine() {
 /// A trace that was made for other quirks is used only where it is the same.
 #[test]
 fn traces_that_sets_of_quirks_share_are_the_same() {
-    const EVERY: usize = 37;
+    const STEP: usize = 37;
     let shared = Reference::default();
-    let rules = Rules::of(Version::NEWEST);
-    for entry in CORPUS.entries().step_by(EVERY) {
+    let rules = Rules::from_version(Version::NEWEST);
+    for entry in CORPUS.entries().step_by(STEP) {
         let case = resolve(&entry);
         for launch in &case.launches {
             for &quirk in Quirk::ALL {
                 let of = |reference: &Reference| {
-                    let rules = rules.following(Quirks::NONE.with(quirk));
-                    let kernel = reference.kernel(launch, rules).expect("it can be traced");
+                    let rules = rules.with_quirks(Quirks::NONE.with_quirk(quirk));
+                    let kernel = reference.trace_kernel(launch, rules).expect("it can be traced");
                     kernel.ok().map(|kernel| kernel.traced.function.clone())
                 };
                 let (one, other) = (of(&shared), of(&Reference::default()));
@@ -190,11 +190,11 @@ fn traces_that_sets_of_quirks_share_are_the_same() {
 }
 
 /// A case's text: its point, what the newest rules give, and what the oldest do where that is something else.
-fn outcomes(reference: &Reference, entry: &Entry) -> String {
+fn describe_outcomes(reference: &Reference, entry: &Entry) -> String {
     let case = resolve(entry);
     let run = |version| {
         let run = reference
-            .run(&case, Rules::of(version))
+            .run(&case, Rules::from_version(version))
             .unwrap_or_else(|error| panic!("{}: failed to {error}", case.id));
         describe(&case, &run.outcome)
     };
@@ -230,7 +230,7 @@ fn finished_lines(case: &Case, finished: &Finished) -> String {
     for id in before.ids() {
         let after = &finished.memory;
         if before.bytes(id) != after.bytes(id) || before.states(id) != after.states(id) {
-            storage(&mut text, case, after, id);
+            write_storage(&mut text, case, after, id);
         }
         if before.guards(id) != after.guards(id) {
             let _ = write!(text, "\nthe guard zones of {} changed", after.name(id));
@@ -246,14 +246,14 @@ fn finished_lines(case: &Case, finished: &Finished) -> String {
     text
 }
 
-fn storage(text: &mut String, case: &Case, memory: &Memory, id: StorageId) {
+fn write_storage(text: &mut String, case: &Case, memory: &Memory, id: StorageId) {
     let (bytes, states) = (memory.bytes(id), memory.states(id));
     let _ = write!(text, "\n{} =", memory.name(id));
     // Copies that a tensor's expression made are declared nowhere.
     if let Some(declared) = case.declared.get(id.0 as usize) {
         let size = declared.dtype.size();
         let elements = bytes.chunks_exact(size).zip(states.chunks_exact(size));
-        for (element, known) in elements.take(SHOWN) {
+        for (element, known) in elements.take(MAX_ELEMENTS) {
             let bits = element
                 .iter()
                 .rev()
@@ -265,7 +265,7 @@ fn storage(text: &mut String, case: &Case, memory: &Memory, id: StorageId) {
             };
             let _ = write!(text, " {shown}");
         }
-        if bytes.len() > size * SHOWN {
+        if bytes.len() > size * MAX_ELEMENTS {
             text.push_str(" …");
         }
     }
@@ -292,7 +292,7 @@ fn storage(text: &mut String, case: &Case, memory: &Memory, id: StorageId) {
 fn a_change_of_any_byte_shows() {
     let reference = Reference::default();
     for file in ["layout/split_columns", "pointer/load_through", "alias/in_place"] {
-        let entry = first(&CORPUS, file);
+        let entry = find_first(&CORPUS, file);
         let case = resolve(&entry);
         let run = reference.run(&case, Rules::default()).expect("no bug of ours");
         let Outcome::Finished(finished) = &run.outcome else {
@@ -327,21 +327,21 @@ fn a_change_of_any_byte_shows() {
 fn a_sample_is_traced_to_the_accepted_ir() {
     let reference = Reference::default();
     let texts = SAMPLE.map(|file| {
-        let entry = first(&CORPUS, file);
+        let entry = find_first(&CORPUS, file);
         let case = resolve(&entry);
         let kernel = reference
-            .kernel(&case.launches[0], Rules::default())
+            .trace_kernel(&case.launches[0], Rules::default())
             .expect("no bug of ours")
             .unwrap_or_else(|refused| panic!("{}: {refused:?}", case.id));
         (
-            snapshot(&entry),
+            name_snapshot(&entry),
             format!("{}\n{}", case.id, kernel.traced.function),
         )
     });
     accept("ir", &texts.into());
 }
 
-fn first(corpus: &Corpus, file: &str) -> Entry {
+fn find_first(corpus: &Corpus, file: &str) -> Entry {
     corpus
         .entries()
         .find(|entry| entry.file().id == file)
@@ -372,10 +372,10 @@ fn every_diagnostic_is_in_a_snapshot() {
     let harness = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = Vec::new();
     for name in ["tile", "memory", "frontend", "interp", "case"] {
-        files(&harness.join(name).join("src"), "rs", &mut sources);
+        collect_files(&harness.join(name).join("src"), "rs", &mut sources);
     }
     let mut held = Vec::new();
-    files(&snapshots(), "snap", &mut held);
+    collect_files(&locate_snapshots(), "snap", &mut held);
     let held: String = held.iter().map(|path| read(path)).collect();
     let mut codes = BTreeSet::new();
     for path in sources {
@@ -413,11 +413,11 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            files(&path, extension, found);
+            collect_files(&path, extension, found);
         } else if path.extension().is_some_and(|own| own == extension) {
             found.push(path);
         }

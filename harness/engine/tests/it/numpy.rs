@@ -6,7 +6,7 @@ use cerith_memory::StorageId;
 use cerith_tile::rules::Rules;
 
 /// Four floats, and what a program makes of them.
-fn case(make: &str) -> Case {
+fn build_case(make: &str) -> Case {
     let file = "
 about: Something is made of four numbers.
 kernel: make.py:make
@@ -27,7 +27,10 @@ def make(x, out):
     tl.store(out, {make})
 "
     );
-    let corpus = Corpus::load([Input::text("make.yaml", file), Input::text("make.py", &kernel)]);
+    let corpus = Corpus::load([
+        Input::from_text("make.yaml", file),
+        Input::from_text("make.py", &kernel),
+    ]);
     assert!(corpus.problems().is_empty(), "{:?}", corpus.problems());
     let entry = corpus.entries().next().expect("a case");
     entry.resolve().expect("it resolves")
@@ -36,7 +39,7 @@ def make(x, out):
 #[track_caller]
 fn check(make: &str, expected: Option<f32>) {
     let memory = Reference::default()
-        .as_numpy(&case(make), Rules::default())
+        .as_numpy(&build_case(make), Rules::default())
         .expect("no failure of ours");
     let left = memory.map(|memory| {
         let bytes = memory.bytes(StorageId(1)).first_chunk().copied();

@@ -13,7 +13,7 @@ use cerith_memory::ORIGIN;
 use cerith_needs::{Tests, named};
 use cerith_toolchain::compiled::{Param, TensorMap};
 
-use crate::fixture::{add, at, floats, is_sum, job, kernel, storage};
+use crate::fixture::{add, build_job, encode_floats, is_sum, pass_storage, read_kernel, read_storage};
 
 /// Serves jobs if this process was started as a child for one GPU.
 pub fn serve() -> Option<ExitCode> {
@@ -29,18 +29,18 @@ pub fn serve() -> Option<ExitCode> {
 pub fn tests() -> Tests {
     Tests::new()
         .one_at_a_time()
-        .anywhere(&named![a_child_that_does_not_start])
-        .unless(
-            executor().as_ref().err(),
+        .without_needs(&named![a_child_that_does_not_start])
+        .with_skip_reason(
+            start_executor().as_ref().err(),
             &named![
                 parameters_and_memory,
-                addresses,
+                follows_addresses,
                 several_launches,
                 shared_memory,
                 clusters_and_cooperation,
                 tensor_maps,
-                nondeterminism,
-                refusals,
+                keeps_differing_arena,
+                refuses_bad_jobs,
                 planted_faults,
                 a_neighbours_memory,
                 many_threads
@@ -49,9 +49,9 @@ pub fn tests() -> Tests {
 }
 
 /// The executor that the tests share, or why there is none.
-fn executor() -> &'static Result<Executor, String> {
+fn start_executor() -> &'static Result<Executor, String> {
     static EXECUTOR: LazyLock<Result<Executor, String>> = LazyLock::new(|| {
-        let executor = Executor::start(options()).map_err(|unavailable| unavailable.to_string())?;
+        let executor = Executor::start(build_options()).map_err(|unavailable| unavailable.to_string())?;
         match executor.gpus() {
             [gpu, ..] if gpu.capability == 90 => Ok(executor),
             gpus => Err(format!(
@@ -62,40 +62,42 @@ fn executor() -> &'static Result<Executor, String> {
     &EXECUTOR
 }
 
-fn gpu() -> &'static Executor {
-    executor().as_ref().expect("a test that needs a GPU says so")
+fn require_executor() -> &'static Executor {
+    start_executor()
+        .as_ref()
+        .expect("a test that needs a GPU says so")
 }
 
-fn options() -> Options {
+fn build_options() -> Options {
     Options {
         time: Duration::from_secs(2),
         ..Options::default()
     }
 }
 
-fn int(value: i32) -> Param {
+fn pass_int(value: i32) -> Param {
     Param::Bytes(value.to_le_bytes().to_vec())
 }
 
-fn long(value: i64) -> Param {
+fn pass_long(value: i64) -> Param {
     Param::Bytes(value.to_le_bytes().to_vec())
 }
 
-fn one(executor: &Executor, job: &Job) -> Ran {
+fn execute_job(executor: &Executor, job: &Job) -> Ran {
     executor
         .execute(Arc::new(job.clone()))
         .expect("no failure of ours")
 }
 
 /// The address that a byte of a job's storage has in its layout.
-fn address(job: &Job, storage: usize, offset: usize) -> u64 {
+fn compute_address(job: &Job, storage: usize, offset: usize) -> u64 {
     ORIGIN + (job.storages[storage].0 + offset) as u64
 }
 
 fn a_child_that_does_not_start() {
     let wrong = Options {
         program: "/nowhere/cerith".into(),
-        ..options()
+        ..build_options()
     };
     let message = Executor::start(wrong).expect_err("there is none").to_string();
     assert!(
@@ -105,17 +107,17 @@ fn a_child_that_does_not_start() {
     let silent = Options {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), "echo nonsense >&2; exit 3".into()],
-        ..options()
+        ..build_options()
     };
     let message = Executor::start(silent).expect_err("it says nothing").to_string();
     assert!(message.contains("exit code 3 nonsense"), "{message}");
 }
 
 fn parameters_and_memory() {
-    let executor = gpu();
-    let kernel = kernel("add");
+    let executor = require_executor();
+    let kernel = read_kernel("add");
     let job = add(&kernel, 1.0);
-    let ran = one(executor, &job);
+    let ran = execute_job(executor, &job);
     assert!(is_sum(&job, &ran, 1.0), "{ran:?}");
     let Ran::Finished {
         arena, repetitions, ..
@@ -132,28 +134,28 @@ fn parameters_and_memory() {
     );
     // A kernel that writes less leaves what was there.
     let mut short = add(&kernel, 0.0);
-    short.compiled.invocations[0].params[3] = int(3);
-    let ran = one(executor, &short);
-    let out = storage(&short, &ran, 2);
-    assert_eq!(out[..12], floats([0.0, 3.0, 6.0]));
+    short.compiled.invocations[0].params[3] = pass_int(3);
+    let ran = execute_job(executor, &short);
+    let out = read_storage(&short, &ran, 2);
+    assert_eq!(out[..12], encode_floats([0.0, 3.0, 6.0]));
     assert!(out[12..].iter().all(|&byte| byte == 0xFF));
 }
 
-fn addresses() {
-    let executor = gpu();
-    let kernel = kernel("follow");
-    let mut job = job(
-        &[floats([5.0, 6.0]), vec![0; 16], floats([0.0])],
-        &[(&kernel, [1, 1, 1], vec![at(1), at(2)])],
+fn follows_addresses() {
+    let executor = require_executor();
+    let kernel = read_kernel("follow");
+    let mut job = build_job(
+        &[encode_floats([5.0, 6.0]), vec![0; 16], encode_floats([0.0])],
+        &[(&kernel, [1, 1, 1], vec![pass_storage(1), pass_storage(2)])],
     );
     let table = job.storages[1].0;
-    let target = address(&job, 0, 4);
+    let target = compute_address(&job, 0, 4);
     job.arena[table..table + 8].copy_from_slice(&target.to_le_bytes());
     job.addresses = vec![table];
     job.may_hold_addresses = vec![1];
-    let ran = one(executor, &job);
-    assert_eq!(storage(&job, &ran, 2), floats([7.0]));
-    let words: Vec<u64> = storage(&job, &ran, 1)
+    let ran = execute_job(executor, &job);
+    assert_eq!(read_storage(&job, &ran, 2), encode_floats([7.0]));
+    let words: Vec<u64> = read_storage(&job, &ran, 1)
         .chunks_exact(8)
         .map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")))
         .collect();
@@ -162,53 +164,65 @@ fn addresses() {
 }
 
 fn several_launches() {
-    let executor = gpu();
-    let kernel = kernel("add");
-    let n = int(128);
-    let storages = [floats([1.0; 128]), floats([0.0; 128])];
-    let again = (&kernel, [1, 1, 1], vec![at(0), at(1), at(1), n]);
-    let job = job(&storages, &[again.clone(), again.clone(), again]);
-    let ran = one(executor, &job);
-    assert_eq!(storage(&job, &ran, 1), floats([3.0; 128]));
+    let executor = require_executor();
+    let kernel = read_kernel("add");
+    let n = pass_int(128);
+    let storages = [encode_floats([1.0; 128]), encode_floats([0.0; 128])];
+    let again = (
+        &kernel,
+        [1, 1, 1],
+        vec![pass_storage(0), pass_storage(1), pass_storage(1), n],
+    );
+    let job = build_job(&storages, &[again.clone(), again.clone(), again]);
+    let ran = execute_job(executor, &job);
+    assert_eq!(read_storage(&job, &ran, 1), encode_floats([3.0; 128]));
 }
 
 fn shared_memory() {
-    let executor = gpu();
-    let kernel = kernel("matmul");
+    let executor = require_executor();
+    let kernel = read_kernel("matmul");
     assert!(kernel.metadata.shared > 48 << 10);
     let n = 128;
-    let identity = floats((0..n * n).map(|i| f32::from(u8::from(i / n == i % n))));
-    let b = floats((0..n * n).map(|i| (i % 64) as f32));
-    let job = job(
+    let identity = encode_floats((0..n * n).map(|i| f32::from(u8::from(i / n == i % n))));
+    let b = encode_floats((0..n * n).map(|i| (i % 64) as f32));
+    let job = build_job(
         &[identity, b.clone(), vec![0; n * n * 4]],
-        &[(&kernel, [1, 1, 1], vec![at(0), at(1), at(2)])],
+        &[(
+            &kernel,
+            [1, 1, 1],
+            vec![pass_storage(0), pass_storage(1), pass_storage(2)],
+        )],
     );
-    let ran = one(executor, &job);
-    assert_eq!(storage(&job, &ran, 2), b);
+    let ran = execute_job(executor, &job);
+    assert_eq!(read_storage(&job, &ran, 2), b);
 }
 
 fn clusters_and_cooperation() {
-    let executor = gpu();
-    let clusters = kernel("matmul_clusters");
+    let executor = require_executor();
+    let clusters = read_kernel("matmul_clusters");
     assert_eq!(clusters.metadata.num_ctas, 2);
     let n = 64;
-    let identity = floats((0..n * n).map(|i| f32::from(u8::from(i / n == i % n))));
-    let b = floats((0..n * n).map(|i| (i % 32) as f32));
-    let product = job(
+    let identity = encode_floats((0..n * n).map(|i| f32::from(u8::from(i / n == i % n))));
+    let b = encode_floats((0..n * n).map(|i| (i % 32) as f32));
+    let product = build_job(
         &[identity, b.clone(), vec![0; n * n * 4]],
-        &[(&clusters, [1, 1, 1], vec![at(0), at(1), at(2)])],
+        &[(
+            &clusters,
+            [1, 1, 1],
+            vec![pass_storage(0), pass_storage(1), pass_storage(2)],
+        )],
     );
-    let ran = one(executor, &product);
-    assert_eq!(storage(&product, &ran, 2), b);
-    let cooperative = kernel("cooperative");
+    let ran = execute_job(executor, &product);
+    assert_eq!(read_storage(&product, &ran, 2), b);
+    let cooperative = read_kernel("cooperative");
     assert!(cooperative.metadata.cooperative);
     let mut sum = add(&cooperative, 2.0);
     sum.compiled.invocations[0].grid = [2, 1, 1];
-    let ran = one(executor, &sum);
+    let ran = execute_job(executor, &sum);
     assert!(is_sum(&sum, &ran, 2.0), "{ran:?}");
     // More programs than fit at once.
     sum.compiled.invocations[0].grid = [1 << 20, 1, 1];
-    let ran = one(executor, &sum);
+    let ran = execute_job(executor, &sum);
     assert!(
         matches!(&ran, Ran::Refused { name, .. } if name == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"),
         "{ran:?}"
@@ -216,11 +230,11 @@ fn clusters_and_cooperation() {
 }
 
 fn tensor_maps() {
-    let executor = gpu();
+    let executor = require_executor();
     // 20 columns of 32 are inside; the others are filled with zeros.
     let (n, columns) = (32u64, 20u64);
-    let x = floats((0..n * n).map(|i| i as f32 + 1.0));
-    let expected = floats((0..n * n).map(|i| if i % n < columns { i as f32 + 1.0 } else { 0.0 }));
+    let x = encode_floats((0..n * n).map(|i| i as f32 + 1.0));
+    let expected = encode_floats((0..n * n).map(|i| if i % n < columns { i as f32 + 1.0 } else { 0.0 }));
     let map = TensorMap {
         storage: 0,
         offset: 0,
@@ -233,65 +247,75 @@ fn tensor_maps() {
         interleave: 0,
         fill: 0,
     };
-    let host = kernel("described");
+    let host = read_kernel("described");
     let params = vec![
         Param::TensorMap(map.clone()),
-        int(n as i32),
-        int(columns as i32),
-        long(n as i64),
-        long(1),
-        at(1),
+        pass_int(n as i32),
+        pass_int(columns as i32),
+        pass_long(n as i64),
+        pass_long(1),
+        pass_storage(1),
     ];
-    let described = job(&[x.clone(), vec![0xFF; 4096]], &[(&host, [1, 1, 1], params)]);
-    let ran = one(executor, &described);
-    assert_eq!(storage(&described, &ran, 1), expected);
+    let described = build_job(&[x.clone(), vec![0xFF; 4096]], &[(&host, [1, 1, 1], params)]);
+    let ran = execute_job(executor, &described);
+    assert_eq!(read_storage(&described, &ran, 1), expected);
     // The kernel makes the map itself, in its scratch memory.
-    let here = kernel("described_here");
+    let here = read_kernel("described_here");
     assert!(
         here.metadata
             .global_scratch
             .is_some_and(|scratch| scratch.size == 128)
     );
-    let params = vec![at(0), at(1), int(32), int(32)];
-    let described = job(&[x.clone(), vec![0xFF; 4096]], &[(&here, [1, 1, 1], params)]);
-    let ran = one(executor, &described);
-    assert_eq!(storage(&described, &ran, 1), x);
+    let params = vec![pass_storage(0), pass_storage(1), pass_int(32), pass_int(32)];
+    let described = build_job(&[x.clone(), vec![0xFF; 4096]], &[(&here, [1, 1, 1], params)]);
+    let ran = execute_job(executor, &described);
+    assert_eq!(read_storage(&described, &ran, 1), x);
     // A stride that is no multiple of 16.
     let bad = Param::TensorMap(TensorMap {
         strides: vec![36, 4],
         ..map
     });
-    let params = vec![bad, int(32), int(9), long(9), long(1), at(1)];
-    let ran = one(executor, &job(&[x, vec![0; 4096]], &[(&host, [1, 1, 1], params)]));
+    let params = vec![
+        bad,
+        pass_int(32),
+        pass_int(9),
+        pass_long(9),
+        pass_long(1),
+        pass_storage(1),
+    ];
+    let ran = execute_job(
+        executor,
+        &build_job(&[x, vec![0; 4096]], &[(&host, [1, 1, 1], params)]),
+    );
     assert!(
         matches!(&ran, Ran::Refused { name, .. } if name == "CUDA_ERROR_INVALID_VALUE"),
         "{ran:?}"
     );
 }
 
-fn nondeterminism() {
-    let executor = gpu();
-    let kernel = kernel("order");
+fn keeps_differing_arena() {
+    let executor = require_executor();
+    let kernel = read_kernel("order");
     let programs = 2000;
-    let job = job(
+    let job = build_job(
         &[vec![0; 8 + programs * 4]],
         &[(
             &kernel,
             [programs as u32, 1, 1],
-            vec![at(0), int(programs as i32)],
+            vec![pass_storage(0), pass_int(programs as i32)],
         )],
     );
-    let ran = one(executor, &job);
+    let ran = execute_job(executor, &job);
     assert!(
-        matches!(&ran, Ran::Finished { arena, other: Some(other), .. } if arena != other),
+        matches!(&ran, Ran::Finished { arena, different_arena: Some(other), .. } if arena != other),
         "the order of 2000 programs was the same every time"
     );
 }
 
-fn refusals() {
-    let executor = gpu();
-    let good = kernel("add");
-    let refused = |job: &Job, wanted: &str| match one(executor, job) {
+fn refuses_bad_jobs() {
+    let executor = require_executor();
+    let good = read_kernel("add");
+    let refused = |job: &Job, wanted: &str| match execute_job(executor, job) {
         Ran::Refused { name, message } => assert!(name == wanted && !message.is_empty(), "{name}: {message}"),
         other => panic!("{wanted}: {other:?}"),
     };
@@ -321,13 +345,19 @@ fn refusals() {
 
 /// A batch with three kinds of faults among good jobs: each is named, and the others are as if nothing had been.
 fn planted_faults() {
-    let executor = gpu();
-    let (good, far) = (kernel("add"), kernel("far_store"));
-    let out_of_bounds = job(&[floats([0.0])], &[(&far, [1, 1, 1], vec![at(0), long(1 << 40)])]);
-    let endless = job(&[vec![0; 4]], &[(&kernel("endless"), [1, 1, 1], vec![at(0)])]);
-    let negative = job(
+    let executor = require_executor();
+    let (good, far) = (read_kernel("add"), read_kernel("far_store"));
+    let out_of_bounds = build_job(
+        &[encode_floats([0.0])],
+        &[(&far, [1, 1, 1], vec![pass_storage(0), pass_long(1 << 40)])],
+    );
+    let endless = build_job(
+        &[vec![0; 4]],
+        &[(&read_kernel("endless"), [1, 1, 1], vec![pass_storage(0)])],
+    );
+    let negative = build_job(
         &[(0..32i32).flat_map(|i| (i - 3).to_le_bytes()).collect()],
-        &[(&kernel("trap"), [1, 1, 1], vec![at(0)])],
+        &[(&read_kernel("trap"), [1, 1, 1], vec![pass_storage(0)])],
     );
     let mut jobs: Vec<Arc<Job>> = (0..40).map(|i| Arc::new(add(&good, i as f32))).collect();
     jobs[5] = Arc::new(out_of_bounds);
@@ -354,13 +384,13 @@ fn planted_faults() {
 
 /// A job that writes into the gap between arenas, and one that jumps over it into its neighbour.
 fn a_neighbours_memory() {
-    let executor = gpu();
-    let (good, far) = (kernel("add"), kernel("far_store"));
+    let executor = require_executor();
+    let (good, far) = (read_kernel("add"), read_kernel("far_store"));
     for bytes in [2048, 4096 + 512 + 3000] {
         let mut jobs: Vec<Arc<Job>> = (0..12).map(|i| Arc::new(add(&good, i as f32))).collect();
-        jobs[4] = Arc::new(job(
-            &[floats([0.0])],
-            &[(&far, [1, 1, 1], vec![at(0), long(bytes / 4)])],
+        jobs[4] = Arc::new(build_job(
+            &[encode_floats([0.0])],
+            &[(&far, [1, 1, 1], vec![pass_storage(0), pass_long(bytes / 4)])],
         ));
         let ran = executor.run(&jobs).expect("no failure of ours");
         for (index, (job, ran)) in jobs.iter().zip(&ran).enumerate() {
@@ -378,8 +408,8 @@ fn a_neighbours_memory() {
 }
 
 fn many_threads() {
-    let executor = gpu();
-    let kernel = kernel("add");
+    let executor = require_executor();
+    let kernel = read_kernel("add");
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let kernel = &kernel;
@@ -387,7 +417,7 @@ fn many_threads() {
                 for i in 0..50 {
                     let seed = (thread * 50 + i) as f32;
                     let job = add(kernel, seed);
-                    assert!(is_sum(&job, &one(executor, &job), seed));
+                    assert!(is_sum(&job, &execute_job(executor, &job), seed));
                 }
             });
         }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::cuda::compile::{Compiler, Compiling};
 use cerith_engine::{
-    By, Capabilities, Engine, EngineId, Failure, Inductor, Interpret, Outcome, Preparation, Reference,
+    Capabilities, Engine, EngineId, Failure, Inductor, Interpret, LaunchExecutor, Outcome, Preparation,
+    Reference,
 };
 use cerith_memory::StorageId;
 use cerith_needs::{Tests, named};
@@ -33,7 +34,7 @@ def by_size(kernel, grid, args):
 ";
 
 /// A kernel whose constexpr `K` is what the host function says, under these keys of `compile`.
-fn case(host: &str, compile: &str) -> Case {
+fn build_case(host: &str, compile: &str) -> Case {
     let text = format!(
         "about: Scales.\nkernel: k.py:scale\nstorages:\n  x: {{ dtype: f32, shape: [12], fill: arange }}\n  \
          out: {{ dtype: f32, shape: [12], fill: zeros }}\nlaunches:\n  - grid: [2]\n    {host}\n    \
@@ -51,7 +52,7 @@ fn case(host: &str, compile: &str) -> Case {
     entry.resolve().expect("a good case")
 }
 
-fn limits() -> Limits {
+fn build_limits() -> Limits {
     Limits {
         time: Duration::from_mins(1),
         ..Limits::default()
@@ -59,28 +60,34 @@ fn limits() -> Limits {
 }
 
 /// The engines of a toolchain's torch.
-fn engines(toolchain: &Toolchain) -> Vec<Inductor> {
-    let limits = limits();
+fn build_engines(toolchain: &Toolchain) -> Vec<Inductor> {
+    let limits = build_limits();
     let pool = Pool::new(toolchain.clone(), 1).expect("a pool");
-    let executing: Vec<(By, Arc<dyn Engine>)> = vec![
-        (By::Reference, Arc::new(Reference::default())),
-        (By::Interpret, Arc::new(Interpret::new(pool, true, limits))),
+    let executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> = vec![
+        (LaunchExecutor::Reference, Arc::new(Reference::default())),
+        (
+            LaunchExecutor::Interpret,
+            Arc::new(Interpret::new(pool, true, limits)),
+        ),
     ];
     let inductors = Inductors::new(toolchain.clone(), 1).expect("workers");
-    Inductor::all(inductors, executing, Inductors::LIMITS)
+    Inductor::build_engines(inductors, executing, Inductors::LIMITS)
 }
 
-fn outcome(engine: &dyn Engine, case: &Case) -> Outcome {
-    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+fn run_case(engine: &dyn Engine, case: &Case) -> Outcome {
+    let rules = engine
+        .id()
+        .version()
+        .map_or_else(Rules::default, Rules::from_version);
     engine.run(case, rules).expect("no bug").outcome
 }
 
 fn what_inductor_makes_of_a_program_is_the_program(toolchain: &Toolchain) {
-    let plain = case("", "");
-    let reference = outcome(&Reference::default(), &plain);
+    let plain = build_case("", "");
+    let reference = run_case(&Reference::default(), &plain);
     let expected = reference.finished().expect("it finishes");
-    for engine in engines(toolchain) {
-        let outcome = outcome(&engine, &plain);
+    for engine in build_engines(toolchain) {
+        let outcome = run_case(&engine, &plain);
         let finished = outcome
             .finished()
             .unwrap_or_else(|| panic!("{}: {outcome:?}", engine.id()));
@@ -93,10 +100,10 @@ fn what_inductor_makes_of_a_program_is_the_program(toolchain: &Toolchain) {
 }
 
 fn a_symbol_that_nothing_defines_is_named_with_its_parameter(toolchain: &Toolchain) {
-    let symbolic = case("host: by_size", "compile: { dynamic: true }\n");
+    let symbolic = build_case("host: by_size", "compile: { dynamic: true }\n");
     let words = "`scale`: constexpr `K` is given `s";
-    for engine in engines(toolchain) {
-        let outcome = outcome(&engine, &symbolic);
+    for engine in build_engines(toolchain) {
+        let outcome = run_case(&engine, &symbolic);
         let Outcome::Rejected(complaint) = &outcome else {
             panic!("{}: {outcome:?}", engine.id())
         };
@@ -107,15 +114,15 @@ fn a_symbol_that_nothing_defines_is_named_with_its_parameter(toolchain: &Toolcha
 
 /// The version after defines it.
 fn a_symbol_that_is_defined_is_a_number(toolchain: &Toolchain) {
-    let symbolic = case("host: by_size", "compile: { dynamic: true }\n");
-    for engine in engines(toolchain) {
-        let outcome = outcome(&engine, &symbolic);
+    let symbolic = build_case("host: by_size", "compile: { dynamic: true }\n");
+    for engine in build_engines(toolchain) {
+        let outcome = run_case(&engine, &symbolic);
         assert!(outcome.finished().is_some(), "{}: {outcome:?}", engine.id());
     }
 }
 
 fn a_launch_that_stops_is_the_outcome(toolchain: &Toolchain) {
-    let mut beyond = case("", "");
+    let mut beyond = build_case("", "");
     if let Some((_, arg)) = beyond.launches[1]
         .keyword
         .iter_mut()
@@ -123,8 +130,8 @@ fn a_launch_that_stops_is_the_outcome(toolchain: &Toolchain) {
     {
         arg.value = cerith_case::ArgValue::Int(16);
     }
-    for engine in engines(toolchain).into_iter().take(1) {
-        let outcome = outcome(&engine, &beyond);
+    for engine in build_engines(toolchain).into_iter().take(1) {
+        let outcome = run_case(&engine, &beyond);
         let complaint = outcome.complaint().expect("it stops");
         assert_eq!(complaint.kind, "out-of-bounds", "{complaint:?}");
         let torch = toolchain.contents.torch.as_deref().expect("it holds torch");
@@ -151,7 +158,7 @@ impl Engine for Compiled {
     }
 
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
-        let compiling = self.compiler.job(case)?;
+        let compiling = self.compiler.compile_job(case)?;
         assert!(matches!(compiling, Compiling::Ready(_)), "{compiling:?}");
         self.jobs.fetch_add(1, Ordering::Relaxed);
         self.reference.prepare(case, rules)
@@ -166,9 +173,10 @@ fn what_is_launched_can_be_compiled_for_a_gpu(toolchain: &Toolchain) {
         jobs: AtomicUsize::new(0),
     });
     let inductors = Inductors::new(toolchain.clone(), 1).expect("workers");
-    let executing: Vec<(By, Arc<dyn Engine>)> = vec![(By::Reference, compiled.clone())];
-    for engine in Inductor::all(inductors, executing, Inductors::LIMITS) {
-        let outcome = outcome(&engine, &case("", ""));
+    let executing: Vec<(LaunchExecutor, Arc<dyn Engine>)> =
+        vec![(LaunchExecutor::Reference, compiled.clone())];
+    for engine in Inductor::build_engines(inductors, executing, Inductors::LIMITS) {
+        let outcome = run_case(&engine, &build_case("", ""));
         assert!(outcome.finished().is_some(), "{}: {outcome:?}", engine.id());
     }
     assert_ne!(compiled.jobs.load(Ordering::Relaxed), 0);

@@ -36,7 +36,7 @@ def summed(x, out, BLOCK: tl.constexpr):
 ";
 
 /// A case of a kernel, on disk, where workers read it.
-fn case(folder: &Path, kernel: &str) -> Case {
+fn write_case(folder: &Path, kernel: &str) -> Case {
     let text = format!(
         "about: One kernel.\nkernel: k.py:{kernel}\nstorages:\n  x: {{ dtype: f32, shape: [1024], fill: arange }}\n  \
          out: {{ dtype: f32, shape: [1024], fill: zeros }}\nlaunches:\n  - grid: [1]\n    \
@@ -52,32 +52,36 @@ fn case(folder: &Path, kernel: &str) -> Case {
     entry.resolve().expect("a good case")
 }
 
-fn compiler(toolchain: &Toolchain, folder: &Path) -> Compiler {
+fn build_compiler(toolchain: &Toolchain, folder: &Path) -> Compiler {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
         .reading(folder);
-    Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).targeting(Ptx::TARGET)
+    Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS).with_target(Ptx::TARGET)
 }
 
 /// Since when `.loc` says what a line was inlined at: 3.9.0 does, and 3.6.0 does not.
 const SAYS_CALLS: Version = Version::new(3, 7, 0);
 
 /// The text of the line that a complaint is about.
-fn line(complaint: &Complaint) -> &str {
+fn find_line(complaint: &Complaint) -> &str {
     complaint.position.as_ref().map_or("", |at| at.text.trim())
 }
 
 fn a_trap_names_the_line_and_what_called_it(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let case = case(folder.path(), "outside");
-    let engine = Ptx::new(compiler(toolchain, folder.path()));
+    let case = write_case(folder.path(), "outside");
+    let engine = Ptx::new(build_compiler(toolchain, folder.path()));
     let outcome = engine
-        .run(&case, Rules::of(toolchain.triton()))
+        .run(&case, Rules::from_version(toolchain.triton()))
         .expect("a run")
         .outcome;
     let complaint = outcome.complaint().expect("a trap");
     assert_eq!(complaint.kind, "out-of-bounds", "{complaint:?}");
-    assert_eq!(line(complaint), "return tl.load(x + at + 1024)", "{complaint:?}");
+    assert_eq!(
+        find_line(complaint),
+        "return tl.load(x + at + 1024)",
+        "{complaint:?}"
+    );
     let position = complaint.position.as_ref().expect("a place");
     // `tl.load` up to its arguments, by every version's way to count.
     assert!((12..=26).contains(&position.column), "{position:?}");
@@ -93,9 +97,11 @@ fn a_trap_names_the_line_and_what_called_it(toolchain: &Toolchain) {
 
 fn a_race_names_the_lines_of_both_sides(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let case = case(folder.path(), "summed");
-    let compiler = compiler(toolchain, folder.path());
-    let lined = compiler.lined(&case, Tuning::default()).expect("an answer");
+    let case = write_case(folder.path(), "summed");
+    let compiler = build_compiler(toolchain, folder.path());
+    let lined = compiler
+        .compile_with_lines(&case, Tuning::default())
+        .expect("an answer");
     let mut lined = lined.expect("it compiles");
     let without_barriers = |text: &str| -> String {
         let kept = text.lines().filter(|line| !line.contains("bar.sync"));
@@ -111,7 +117,11 @@ fn a_race_names_the_lines_of_both_sides(toolchain: &Toolchain) {
     let complaint = outcome.complaint().expect("a race");
     assert_eq!(complaint.kind, "shared-race", "{complaint:?}");
     if toolchain.triton() >= SAYS_CALLS {
-        assert_eq!(line(complaint), "total = tl.sum(values, axis=0)", "{complaint:?}");
+        assert_eq!(
+            find_line(complaint),
+            "total = tl.sum(values, axis=0)",
+            "{complaint:?}"
+        );
         assert_eq!(complaint.message.matches("k.py:20:").count(), 2, "{complaint:?}");
     } else {
         let library = complaint.message.matches("(triton/language/standard.py:").count();
@@ -122,14 +132,16 @@ fn a_race_names_the_lines_of_both_sides(toolchain: &Toolchain) {
 /// What a record's machine code is compared with is the machine code that says no lines.
 fn machine_code_stays_what_is_on_record(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let case = case(folder.path(), "outside");
-    let compiler = compiler(toolchain, folder.path());
-    let code = || match compiler.job(&case).expect("an answer") {
+    let case = write_case(folder.path(), "outside");
+    let compiler = build_compiler(toolchain, folder.path());
+    let code = || match compiler.compile_job(&case).expect("an answer") {
         Compiling::Ready(job) => job.compiled,
         Compiling::Ended(outcome) => panic!("{outcome:?}"),
     };
     let before = code();
-    let lined = compiler.lined(&case, Tuning::default()).expect("an answer");
+    let lined = compiler
+        .compile_with_lines(&case, Tuning::default())
+        .expect("an answer");
     assert_ne!(lined.expect("it compiles").kernels[0].ptx, before.kernels[0].ptx);
     assert_eq!(code(), before);
 }

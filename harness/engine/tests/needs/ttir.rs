@@ -52,7 +52,7 @@ def outside(x, out, n, BLOCK: tl.constexpr):
 ";
 
 /// A case of a kernel, on disk, where workers read it.
-fn case(folder: &Path, kernel: &str, dtype: &str) -> Case {
+fn write_case(folder: &Path, kernel: &str, dtype: &str) -> Case {
     let text = format!(
         "about: One kernel.\nkernel: k.py:{kernel}\nstorages:\n  x: {{ dtype: {dtype}, shape: [16, 16], fill: arange }}\n  \
          out: {{ dtype: f32, shape: [16, 16], fill: zeros }}\nlaunches:\n  - grid: [1]\n    \
@@ -68,7 +68,7 @@ fn case(folder: &Path, kernel: &str, dtype: &str) -> Case {
     entry.resolve().expect("a good case")
 }
 
-fn engine(toolchain: &Toolchain, folder: &Path, stage: Stage) -> Ttir {
+fn build_engine(toolchain: &Toolchain, folder: &Path, stage: Stage) -> Ttir {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
         .reading(folder);
@@ -82,9 +82,9 @@ const STAGES: [Stage; 3] = [Stage::Source, Stage::Ttir, Stage::Ttgir];
 
 fn every_stage_does_what_the_reference_does(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let rules = Rules::of(toolchain.triton());
+    let rules = Rules::from_version(toolchain.triton());
     for (kernel, dtype) in [("totals", "f32"), ("products", "f16")] {
-        let case = case(folder.path(), kernel, dtype);
+        let case = write_case(folder.path(), kernel, dtype);
         let expected = Reference::default()
             .run(&case, rules)
             .expect("the reference")
@@ -93,7 +93,7 @@ fn every_stage_does_what_the_reference_does(toolchain: &Toolchain) {
             panic!("{kernel}: {expected:?}")
         };
         for stage in STAGES {
-            let engine = engine(toolchain, folder.path(), stage);
+            let engine = build_engine(toolchain, folder.path(), stage);
             let outcome = engine.run(&case, rules).expect("a run").outcome;
             if (kernel, stage) == ("products", Stage::Ttgir) && toolchain.triton() < CARRIES_NUMBERS {
                 let complaint = outcome.complaint().expect("a reason");
@@ -113,9 +113,9 @@ fn every_stage_does_what_the_reference_does(toolchain: &Toolchain) {
 
 fn what_is_undefined_is_found_at_its_line(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let case = case(folder.path(), "outside", "f32");
+    let case = write_case(folder.path(), "outside", "f32");
     for stage in STAGES {
-        let engine = engine(toolchain, folder.path(), stage);
+        let engine = build_engine(toolchain, folder.path(), stage);
         let outcome = engine.run(&case, Rules::default()).expect("a run").outcome;
         let Outcome::Trapped(_, complaint) = outcome else {
             panic!("{}: {outcome:?}", engine.id())

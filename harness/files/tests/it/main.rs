@@ -18,16 +18,16 @@ fn place() -> TempDir {
     place
 }
 
-fn untouched(place: &TempDir) {
+fn check_untouched(place: &TempDir) {
     let home = place.path().join("home");
     assert_eq!(
         fs::read_to_string(home.join("settings")).expect("it stays"),
         "the user's"
     );
-    assert_eq!(names(&home), ["settings"]);
+    assert_eq!(list_names(&home), ["settings"]);
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn list_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> = entries
         .map(|entry| {
@@ -48,7 +48,7 @@ fn is_link(error: &std::io::Error, link: &Path, leads_to: &Path) {
         path: link.to_owned(),
         target: leads_to.to_owned(),
     };
-    assert_eq!(Obstacle::of(error), Some(&expected), "{error}");
+    assert_eq!(Obstacle::from_error(error), Some(&expected), "{error}");
 }
 
 #[test]
@@ -60,11 +60,11 @@ fn no_link_to_a_file_is_followed() {
         symlink(&target, &file).expect("a link");
         let error = cerith_files::write(&file, "ours").expect_err("a link");
         is_link(&error, &file, &target);
-        untouched(&place);
-        assert_eq!(names(&place.path().join("repo")), [".git", "report"]);
+        check_untouched(&place);
+        assert_eq!(list_names(&place.path().join("repo")), [".git", "report"]);
         assert!(cerith_files::create_new(&file).is_err());
         cerith_files::remove_file(&file).expect("the link is removed");
-        untouched(&place);
+        check_untouched(&place);
     }
 }
 
@@ -90,7 +90,7 @@ fn no_link_to_a_folder_is_followed_at_any_level() {
         );
         let removed = cerith_files::remove_folder_all(&below);
         assert!(removed.is_err());
-        untouched(&place);
+        check_untouched(&place);
         fs::remove_dir_all(repo.join("a"))
             .or_else(|_| fs::remove_file(repo.join("a")))
             .expect("removed");
@@ -120,7 +120,7 @@ fn a_link_above_a_checkout_is_followed_and_none_below_it() {
     symlink(place.path().join("home"), place.path().join("repo/sub/reports")).expect("a link");
     symlink(place.path().join("repo/sub"), place.path().join("sub")).expect("a link");
     assert!(cerith_files::create_folders(place.path().join("sub/reports/run")).is_err());
-    untouched(&place);
+    check_untouched(&place);
     // The named folder itself is never a link.
     assert!(cerith_files::create_folders(place.path().join("shortcut")).is_err());
 }
@@ -133,7 +133,7 @@ fn folders_without_a_mark_of_a_checkout_can_be_distrusted() {
     symlink(place.path().join("home"), unpacked.join("reports")).expect("a link");
     cerith_files::distrust(&unpacked);
     assert!(cerith_files::create_folders(unpacked.join("reports/run")).is_err());
-    untouched(&place);
+    check_untouched(&place);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_hard_link_is_replaced_and_its_other_name_stays() {
     fs::hard_link(place.path().join("home/settings"), &file).expect("a link");
     cerith_files::write(&file, "ours").expect("written");
     assert_eq!(fs::read_to_string(&file).expect("a file"), "ours");
-    untouched(&place);
+    check_untouched(&place);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_file_is_old_or_new_and_never_half() {
     partial.write_all(b"half").expect("written");
     assert_eq!(fs::read_to_string(&file).expect("a file"), "old");
     drop(partial);
-    assert_eq!(names(&place.path().join("repo")), [".git", "file"]);
+    assert_eq!(list_names(&place.path().join("repo")), [".git", "file"]);
     let mut partial = cerith_files::begin(&file).expect("begun");
     partial.write_all(b"new").expect("written");
     partial.keep().expect("kept");
@@ -197,15 +197,15 @@ fn a_link_that_appears_while_a_file_is_written_is_not_followed() {
     partial.write_all(b"ours").expect("written");
     symlink(&settings, &file).expect("a link");
     is_link(&partial.keep().expect_err("a link"), &file, &settings);
-    untouched(&place);
+    check_untouched(&place);
     // A folder that is replaced by a link: the file goes into the folder that was opened.
     fs::create_dir(place.path().join("repo/out")).expect("a folder");
     let folder = Folder::open(&place.path().join("repo/out")).expect("a folder");
     fs::rename(place.path().join("repo/out"), place.path().join("repo/moved")).expect("renamed");
     symlink(place.path().join("home"), place.path().join("repo/out")).expect("a link");
     folder.write("file", "ours").expect("written");
-    assert_eq!(names(&place.path().join("repo/moved")), ["file"]);
-    untouched(&place);
+    assert_eq!(list_names(&place.path().join("repo/moved")), ["file"]);
+    check_untouched(&place);
 }
 
 #[test]
@@ -217,8 +217,8 @@ fn links_in_a_folder_that_is_removed_are_not_followed() {
     symlink(place.path().join("home"), out.join("a/home")).expect("a link");
     symlink(place.path().join("home/settings"), out.join("settings")).expect("a link");
     cerith_files::remove_folder_all(&out).expect("removed");
-    assert_eq!(names(&place.path().join("repo")), [".git"]);
-    untouched(&place);
+    assert_eq!(list_names(&place.path().join("repo")), [".git"]);
+    check_untouched(&place);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn names_do_not_leave_their_folder() {
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
     }
     cerith_files::create_folders(place.path().join("repo/../other")).expect("`..` leads above");
-    assert_eq!(names(place.path()), ["home", "other", "repo"]);
+    assert_eq!(list_names(place.path()), ["home", "other", "repo"]);
 }
 
 #[test]

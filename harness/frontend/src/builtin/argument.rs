@@ -5,19 +5,19 @@ use cerith_tile::ir::{Elem, Shape, ValueId};
 
 use crate::constant::{self, Constant, TypeValue};
 use crate::lowering::Lowering;
-use crate::semantic::promotion::{Operand, operand};
-use crate::semantic::types::{describe, items};
+use crate::semantic::promotion::{Operand, to_operand};
+use crate::semantic::types::{as_items, describe};
 use crate::semantic::{self, shape};
 use crate::stop::Traced;
 use crate::value::Value;
 
 /// An argument by its place in the signature; a missing one is `None`, Python's.
-pub(crate) fn at(args: &[Value], nth: usize) -> &Value {
+pub(crate) fn get_argument(args: &[Value], nth: usize) -> &Value {
     args.get(nth).unwrap_or(&Value::NONE)
 }
 
 /// An int that is known while tracing; a bool counts, as in Python.
-pub(crate) fn int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
+pub(crate) fn expect_int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
     match value {
         Value::Constant(constant) if constant::as_int(constant).is_some() => {
             Ok(constant::as_int(constant).unwrap_or_default())
@@ -27,15 +27,15 @@ pub(crate) fn int(lo: &Lowering, value: &Value, what: &str) -> Traced<i128> {
 }
 
 /// Whether Python counts the argument as true; it must be known while tracing.
-pub(crate) fn flag(lo: &Lowering, value: &Value, what: &str) -> Traced<bool> {
+pub(crate) fn expect_flag(lo: &Lowering, value: &Value, what: &str) -> Traced<bool> {
     match value {
-        Value::Constant(constant) => Ok(constant::truth(constant)),
+        Value::Constant(constant) => Ok(constant::is_truthy(constant)),
         other => Err(lo.reject(format!("{what} must be a constexpr, not {}", describe(other)))),
     }
 }
 
 /// A string, or `None`.
-pub(crate) fn text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Option<&'v str>> {
+pub(crate) fn expect_text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Option<&'v str>> {
     match value {
         Value::Constant(Constant::None) => Ok(None),
         Value::Constant(Constant::Str(text)) => Ok(Some(text)),
@@ -45,24 +45,24 @@ pub(crate) fn text<'v>(lo: &Lowering, value: &'v Value, what: &str) -> Traced<Op
 
 /// What `*shape` collected: a single tuple stands for its items.
 pub(crate) fn spread(value: &Value) -> &[Value] {
-    match items(value) {
-        [only @ (Value::Tuple { .. } | Value::List(_))] => items(only),
+    match as_items(value) {
+        [only @ (Value::Tuple { .. } | Value::List(_))] => as_items(only),
         all => all,
     }
 }
 
 /// Ints that are known while tracing.
-pub(crate) fn ints(lo: &Lowering, values: &[Value], what: &str) -> Traced<Vec<i128>> {
+pub(crate) fn expect_ints(lo: &Lowering, values: &[Value], what: &str) -> Traced<Vec<i128>> {
     let mut ints = Vec::with_capacity(values.len());
     for (nth, value) in values.iter().enumerate() {
-        ints.push(int(lo, value, &format!("{what} element {nth}"))?);
+        ints.push(expect_int(lo, value, &format!("{what} element {nth}"))?);
     }
     Ok(ints)
 }
 
 /// A shape of a block.
 pub(crate) fn block_shape(lo: &Lowering, values: &[Value]) -> Traced<Shape> {
-    let extents = ints(lo, values, "shape")?;
+    let extents = expect_ints(lo, values, "shape")?;
     shape::block_shape(lo, &extents)
 }
 
@@ -82,11 +82,11 @@ pub(crate) fn optional_tensor(lo: &mut Lowering, value: &Value) -> Traced<Option
 
 /// A tensor or number for an operator.
 pub(crate) fn number_or_tensor(lo: &Lowering, value: &Value) -> Traced<Operand> {
-    operand(lo, value)
+    to_operand(lo, value)
 }
 
 /// A type: `tl.float32`, a pointer type, the scalar of a block type.
-pub(crate) fn elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
+pub(crate) fn expect_elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
     match value {
         Value::Constant(Constant::Type(TypeValue::Elem(elem) | TypeValue::Block(elem, _))) => Ok(*elem),
         other => Err(lo.reject(format!("{what} must be a dtype, not {}", describe(other)))),
@@ -94,8 +94,8 @@ pub(crate) fn elem(lo: &Lowering, value: &Value, what: &str) -> Traced<Elem> {
 }
 
 /// A number's dtype.
-pub(crate) fn dtype(lo: &Lowering, value: &Value, what: &str) -> Traced<DType> {
-    let elem = elem(lo, value, what)?;
+pub(crate) fn expect_dtype(lo: &Lowering, value: &Value, what: &str) -> Traced<DType> {
+    let elem = expect_elem(lo, value, what)?;
     elem.num()
         .ok_or_else(|| lo.reject(format!("{what} must be the dtype of numbers, not a pointer")))
 }

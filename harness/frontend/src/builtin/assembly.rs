@@ -2,12 +2,12 @@
 
 use cerith_assembly::{Argument, MOST_PACKED, Refusal, Snippet, assemble};
 
-use super::argument::{at, dtype, int, text, to_tensor};
+use super::argument::{expect_dtype, expect_int, expect_text, get_argument, to_tensor};
 use super::row::{Row, row};
 use crate::constant::Constant;
 use crate::lowering::Lowering;
 use crate::semantic::shape::broadcast_all;
-use crate::semantic::types::items;
+use crate::semantic::types::as_items;
 use crate::stop::Traced;
 use crate::value::Value;
 
@@ -17,20 +17,20 @@ pub(super) const ROWS: &[Row] = &[row(
 )];
 
 fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
-    let asm = text(lo, at(args, 0), "asm")?.unwrap_or_default();
-    let constraints = text(lo, at(args, 1), "constraints")?.unwrap_or_default();
-    let several = matches!(at(args, 3), Value::Tuple { .. } | Value::List(_));
+    let asm = expect_text(lo, get_argument(args, 0), "asm")?.unwrap_or_default();
+    let constraints = expect_text(lo, get_argument(args, 1), "constraints")?.unwrap_or_default();
+    let several = matches!(get_argument(args, 3), Value::Tuple { .. } | Value::List(_));
     let mut dtypes = Vec::new();
-    for item in items(at(args, 3)) {
-        dtypes.push(dtype(lo, item, "dtype")?);
+    for item in as_items(get_argument(args, 3)) {
+        dtypes.push(expect_dtype(lo, item, "dtype")?);
     }
-    let pack = int(lo, at(args, 5), "pack")?;
+    let pack = expect_int(lo, get_argument(args, 5), "pack")?;
     let pack = match usize::try_from(pack) {
         Ok(pack) if pack.is_power_of_two() && pack <= MOST_PACKED => pack,
-        _ => return Err(lo.unsupported(format!("assembly for {pack} elements at once"))),
+        _ => return Err(lo.report_unsupported(format!("assembly for {pack} elements at once"))),
     };
     let (mut values, mut numbers) = (Vec::new(), Vec::new());
-    for item in items(at(args, 2)) {
+    for item in as_items(get_argument(args, 2)) {
         let known = match item {
             Value::Constant(Constant::Int(number)) => Some(*number as u64),
             _ => None,
@@ -50,7 +50,10 @@ fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let arguments: Vec<Argument> = broadcast_all(lo, &values)?
         .into_iter()
         .zip(numbers)
-        .map(|(value, known)| Argument { value, known })
+        .map(|(value, known)| Argument {
+            value,
+            known_bits: known,
+        })
         .collect();
     let snippet = Snippet {
         asm,
@@ -60,11 +63,11 @@ fn inline(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     };
     lo.charge(snippet.statements())?;
     let results = assemble(&mut lo.builder, &snippet, &arguments).map_err(|refusal| match refusal {
-        Refusal::Unknown(what) => lo.unsupported(what),
+        Refusal::Unknown(what) => lo.report_unsupported(what),
         Refusal::Wrong(message) => lo.reject(message),
     })?;
     Ok(match results.as_slice() {
         &[result] if !several => Value::Tensor(result),
-        _ => Value::tuple(results.into_iter().map(Value::Tensor)),
+        _ => Value::new_tuple(results.into_iter().map(Value::Tensor)),
     })
 }

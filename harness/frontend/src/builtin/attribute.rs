@@ -8,7 +8,7 @@ use cerith_tile::ir::ValueId;
 use cerith_tile::rules::Rule;
 
 use super::descriptor::METHODS;
-use super::{lookup, method, methods, types};
+use super::{find_method, list_methods, lookup, types};
 use crate::constant::{Constant, TypeValue};
 use crate::lowering::Lowering;
 use crate::semantic::shape::permute;
@@ -25,23 +25,23 @@ pub(crate) fn of_tensor(lo: &mut Lowering, tensor: ValueId, name: &str) -> Trace
         "dtype" => return Ok(Value::Constant(Constant::Type(TypeValue::Elem(ty.elem)))),
         "type" => return Ok(types::type_of(&ty)),
         "shape" => {
-            return Ok(Value::tuple(
-                ty.shape.iter().map(|&extent| Value::int(extent as i128)),
+            return Ok(Value::new_tuple(
+                ty.shape.iter().map(|&extent| Value::from_int(extent as i128)),
             ));
         }
-        "numel" => return Ok(Value::int(ty.numel() as i128)),
+        "numel" => return Ok(Value::from_int(ty.numel() as i128)),
         "T" => return permute(lo, tensor, &[1, 0]).map(Value::Tensor),
         _ => {}
     }
-    if let Some(method) = method(lo.rules, name) {
+    if let Some(method) = find_method(lo.rules, name) {
         return Ok(Value::Method(Rc::new(Value::Tensor(tensor)), method));
     }
     let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
-    Err(unknown(
+    Err(reject_attribute(
         lo,
         "a tensor",
         name,
-        names.chain(methods(lo.rules).map(Builtin::short_name)),
+        names.chain(list_methods(lo.rules).map(Builtin::short_name)),
     ))
 }
 
@@ -50,7 +50,7 @@ const OF_DESCRIPTOR: [&str; 5] = ["shape", "strides", "block_shape", "dtype", "b
 
 /// `descriptor.name`: what it is made of, and methods (as `Value::Method`).
 pub(crate) fn of_descriptor(lo: &Lowering, value: &Rc<Descriptor>, name: &str) -> Traced<Value> {
-    if let Some(found) = descriptor::attribute(lo, value, name) {
+    if let Some(found) = descriptor::find_attribute(lo, value, name) {
         return Ok(found);
     }
     if let Some(method) = METHODS.iter().find(|method| method.short_name() == name) {
@@ -60,12 +60,12 @@ pub(crate) fn of_descriptor(lo: &Lowering, value: &Rc<Descriptor>, name: &str) -
     let names = OF_DESCRIPTOR
         .into_iter()
         .chain(METHODS.iter().map(Builtin::short_name));
-    Err(unknown(lo, "a tensor descriptor", name, names))
+    Err(reject_attribute(lo, "a tensor descriptor", name, names))
 }
 
 /// `pointer.name` of a block pointer.
 pub(crate) fn of_block_pointer(lo: &mut Lowering, value: &Rc<BlockPointer>, name: &str) -> Traced<Value> {
-    if let Some(found) = block_pointer::attribute(lo, value, name) {
+    if let Some(found) = block_pointer::find_attribute(lo, value, name) {
         return Ok(found);
     }
     // As a tensor it has the methods of tensors, as an aggregate its own.
@@ -80,7 +80,7 @@ pub(crate) fn of_block_pointer(lo: &mut Lowering, value: &Rc<BlockPointer>, name
         let receiver = Value::BlockPointer(Rc::clone(value));
         return Ok(Value::Method(Rc::new(receiver), method));
     }
-    Err(unknown(
+    Err(reject_attribute(
         lo,
         "a block pointer",
         name,
@@ -89,7 +89,12 @@ pub(crate) fn of_block_pointer(lo: &mut Lowering, value: &Rc<BlockPointer>, name
 }
 
 /// The rejection of a name that a value does not have.
-fn unknown(lo: &Lowering, what: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Stop {
+fn reject_attribute(
+    lo: &Lowering,
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Stop {
     let near = nearest(name, names);
     lo.unknown_attribute(format!("{what} has no attribute `{name}`"), near)
 }

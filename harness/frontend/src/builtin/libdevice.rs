@@ -7,16 +7,16 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};
-use cerith_tile::numeric::library::{symbol, symbols_of};
+use cerith_tile::numeric::library::{find_symbol, symbols_of};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
-use super::argument::{at, to_tensor};
+use super::argument::{get_argument, to_tensor};
 use super::row::{Row, row};
 use crate::lowering::Lowering;
 use crate::semantic::arithmetic::{self, Check};
 use crate::semantic::cast::{bitcast, cast};
-use crate::semantic::promotion::{Operand, shown};
+use crate::semantic::promotion::{Operand, describe_dtype};
 use crate::semantic::shape::broadcast_all;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
@@ -26,7 +26,7 @@ const FLOATS: &[DType] = &[DType::F32, DType::F64];
 macro_rules! unary {
     ($name:literal, $op:ident) => {
         row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |lo, args| {
-            elementwise(lo, $name, OpKind::Unary(UnaryOp::$op), FLOATS, args)
+            lower_elementwise(lo, $name, OpKind::Unary(UnaryOp::$op), FLOATS, args)
         })
     };
 }
@@ -35,7 +35,7 @@ macro_rules! binary {
     ($name:literal, $op:ident, $dtypes:expr) => {
         row(
             concat!("tl.extra.libdevice.", $name, "(arg0, arg1)"),
-            |lo, args| elementwise(lo, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args),
+            |lo, args| lower_elementwise(lo, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args),
         )
     };
 }
@@ -43,13 +43,13 @@ macro_rules! binary {
 macro_rules! reinterpreted {
     ($name:literal, $from:ident, $to:ident) => {
         row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |lo, args| {
-            if lo.follows(Quirk::LibraryGivesNone) {
+            if lo.has_quirk(Quirk::LibraryGivesNone) {
                 return Ok(Value::NONE);
             }
-            let (values, _) = matched(lo, $name, &[DType::$from], args)?;
+            let (values, _) = match_arguments(lo, $name, &[DType::$from], args)?;
             match values.as_slice() {
                 &[value] => bitcast(lo, value, Elem::Num(DType::$to)).map(Value::Tensor),
-                _ => Err(lo.unsupported(concat!("`libdevice.", $name, "`"))),
+                _ => Err(lo.report_unsupported(concat!("`libdevice.", $name, "`"))),
             }
         })
     };
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
     unary!("isinf", IsInf),
     binary!("atan2", Atan2, FLOATS),
     binary!("copysign", CopySign, FLOATS),
-    row("tl.extra.libdevice.pow(arg0, arg1)", power),
+    row("tl.extra.libdevice.pow(arg0, arg1)", lower_pow),
     reinterpreted!("int_as_float", I32, F32),
     reinterpreted!("float_as_int", F32, I32),
     reinterpreted!("uint_as_float", U32, F32),
@@ -136,7 +136,7 @@ pub(super) static SYMBOLS: &[Row] = &library![
 /// Triton offers its name.
 pub(super) static ABSENT: &[Row] = &[
     row("tl.extra.libdevice.rcp64h(arg0)", |lo, _| {
-        Err(lo.unsupported("`libdevice.rcp64h`"))
+        Err(lo.report_unsupported("`libdevice.rcp64h`"))
     }),
     row("tl.extra.libdevice.fast_tanhf(arg0)", |lo, _| {
         Err(lo.reject("CUDA's libdevice has no `fast_tanhf`"))
@@ -145,7 +145,12 @@ pub(super) static ABSENT: &[Row] = &[
 ];
 
 /// The arguments as tensors of one dtype, which must be one of `dtypes`, in one shape.
-fn matched(lo: &mut Lowering, name: &str, dtypes: &[DType], args: &[Value]) -> Traced<(Vec<ValueId>, DType)> {
+fn match_arguments(
+    lo: &mut Lowering,
+    name: &str,
+    dtypes: &[DType],
+    args: &[Value],
+) -> Traced<(Vec<ValueId>, DType)> {
     let mut values = Vec::with_capacity(args.len());
     for arg in args {
         values.push(to_tensor(lo, arg)?);
@@ -166,7 +171,7 @@ fn matched(lo: &mut Lowering, name: &str, dtypes: &[DType], args: &[Value]) -> T
         Some(dtype) if values.iter().all(|&value| lo.dtype(value) == Some(dtype)) => {
             Ok((broadcast_all(lo, &values)?, dtype))
         }
-        _ => Err(mismatch(lo, name, dtypes, &values)),
+        _ => Err(reject_dtypes(lo, name, dtypes, &values)),
     }
 }
 
@@ -177,7 +182,7 @@ fn promote(lo: &mut Lowering, values: &mut [ValueId]) -> Traced<()> {
     };
     let mut common = first;
     for &value in values.iter() {
-        (_, common) = arithmetic::matched(
+        (_, common) = arithmetic::match_operands(
             lo,
             Operand::Tensor(value),
             Operand::Tensor(common),
@@ -185,7 +190,7 @@ fn promote(lo: &mut Lowering, values: &mut [ValueId]) -> Traced<()> {
         )?;
     }
     for value in values {
-        (*value, _) = arithmetic::matched(
+        (*value, _) = arithmetic::match_operands(
             lo,
             Operand::Tensor(*value),
             Operand::Tensor(common),
@@ -195,8 +200,8 @@ fn promote(lo: &mut Lowering, values: &mut [ValueId]) -> Traced<()> {
     Ok(())
 }
 
-fn mismatch(lo: &Lowering, name: &str, dtypes: &[DType], values: &[ValueId]) -> Stop {
-    let wanted: Vec<String> = dtypes.iter().map(|&dtype| shown(dtype)).collect();
+fn reject_dtypes(lo: &Lowering, name: &str, dtypes: &[DType], values: &[ValueId]) -> Stop {
+    let wanted: Vec<String> = dtypes.iter().map(|&dtype| describe_dtype(dtype)).collect();
     let wanted = format!("its arguments are all of one of {}", wanted.join(", "));
     no_symbol(lo, name, values, &wanted)
 }
@@ -212,17 +217,17 @@ fn no_symbol(lo: &Lowering, name: &str, values: &[ValueId], wanted: &str) -> Sto
     ))
 }
 
-fn elementwise(
+fn lower_elementwise(
     lo: &mut Lowering,
     name: &str,
     kind: OpKind,
     dtypes: &[DType],
     args: &[Value],
 ) -> Traced<Value> {
-    if lo.follows(Quirk::LibraryGivesNone) {
+    if lo.has_quirk(Quirk::LibraryGivesNone) {
         return Ok(Value::NONE);
     }
-    let (values, dtype) = matched(lo, name, dtypes, args)?;
+    let (values, dtype) = match_arguments(lo, name, dtypes, args)?;
     let result = match kind {
         OpKind::Unary(op) => cerith_tile::numeric::unary_result(op, dtype),
         _ => dtype,
@@ -232,7 +237,7 @@ fn elementwise(
         return Err(lo.reject(format!("libdevice.{name} takes arguments")));
     };
     let ty: Type = lo.ty(first).with_elem(Elem::Num(result));
-    let value = lo.op(kind, &values, ty);
+    let value = lo.emit_op(kind, &values, ty);
     let value = if result == DType::I1 && tests_were_ints {
         cast(lo, value, DType::I32)?
     } else {
@@ -243,7 +248,7 @@ fn elementwise(
 
 /// A function that is a symbol of the library: the one for the dtypes of the arguments.
 fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
-    if lo.follows(Quirk::LibraryGivesNone) {
+    if lo.has_quirk(Quirk::LibraryGivesNone) {
         return Ok(Value::NONE);
     }
     let mut values = Vec::with_capacity(args.len());
@@ -252,7 +257,7 @@ fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
     }
     let find = |lo: &Lowering, values: &[ValueId]| {
         let dtypes: Option<Vec<DType>> = values.iter().map(|&value| lo.dtype(value)).collect();
-        symbol(name, &dtypes?)
+        find_symbol(name, &dtypes?)
     };
     if find(lo, &values).is_none() && !lo.rules.holds(Rule::LibdeviceTypesAreExact) {
         promote(lo, &mut values)?;
@@ -260,7 +265,11 @@ fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
     let Some(symbol) = find(lo, &values) else {
         let wanted: Vec<String> = symbols_of(name)
             .map(|symbol| {
-                let dtypes: Vec<String> = symbol.operands.iter().map(|&dtype| shown(dtype)).collect();
+                let dtypes: Vec<String> = symbol
+                    .operands
+                    .iter()
+                    .map(|&dtype| describe_dtype(dtype))
+                    .collect();
                 format!("({})", dtypes.join(", "))
             })
             .collect();
@@ -276,7 +285,7 @@ fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
         return Err(lo.reject(format!("libdevice.{name} takes arguments")));
     };
     let ty: Type = lo.ty(first).with_elem(Elem::Num(symbol.result));
-    let value = lo.op(OpKind::Library(symbol), &values, ty);
+    let value = lo.emit_op(OpKind::Library(symbol), &values, ty);
     let is_test = matches!(name, "finitef" | "isfinited");
     let value = if is_test && lo.rules.holds(Rule::LibdeviceTestsAreBool) {
         cast(lo, value, DType::I1)?
@@ -287,11 +296,14 @@ fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
 }
 
 /// `pow`, whose exponent may be a 32-bit integer.
-fn power(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
-    let (base, exponent) = (to_tensor(lo, at(args, 0))?, to_tensor(lo, at(args, 1))?);
+fn lower_pow(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let (base, exponent) = (
+        to_tensor(lo, get_argument(args, 0))?,
+        to_tensor(lo, get_argument(args, 1))?,
+    );
     let args = [Value::Tensor(base), Value::Tensor(exponent)];
     match (lo.dtype(base), lo.dtype(exponent)) {
         (Some(DType::F32 | DType::F64), Some(DType::I32)) => call(lo, "pow", &args),
-        _ => elementwise(lo, "pow", OpKind::Binary(BinaryOp::Pow), FLOATS, &args),
+        _ => lower_elementwise(lo, "pow", OpKind::Binary(BinaryOp::Pow), FLOATS, &args),
     }
 }

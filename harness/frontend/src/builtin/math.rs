@@ -5,14 +5,14 @@ use cerith_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
-use super::argument::{at, flag, number_or_tensor, to_tensor};
+use super::argument::{expect_flag, get_argument, number_or_tensor, to_tensor};
 use super::row::{Row, row};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
-use crate::semantic::arithmetic::{clamp, elementwise, extremum, fdiv, fma, function_operands};
+use crate::semantic::arithmetic::{clamp, fdiv, fma, function_operands, lower_elementwise, lower_extremum};
 use crate::semantic::cast::bitcast;
-use crate::semantic::promotion::{Operand, is_signed, shown};
-use crate::semantic::types::items;
+use crate::semantic::promotion::{Operand, describe_dtype, is_signed};
+use crate::semantic::types::as_items;
 use crate::stop::Traced;
 use crate::value::Value;
 
@@ -24,7 +24,7 @@ const WIDE_INTS: &[DType] = &[DType::I32, DType::I64, DType::U32, DType::U64];
 macro_rules! unary {
     ($name:literal, $op:ident, $dtypes:ident) => {
         row(concat!("tl.math.", $name, "(x)"), |lo, args| {
-            one(lo, UnaryOp::$op, $dtypes, at(args, 0))
+            lower_float_unary(lo, UnaryOp::$op, $dtypes, get_argument(args, 0))
         })
         .method()
     };
@@ -43,31 +43,31 @@ pub(super) const ROWS: &[Row] = &[
     unary!("erf", Erf, SINGLE_DOUBLE),
     unary!("floor", Floor, SINGLE_DOUBLE),
     unary!("ceil", Ceil, SINGLE_DOUBLE),
-    row("tl.math.abs(x)", |lo, args| absolute(lo, at(args, 0))).method(),
+    row("tl.math.abs(x)", |lo, args| lower_abs(lo, get_argument(args, 0))).method(),
     row("tl.math.umulhi(x, y)", |lo, args| {
         let (x, y) = checked_pair(lo, args, WIDE_INTS)?;
         high_product(lo, x, y).map(Value::Tensor)
     }),
     row("tl.math.fdiv(x, y, ieee_rounding=False)", |lo, args| {
         let (x, y) = (
-            number_or_tensor(lo, at(args, 0))?,
-            number_or_tensor(lo, at(args, 1))?,
+            number_or_tensor(lo, get_argument(args, 0))?,
+            number_or_tensor(lo, get_argument(args, 1))?,
         );
-        let ieee = flag(lo, at(args, 2), "ieee_rounding")?;
+        let ieee = expect_flag(lo, get_argument(args, 2), "ieee_rounding")?;
         fdiv(lo, x, y, ieee).map(Value::Tensor)
     })
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     row(
         "tl.math.fdiv(x, y, ieee_rounding=False, approx=False)",
         |lo, args| {
             let (x, y) = (
-                number_or_tensor(lo, at(args, 0))?,
-                number_or_tensor(lo, at(args, 1))?,
+                number_or_tensor(lo, get_argument(args, 0))?,
+                number_or_tensor(lo, get_argument(args, 1))?,
             );
             let (ieee, approx) = (
-                flag(lo, at(args, 2), "ieee_rounding")?,
-                flag(lo, at(args, 3), "approx")?,
+                expect_flag(lo, get_argument(args, 2), "ieee_rounding")?,
+                expect_flag(lo, get_argument(args, 3), "approx")?,
             );
             if ieee && approx {
                 return Err(lo.reject("approx and ieee_rounding cannot both be True"));
@@ -82,29 +82,29 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 9, 0),
     row("tl.math.div_rn(x, y)", |lo, args| {
         let (x, y) = checked_pair(lo, args, SINGLE)?;
-        let quotient = elementwise(lo, BinaryOp::DivRn, x, y)?;
+        let quotient = lower_elementwise(lo, BinaryOp::DivRn, x, y)?;
         if !lo.dtype(quotient).is_some_and(DType::is_float) {
             return Err(lo.reject("div_rn of integers: only floats"));
         }
         Ok(Value::Tensor(quotient))
     }),
     row("tl.math.fma(x, y, z)", |lo, args| {
-        let operands = three(lo, args)?;
+        let operands = read_operands(lo, args)?;
         fma(lo, operands).map(Value::Tensor)
     }),
     row(
         "tl.minimum(x, y, propagate_nan='PropagateNan.NONE')",
-        |lo, args| extreme(lo, args, false),
+        |lo, args| lower_min_max(lo, args, false),
     ),
     row(
         "tl.maximum(x, y, propagate_nan='PropagateNan.NONE')",
-        |lo, args| extreme(lo, args, true),
+        |lo, args| lower_min_max(lo, args, true),
     ),
     row(
         "tl.clamp(x, min, max, propagate_nan='PropagateNan.NONE')",
         |lo, args| {
-            let operands = three(lo, args)?;
-            let nan = propagates(at(args, 3));
+            let operands = read_operands(lo, args)?;
+            let nan = read_propagate_nan(get_argument(args, 3));
             clamp(lo, operands, nan).map(Value::Tensor)
         },
     ),
@@ -120,11 +120,11 @@ pub(super) static PYTHON: &[Row] = &[
     }),
 ];
 
-fn three(lo: &Lowering, args: &[Value]) -> Traced<[Operand; 3]> {
+fn read_operands(lo: &Lowering, args: &[Value]) -> Traced<[Operand; 3]> {
     Ok([
-        number_or_tensor(lo, at(args, 0))?,
-        number_or_tensor(lo, at(args, 1))?,
-        number_or_tensor(lo, at(args, 2))?,
+        number_or_tensor(lo, get_argument(args, 0))?,
+        number_or_tensor(lo, get_argument(args, 1))?,
+        number_or_tensor(lo, get_argument(args, 2))?,
     ])
 }
 
@@ -137,27 +137,27 @@ fn check(lo: &Lowering, value: &Value, dtypes: &[DType]) -> Traced<()> {
     }
     let names: Vec<String> = dtypes
         .iter()
-        .map(|&dtype| format!("'{}'", shown(dtype)))
+        .map(|&dtype| format!("'{}'", describe_dtype(dtype)))
         .collect();
     let got = crate::semantic::cast::elem_shown(elem);
     Err(lo.reject(format!("expected dtype [{}] but got {got}", names.join(", "))))
 }
 
 fn checked_pair(lo: &Lowering, args: &[Value], dtypes: &[DType]) -> Traced<(Operand, Operand)> {
-    check(lo, at(args, 0), dtypes)?;
-    check(lo, at(args, 1), dtypes)?;
+    check(lo, get_argument(args, 0), dtypes)?;
+    check(lo, get_argument(args, 1), dtypes)?;
     Ok((
-        number_or_tensor(lo, at(args, 0))?,
-        number_or_tensor(lo, at(args, 1))?,
+        number_or_tensor(lo, get_argument(args, 0))?,
+        number_or_tensor(lo, get_argument(args, 1))?,
     ))
 }
 
-fn one(lo: &mut Lowering, op: UnaryOp, dtypes: &[DType], x: &Value) -> Traced<Value> {
+fn lower_float_unary(lo: &mut Lowering, op: UnaryOp, dtypes: &[DType], x: &Value) -> Traced<Value> {
     check(lo, x, dtypes)?;
     let x = to_tensor(lo, x)?;
     let ty = lo.ty(x).clone();
     match ty.elem.num() {
-        Some(dtype) if dtype.is_float() => Ok(Value::Tensor(lo.op(OpKind::Unary(op), &[x], ty))),
+        Some(dtype) if dtype.is_float() => Ok(Value::Tensor(lo.emit_op(OpKind::Unary(op), &[x], ty))),
         _ => {
             let got = crate::semantic::cast::elem_shown(ty.elem);
             Err(lo.reject(format!("{} of {got}: only floats", op.name())))
@@ -165,12 +165,12 @@ fn one(lo: &mut Lowering, op: UnaryOp, dtypes: &[DType], x: &Value) -> Traced<Va
     }
 }
 
-fn absolute(lo: &mut Lowering, x: &Value) -> Traced<Value> {
+fn lower_abs(lo: &mut Lowering, x: &Value) -> Traced<Value> {
     let x = to_tensor(lo, x)?;
     let ty = lo.ty(x).clone();
     match ty.elem.num() {
         Some(dtype) if dtype.is_float() || is_signed(dtype) => {
-            Ok(Value::Tensor(lo.op(OpKind::Unary(UnaryOp::Abs), &[x], ty)))
+            Ok(Value::Tensor(lo.emit_op(OpKind::Unary(UnaryOp::Abs), &[x], ty)))
         }
         Some(_) => Ok(Value::Tensor(x)),
         None => Err(lo.reject("abs of pointers")),
@@ -195,12 +195,12 @@ fn high_product(lo: &mut Lowering, x: Operand, y: Operand) -> Traced<ValueId> {
         bitcast(lo, y, Elem::Num(unsigned))?,
     );
     let wide = lo.ty(x).clone();
-    let product = lo.op(OpKind::Binary(BinaryOp::MulHi), &[x, y], wide);
+    let product = lo.emit_op(OpKind::Binary(BinaryOp::MulHi), &[x, y], wide);
     bitcast(lo, product, ty.elem)
 }
 
 /// Reads `propagate_nan`; `None` is something else.
-fn propagates(value: &Value) -> Option<bool> {
+fn read_propagate_nan(value: &Value) -> Option<bool> {
     match value {
         Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.ALL" => Some(true),
         Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.NONE" => Some(false),
@@ -208,37 +208,37 @@ fn propagates(value: &Value) -> Option<bool> {
     }
 }
 
-fn extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
+fn lower_min_max(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
     let (x, y) = (
-        number_or_tensor(lo, at(args, 0))?,
-        number_or_tensor(lo, at(args, 1))?,
+        number_or_tensor(lo, get_argument(args, 0))?,
+        number_or_tensor(lo, get_argument(args, 1))?,
     );
-    let nan = propagates(at(args, 2));
-    extremum(lo, larger, x, y, nan).map(Value::Tensor)
+    let nan = read_propagate_nan(get_argument(args, 2));
+    lower_extremum(lo, larger, x, y, nan).map(Value::Tensor)
 }
 
 /// `min` and `max`. Of numbers alone they are Python's, else they are applied to one tensor after the other. Before 3.6 they
 /// were `tl.minimum` and `tl.maximum`.
 fn python_extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
     let name = if larger { "max" } else { "min" };
-    let values = items(at(args, 0));
-    let nan = propagates(at(args, 1));
+    let values = as_items(get_argument(args, 0));
+    let nan = read_propagate_nan(get_argument(args, 1));
     if let [first, rest @ ..] = values
         && values.iter().any(|value| is_of_several(lo, value))
-        && lo.follows(Quirk::BlocksAreTrue)
+        && lo.has_quirk(Quirk::BlocksAreTrue)
     {
         return taken_for_true(lo, first, rest, larger);
     }
     if !lo.rules.holds(Rule::CompileTimeExtrema) {
         // A third value is taken for `propagate_nan`.
         return match values {
-            [x, y] => extreme(lo, &[x.clone(), y.clone(), at(args, 1).clone()], larger),
-            [x, y, nan] => extreme(lo, &[x.clone(), y.clone(), nan.clone()], larger),
+            [x, y] => lower_min_max(lo, &[x.clone(), y.clone(), get_argument(args, 1).clone()], larger),
+            [x, y, nan] => lower_min_max(lo, &[x.clone(), y.clone(), nan.clone()], larger),
             _ => Err(lo.reject(format!("{name} takes 2 values"))),
         };
     }
     let flat = match values {
-        [only @ (Value::Tuple { .. } | Value::List(_))] => items(only),
+        [only @ (Value::Tuple { .. } | Value::List(_))] => as_items(only),
         all => all,
     };
     let constants: Option<Vec<&Constant>> = flat
@@ -257,7 +257,7 @@ fn python_extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Val
     let mut best = number_or_tensor(lo, first)?;
     for value in rest {
         let next = number_or_tensor(lo, value)?;
-        best = Operand::Tensor(extremum(lo, larger, best, next, nan)?);
+        best = Operand::Tensor(lower_extremum(lo, larger, best, next, nan)?);
     }
     match best {
         Operand::Tensor(id) if !rest.is_empty() => Ok(Value::Tensor(id)),
@@ -278,7 +278,7 @@ fn taken_for_true(lo: &mut Lowering, first: &Value, rest: &[Value], larger: bool
             continue;
         }
         let (one, other) = (number_or_tensor(lo, &best)?, number_or_tensor(lo, next)?);
-        best = Value::Tensor(extremum(lo, larger, one, other, None)?);
+        best = Value::Tensor(lower_extremum(lo, larger, one, other, None)?);
     }
     Ok(best)
 }
@@ -303,7 +303,8 @@ fn constant_extreme(lo: &Lowering, name: &str, values: &[&Constant], larger: boo
     };
     let mut best = *first;
     for &value in rest {
-        let better = constant::compare(predicate, value, best).map_err(|failure| lo.failure(failure))?;
+        let better =
+            constant::compare(predicate, value, best).map_err(|failure| lo.report_failure(failure))?;
         best = if better { value } else { best };
     }
     Ok(Value::Constant(best.clone()))

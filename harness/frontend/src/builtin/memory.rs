@@ -4,12 +4,14 @@ use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, MemoryOrder, OpKind, ValueId};
 use cerith_tile::rules::Rule;
 
-use super::argument::{at, flag, int, optional_tensor, text, to_tensor};
+use super::argument::{expect_flag, expect_int, expect_text, get_argument, optional_tensor, to_tensor};
 use super::row::{Row, row};
 use crate::lowering::Lowering;
 use crate::semantic::block_pointer;
-use crate::semantic::memory::{atomic, atomic_cas, atomic_load, atomic_poll, atomic_store, load, store};
-use crate::semantic::types::{items, tensor};
+use crate::semantic::memory::{
+    atomic_cas, atomic_load, atomic_poll, atomic_store, load, lower_atomic, store,
+};
+use crate::semantic::types::{as_items, expect_tensor};
 use crate::stop::Traced;
 use crate::value::Value;
 
@@ -17,8 +19,8 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.load(pointer, mask=None, other=None, *, cache_modifier='', eviction_policy='', volatile=False)",
         |lo, args| {
-            hints(lo, at(args, 3), at(args, 4), &LOAD_CACHE)?;
-            loaded(lo, args, at(args, 5))
+            check_cache_hints(lo, get_argument(args, 3), get_argument(args, 4), &LOAD_CACHE)?;
+            lower_load(lo, args, get_argument(args, 5))
         },
     )
     .since(3, 9, 0),
@@ -26,26 +28,27 @@ pub(super) const ROWS: &[Row] = &[
         "tl.load(pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', \
          eviction_policy='', volatile=False)",
         |lo, args| {
-            let option = text(lo, at(args, 4), "padding_option")?;
-            hints(lo, at(args, 5), at(args, 6), &LOAD_CACHE)?;
-            if let Value::BlockPointer(pointer) = at(args, 0) {
-                no_mask(lo, &[at(args, 1), at(args, 2)])?;
-                let volatile = flag(lo, at(args, 7), "volatile")?;
-                return block_pointer::load(lo, pointer, at(args, 3), option, volatile).map(Value::Tensor);
+            let option = expect_text(lo, get_argument(args, 4), "padding_option")?;
+            check_cache_hints(lo, get_argument(args, 5), get_argument(args, 6), &LOAD_CACHE)?;
+            if let Value::BlockPointer(pointer) = get_argument(args, 0) {
+                no_mask(lo, &[get_argument(args, 1), get_argument(args, 2)])?;
+                let volatile = expect_flag(lo, get_argument(args, 7), "volatile")?;
+                return block_pointer::load(lo, pointer, get_argument(args, 3), option, volatile)
+                    .map(Value::Tensor);
             }
-            no_boundary(lo, at(args, 3))?;
+            no_boundary(lo, get_argument(args, 3))?;
             if option.is_some_and(|option| !option.is_empty()) {
                 return Err(lo.reject("`padding_option` is for block pointers"));
             }
-            loaded(lo, args, at(args, 7))
+            lower_load(lo, args, get_argument(args, 7))
         },
     )
-    .until(3, 9, 0),
+    .removed_in(3, 9, 0),
     row(
         "tl.store(pointer, value, mask=None, *, cache_modifier='', eviction_policy='')",
         |lo, args| {
-            hints(lo, at(args, 3), at(args, 4), &STORE_CACHE)?;
-            stored(lo, args)
+            check_cache_hints(lo, get_argument(args, 3), get_argument(args, 4), &STORE_CACHE)?;
+            lower_store(lo, args)
         },
     )
     .since(3, 9, 0)
@@ -53,60 +56,63 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.store(pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy='')",
         |lo, args| {
-            hints(lo, at(args, 4), at(args, 5), &STORE_CACHE)?;
-            if let Value::BlockPointer(pointer) = at(args, 0) {
-                no_mask(lo, &[at(args, 2)])?;
-                let value = to_tensor(lo, at(args, 1))?;
-                block_pointer::store(lo, pointer, value, at(args, 3))?;
+            check_cache_hints(lo, get_argument(args, 4), get_argument(args, 5), &STORE_CACHE)?;
+            if let Value::BlockPointer(pointer) = get_argument(args, 0) {
+                no_mask(lo, &[get_argument(args, 2)])?;
+                let value = to_tensor(lo, get_argument(args, 1))?;
+                block_pointer::store(lo, pointer, value, get_argument(args, 3))?;
                 return Ok(Value::NONE);
             }
-            no_boundary(lo, at(args, 3))?;
-            stored(lo, args)
+            no_boundary(lo, get_argument(args, 3))?;
+            lower_store(lo, args)
         },
     )
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     row(
         "tl.atomic_add(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Add, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Add, args),
     )
     .method(),
     row(
         "tl.atomic_max(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Max, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Max, args),
     )
     .method(),
     row(
         "tl.atomic_min(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Min, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Min, args),
     )
     .method(),
     row(
         "tl.atomic_and(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::And, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::And, args),
     )
     .method(),
     row(
         "tl.atomic_or(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Or, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Or, args),
     )
     .method(),
     row(
         "tl.atomic_xor(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Xor, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Xor, args),
     )
     .method(),
     row(
         "tl.atomic_xchg(pointer, val, mask=None, sem=None, scope=None)",
-        |lo, args| rmw(lo, AtomicOp::Xchg, args),
+        |lo, args| lower_atomic_rmw(lo, AtomicOp::Xchg, args),
     )
     .method(),
     row(
         "tl.atomic_cas(pointer, cmp, val, sem=None, scope=None)",
         |lo, args| {
-            let pointer = tensor(lo, at(args, 0), "pointer")?;
-            let (compare, value) = (to_tensor(lo, at(args, 1))?, to_tensor(lo, at(args, 2))?);
-            let order = order(lo, at(args, 3), at(args, 4))?;
+            let pointer = expect_tensor(lo, get_argument(args, 0), "pointer")?;
+            let (compare, value) = (
+                to_tensor(lo, get_argument(args, 1))?,
+                to_tensor(lo, get_argument(args, 2))?,
+            );
+            let order = order(lo, get_argument(args, 3), get_argument(args, 4))?;
             atomic_cas(lo, pointer, compare, value, order).map(Value::Tensor)
         },
     )
@@ -114,12 +120,18 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.atomic_load(pointer, mask=None, sem=None, scope=None)",
         |lo, args| {
-            let pointer = pointer(lo, at(args, 0))?;
-            let mask = optional_tensor(lo, at(args, 1))?;
-            let order = one_sided(lo, at(args, 2), at(args, 3), "acquire", "atomic_load")?;
+            let pointer = expect_pointer(lo, get_argument(args, 0))?;
+            let mask = optional_tensor(lo, get_argument(args, 1))?;
+            let order = one_sided(
+                lo,
+                get_argument(args, 2),
+                get_argument(args, 3),
+                "acquire",
+                "atomic_load",
+            )?;
             let loaded = atomic_load(lo, pointer, mask)?;
             if order.acquires() {
-                lo.builder.effect(OpKind::Acquire, &[]);
+                lo.builder.add_effect(OpKind::Acquire, &[]);
             }
             Ok(Value::Tensor(loaded))
         },
@@ -129,10 +141,16 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.atomic_store(pointer, val, mask=None, sem=None, scope=None)",
         |lo, args| {
-            let pointer = pointer(lo, at(args, 0))?;
-            let value = to_tensor(lo, at(args, 1))?;
-            let mask = optional_tensor(lo, at(args, 2))?;
-            let order = one_sided(lo, at(args, 3), at(args, 4), "release", "atomic_store")?;
+            let pointer = expect_pointer(lo, get_argument(args, 0))?;
+            let value = to_tensor(lo, get_argument(args, 1))?;
+            let mask = optional_tensor(lo, get_argument(args, 2))?;
+            let order = one_sided(
+                lo,
+                get_argument(args, 3),
+                get_argument(args, 4),
+                "release",
+                "atomic_store",
+            )?;
             atomic_store(lo, pointer, value, mask, order)?;
             Ok(Value::NONE)
         },
@@ -142,13 +160,19 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None)",
         |lo, args| {
-            let pointer = pointer(lo, at(args, 0))?;
-            let expected = to_tensor(lo, at(args, 1))?;
-            one_sided(lo, at(args, 2), at(args, 3), "acquire", "atomic_poll")?;
-            let timeout = optional_tensor(lo, at(args, 4))?;
-            if matches!(at(args, 4), Value::Constant(_))
+            let pointer = expect_pointer(lo, get_argument(args, 0))?;
+            let expected = to_tensor(lo, get_argument(args, 1))?;
+            one_sided(
+                lo,
+                get_argument(args, 2),
+                get_argument(args, 3),
+                "acquire",
+                "atomic_poll",
+            )?;
+            let timeout = optional_tensor(lo, get_argument(args, 4))?;
+            if matches!(get_argument(args, 4), Value::Constant(_))
                 && timeout.is_some()
-                && int(lo, at(args, 4), "timeout_ns")? < 0
+                && expect_int(lo, get_argument(args, 4), "timeout_ns")? < 0
             {
                 return Err(lo.reject("atomic_poll timeout_ns must be non-negative"));
             }
@@ -168,12 +192,12 @@ const STORE_CACHE: [&str; 5] = ["", ".wb", ".cg", ".cs", ".wt"];
 const EVICTION: [&str; 4] = ["", "evict_normal", "evict_first", "evict_last"];
 
 /// Cache hints change no result, but a wrong one is refused.
-fn hints(lo: &Lowering, cache: &Value, eviction: &Value, allowed: &[&str]) -> Traced<()> {
+fn check_cache_hints(lo: &Lowering, cache: &Value, eviction: &Value, allowed: &[&str]) -> Traced<()> {
     for (what, value, allowed) in [
         ("cache_modifier", cache, allowed),
         ("eviction_policy", eviction, &EVICTION[..]),
     ] {
-        let given = text(lo, value, what)?.unwrap_or("");
+        let given = expect_text(lo, value, what)?.unwrap_or("");
         let late =
             matches!(given, ".cs" | "evict_normal") && allowed == LOAD_CACHE || given == "evict_normal";
         if !allowed.contains(&given) || late && !lo.rules.holds(Rule::StreamingHints) {
@@ -185,7 +209,7 @@ fn hints(lo: &Lowering, cache: &Value, eviction: &Value, allowed: &[&str]) -> Tr
 
 fn no_boundary(lo: &Lowering, boundary: &Value) -> Traced<()> {
     match boundary {
-        Value::Tuple { .. } | Value::List(_) if items(boundary).is_empty() => Ok(()),
+        Value::Tuple { .. } | Value::List(_) if as_items(boundary).is_empty() => Ok(()),
         value if value.is_none() => Ok(()),
         _ => Err(lo.reject("`boundary_check` is for block pointers, not for tensors of pointers")),
     }
@@ -200,11 +224,11 @@ fn no_mask(lo: &Lowering, values: &[&Value]) -> Traced<()> {
 
 /// How an atomic of this memory order and scope orders programs.
 fn order(lo: &Lowering, sem: &Value, scope: &Value) -> Traced<MemoryOrder> {
-    let sem = text(lo, sem, "sem")?.unwrap_or("");
+    let sem = expect_text(lo, sem, "sem")?.unwrap_or("");
     if !["", "acquire", "release", "acq_rel", "relaxed"].contains(&sem) {
         return Err(lo.reject(format!("memory semantic `{sem}` is not supported")));
     }
-    let scope = text(lo, scope, "scope")?.unwrap_or("");
+    let scope = expect_text(lo, scope, "scope")?.unwrap_or("");
     if !["", "gpu", "cta", "sys"].contains(&scope) {
         return Err(lo.reject(format!("memory scope `{scope}` is not supported")));
     }
@@ -220,45 +244,45 @@ fn order(lo: &Lowering, sem: &Value, scope: &Value) -> Traced<MemoryOrder> {
 /// The order of an atomic that only reads or only writes.
 fn one_sided(lo: &Lowering, sem: &Value, scope: &Value, side: &str, function: &str) -> Traced<MemoryOrder> {
     let order = order(lo, sem, scope)?;
-    match text(lo, sem, "sem")?.unwrap_or("") {
+    match expect_text(lo, sem, "sem")?.unwrap_or("") {
         "" | "relaxed" => Ok(order),
         given if given == side => Ok(order),
         _ => Err(lo.reject(format!("{function} only supports {side} and relaxed semantics"))),
     }
 }
 
-fn pointer(lo: &Lowering, value: &Value) -> Traced<ValueId> {
-    tensor(lo, value, "the pointer")
+fn expect_pointer(lo: &Lowering, value: &Value) -> Traced<ValueId> {
+    expect_tensor(lo, value, "the pointer")
 }
 
-fn loaded(lo: &mut Lowering, args: &[Value], volatile: &Value) -> Traced<Value> {
-    let pointer = pointer(lo, at(args, 0))?;
+fn lower_load(lo: &mut Lowering, args: &[Value], volatile: &Value) -> Traced<Value> {
+    let pointer = expect_pointer(lo, get_argument(args, 0))?;
     let (mask, other) = (
-        optional_tensor(lo, at(args, 1))?,
-        optional_tensor(lo, at(args, 2))?,
+        optional_tensor(lo, get_argument(args, 1))?,
+        optional_tensor(lo, get_argument(args, 2))?,
     );
-    let volatile = flag(lo, volatile, "volatile")?;
+    let volatile = expect_flag(lo, volatile, "volatile")?;
     load(lo, pointer, mask, other, volatile).map(Value::Tensor)
 }
 
-fn stored(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
-    let pointer = pointer(lo, at(args, 0))?;
-    let value = to_tensor(lo, at(args, 1))?;
-    let mask = optional_tensor(lo, at(args, 2))?;
+fn lower_store(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let pointer = expect_pointer(lo, get_argument(args, 0))?;
+    let value = to_tensor(lo, get_argument(args, 1))?;
+    let mask = optional_tensor(lo, get_argument(args, 2))?;
     store(lo, pointer, value, mask)?;
     Ok(Value::NONE)
 }
 
-fn rmw(lo: &mut Lowering, op: AtomicOp, args: &[Value]) -> Traced<Value> {
-    let pointer = pointer(lo, at(args, 0))?;
-    let value = to_tensor(lo, at(args, 1))?;
-    if matches!(at(args, 2), Value::Constant(_))
-        && !at(args, 2).is_none()
+fn lower_atomic_rmw(lo: &mut Lowering, op: AtomicOp, args: &[Value]) -> Traced<Value> {
+    let pointer = expect_pointer(lo, get_argument(args, 0))?;
+    let value = to_tensor(lo, get_argument(args, 1))?;
+    if matches!(get_argument(args, 2), Value::Constant(_))
+        && !get_argument(args, 2).is_none()
         && (!lo.rules.holds(Rule::AtomicMaskMayBeConstexpr) || !lo.is_block(pointer))
     {
         return Err(lo.reject("the mask of an atomic must be a tensor"));
     }
-    let mask = optional_tensor(lo, at(args, 2))?;
-    let order = order(lo, at(args, 3), at(args, 4))?;
-    atomic(lo, op, pointer, value, mask, order).map(Value::Tensor)
+    let mask = optional_tensor(lo, get_argument(args, 2))?;
+    let order = order(lo, get_argument(args, 3), get_argument(args, 4))?;
+    lower_atomic(lo, op, pointer, value, mask, order).map(Value::Tensor)
 }

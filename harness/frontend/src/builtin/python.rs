@@ -15,7 +15,7 @@ use crate::value::plain::Plain;
 use crate::value::{RangeValue, Value};
 
 /// `range(…)`.
-static RANGE: Builtin = Builtin::of_operations("range(*args)", range);
+static RANGE: Builtin = Builtin::of_operations("range(*args)", lower_range);
 /// `tl.range(…)` of 3.0 and 3.1, of 3.2, of 3.3, of 3.4, and since 3.5.
 static TL_RANGES: [(Version, Builtin); 5] = [
     (
@@ -90,26 +90,27 @@ static STATIC_PRINT: Builtin = Builtin::of_operations(
     |_, _| Ok(Value::NONE),
 );
 /// `tl.constexpr(…)`.
-static CONSTEXPR: Builtin = Builtin::of_operations("tl.constexpr(value)", constexpr);
+static CONSTEXPR: Builtin = Builtin::of_operations("tl.constexpr(value)", lower_constexpr);
 /// `tl.tuple(…)`, `tuple(…)`.
-static TUPLE: Builtin = Builtin::of_operations("tl.tuple(args=())", tuple);
+static TUPLE: Builtin = Builtin::of_operations("tl.tuple(args=())", lower_tuple);
 /// `list(…)`.
-static LIST: Builtin = Builtin::of_operations("list(iterable=())", tuple);
+static LIST: Builtin = Builtin::of_operations("list(iterable=())", lower_tuple);
 /// `len(…)`.
 static LEN: Builtin = Builtin::of_operations("len(obj)", len);
 /// `int(…)`.
-static INT: Builtin = Builtin::of_operations("int(x=0)", |lo, args| converted(lo, args, "int"));
+static INT: Builtin = Builtin::of_operations("int(x=0)", |lo, args| lower_conversion(lo, args, "int"));
 /// `float(…)`.
-static FLOAT: Builtin = Builtin::of_operations("float(x=0.0)", |lo, args| converted(lo, args, "float"));
+static FLOAT: Builtin =
+    Builtin::of_operations("float(x=0.0)", |lo, args| lower_conversion(lo, args, "float"));
 /// `isinstance(…)`.
-static ISINSTANCE: Builtin = Builtin::of_operations("isinstance(obj, class_or_tuple)", isinstance);
+static ISINSTANCE: Builtin = Builtin::of_operations("isinstance(obj, class_or_tuple)", lower_isinstance);
 /// `getattr(…)`.
-static GETATTR: Builtin = Builtin::of_calls("getattr(*args)", getattr);
+static GETATTR: Builtin = Builtin::of_calls("getattr(*args)", lower_getattr);
 /// `hasattr(…)`.
-static HASATTR: Builtin = Builtin::of_calls("hasattr(obj, name)", hasattr);
+static HASATTR: Builtin = Builtin::of_calls("hasattr(obj, name)", lower_hasattr);
 
 /// Python's own names that Triton's compiler knows.
-pub(crate) fn builtin(name: &str) -> Option<Value> {
+pub(crate) fn find_builtin(name: &str) -> Option<Value> {
     Some(Value::Builtin(match name {
         "range" => &RANGE,
         "len" => &LEN,
@@ -151,13 +152,13 @@ pub(crate) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option
     }))
 }
 
-fn range(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+fn lower_range(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let Some(Value::Tuple { items, .. }) = args.first() else {
         return Err(lo.reject("range takes 1 to 3 arguments"));
     };
     let (start, stop, step) = match &**items {
-        [stop] => (Value::int(0), stop.clone(), Value::int(1)),
-        [start, stop] => (start.clone(), stop.clone(), Value::int(1)),
+        [stop] => (Value::from_int(0), stop.clone(), Value::from_int(1)),
+        [start, stop] => (start.clone(), stop.clone(), Value::from_int(1)),
         [start, stop, step] => (start.clone(), stop.clone(), step.clone()),
         _ => return Err(lo.reject("range takes 1 to 3 arguments")),
     };
@@ -175,12 +176,12 @@ fn two_sided(lo: &mut Lowering, args: &[Value], is_static: bool) -> Traced<Value
         return Err(lo.reject("a range takes 1 to 3 arguments"));
     };
     let (start, stop) = if second.is_none() {
-        (Value::int(0), first.clone())
+        (Value::from_int(0), first.clone())
     } else {
         (first.clone(), second.clone())
     };
     let step = if step.is_none() {
-        Value::int(1)
+        Value::from_int(1)
     } else {
         step.clone()
     };
@@ -200,25 +201,25 @@ fn two_sided(lo: &mut Lowering, args: &[Value], is_static: bool) -> Traced<Value
     })))
 }
 
-fn constexpr(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+fn lower_constexpr(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     match args {
-        [Value::Tensor(_)] => Err(lo.unsupported("`tl.constexpr` of a tensor")),
+        [Value::Tensor(_)] => Err(lo.report_unsupported("`tl.constexpr` of a tensor")),
         [value] => Ok(value.clone()),
         _ => Err(lo.reject("`tl.constexpr` takes one argument")),
     }
 }
 
-fn tuple(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+fn lower_tuple(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     match args {
-        [Value::Tuple { items, .. } | Value::List(items)] => Ok(Value::tuple(items.iter().cloned())),
+        [Value::Tuple { items, .. } | Value::List(items)] => Ok(Value::new_tuple(items.iter().cloned())),
         _ => Err(lo.reject("a tuple is made from a tuple or a list")),
     }
 }
 
 fn len(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     match args {
-        [Value::Tuple { items, .. } | Value::List(items)] => Ok(Value::int(items.len() as i128)),
-        [Value::Constant(Constant::Str(text))] => Ok(Value::int(text.chars().count() as i128)),
+        [Value::Tuple { items, .. } | Value::List(items)] => Ok(Value::from_int(items.len() as i128)),
+        [Value::Constant(Constant::Str(text))] => Ok(Value::from_int(text.chars().count() as i128)),
         [value] => {
             let text = type_text(lo, value);
             Err(lo.reject(format!("{text} has no len()")))
@@ -227,11 +228,11 @@ fn len(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     }
 }
 
-fn converted(lo: &mut Lowering, args: &[Value], to: &str) -> Traced<Value> {
+fn lower_conversion(lo: &mut Lowering, args: &[Value], to: &str) -> Traced<Value> {
     match args {
         [Value::Constant(value)] => convert(to, value)
             .map(Value::Constant)
-            .map_err(|failure| lo.failure(failure)),
+            .map_err(|failure| lo.report_failure(failure)),
         [value] => {
             let text = type_text(lo, value);
             Err(lo.reject(format!(
@@ -250,12 +251,12 @@ fn convert(to: &str, value: &Constant) -> Result<Constant, Failure> {
     }
 }
 
-fn isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+fn lower_isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let [value, class] = args else {
         return Err(lo.reject("isinstance takes two arguments"));
     };
     let classes = match class {
-        Value::Tuple { .. } | Value::List(_) if lo.speaks(Rule::TupleVariables) => {
+        Value::Tuple { .. } | Value::List(_) if lo.has_rule(Rule::TupleVariables) => {
             return Err(lo.reject("a tuple of classes is a tuple of Triton's, and no class"));
         }
         Value::Tuple { items, .. } | Value::List(items) => items.to_vec(),
@@ -271,7 +272,7 @@ fn isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
                 ("tl.pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
                 // A constexpr is unwrapped before it is asked what it is.
                 ("int" | "float" | "list" | "tl.tuple" | "tl.constexpr" | "tl.pointer_type", _) => false,
-                (name, _) => return Err(lo.unsupported(format!("isinstance with `{name}`"))),
+                (name, _) => return Err(lo.report_unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Constant(Constant::Type(TypeValue::Named(name))) => match (*name, value) {
                 ("tensor", _) => matches!(value, Value::Tensor(_)),
@@ -279,28 +280,28 @@ fn isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
                 ("dtype", Value::Constant(Constant::Type(_)))
                 | ("block_type", Value::Constant(Constant::Type(TypeValue::Block(..)))) => true,
                 ("dtype" | "block_type" | "constexpr", _) => false,
-                _ => return Err(lo.unsupported(format!("isinstance with `{name}`"))),
+                _ => return Err(lo.report_unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Python(class) => match (&**class, value) {
                 (Plain::NamedTuple(class), Value::Tuple { names, .. }) => *class.fields == **names,
                 (Plain::Aggregate(class), Value::Aggregate(value)) => Rc::ptr_eq(&value.class, class),
                 (Plain::NamedTuple(_) | Plain::Aggregate(_), _) => false,
-                _ => return Err(lo.unsupported("isinstance with this class")),
+                _ => return Err(lo.report_unsupported("isinstance with this class")),
             },
-            _ => return Err(lo.unsupported("isinstance with this class")),
+            _ => return Err(lo.report_unsupported("isinstance with this class")),
         };
     }
-    Ok(Value::bool(found))
+    Ok(Value::from_bool(found))
 }
 
-fn getattr(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
+fn lower_getattr(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
     let Some(Value::Tuple { items, .. }) = args.first() else {
         return Err(caller.lo().reject("getattr takes 2 or 3 arguments"));
     };
     let items = Rc::clone(items);
     match &*items {
-        [value, Value::Constant(Constant::Str(name))] => caller.attribute(value, name),
-        [value, Value::Constant(Constant::Str(name)), default] => match caller.attribute(value, name) {
+        [value, Value::Constant(Constant::Str(name))] => caller.get_attribute(value, name),
+        [value, Value::Constant(Constant::Str(name)), default] => match caller.get_attribute(value, name) {
             Err(Stop::Rejected(_)) => Ok(default.clone()),
             other => other,
         },
@@ -310,11 +311,11 @@ fn getattr(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
     }
 }
 
-fn hasattr(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
+fn lower_hasattr(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
     match args {
-        [value, Value::Constant(Constant::Str(name))] => match caller.attribute(value, name) {
-            Ok(_) => Ok(Value::bool(true)),
-            Err(Stop::Rejected(_)) => Ok(Value::bool(false)),
+        [value, Value::Constant(Constant::Str(name))] => match caller.get_attribute(value, name) {
+            Ok(_) => Ok(Value::from_bool(true)),
+            Err(Stop::Rejected(_)) => Ok(Value::from_bool(false)),
             Err(stop) => Err(stop),
         },
         _ => Err(caller
@@ -352,7 +353,7 @@ fn math_call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
     }
     match Math::find(name).map(|function| function.call(&constants, &mut |_| Ok(()))) {
         Some(Ok(value)) => Ok(Value::Constant(value)),
-        Some(Err(error)) => Err(lo.failure(error.into())),
+        Some(Err(error)) => Err(lo.report_failure(error.into())),
         None => Err(lo.reject(format!("`math.{name}` does not take these arguments"))),
     }
 }

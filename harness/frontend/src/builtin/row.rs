@@ -15,30 +15,30 @@ pub(crate) struct Row {
     /// The first version that has it in this form.
     pub since: Version,
     /// The first version that does not.
-    pub until: Option<Version>,
+    pub removed_in: Option<Version>,
     /// Whether it is a method of tensors too, whose first parameter is the tensor.
     pub method: bool,
 }
 
 /// A row for every version.
 pub(super) const fn row(signature: &'static str, lower: fn(&mut Lowering, &[Value]) -> Traced<Value>) -> Row {
-    Row::of(Builtin::of_operations(signature, lower))
+    Row::from_builtin(Builtin::of_operations(signature, lower))
 }
 
 /// A row for every version, of a function that is lowered to calls.
-pub(super) const fn calling(
+pub(super) const fn call_row(
     signature: &'static str,
     lower: fn(&mut dyn Caller, &[Value]) -> Traced<Value>,
 ) -> Row {
-    Row::of(Builtin::of_calls(signature, lower))
+    Row::from_builtin(Builtin::of_calls(signature, lower))
 }
 
 impl Row {
-    const fn of(builtin: Builtin) -> Self {
+    const fn from_builtin(builtin: Builtin) -> Self {
         Self {
             builtin,
             since: Version::new(0, 0, 0),
-            until: None,
+            removed_in: None,
             method: false,
         }
     }
@@ -50,8 +50,8 @@ impl Row {
     }
 
     /// It exists in this form before this version.
-    pub const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.until = Some(Version::new(major, minor, patch));
+    pub const fn removed_in(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.removed_in = Some(Version::new(major, minor, patch));
         self
     }
 
@@ -63,6 +63,6 @@ impl Row {
 
     /// Whether a language has it.
     pub fn holds(&self, rules: Rules) -> bool {
-        rules.version >= self.since && self.until.is_none_or(|until| rules.version < until)
+        rules.version >= self.since && self.removed_in.is_none_or(|until| rules.version < until)
     }
 }

@@ -44,13 +44,13 @@ thread_local! {
 }
 
 /// How many parameters have no default.
-pub(super) fn needed(builtin: &Builtin) -> usize {
-    let signature = parsed(builtin);
+pub(super) fn count_required(builtin: &Builtin) -> usize {
+    let signature = get_signature(builtin);
     let parameters = signature.parameters.iter();
     parameters.filter(|parameter| parameter.default.is_none()).count()
 }
 
-fn parsed(builtin: &Builtin) -> Rc<Signature> {
+fn get_signature(builtin: &Builtin) -> Rc<Signature> {
     SIGNATURES.with_borrow_mut(|cache| {
         Rc::clone(
             cache
@@ -68,7 +68,7 @@ pub(crate) fn bind(
     positional: Vec<Value>,
     keyword: Vec<(Rc<str>, Value)>,
 ) -> Traced<Vec<Value>> {
-    let signature = parsed(builtin);
+    let signature = get_signature(builtin);
     let parameters = &signature.parameters;
     let name = builtin.short_name();
     let mut bound: Vec<Option<Value>> = vec![None; parameters.len()];
@@ -77,7 +77,7 @@ pub(crate) fn bind(
     for (slot, parameter) in bound.iter_mut().zip(parameters) {
         match parameter.kind {
             Kind::Plain => *slot = positional.next(),
-            Kind::Rest => *slot = Some(Value::tuple(positional.by_ref())),
+            Kind::Rest => *slot = Some(Value::new_tuple(positional.by_ref())),
             Kind::Keyword => {}
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn bind(
             .filter(|parameter| parameter.kind == Kind::Plain)
             .count();
         let noun = if most == 1 { "argument" } else { "arguments" };
-        return Err(misfit(
+        return Err(reject_call(
             builtin,
             lo,
             format!("{name}() takes at most {most} positional {noun} but {given} were given"),
@@ -98,10 +98,10 @@ pub(crate) fn bind(
             .iter()
             .position(|parameter| parameter.kind != Kind::Rest && parameter.name == &*key);
         let Some(slot) = found.and_then(|at| bound.get_mut(at)) else {
-            return Err(unexpected(builtin, lo, &signature, &key));
+            return Err(reject_keyword(builtin, lo, &signature, &key));
         };
         if slot.replace(value).is_some() {
-            return Err(misfit(
+            return Err(reject_call(
                 builtin,
                 lo,
                 format!("{name}() got multiple values for argument `{key}`"),
@@ -124,21 +124,21 @@ pub(crate) fn bind(
     } else {
         "arguments"
     };
-    Err(misfit(
+    Err(reject_call(
         builtin,
         lo,
         format!("{name}() is missing the {noun} {}", missing.join(", ")),
     ))
 }
 
-fn misfit(builtin: &Builtin, lo: &Lowering, message: String) -> Stop {
+fn reject_call(builtin: &Builtin, lo: &Lowering, message: String) -> Stop {
     Stop::Rejected(Box::new(
-        lo.diagnostic("bad-call", message)
+        lo.build_diagnostic("bad-call", message)
             .help(format!("it is `{}`", builtin.signature)),
     ))
 }
 
-fn unexpected(builtin: &Builtin, lo: &Lowering, signature: &Signature, key: &str) -> Stop {
+fn reject_keyword(builtin: &Builtin, lo: &Lowering, signature: &Signature, key: &str) -> Stop {
     let names = signature
         .parameters
         .iter()
@@ -147,7 +147,7 @@ fn unexpected(builtin: &Builtin, lo: &Lowering, signature: &Signature, key: &str
         "{}() got an unexpected keyword argument `{key}`",
         builtin.short_name()
     );
-    let diagnostic = lo.diagnostic("bad-call", message);
+    let diagnostic = lo.build_diagnostic("bad-call", message);
     Stop::Rejected(Box::new(
         match nearest(key, names.map(|parameter| parameter.name)) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
@@ -167,7 +167,7 @@ impl Signature {
         let mut named_only = false;
         for piece in split_top_level(inside) {
             let (name, default) = match piece.split_once('=') {
-                Some((name, default)) => (name.trim(), Some(literal(default.trim()))),
+                Some((name, default)) => (name.trim(), Some(parse_default(default.trim()))),
                 None => (piece, None),
             };
             match name.strip_prefix('*') {
@@ -209,14 +209,14 @@ fn split_top_level(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// A default: `None`, a bool, an int, a string, `()`, or a name of Triton's (`PropagateNan.NONE`), kept as its text.
-fn literal(text: &'static str) -> Value {
+fn parse_default(text: &'static str) -> Value {
     match text {
         "None" => Value::NONE,
-        "True" => Value::bool(true),
-        "False" => Value::bool(false),
-        "()" => Value::tuple([]),
+        "True" => Value::from_bool(true),
+        "False" => Value::from_bool(false),
+        "()" => Value::new_tuple([]),
         _ => match text.parse::<i128>() {
-            Ok(number) => Value::int(number),
+            Ok(number) => Value::from_int(number),
             Err(_) => Value::Constant(Constant::Str(text.trim_matches(['\'', '"']).into())),
         },
     }

@@ -2,8 +2,8 @@
 
 use cerith_tile::quirk::Quirk;
 
-use super::argument::at;
-use super::row::{Row, calling};
+use super::argument::get_argument;
+use super::row::{Row, call_row};
 use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Caller;
@@ -11,28 +11,28 @@ use crate::value::callable::Caller;
 /// A row that calls a function of the prelude.
 macro_rules! prelude {
     ($signature:literal, $module:literal, $function:literal) => {
-        calling($signature, |caller, args| call(caller, $module, $function, args))
+        call_row($signature, |caller, args| call(caller, $module, $function, args))
     };
 }
 
 pub(super) const ROWS: &[Row] = &[
     prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv_left_to_right")
-        .until(3, 6, 0)
+        .removed_in(3, 6, 0)
         .method(),
     prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv")
         .since(3, 6, 0)
         .method(),
     prelude!("tl.standard.sigmoid(x)", "standard", "sigmoid").method(),
-    calling("tl.standard.softmax(x, ieee_rounding=False)", |caller, args| {
+    call_row("tl.standard.softmax(x, ieee_rounding=False)", |caller, args| {
         let args = [
-            at(args, 0).clone(),
-            Value::int(0),
-            Value::bool(false),
-            at(args, 1).clone(),
+            get_argument(args, 0).clone(),
+            Value::from_int(0),
+            Value::from_bool(false),
+            get_argument(args, 1).clone(),
         ];
         call(caller, "standard", "softmax_keep_dims", &args)
     })
-    .until(3, 4, 0)
+    .removed_in(3, 4, 0)
     .method(),
     prelude!(
         "tl.standard.softmax(x, dim=None, keep_dims=False, ieee_rounding=False)",
@@ -40,26 +40,30 @@ pub(super) const ROWS: &[Row] = &[
         "softmax_keep_dims"
     )
     .since(3, 4, 0)
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
-    calling(
+    call_row(
         "tl.standard.softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False)",
         |caller, args| {
-            let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 3).clone()];
+            let args = [
+                get_argument(args, 0).clone(),
+                get_argument(args, 1).clone(),
+                get_argument(args, 3).clone(),
+            ];
             call(caller, "standard", "softmax", &args)
         },
     )
     .since(3, 9, 0)
     .method(),
-    calling("tl.standard.ravel(x)", |caller, args| {
+    call_row("tl.standard.ravel(x)", |caller, args| {
         call(
             caller,
             "standard",
             "ravel",
-            &[at(args, 0).clone(), Value::bool(true)],
+            &[get_argument(args, 0).clone(), Value::from_bool(true)],
         )
     })
-    .until(3, 3, 1)
+    .removed_in(3, 3, 1)
     .method(),
     prelude!("tl.standard.ravel(x, can_reorder=False)", "standard", "ravel")
         .since(3, 3, 1)
@@ -69,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "swizzle2d_whole_groups"
     )
-    .until(3, 2, 0),
+    .removed_in(3, 2, 0),
     prelude!(
         "tl.standard.swizzle2d(i, j, size_i, size_j, size_g)",
         "standard",
@@ -84,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "max_bf16_in_f32"
     )
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     prelude!(
         "tl.standard.max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
@@ -100,7 +104,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "min_bf16_in_f32"
     )
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     prelude!(
         "tl.standard.min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
@@ -127,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "sum_as_it_is"
     )
-    .until(3, 3, 1)
+    .removed_in(3, 3, 1)
     .method(),
     prelude!(
         "tl.standard.sum(input, axis=None, keep_dims=False, dtype=None)",
@@ -154,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "cumsum_as_it_is"
     )
-    .until(3, 4, 0)
+    .removed_in(3, 4, 0)
     .method(),
     prelude!(
         "tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)",
@@ -162,7 +166,7 @@ pub(super) const ROWS: &[Row] = &[
         "cumsum_bf16_in_f32"
     )
     .since(3, 4, 0)
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     prelude!(
         "tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)",
@@ -176,7 +180,7 @@ pub(super) const ROWS: &[Row] = &[
         "standard",
         "cumprod_as_it_is"
     )
-    .until(3, 9, 0)
+    .removed_in(3, 9, 0)
     .method(),
     prelude!(
         "tl.standard.cumprod(input, axis=0, reverse=False, dtype=None)",
@@ -188,24 +192,24 @@ pub(super) const ROWS: &[Row] = &[
     prelude!("tl.standard.interleave(a, b)", "standard", "interleave"),
     prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze_as_sliced")
         .since(3, 7, 1)
-        .until(3, 9, 0),
+        .removed_in(3, 9, 0),
     prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze").since(3, 9, 0),
     prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze_as_sliced")
         .since(3, 7, 1)
-        .until(3, 9, 0),
+        .removed_in(3, 9, 0),
     prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 9, 0),
-    calling("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
-        unless(
+    call_row("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
+        call_unless_quirk(
             caller,
             Quirk::SortAddsUp,
             [["sorting", "sort_wide"], ["sorting", "sort_by_sums"]],
             args,
         )
     })
-    .until(3, 2, 0)
+    .removed_in(3, 2, 0)
     .method(),
-    calling("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
-        unless(
+    call_row("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
+        call_unless_quirk(
             caller,
             Quirk::SortAddsUp,
             [["sorting", "sort"], ["sorting", "sort_by_sums"]],
@@ -213,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
         )
     })
     .since(3, 2, 0)
-    .until(3, 4, 0)
+    .removed_in(3, 4, 0)
     .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
     prelude!(
@@ -222,24 +226,24 @@ pub(super) const ROWS: &[Row] = &[
         "sort_impl"
     )
     .since(3, 4, 0),
-    calling("tl.standard.topk(x, k, dim=None)", |caller, args| {
+    call_row("tl.standard.topk(x, k, dim=None)", |caller, args| {
         let args = [
-            at(args, 0).clone(),
-            at(args, 1).clone(),
-            at(args, 2).clone(),
-            Value::bool(true),
+            get_argument(args, 0).clone(),
+            get_argument(args, 1).clone(),
+            get_argument(args, 2).clone(),
+            Value::from_bool(true),
         ];
         call(caller, "sorting", "topk_of_several", &args)
     })
     .since(3, 4, 0)
-    .until(3, 8, 0),
+    .removed_in(3, 8, 0),
     prelude!(
         "tl.standard.topk(x, k, dim=None, descending=True)",
         "sorting",
         "topk_of_several"
     )
     .since(3, 8, 0)
-    .until(3, 9, 0),
+    .removed_in(3, 9, 0),
     prelude!(
         "tl.standard.topk(x, k, dim=None, descending=True)",
         "sorting",
@@ -252,19 +256,19 @@ pub(super) const ROWS: &[Row] = &[
         "bitonic_merge"
     )
     .since(3, 4, 0),
-    calling("tl.standard.flip(x, dim=None)", |caller, args| {
-        unless(
+    call_row("tl.standard.flip(x, dim=None)", |caller, args| {
+        call_unless_quirk(
             caller,
             Quirk::FlipMultiplies,
             [["sorting", "flip_last"], ["sorting", "flip_by_products"]],
             args,
         )
     })
-    .until(3, 4, 0)
+    .removed_in(3, 4, 0)
     .method(),
     prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_along")
         .since(3, 4, 0)
-        .until(3, 9, 0)
+        .removed_in(3, 9, 0)
         .method(),
     prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip")
         .since(3, 9, 0)
@@ -289,7 +293,7 @@ pub(super) const ROWS: &[Row] = &[
         "random",
         "randint4x_whole_offset"
     )
-    .until(3, 4, 0),
+    .removed_in(3, 4, 0),
     prelude!(
         "tl.random.randint4x(seed, offset, n_rounds=10)",
         "random",
@@ -317,22 +321,26 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Calls the first of two functions of the prelude, or the other one where a known bug is followed.
-fn unless(
+fn call_unless_quirk(
     caller: &mut dyn Caller,
     quirk: Quirk,
     [right, other]: [[&str; 2]; 2],
     args: &[Value],
 ) -> Traced<Value> {
-    let [module, function] = if caller.lo().follows(quirk) { other } else { right };
+    let [module, function] = if caller.lo().has_quirk(quirk) {
+        other
+    } else {
+        right
+    };
     call(caller, module, function, args)
 }
 
 fn call(caller: &mut dyn Caller, module: &str, function: &str, args: &[Value]) -> Traced<Value> {
-    match caller.prelude(module, function) {
+    match caller.find_in_prelude(module, function) {
         Some(callee) => caller.call(&callee, args.to_vec()),
         None => Err(caller
             .lo()
-            .unsupported(format!("`{function}` of the standard library's `{module}`"))),
+            .report_unsupported(format!("`{function}` of the standard library's `{module}`"))),
     }
 }
 

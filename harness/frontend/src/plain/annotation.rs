@@ -29,12 +29,12 @@ pub(crate) enum Parameter {
 impl Runner<'_, '_> {
     /// Whether an annotation is `constexpr`: `tl.constexpr`, a name for it, or a string.
     pub(super) fn names_constexpr(&mut self, scope: ScopeId, annotation: &Expr) -> bool {
-        matches!(self.annotation(scope, annotation), Parameter::Constexpr)
+        matches!(self.read_annotation(scope, annotation), Parameter::Constexpr)
     }
 
     /// What an annotation says.
-    pub fn annotation(&mut self, scope: ScopeId, annotation: &Expr) -> Parameter {
-        let Ok(value) = self.expression(scope, annotation) else {
+    pub fn read_annotation(&mut self, scope: ScopeId, annotation: &Expr) -> Parameter {
+        let Ok(value) = self.eval_expression(scope, annotation) else {
             return Parameter::Plain;
         };
         match value {
@@ -44,7 +44,7 @@ impl Runner<'_, '_> {
                 if &*name == "constexpr" {
                     return Parameter::Constexpr;
                 }
-                match builtin::symbol(self.lo.rules, &module, &name) {
+                match builtin::find_symbol(self.lo.rules, &module, &name) {
                     Some(Value::Constant(Constant::Type(value))) => self.annotated_value(&value),
                     _ => Parameter::Plain,
                 }

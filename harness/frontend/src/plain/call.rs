@@ -13,7 +13,7 @@ use ruff_python_ast as ast;
 use super::class::{construct, named_tuple};
 use super::exchange::kernel_value;
 use super::names::is_module;
-use super::operator::{MAX_RANGE, binary, depth, made};
+use super::operator::{MAX_RANGE, apply_binary, measure_depth, unwrap_or_unknown};
 use super::statement::Flow;
 use super::{Runner, decorator, limits, strings};
 use crate::builtin::signature;
@@ -35,45 +35,50 @@ impl Runner<'_, '_> {
         match callee {
             Plain::Unknown(_) => Ok(callee.clone()),
             Plain::Symbol(module, name) => Ok(match Native::find(module, name) {
-                Some(native) => return self.native(native, &arguments, span),
-                None if &**module == "math" => math(name, &arguments, span),
-                None if limits::is_class(module, name) => limits::limits(module, name, &arguments, span),
-                None if &**module == "packaging.version" => version(name, &arguments, span),
+                Some(native) => return self.call_native(native, &arguments, span),
+                None if &**module == "math" => apply_math(name, &arguments, span),
+                None if limits::is_class(module, name) => {
+                    limits::build_dtype_info(module, name, &arguments, span)
+                }
+                None if &**module == "packaging.version" => parse_version(name, &arguments, span),
                 None if &**module == "tl" => return self.of_language(name, &arguments, span),
-                None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
+                None => Plain::new_unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
             Plain::Bound(text, method) => {
-                self.lo.charge(work(method, &arguments))?;
+                self.lo.charge(estimate_work(method, &arguments))?;
                 let text = text.as_str().map_or("", |text| &**text);
                 self.lo.charge(text.len())?;
                 let made = strings::call(text, method, &arguments);
-                Ok(made
-                    .unwrap_or_else(|| Plain::unknown(span, format!("what the method `{method}` returns"))))
+                Ok(made.unwrap_or_else(|| {
+                    Plain::new_unknown(span, format!("what the method `{method}` returns"))
+                }))
             }
             Plain::Builtin(name @ ("hasattr" | "getattr")) => Ok(self.has_attribute(name, &arguments, span)),
             Plain::Builtin(name) => {
-                self.lo.charge(work(name, &arguments))?;
-                Ok(builtin(name, &arguments, span))
+                self.lo.charge(estimate_work(name, &arguments))?;
+                Ok(apply_builtin(name, &arguments, span))
             }
             Plain::Traced(Value::Method(receiver, asked)) => {
                 let mut arguments = arguments;
                 arguments.positional.insert(0, Plain::from_value(receiver));
-                self.asked(asked, &arguments, span)
+                self.call_builtin(asked, &arguments, span)
             }
-            Plain::Decorator(decorator) => {
-                Ok(decorator::applied(decorator, arguments.positional.first(), span))
-            }
+            Plain::Decorator(decorator) => Ok(decorator::apply_decorator(
+                decorator,
+                arguments.positional.first(),
+                span,
+            )),
             Plain::NamedTuple(class) => Ok(construct(class, arguments, span)),
             Plain::Function(function)
             | Plain::ConstexprFunction(function)
             | Plain::HeldFunction(function) => Ok(self.call_function(function, arguments, span)?.0),
-            _ => Ok(Plain::unknown(span, "what this call returns")),
+            _ => Ok(Plain::new_unknown(span, "what this call returns")),
         }
     }
 
     /// `hasattr` and `getattr` of Triton's modules, whose names a version has or has not.
     fn has_attribute(&mut self, function: &str, arguments: &Arguments, span: Span) -> Plain {
-        let unknown = || Plain::unknown(span, format!("what `{function}(…)` returns"));
+        let unknown = || Plain::new_unknown(span, format!("what `{function}(…)` returns"));
         let [Plain::Module(module), name, default @ ..] = arguments.positional.as_slice() else {
             return unknown();
         };
@@ -85,7 +90,7 @@ impl Runner<'_, '_> {
             Some(Native::Aggregate) => self.lo.rules.holds(Rule::Aggregates),
             Some(_) => true,
             None if is_module(&format!("{module}.{name}")) => true,
-            None if crate::builtin::symbol(self.lo.rules, module, name).is_some() => true,
+            None if crate::builtin::find_symbol(self.lo.rules, module, name).is_some() => true,
             // What is not known of other modules, and of what is private, is not known to be missing.
             None if &**module == "tl"
                 && !name.starts_with('_')
@@ -96,10 +101,10 @@ impl Runner<'_, '_> {
             None => return unknown(),
         };
         match (function, default) {
-            ("hasattr", []) => Plain::bool(has),
+            ("hasattr", []) => Plain::from_bool(has),
             ("getattr", _) if has => {
                 let module = Plain::Module(Rc::clone(module));
-                self.attribute(&module, name, span)
+                self.get_attribute(&module, name, span)
             }
             ("getattr", [default]) => default.clone(),
             _ => unknown(),
@@ -113,16 +118,16 @@ impl Runner<'_, '_> {
                 Plain::Constexpr(inner) => Plain::from_value(inner),
                 value => value.clone(),
             }),
-            ("get_int_dtype", _) => match crate::builtin::symbol(self.lo.rules, "tl", name) {
-                Some(Value::Builtin(asked)) => self.asked(asked, arguments, span),
-                _ => Ok(Plain::unknown(span, format!("what `tl.{name}(…)` returns"))),
+            ("get_int_dtype", _) => match crate::builtin::find_symbol(self.lo.rules, "tl", name) {
+                Some(Value::Builtin(asked)) => self.call_builtin(asked, arguments, span),
+                _ => Ok(Plain::new_unknown(span, format!("what `tl.{name}(…)` returns"))),
             },
-            _ => Ok(Plain::unknown(span, format!("what `tl.{name}(…)` returns"))),
+            _ => Ok(Plain::new_unknown(span, format!("what `tl.{name}(…)` returns"))),
         }
     }
 
     /// Calls a builtin whose arguments and result are known.
-    fn asked(&mut self, asked: &'static Builtin, arguments: &Arguments, span: Span) -> Traced<Plain> {
+    fn call_builtin(&mut self, asked: &'static Builtin, arguments: &Arguments, span: Span) -> Traced<Plain> {
         let rules = self.lo.rules;
         let known = |value: &Plain| match kernel_value(rules, value) {
             Some(value @ Value::Constant(_)) => Some(value),
@@ -132,7 +137,7 @@ impl Runner<'_, '_> {
         let (Some(positional), true, Lower::Operations(lower)) =
             (positional, arguments.keyword.is_empty(), asked.lower)
         else {
-            return Ok(Plain::unknown(
+            return Ok(Plain::new_unknown(
                 span,
                 format!("what `{}(…)` returns", asked.name()),
             ));
@@ -151,7 +156,7 @@ impl Runner<'_, '_> {
     ) -> Traced<(Plain, Option<ScopeId>)> {
         if self.modules.depth >= MAX_CALLS {
             return Ok((
-                Plain::unknown(
+                Plain::new_unknown(
                     span,
                     format!("what more than {MAX_CALLS} calls inside of each other return"),
                 ),
@@ -159,16 +164,16 @@ impl Runner<'_, '_> {
             ));
         }
         self.lo.charge(16)?;
-        let scope = self.modules.inside(function.scope);
+        let scope = self.modules.new_inner_scope(function.scope);
         if let Some(parameters) = function.parameters()
             && let Err(what) = self.bind_arguments(scope, function, parameters, arguments, span)
         {
-            return Ok((Plain::unknown(span, what), None));
+            return Ok((Plain::new_unknown(span, what), None));
         }
         self.modules.depth += 1;
         let result = match &function.body {
-            PlainBody::Lambda(lambda) => self.expression(scope, &lambda.body),
-            PlainBody::Def(def) => self.body(scope, &def.body).map(|flow| match flow {
+            PlainBody::Lambda(lambda) => self.eval_expression(scope, &lambda.body),
+            PlainBody::Def(def) => self.run_body(scope, &def.body).map(|flow| match flow {
                 Flow::Return(value) => value,
                 _ => Plain::NONE,
             }),
@@ -202,7 +207,7 @@ impl Runner<'_, '_> {
             self.modules.bind(
                 scope,
                 name,
-                value.unwrap_or_else(|| Plain::unknown(span, format!("the argument `{name}`"))),
+                value.unwrap_or_else(|| Plain::new_unknown(span, format!("the argument `{name}`"))),
             );
         }
         match &parameters.vararg {
@@ -218,14 +223,14 @@ impl Runner<'_, '_> {
             self.modules.bind(
                 scope,
                 name,
-                value.unwrap_or_else(|| Plain::unknown(span, format!("the argument `{name}`"))),
+                value.unwrap_or_else(|| Plain::new_unknown(span, format!("the argument `{name}`"))),
             );
         }
         match &parameters.kwarg {
             Some(rest) => {
                 let items = keyword
                     .into_iter()
-                    .map(|(key, value)| (Plain::str(&key), value))
+                    .map(|(key, value)| (Plain::from_text(&key), value))
                     .collect();
                 self.modules
                     .bind(scope, rest.name.as_str(), Plain::Dict(Rc::new(items)));
@@ -236,7 +241,7 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    fn native(&mut self, native: Native, arguments: &Arguments, span: Span) -> Traced<Plain> {
+    fn call_native(&mut self, native: Native, arguments: &Arguments, span: Span) -> Traced<Plain> {
         decorator::check(self.lo, native, arguments, span)?;
         Ok(match native {
             Native::Jit => {
@@ -252,7 +257,7 @@ impl Runner<'_, '_> {
                 Some(Plain::Function(function)) => Plain::ConstexprFunction(Rc::clone(function)),
                 // A function of Triton's own: kernels call it as it is.
                 Some(symbol @ Plain::Symbol(module, _)) if &**module == "tl" => symbol.clone(),
-                _ => Plain::unknown(span, "what `triton.constexpr_function` makes of this"),
+                _ => Plain::new_unknown(span, "what `triton.constexpr_function` makes of this"),
             },
             Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune(
                 Box::new(Autotuner {
@@ -273,36 +278,36 @@ impl Runner<'_, '_> {
                 Some(Plain::Dict(values)) => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(
                     Wrapper::Heuristics(Rc::clone(values)),
                 )))),
-                _ => Plain::unknown(span, "the values of these heuristics"),
+                _ => Plain::new_unknown(span, "the values of these heuristics"),
             },
-            Native::Config => decorator::config(self.lo, arguments, span),
+            Native::Config => decorator::build_config(self.lo, arguments, span),
             Native::Constexpr if matches!(arguments.positional.first(), Some(Plain::Function(_))) => {
-                decorator::held(arguments.positional.first())
+                decorator::wrap_in_constexpr(arguments.positional.first())
             }
             Native::Constexpr => match arguments
                 .get(0, "value")
                 .map(|value| kernel_value(self.lo.rules, value))
             {
                 Some(Some(value)) => Plain::Constexpr(Box::new(value)),
-                _ => Plain::unknown(span, "the value of this constexpr"),
+                _ => Plain::new_unknown(span, "the value of this constexpr"),
             },
             Native::Cdiv => match (arguments.get(0, "x"), arguments.get(1, "y")) {
                 (Some(x), Some(y)) => {
-                    let sum = binary(ast::Operator::Add, x, y, span);
-                    let sum = binary(ast::Operator::Sub, &sum, &Plain::int(1), span);
-                    binary(ast::Operator::FloorDiv, &sum, y, span)
+                    let sum = apply_binary(ast::Operator::Add, x, y, span);
+                    let sum = apply_binary(ast::Operator::Sub, &sum, &Plain::from_int(1), span);
+                    apply_binary(ast::Operator::FloorDiv, &sum, y, span)
                 }
-                _ => Plain::unknown(span, "what this call returns"),
+                _ => Plain::new_unknown(span, "what this call returns"),
             },
             Native::NextPowerOf2 => match arguments
                 .get(0, "n")
                 .and_then(Plain::constant)
                 .and_then(constant::as_int)
             {
-                Some(n) if n <= 1 << 64 => Plain::int(i128::from(u64::from(n == 0)).max(next_power(n))),
-                _ => Plain::unknown(span, "what this call returns"),
+                Some(n) if n <= 1 << 64 => Plain::from_int(i128::from(u64::from(n == 0)).max(next_power(n))),
+                _ => Plain::new_unknown(span, "what this call returns"),
             },
-            Native::Aggregate => Plain::unknown(span, "what `triton.aggregate` makes of this"),
+            Native::Aggregate => Plain::new_unknown(span, "what `triton.aggregate` makes of this"),
             Native::NamedTuple => named_tuple(arguments, span),
         })
     }
@@ -325,21 +330,21 @@ fn next_power(n: i128) -> i128 {
 }
 
 /// `packaging.version.parse(…)` of a release: its numbers, without zeros at the end, which compare as versions do.
-fn version(name: &str, arguments: &Arguments, span: Span) -> Plain {
+fn parse_version(name: &str, arguments: &Arguments, span: Span) -> Plain {
     let text = arguments.get(0, "version").and_then(Plain::as_str);
     let numbers: Option<Vec<i128>> = text
         .filter(|_| matches!(name, "parse" | "Version"))
         .and_then(|text| text.split('.').map(|part| part.parse().ok()).collect());
     let Some(mut numbers) = numbers else {
-        return Plain::unknown(span, format!("what `packaging.version.{name}(…)` returns"));
+        return Plain::new_unknown(span, format!("what `packaging.version.{name}(…)` returns"));
     };
     while numbers.last() == Some(&0) {
         numbers.pop();
     }
-    Plain::Tuple(numbers.into_iter().map(Plain::int).collect())
+    Plain::Tuple(numbers.into_iter().map(Plain::from_int).collect())
 }
 
-fn math(name: &str, arguments: &Arguments, span: Span) -> Plain {
+fn apply_math(name: &str, arguments: &Arguments, span: Span) -> Plain {
     apply(
         Math::find(name),
         &format!("what `math.{name}(…)` returns"),
@@ -349,13 +354,13 @@ fn math(name: &str, arguments: &Arguments, span: Span) -> Plain {
 }
 
 /// Python's own functions, of plain values.
-fn builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
+fn apply_builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
     let what = format!("what `{name}(…)` returns");
     if name == "dict" && arguments.positional.is_empty() {
         let items = arguments.keyword.iter();
         return Plain::Dict(Rc::new(
             items
-                .map(|(key, value)| (Plain::str(key), value.clone()))
+                .map(|(key, value)| (Plain::from_text(key), value.clone()))
                 .collect(),
         ));
     }
@@ -366,13 +371,13 @@ fn builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
             .iter()
             .any(|value| value.constant().is_none())
     {
-        return Plain::unknown(span, what);
+        return Plain::new_unknown(span, what);
     }
     apply(Builtins::find(name), &what, arguments, span)
 }
 
 /// How much a function of Python's looks at: items, and the long texts among them.
-fn work(name: &str, arguments: &Arguments) -> usize {
+fn estimate_work(name: &str, arguments: &Arguments) -> usize {
     let items: usize = arguments
         .positional
         .iter()
@@ -392,13 +397,13 @@ const COMPARE: [&str; 3] = ["max", "min", "sorted"];
 /// Calls a function of Python's. Where an argument is not known, neither is the result, which messages call `what`.
 fn apply(function: Option<&python::Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
     let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
-        return Plain::unknown(span, what);
+        return Plain::new_unknown(span, what);
     };
-    let nested = |value: &Plain| depth(value, 3) > 2;
+    let nested = |value: &Plain| measure_depth(value, 3) > 2;
     if !arguments.positional.iter().all(Plain::is_known)
         || (COMPARE.contains(&function.name) && arguments.positional.iter().any(nested))
     {
-        return Plain::unknown(span, what);
+        return Plain::new_unknown(span, what);
     }
     let mut left = MAX_WORK;
     let found = function.call(&arguments.positional, &mut |items| {
@@ -408,5 +413,5 @@ fn apply(function: Option<&python::Builtin<Plain>>, what: &str, arguments: &Argu
         }
         Ok(())
     });
-    made(found, what, span)
+    unwrap_or_unknown(found, what, span)
 }

@@ -22,25 +22,25 @@ use crate::value::{Aggregate, Value};
 
 impl Runner<'_, '_> {
     /// The value of a `class` statement.
-    pub(super) fn class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+    pub(super) fn define_class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), def.name.range());
         let mut is_tuple = false;
         let mut is_plain = true;
         let mut is_enum = false;
         let mut is_aggregate = false;
         for decorator in &def.decorator_list {
-            let applied = self.expression(scope, &decorator.expression)?;
+            let applied = self.eval_expression(scope, &decorator.expression)?;
             is_aggregate |= matches!(&applied, Plain::Symbol(module, name)
                 if Native::find(module, name) == Some(Native::Aggregate));
         }
         if is_aggregate && !self.lo.rules.holds(Rule::Aggregates) {
-            return Err(decorator::absent(self.lo, "aggregate", span));
+            return Err(decorator::reject_unknown_name(self.lo, "aggregate", span));
         }
         if is_aggregate && self.lo.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
             return self.aggregate_class(scope, def);
         }
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
-            let base = self.expression(scope, base)?;
+            let base = self.eval_expression(scope, base)?;
             is_tuple |= matches!(&base, Plain::Symbol(module, name) if &**module == "typing" && &**name == "NamedTuple");
             is_enum |=
                 matches!(&base, Plain::Symbol(module, name) if &**module == "enum" && &**name == "Enum");
@@ -48,13 +48,16 @@ impl Runner<'_, '_> {
                 || matches!(&base, Plain::Class(_));
         }
         if is_enum && def.decorator_list.is_empty() {
-            return self.enumeration(scope, def);
+            return self.define_enum(scope, def);
         }
         if is_plain && def.decorator_list.is_empty() {
             return Ok(Plain::Class(def.name.as_str().into()));
         }
         if !is_tuple || !def.decorator_list.is_empty() {
-            return Ok(Plain::unknown(span, format!("the class `{}`", def.name.as_str())));
+            return Ok(Plain::new_unknown(
+                span,
+                format!("the class `{}`", def.name.as_str()),
+            ));
         }
         let mut fields: Vec<Rc<str>> = Vec::new();
         let mut defaults = Vec::new();
@@ -68,7 +71,7 @@ impl Runner<'_, '_> {
             let name: Rc<str> = name.id.as_str().into();
             fields.push(Rc::clone(&name));
             if let Some(value) = &field.value {
-                defaults.push((name, self.expression(scope, value)?));
+                defaults.push((name, self.eval_expression(scope, value)?));
             }
         }
         let class = NamedTupleClass {
@@ -80,7 +83,7 @@ impl Runner<'_, '_> {
     }
 
     /// A class of `enum`: what its body assigns are its members. `auto()` counts on.
-    fn enumeration(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+    fn define_enum(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
         let mut members: Vec<(Rc<str>, Plain)> = Vec::new();
         for statement in &def.body {
             let Stmt::Assign(node) = statement else {
@@ -90,18 +93,18 @@ impl Runner<'_, '_> {
                 continue;
             };
             let counts = match &*node.value {
-                Expr::Call(call) => matches!(self.expression(scope, &call.func)?,
+                Expr::Call(call) => matches!(self.eval_expression(scope, &call.func)?,
                     Plain::Symbol(module, name) if &*module == "enum" && &*name == "auto"),
                 _ => false,
             };
             let value = if counts {
                 match members.last().map(|(_, value)| value) {
-                    None => Plain::int(1),
-                    Some(Plain::Constant(Constant::Int(last))) => Plain::int(last.saturating_add(1)),
-                    Some(_) => Plain::unknown(Span::default(), "what `enum.auto()` returns"),
+                    None => Plain::from_int(1),
+                    Some(Plain::Constant(Constant::Int(last))) => Plain::from_int(last.saturating_add(1)),
+                    Some(_) => Plain::new_unknown(Span::default(), "what `enum.auto()` returns"),
                 }
             } else {
-                self.expression(scope, &node.value)?
+                self.eval_expression(scope, &node.value)?
             };
             members.push((name.id.as_str().into(), value));
         }
@@ -122,9 +125,9 @@ impl Runner<'_, '_> {
         };
         let mut parents: Vec<Rc<AggregateClass>> = Vec::new();
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
-            let Plain::Aggregate(parent) = self.expression(scope, base)? else {
+            let Plain::Aggregate(parent) = self.eval_expression(scope, base)? else {
                 let what = format!("the class `{name}`, which extends what is no aggregate");
-                return Ok(Plain::unknown(span, what));
+                return Ok(Plain::new_unknown(span, what));
             };
             parents.push(parent);
         }
@@ -144,10 +147,10 @@ impl Runner<'_, '_> {
                         continue;
                     };
                     let field: Rc<str> = target.id.as_str().into();
-                    let annotation = self.expression(scope, &node.annotation)?;
-                    set(&mut class.fields, &field, Field::of(&annotation));
+                    let annotation = self.eval_expression(scope, &node.annotation)?;
+                    set(&mut class.fields, &field, Field::from_annotation(&annotation));
                     if let Some(value) = &node.value {
-                        let value = self.expression(scope, value)?;
+                        let value = self.eval_expression(scope, value)?;
                         set(&mut class.defaults, &field, value);
                     }
                 }
@@ -179,7 +182,7 @@ impl Runner<'_, '_> {
         for statement in body {
             match statement {
                 Stmt::Assign(node) => {
-                    let value = self.expression(scope, &node.value)?;
+                    let value = self.eval_expression(scope, &node.value)?;
                     for target in &node.targets {
                         match target {
                             Expr::Attribute(field) if matches!(&*field.value, Expr::Name(name) if &*name.id == this) =>
@@ -198,7 +201,7 @@ impl Runner<'_, '_> {
                     );
                     for (test, body) in tests {
                         let holds = match test {
-                            Some(test) => self.expression(scope, test)?.truth(),
+                            Some(test) => self.eval_expression(scope, test)?.truth(),
                             None => Some(true),
                         };
                         match holds {
@@ -207,12 +210,14 @@ impl Runner<'_, '_> {
                                 break;
                             }
                             Some(false) => {}
-                            None => return Err(self.lo.unsupported("this condition in an `__init__`")),
+                            None => {
+                                return Err(self.lo.report_unsupported("this condition in an `__init__`"));
+                            }
                         }
                     }
                 }
                 _ => {
-                    self.statement(scope, statement)?;
+                    self.run_statement(scope, statement)?;
                 }
             }
         }
@@ -222,13 +227,13 @@ impl Runner<'_, '_> {
 
 /// What plain Python sees of an instance's field.
 pub(super) fn field_of(instance: &Aggregate, name: &str, span: Span) -> Plain {
-    match instance.field(name) {
+    match instance.find_field(name) {
         Some(value @ Value::Constant(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_))) => {
             Plain::Constexpr(Box::new(value.clone()))
         }
         Some(value @ Value::Constant(_)) => Plain::from_value(value),
         Some(value) => Plain::Traced(value.clone()),
-        None => Plain::unknown(span, format!("the attribute `{name}`")),
+        None => Plain::new_unknown(span, format!("the attribute `{name}`")),
     }
 }
 
@@ -255,7 +260,7 @@ pub(super) fn named_tuple(arguments: &Arguments, span: Span) -> Plain {
             };
             Plain::NamedTuple(Rc::new(class))
         }
-        _ => Plain::unknown(span, "this named tuple"),
+        _ => Plain::new_unknown(span, "this named tuple"),
     }
 }
 
@@ -280,7 +285,7 @@ pub(super) fn construct(class: &NamedTupleClass, arguments: Arguments, span: Spa
         };
         match positional.next().or_else(named).or_else(default) {
             Some(value) => items.push(value),
-            None => return Plain::unknown(span, format!("a `{}` without `{field}`", class.name)),
+            None => return Plain::new_unknown(span, format!("a `{}` without `{field}`", class.name)),
         }
     }
     Plain::Named(Rc::clone(&class.fields), items.into())

@@ -14,8 +14,8 @@ use crate::value::plain::{Arguments, Config, Decorator, Native, Plain};
 struct Parameter {
     name: &'static str,
     since: Version,
-    until: Version,
-    needed: bool,
+    removed_in: Version,
+    required: bool,
 }
 
 const FIRST: Version = Version::new(0, 0, 0);
@@ -25,14 +25,14 @@ const fn parameter(name: &'static str) -> Parameter {
     Parameter {
         name,
         since: FIRST,
-        until: LAST,
-        needed: false,
+        removed_in: LAST,
+        required: false,
     }
 }
 
 impl Parameter {
-    const fn needed(mut self) -> Self {
-        self.needed = true;
+    const fn required(mut self) -> Self {
+        self.required = true;
         self
     }
 
@@ -41,16 +41,16 @@ impl Parameter {
         self
     }
 
-    const fn until(mut self, major: u16, minor: u16) -> Self {
-        self.until = Version::new(major, minor, 0);
+    const fn removed_in(mut self, major: u16, minor: u16) -> Self {
+        self.removed_in = Version::new(major, minor, 0);
         self
     }
 }
 
 /// Of `triton.autotune` (runtime/autotuner.py of each wheel).
 const AUTOTUNE: &[Parameter] = &[
-    parameter("configs").needed(),
-    parameter("key").needed(),
+    parameter("configs").required(),
+    parameter("key").required(),
     parameter("prune_configs_by"),
     parameter("reset_to_zero"),
     parameter("restore_value"),
@@ -65,14 +65,14 @@ const AUTOTUNE: &[Parameter] = &[
 
 /// Of `triton.Config`.
 const CONFIG: &[Parameter] = &[
-    parameter("kwargs").needed(),
+    parameter("kwargs").required(),
     parameter("num_warps"),
     parameter("num_stages"),
     parameter("num_ctas"),
-    parameter("num_buffers_warp_spec").since(3, 2).until(3, 4),
-    parameter("num_consumer_groups").since(3, 2).until(3, 4),
-    parameter("reg_dec_producer").since(3, 2).until(3, 4),
-    parameter("reg_inc_consumer").since(3, 2).until(3, 4),
+    parameter("num_buffers_warp_spec").since(3, 2).removed_in(3, 4),
+    parameter("num_consumer_groups").since(3, 2).removed_in(3, 4),
+    parameter("reg_dec_producer").since(3, 2).removed_in(3, 4),
+    parameter("reg_inc_consumer").since(3, 2).removed_in(3, 4),
     parameter("maxnreg"),
     parameter("pre_hook"),
     parameter("ir_override").since(3, 4),
@@ -91,7 +91,7 @@ const JIT: &[Parameter] = &[
 ];
 
 /// Of `triton.heuristics`.
-const HEURISTICS: &[Parameter] = &[parameter("values").needed()];
+const HEURISTICS: &[Parameter] = &[parameter("values").required()];
 
 /// Refuses arguments that a decorator does not take in this version.
 pub(super) fn check(lo: &mut Lowering, native: Native, arguments: &Arguments, span: Span) -> Traced<()> {
@@ -104,12 +104,12 @@ pub(super) fn check(lo: &mut Lowering, native: Native, arguments: &Arguments, sp
         Native::Jit => ("jit", JIT, 1),
         Native::Heuristics => ("heuristics", HEURISTICS, 1),
         Native::ConstexprFunction if !lo.rules.holds(Rule::ConstexprFunctions) => {
-            return Err(absent(lo, "constexpr_function", span));
+            return Err(reject_unknown_name(lo, "constexpr_function", span));
         }
         _ => return Ok(()),
     };
     let version = lo.rules.version;
-    let known: Vec<&Parameter> = of(parameters, version).collect();
+    let known: Vec<&Parameter> = filter_parameters(parameters, version).collect();
     let wrong = if arguments.positional.len() > places.min(known.len()) {
         Some(format!(
             "`triton.{function}` of Triton {version} takes at most {} positional arguments",
@@ -123,7 +123,7 @@ pub(super) fn check(lo: &mut Lowering, native: Native, arguments: &Arguments, sp
         let missing = known
             .iter()
             .enumerate()
-            .find(|(place, parameter)| parameter.needed && arguments.get(*place, parameter.name).is_none());
+            .find(|(place, parameter)| parameter.required && arguments.get(*place, parameter.name).is_none());
         match (stranger, missing) {
             (Some((name, _)), _) => Some(format!(
                 "`triton.{function}` of Triton {version} has no parameter `{name}`"
@@ -142,7 +142,7 @@ pub(super) fn check(lo: &mut Lowering, native: Native, arguments: &Arguments, sp
 }
 
 /// The rejection of a name that `triton` does not have in this version.
-pub(super) fn absent(lo: &mut Lowering, name: &str, span: Span) -> Stop {
+pub(super) fn reject_unknown_name(lo: &mut Lowering, name: &str, span: Span) -> Stop {
     lo.span = span;
     let version = lo.rules.version;
     lo.reject_with(
@@ -151,22 +151,22 @@ pub(super) fn absent(lo: &mut Lowering, name: &str, span: Span) -> Stop {
     )
 }
 
-fn of(parameters: &[Parameter], version: Version) -> impl Iterator<Item = &Parameter> {
+fn filter_parameters(parameters: &[Parameter], version: Version) -> impl Iterator<Item = &Parameter> {
     parameters
         .iter()
-        .filter(move |parameter| (parameter.since..parameter.until).contains(&version))
+        .filter(move |parameter| (parameter.since..parameter.removed_in).contains(&version))
 }
 
 /// What a decorator that has its arguments makes of a value.
-pub(super) fn applied(decorator: &Decorator, value: Option<&Plain>, span: Span) -> Plain {
+pub(super) fn apply_decorator(decorator: &Decorator, value: Option<&Plain>, span: Span) -> Plain {
     match (decorator, value) {
         (Decorator::Jit(options), Some(Plain::Function(function))) => {
             Plain::Jit(Rc::new(UserFunction::new(function, options.clone())))
         }
         (Decorator::Wrap(wrapper), Some(Plain::Jit(function))) => {
-            Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
+            Plain::Jit(Rc::new(function.with_wrapper(Rc::clone(wrapper))))
         }
-        _ => Plain::unknown(span, "what the decorator makes of it"),
+        _ => Plain::new_unknown(span, "what the decorator makes of it"),
     }
 }
 
@@ -194,19 +194,19 @@ pub(super) fn jit_options(arguments: &Arguments) -> JitOptions {
 }
 
 /// What `triton.Config(…)` is.
-pub(super) fn config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain {
+pub(super) fn build_config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain {
     let Some(Plain::Dict(kwargs)) = arguments.get(0, "kwargs") else {
-        return Plain::unknown(span, "the parameters of this configuration");
+        return Plain::new_unknown(span, "the parameters of this configuration");
     };
     let mut named = Vec::with_capacity(kwargs.len());
     for (key, value) in kwargs.iter() {
         match key.as_str() {
             Some(key) => named.push((Rc::clone(key), value.clone())),
-            None => return Plain::unknown(span, "the parameters of this configuration"),
+            None => return Plain::new_unknown(span, "the parameters of this configuration"),
         }
     }
     let mut options: Vec<(Rc<str>, Plain)> = Vec::new();
-    for (place, parameter) in of(CONFIG, lo.rules.version).enumerate().skip(1) {
+    for (place, parameter) in filter_parameters(CONFIG, lo.rules.version).enumerate().skip(1) {
         if let Some(value) = arguments.get(place, parameter.name) {
             options.push((parameter.name.into(), value.clone()));
         }
@@ -218,7 +218,7 @@ pub(super) fn config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain 
 }
 
 /// What `tl.constexpr` makes of a plain function.
-pub(super) fn held(function: Option<&Plain>) -> Plain {
+pub(super) fn wrap_in_constexpr(function: Option<&Plain>) -> Plain {
     match function {
         Some(Plain::Function(function)) => Plain::HeldFunction(Rc::clone(function)),
         Some(other) => other.clone(),

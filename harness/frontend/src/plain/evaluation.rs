@@ -10,7 +10,7 @@ use ruff_python_ast::{CmpOp, Expr, Operator, UnaryOp};
 use ruff_text_size::TextRange;
 
 use super::Runner;
-use super::operator::{binary, compare, failed, unary};
+use super::operator::{apply_binary, apply_unary, compare, unknown_from_failure};
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
 use crate::value::plain::{Plain, ScopeId};
@@ -39,17 +39,17 @@ impl From<Stop> for Halt {
 
 impl Runner<'_, '_> {
     /// What a node gives; [`Plain::Unknown`] where that is not known.
-    pub(super) fn node(&mut self, scope: ScopeId, expression: &Expr, span: Span) -> Traced<Plain> {
+    pub(super) fn eval_node(&mut self, scope: ScopeId, expression: &Expr, span: Span) -> Traced<Plain> {
         let found = walk::node(&mut Evaluation { runner: self, scope }, expression);
         match found {
             Ok(value) | Err(Halt::Failed(value)) => Ok(value),
-            Err(Halt::Unknown) => Ok(Plain::unknown(span, unknown_of(expression))),
+            Err(Halt::Unknown) => Ok(Plain::new_unknown(span, unknown_of(expression))),
             Err(Halt::Stop(stop)) => Err(stop),
         }
     }
 
     /// The items of a display or a call, `*` unpacked; `None` where what is unpacked is not known.
-    pub(super) fn items(&mut self, scope: ScopeId, elements: &[Expr]) -> Traced<Option<Vec<Plain>>> {
+    pub(super) fn eval_items(&mut self, scope: ScopeId, elements: &[Expr]) -> Traced<Option<Vec<Plain>>> {
         match walk::all(&mut Evaluation { runner: self, scope }, elements) {
             Ok(items) => Ok(Some(items)),
             Err(Halt::Stop(stop)) => Err(stop),
@@ -59,7 +59,7 @@ impl Runner<'_, '_> {
 }
 
 impl Evaluation<'_, '_, '_> {
-    fn span(&self, at: TextRange) -> Span {
+    fn to_span(&self, at: TextRange) -> Span {
         span_of(self.runner.modules.source_of(self.scope), at)
     }
 }
@@ -72,7 +72,7 @@ impl Scope for Evaluation<'_, '_, '_> {
     fn error(&mut self, error: Error, at: TextRange) -> Halt {
         match error.kind {
             ErrorKind::Unknown => Halt::Unknown,
-            _ => Halt::Failed(failed(&error.into(), self.span(at))),
+            _ => Halt::Failed(unknown_from_failure(&error.into(), self.to_span(at))),
         }
     }
 
@@ -81,12 +81,12 @@ impl Scope for Evaluation<'_, '_, '_> {
     }
 
     fn name(&mut self, name: &str, at: TextRange) -> Result<Plain, Halt> {
-        Ok(self.runner.name(self.scope, name, self.span(at)))
+        Ok(self.runner.eval_name(self.scope, name, self.to_span(at)))
     }
 
     fn open(&mut self) -> Result<ScopeId, Halt> {
         self.runner.lo.charge(16)?;
-        let inner = self.runner.modules.inside(self.scope);
+        let inner = self.runner.modules.new_inner_scope(self.scope);
         Ok(std::mem::replace(&mut self.scope, inner))
     }
 
@@ -99,7 +99,7 @@ impl Scope for Evaluation<'_, '_, '_> {
     }
 
     fn value(&mut self, expr: &Expr) -> Result<Plain, Halt> {
-        Ok(self.runner.expression(self.scope, expr)?)
+        Ok(self.runner.eval_expression(self.scope, expr)?)
     }
 
     fn truth(&mut self, value: &Plain, _: TextRange) -> Result<bool, Halt> {
@@ -107,11 +107,11 @@ impl Scope for Evaluation<'_, '_, '_> {
     }
 
     fn unary(&mut self, op: UnaryOp, value: &Plain, at: TextRange) -> Result<Plain, Halt> {
-        Ok(unary(op, value, self.span(at)))
+        Ok(apply_unary(op, value, self.to_span(at)))
     }
 
     fn binary(&mut self, op: Operator, left: &Plain, right: &Plain, at: TextRange) -> Result<Plain, Halt> {
-        Ok(binary(op, left, right, self.span(at)))
+        Ok(apply_binary(op, left, right, self.to_span(at)))
     }
 
     fn compare(&mut self, op: CmpOp, left: &Plain, right: &Plain, at: TextRange) -> Result<bool, Halt> {
@@ -119,7 +119,7 @@ impl Scope for Evaluation<'_, '_, '_> {
     }
 
     fn other(&mut self, expr: &Expr) -> Result<Plain, Halt> {
-        Ok(self.runner.other(self.scope, expr)?)
+        Ok(self.runner.eval_other_node(self.scope, expr)?)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
     Some(match value {
         Plain::Constant(constant) => Value::Constant(constant.clone()),
         Plain::Constexpr(value) => (**value).clone(),
-        Plain::Tuple(items) => Value::tuple(
+        Plain::Tuple(items) => Value::new_tuple(
             items
                 .iter()
                 .map(|item| kernel_value(rules, item))
@@ -53,7 +53,7 @@ pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
         Plain::Symbol(module, name) if limits::is_known(module, name) => {
             Value::Python(Rc::new(value.clone()))
         }
-        Plain::Symbol(module, name) => builtin::symbol(rules, module, name)?,
+        Plain::Symbol(module, name) => builtin::find_symbol(rules, module, name)?,
         Plain::Module(name) => Value::Module(Rc::clone(name)),
         Plain::File(scope) => Value::Module(format!("{FILE_PREFIX}{scope}").into()),
         _ => return None,
@@ -64,12 +64,12 @@ pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
 pub(crate) fn default_value(lo: &Lowering, name: &str, default: &Plain) -> Traced<Value> {
     match kernel_value(lo.rules, default) {
         Some(value) => Ok(value),
-        None => Err(lo.unsupported(format!("the default of the parameter `{name}`"))),
+        None => Err(lo.report_unsupported(format!("the default of the parameter `{name}`"))),
     }
 }
 
 /// How to make a plain global one that kernels may use.
-pub(crate) fn mend(name: &str, value: &Plain) -> Option<String> {
+pub(crate) fn suggest_fix(name: &str, value: &Plain) -> Option<String> {
     match value {
         Plain::Constant(value) => Some(format!(
             "make it `{name} = tl.constexpr({})`",

@@ -8,7 +8,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::Runner;
-use super::operator::{depth, length, subscript};
+use super::operator::{apply_subscript, count_items, measure_depth};
 use crate::constant::{self, Constant};
 use crate::stop::Traced;
 use crate::text::span_of;
@@ -22,10 +22,10 @@ const OTHER_NAMES: [&str; 4] = ["dict", "getattr", "hasattr", "isinstance"];
 
 impl Runner<'_, '_> {
     /// Evaluates an expression of plain Python.
-    pub fn expression(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
+    pub fn eval_expression(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         self.lo.burn()?;
         let span = span_of(self.modules.source_of(scope), expression.range());
-        let value = self.deeper(|runner| runner.node(scope, expression, span))?;
+        let value = self.run_nested(|runner| runner.eval_node(scope, expression, span))?;
         let makes = matches!(
             expression,
             Expr::Tuple(_)
@@ -35,30 +35,30 @@ impl Runner<'_, '_> {
                 | Expr::Lambda(_)
                 | Expr::Call(_)
         );
-        if makes && depth(&value, MAX_DEPTH + 1) > MAX_DEPTH {
-            return Ok(Plain::unknown(
+        if makes && measure_depth(&value, MAX_DEPTH + 1) > MAX_DEPTH {
+            return Ok(Plain::new_unknown(
                 span,
                 format!("a value that is more than {MAX_DEPTH} deep"),
             ));
         }
-        self.lo.charge(length(&value))?;
+        self.lo.charge(count_items(&value))?;
         Ok(value)
     }
 
     /// What a node gives that [`cerith_python::walk`] does not know.
-    pub(super) fn other(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
+    pub(super) fn eval_other_node(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), expression.range());
         Ok(match expression {
             Expr::EllipsisLiteral(_) => Plain::Constant(Constant::Ellipsis),
-            Expr::FString(node) => self.fstring(scope, node, span)?,
-            Expr::Dict(node) => self.dict(scope, node, span)?,
+            Expr::FString(node) => self.eval_fstring(scope, node, span)?,
+            Expr::Dict(node) => self.eval_dict(scope, node, span)?,
             Expr::Attribute(node) => {
-                let value = self.expression(scope, &node.value)?;
-                self.attribute(&value, node.attr.as_str(), span)
+                let value = self.eval_expression(scope, &node.value)?;
+                self.get_attribute(&value, node.attr.as_str(), span)
             }
             Expr::Lambda(node) => {
                 let defaults = match &node.parameters {
-                    Some(parameters) => self.defaults(scope, parameters)?,
+                    Some(parameters) => self.eval_defaults(scope, parameters)?,
                     None => Vec::new(),
                 };
                 Plain::Function(Rc::new(PlainFunction {
@@ -68,36 +68,40 @@ impl Runner<'_, '_> {
                     defaults,
                 }))
             }
-            Expr::Subscript(node) => self.subscript(scope, node, span)?,
+            Expr::Subscript(node) => self.eval_subscript(scope, node, span)?,
             Expr::Call(node) => {
-                let callee = self.expression(scope, &node.func)?;
-                match self.arguments(scope, &node.arguments)? {
+                let callee = self.eval_expression(scope, &node.func)?;
+                match self.eval_arguments(scope, &node.arguments)? {
                     Some(arguments) => self.call(&callee, arguments, span)?,
-                    None => Plain::unknown(span, "this call"),
+                    None => Plain::new_unknown(span, "this call"),
                 }
             }
-            _ => Plain::unknown(span, "this expression"),
+            _ => Plain::new_unknown(span, "this expression"),
         })
     }
 
-    fn dict(&mut self, scope: ScopeId, node: &ast::ExprDict, span: Span) -> Traced<Plain> {
+    fn eval_dict(&mut self, scope: ScopeId, node: &ast::ExprDict, span: Span) -> Traced<Plain> {
         let mut items = Vec::with_capacity(node.items.len());
         for item in &node.items {
-            let value = self.expression(scope, &item.value)?;
+            let value = self.eval_expression(scope, &item.value)?;
             match (&item.key, value) {
-                (Some(key), value) => items.push((self.expression(scope, key)?, value)),
+                (Some(key), value) => items.push((self.eval_expression(scope, key)?, value)),
                 (None, Plain::Dict(more)) => items.extend(more.iter().cloned()),
-                (None, _) => return Ok(Plain::unknown(span, "this dict")),
+                (None, _) => return Ok(Plain::new_unknown(span, "this dict")),
             }
         }
         Ok(Plain::Dict(Rc::new(items)))
     }
 
-    fn subscript(&mut self, scope: ScopeId, node: &ast::ExprSubscript, span: Span) -> Traced<Plain> {
-        let container = self.expression(scope, &node.value)?;
-        let index = self.expression(scope, &node.slice)?;
+    fn eval_subscript(&mut self, scope: ScopeId, node: &ast::ExprSubscript, span: Span) -> Traced<Plain> {
+        let container = self.eval_expression(scope, &node.value)?;
+        let index = self.eval_expression(scope, &node.slice)?;
         let known = |items: &[(Plain, Plain)]| items.iter().all(|(key, _)| key.constant().is_some());
-        match (subscript(&container, &index, span), &container, index.constant()) {
+        match (
+            apply_subscript(&container, &index, span),
+            &container,
+            index.constant(),
+        ) {
             (Plain::Unknown(_), Plain::Dict(items), Some(key))
                 if known(items) && !self.lo.calls.is_empty() =>
             {
@@ -107,8 +111,8 @@ impl Runner<'_, '_> {
         }
     }
 
-    pub(super) fn name(&self, scope: ScopeId, name: &str, span: Span) -> Plain {
-        if let Some((value, _)) = self.modules.global(scope, name) {
+    pub(super) fn eval_name(&self, scope: ScopeId, name: &str, span: Span) -> Plain {
+        if let Some((value, _)) = self.modules.find_global(scope, name) {
             return value.clone();
         }
         match name {
@@ -116,15 +120,15 @@ impl Runner<'_, '_> {
                 .modules
                 .scopes
                 .get(scope)
-                .map_or(Plain::NONE, |scope| Plain::str(&scope.module)),
+                .map_or(Plain::NONE, |scope| Plain::from_text(&scope.module)),
             _ => match NAMES.iter().chain(&OTHER_NAMES).find(|known| **known == name) {
                 Some(known) => Plain::Builtin(known),
-                None => Plain::unknown(span, format!("the name `{name}`")),
+                None => Plain::new_unknown(span, format!("the name `{name}`")),
             },
         }
     }
 
-    fn fstring(&mut self, scope: ScopeId, node: &ast::ExprFString, span: Span) -> Traced<Plain> {
+    fn eval_fstring(&mut self, scope: ScopeId, node: &ast::ExprFString, span: Span) -> Traced<Plain> {
         let mut text = String::new();
         for part in &node.value {
             match part {
@@ -134,12 +138,12 @@ impl Runner<'_, '_> {
                         match element {
                             ast::InterpolatedStringElement::Literal(literal) => text.push_str(&literal.value),
                             ast::InterpolatedStringElement::Interpolation(inner) => {
-                                let value = self.expression(scope, &inner.expression)?;
+                                let value = self.eval_expression(scope, &inner.expression)?;
                                 match value.constant() {
                                     Some(value) if inner.format_spec.is_none() => {
-                                        text.push_str(&constant::text(value));
+                                        text.push_str(&constant::to_text(value));
                                     }
-                                    _ => return Ok(Plain::unknown(span, "this string")),
+                                    _ => return Ok(Plain::new_unknown(span, "this string")),
                                 }
                             }
                         }
@@ -147,17 +151,17 @@ impl Runner<'_, '_> {
                 }
             }
         }
-        Ok(Plain::str(&text))
+        Ok(Plain::from_text(&text))
     }
 
     /// The arguments of a call; `None` when what is unpacked is not known.
-    fn arguments(&mut self, scope: ScopeId, arguments: &ast::Arguments) -> Traced<Option<Arguments>> {
-        let Some(positional) = self.items(scope, &arguments.args)? else {
+    fn eval_arguments(&mut self, scope: ScopeId, arguments: &ast::Arguments) -> Traced<Option<Arguments>> {
+        let Some(positional) = self.eval_items(scope, &arguments.args)? else {
             return Ok(None);
         };
         let mut keyword = Vec::with_capacity(arguments.keywords.len());
         for argument in &arguments.keywords {
-            let value = self.expression(scope, &argument.value)?;
+            let value = self.eval_expression(scope, &argument.value)?;
             match (&argument.arg, value) {
                 (Some(name), value) => keyword.push((Rc::from(name.as_str()), value)),
                 (None, Plain::Dict(items)) => {

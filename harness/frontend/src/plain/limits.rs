@@ -40,7 +40,7 @@ pub(super) fn dtype_of(module: &str, name: &str) -> Option<DType> {
 }
 
 /// `torch.finfo(dtype)` and the like.
-pub(super) fn limits(module: &str, class: &str, arguments: &Arguments, span: Span) -> Plain {
+pub(super) fn build_dtype_info(module: &str, class: &str, arguments: &Arguments, span: Span) -> Plain {
     let given = arguments.get(0, "type").or_else(|| arguments.get(0, "dtype"));
     let dtype = match given {
         Some(Plain::Symbol(home, name)) => dtype_of(home, name),
@@ -49,9 +49,9 @@ pub(super) fn limits(module: &str, class: &str, arguments: &Arguments, span: Spa
     };
     let Some(dtype) = dtype.filter(|dtype| dtype.is_float() == (class == "finfo") && *dtype != DType::I1)
     else {
-        return Plain::unknown(span, format!("what `{module}.{class}(…)` returns"));
+        return Plain::new_unknown(span, format!("what `{module}.{class}(…)` returns"));
     };
-    let mut fields: Vec<(&str, Plain)> = vec![("bits", Plain::int(dtype.bits().into()))];
+    let mut fields: Vec<(&str, Plain)> = vec![("bits", Plain::from_int(dtype.bits().into()))];
     if let Some((fraction, bias)) = dtype.float_format() {
         let number = |value: f64| Plain::Constant(Constant::Float(value));
         let largest = decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero));
@@ -68,8 +68,8 @@ pub(super) fn limits(module: &str, class: &str, arguments: &Arguments, span: Spa
         } else {
             (0, (1i128 << dtype.bits()) - 1)
         };
-        fields.push(("max", Plain::int(high)));
-        fields.push(("min", Plain::int(low)));
+        fields.push(("max", Plain::from_int(high)));
+        fields.push(("min", Plain::from_int(low)));
     }
     let names: Rc<[Rc<str>]> = fields.iter().map(|(name, _)| Rc::from(*name)).collect();
     Plain::Named(names, fields.into_iter().map(|(_, value)| value).collect())

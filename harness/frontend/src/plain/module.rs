@@ -15,7 +15,7 @@ use ruff_python_ast as ast;
 use ruff_text_size::Ranged;
 
 use super::class::field_of;
-use super::names::{canonical, is_module};
+use super::names::{canonicalize_module, is_module};
 use super::{Runner, decorator};
 use crate::builtin::{self, PRELUDE};
 use crate::constant::{Constant, TypeValue};
@@ -39,10 +39,10 @@ thread_local! {
 }
 
 /// How many parsed files a thread keeps. A kernel is traced again and again, with other arguments and other quirks.
-const KEPT: usize = 8;
+const MAX_PARSED_FILES: usize = 8;
 
 /// Parses a file, or finds it among those of late.
-fn parsed(source: SourceId, file: &Arc<SourceFile>) -> Result<Rc<Vec<TopLevel>>, Box<Diagnostic>> {
+fn parse_cached(source: SourceId, file: &Arc<SourceFile>) -> Result<Rc<Vec<TopLevel>>, Box<Diagnostic>> {
     let found = PARSED.with_borrow(|files| {
         let same = files.iter().find(|kept| Arc::ptr_eq(&kept.file, file));
         same.map(|kept| Rc::clone(&kept.body))
@@ -52,7 +52,7 @@ fn parsed(source: SourceId, file: &Arc<SourceFile>) -> Result<Rc<Vec<TopLevel>>,
     }
     let body = Rc::new(with_stack(|| parse(source, &file.text))?);
     PARSED.with_borrow_mut(|files| {
-        if files.len() >= KEPT {
+        if files.len() >= MAX_PARSED_FILES {
             files.remove(0);
         }
         files.push(ParsedFile {
@@ -70,7 +70,7 @@ impl Runner<'_, '_> {
     /// Parses and runs a file as a module.
     pub fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
         let source = self.lo.builder.sources().add(Arc::clone(file));
-        let body = parsed(source, file).map_err(|diagnostic| {
+        let body = parse_cached(source, file).map_err(|diagnostic| {
             if diagnostic.code == "exhausted" {
                 Stop::Exhausted(diagnostic)
             } else {
@@ -92,7 +92,7 @@ impl Runner<'_, '_> {
                 TopLevel::Other(statement) => {
                     // A diagnostic about the statement as a whole, for example that it takes too long, points here.
                     let before = std::mem::replace(&mut self.lo.span, span_of(source, statement.range()));
-                    self.statement(scope, statement)?;
+                    self.run_statement(scope, statement)?;
                     self.lo.span = before;
                 }
             }
@@ -101,7 +101,7 @@ impl Runner<'_, '_> {
     }
 
     /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
-    pub fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
+    pub fn find_in_prelude(&mut self, module: &str, name: &str) -> Option<Value> {
         let key = format!("triton prelude/{module}");
         let scope = match self.modules.by_name.get(key.as_str()) {
             Some(&scope) => scope,
@@ -134,17 +134,17 @@ impl Runner<'_, '_> {
     /// Makes the value of a `def`: a kernel, or a plain Python function.
     pub(super) fn define(&mut self, scope: ScopeId, def: &Rc<ast::StmtFunctionDef>) -> Traced<Plain> {
         let source = self.modules.source_of(scope);
-        let defaults = self.defaults(scope, &def.parameters)?;
+        let defaults = self.eval_defaults(scope, &def.parameters)?;
         let mut value = Plain::Function(Rc::new(PlainFunction::from_def(Rc::clone(def), scope, defaults)));
         for decorator in def.decorator_list.iter().rev() {
             let span = span_of(source, decorator.range());
-            let applied = self.expression(scope, &decorator.expression)?;
+            let applied = self.eval_expression(scope, &decorator.expression)?;
             value = self.decorate(value, applied, span)?;
         }
         Ok(value)
     }
 
-    pub(super) fn defaults(
+    pub(super) fn eval_defaults(
         &mut self,
         scope: ScopeId,
         parameters: &ast::Parameters,
@@ -152,7 +152,7 @@ impl Runner<'_, '_> {
         let mut defaults = Vec::new();
         for parameter in parameters.iter_non_variadic_params() {
             if let Some(default) = parameter.default() {
-                let value = self.expression(scope, default)?;
+                let value = self.eval_expression(scope, default)?;
                 defaults.push((parameter.name().as_str().into(), value));
             }
         }
@@ -170,22 +170,28 @@ impl Runner<'_, '_> {
                     if !self.lo.rules.holds(Rule::ConstexprFunctions)
                         && !self.lo.library.contains(&span.source)
                     {
-                        return Err(decorator::absent(self.lo, &name, span));
+                        return Err(decorator::reject_unknown_name(self.lo, &name, span));
                     }
                     Plain::ConstexprFunction(function)
                 }
-                (Some(Native::Constexpr), function @ Plain::Function(_)) => decorator::held(Some(&function)),
-                (None, _) if &*module == "tl" && builtin::symbol(self.lo.rules, &module, &name).is_none() => {
+                (Some(Native::Constexpr), function @ Plain::Function(_)) => {
+                    decorator::wrap_in_constexpr(Some(&function))
+                }
+                (None, _)
+                    if &*module == "tl" && builtin::find_symbol(self.lo.rules, &module, &name).is_none() =>
+                {
                     self.lo.span = span;
                     return Err(self.lo.reject_with(
                         "unknown-attribute",
                         format!("the module `triton.language` has no attribute `{name}`"),
                     ));
                 }
-                _ => Plain::unknown(span, format!("what the decorator `{name}` makes of it")),
+                _ => Plain::new_unknown(span, format!("what the decorator `{name}` makes of it")),
             },
-            (Plain::Decorator(decorator), value) => decorator::applied(&decorator, Some(&value), span),
-            _ => Plain::unknown(span, "what the decorator makes of it"),
+            (Plain::Decorator(decorator), value) => {
+                decorator::apply_decorator(&decorator, Some(&value), span)
+            }
+            _ => Plain::new_unknown(span, "what the decorator makes of it"),
         })
     }
 
@@ -194,11 +200,11 @@ impl Runner<'_, '_> {
         for alias in &statement.names {
             let path = alias.name.as_str();
             if let Some(asname) = &alias.asname {
-                let module = self.module(path)?;
+                let module = self.import_module(path)?;
                 self.modules.bind(scope, asname.as_str(), module);
             } else {
                 let root = path.split('.').next().unwrap_or(path);
-                let module = self.module(root)?;
+                let module = self.import_module(root)?;
                 self.modules.bind(scope, root, module);
             }
         }
@@ -213,14 +219,14 @@ impl Runner<'_, '_> {
             let name = alias.name.as_str();
             let bound = alias.asname.as_ref().map_or(name, |asname| asname.as_str());
             let value = if path.is_empty() {
-                self.module(name)?
+                self.import_module(name)?
             } else {
-                let module = self.module(path)?;
+                let module = self.import_module(path)?;
                 if name == "*" {
                     self.import_star(scope, &module);
                     continue;
                 }
-                self.attribute(&module, name, span_of(source, alias.range()))
+                self.get_attribute(&module, name, span_of(source, alias.range()))
             };
             self.modules.bind(scope, bound, value);
         }
@@ -242,7 +248,7 @@ impl Runner<'_, '_> {
     }
 
     /// The module that an import of `path` gives: one of the request's files, or one known by name.
-    fn module(&mut self, path: &str) -> Traced<Plain> {
+    fn import_module(&mut self, path: &str) -> Traced<Plain> {
         if let Some(&scope) = self.modules.by_name.get(path) {
             return Ok(Plain::File(scope));
         }
@@ -250,11 +256,11 @@ impl Runner<'_, '_> {
         if let Some((name, file)) = request.modules.iter().find(|(name, _)| name == path) {
             return self.load(name, file).map(Plain::File);
         }
-        Ok(Plain::Module(canonical(path).into()))
+        Ok(Plain::Module(canonicalize_module(path).into()))
     }
 
     /// `value.name` at module level.
-    pub(super) fn attribute(&mut self, value: &Plain, name: &str, span: Span) -> Plain {
+    pub(super) fn get_attribute(&mut self, value: &Plain, name: &str, span: Span) -> Plain {
         match value {
             Plain::File(scope) => match self
                 .modules
@@ -263,10 +269,10 @@ impl Runner<'_, '_> {
                 .and_then(|scope| scope.names.get(name))
             {
                 Some(value) => value.clone(),
-                None => Plain::unknown(span, format!("the name `{name}`, which its module lacks")),
+                None => Plain::new_unknown(span, format!("the name `{name}`, which its module lacks")),
             },
             Plain::Module(module) if &**module == "triton" && name == "__version__" => {
-                Plain::str(&self.lo.rules.version.to_string())
+                Plain::from_text(&self.lo.rules.version.to_string())
             }
             Plain::Module(module) if &**module == "math" && math::constant(name).is_some() => {
                 Plain::Constant(Constant::Float(math::constant(name).unwrap_or_default()))
@@ -277,9 +283,9 @@ impl Runner<'_, '_> {
                     return Plain::File(scope);
                 }
                 if is_module(&path) {
-                    Plain::Module(canonical(&path).into())
+                    Plain::Module(canonicalize_module(&path).into())
                 } else {
-                    Plain::symbol(module, name)
+                    Plain::new_symbol(module, name)
                 }
             }
             Plain::Constexpr(inner) if name == "value" => Plain::from_value(inner),
@@ -288,43 +294,43 @@ impl Runner<'_, '_> {
                     config
                         .kwargs
                         .iter()
-                        .map(|(k, v)| (Plain::str(k), v.clone()))
+                        .map(|(k, v)| (Plain::from_text(k), v.clone()))
                         .collect(),
                 )),
                 _ => match config.options.iter().find(|(key, _)| &**key == name) {
                     Some((_, value)) => value.clone(),
-                    None => Plain::unknown(span, format!("the attribute `{name}`")),
+                    None => Plain::new_unknown(span, format!("the attribute `{name}`")),
                 },
             },
             Plain::Named(fields, items) => match fields.iter().position(|field| &**field == name) {
                 Some(at) => items.get(at).cloned().unwrap_or(Plain::NONE),
-                None => Plain::unknown(span, format!("the attribute `{name}`")),
+                None => Plain::new_unknown(span, format!("the attribute `{name}`")),
             },
             Plain::Enum(class) => match class.members.iter().find(|(member, _)| &**member == name) {
                 Some((member, value)) => {
                     Plain::Member(Rc::clone(class), Rc::clone(member), Box::new(value.clone()))
                 }
-                None => Plain::unknown(span, format!("the attribute `{name}`")),
+                None => Plain::new_unknown(span, format!("the attribute `{name}`")),
             },
             Plain::Member(_, _, value) if name == "value" => (**value).clone(),
-            Plain::Member(_, member, _) if name == "name" => Plain::str(member),
+            Plain::Member(_, member, _) if name == "name" => Plain::from_text(member),
             Plain::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
                 Plain::Bound(Rc::new(value.clone()), name.into())
             }
             Plain::Traced(Value::Aggregate(instance)) => field_of(instance, name, span),
             Plain::Tensor(elem) if name == "dtype" => match elem.num().and_then(DType::torch_name) {
                 Some(dtype) => Plain::Symbol("torch".into(), dtype.into()),
-                None => Plain::unknown(span, "the dtype of a tensor"),
+                None => Plain::new_unknown(span, "the dtype of a tensor"),
             },
             Plain::Constant(Constant::Type(ty)) => self.attribute_of_type(ty, name, span),
             Plain::Symbol(module, symbol) if &**module == "tl" => {
-                match builtin::symbol(self.lo.rules, module, symbol) {
+                match builtin::find_symbol(self.lo.rules, module, symbol) {
                     Some(Value::Constant(Constant::Type(ty))) => self.attribute_of_type(&ty, name, span),
-                    _ => Plain::unknown(span, format!("the attribute `{name}`")),
+                    _ => Plain::new_unknown(span, format!("the attribute `{name}`")),
                 }
             }
             Plain::Unknown(_) => value.clone(),
-            _ => Plain::unknown(span, format!("the attribute `{name}`")),
+            _ => Plain::new_unknown(span, format!("the attribute `{name}`")),
         }
     }
 
@@ -333,7 +339,7 @@ impl Runner<'_, '_> {
         match builtin::types::type_attribute(self.lo, ty, name) {
             Ok(Value::Constant(value)) => Plain::Constant(value),
             Ok(value @ Value::Method(..)) => Plain::Traced(value),
-            _ => Plain::unknown(span, format!("the attribute `{name}`")),
+            _ => Plain::new_unknown(span, format!("the attribute `{name}`")),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 /// The name a module goes by in tables: `tl` for `triton.language`.
-pub(crate) fn canonical(path: &str) -> String {
+pub(crate) fn canonicalize_module(path: &str) -> String {
     let path = match path.strip_prefix("triton.language") {
         Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("tl{rest}"),
         _ => path.to_owned(),
@@ -74,7 +74,7 @@ pub(crate) fn is_module(path: &str) -> bool {
 }
 
 /// The canonical name of the module that is the attribute `name` of `module`, if it is one.
-pub(crate) fn submodule(module: &str, name: &str) -> Option<Rc<str>> {
+pub(crate) fn find_submodule(module: &str, name: &str) -> Option<Rc<str>> {
     let path = format!("{module}.{name}");
-    is_module(&path).then(|| canonical(&path).into())
+    is_module(&path).then(|| canonicalize_module(&path).into())
 }

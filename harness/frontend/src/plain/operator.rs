@@ -22,7 +22,7 @@ use crate::value::plain::{Native, Plain};
 pub(super) const MAX_RANGE: usize = 1 << 14;
 
 /// Values inside of a value, counted no further than `limit`.
-pub(super) fn depth(value: &Plain, limit: usize) -> usize {
+pub(super) fn measure_depth(value: &Plain, limit: usize) -> usize {
     depth_of(value, limit, &mut FxHashMap::default())
 }
 
@@ -66,21 +66,23 @@ fn depth_of(value: &Plain, limit: usize, known: &mut FxHashMap<*const Plain, usi
 }
 
 /// How many items a sequence has; 0 for anything else.
-pub(super) fn length(value: &Plain) -> usize {
+pub(super) fn count_items(value: &Plain) -> usize {
     value.items().map_or(0, <[Plain]>::len)
 }
 
 /// What failed arithmetic leaves.
-pub(super) fn failed(failure: &Failure, span: Span) -> Plain {
+pub(super) fn unknown_from_failure(failure: &Failure, span: Span) -> Plain {
     match failure {
-        Failure::Raises(text) => Plain::unknown(span, format!("a value whose computation raises ({text})")),
-        Failure::Unsupported(what) => Plain::unknown(span, what.clone()),
-        Failure::Exhausted(limit, what) => Plain::unknown(span, format!("more than {limit} {what}")),
+        Failure::Raises(text) => {
+            Plain::new_unknown(span, format!("a value whose computation raises ({text})"))
+        }
+        Failure::Unsupported(what) => Plain::new_unknown(span, what.clone()),
+        Failure::Exhausted(limit, what) => Plain::new_unknown(span, format!("more than {limit} {what}")),
     }
 }
 
 /// `lhs op rhs`.
-pub(super) fn binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) -> Plain {
+pub(super) fn apply_binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) -> Plain {
     match (op, lhs, rhs) {
         (_, Plain::Unknown(_), _) => return lhs.clone(),
         (_, _, Plain::Unknown(_)) => return rhs.clone(),
@@ -95,18 +97,18 @@ pub(super) fn binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) ->
             op.as_str(),
             constant::type_name(left)
         );
-        return failed(&Failure::Raises(raises), span);
+        return unknown_from_failure(&Failure::Raises(raises), span);
     }
-    let constants = PyBinary::of(op).zip(lhs.constant().zip(rhs.constant()));
+    let constants = PyBinary::from_ast(op).zip(lhs.constant().zip(rhs.constant()));
     let Some((op, (a, b))) = constants else {
-        return made(operator::binary(op, lhs, rhs), "this computation", span);
+        return unwrap_or_unknown(operator::binary(op, lhs, rhs), "this computation", span);
     };
-    match constant::binary(op, a, b) {
+    match constant::apply_binary(op, a, b) {
         Ok(value) if matches!((lhs, rhs), (Plain::Constexpr(_), _) | (_, Plain::Constexpr(_))) => {
             Plain::Constexpr(Box::new(Value::Constant(value)))
         }
         Ok(value) => Plain::Constant(value),
-        Err(failure) => failed(&failure, span),
+        Err(failure) => unknown_from_failure(&failure, span),
     }
 }
 
@@ -125,11 +127,11 @@ const fn has_no_reflection(op: ast::Operator) -> bool {
 }
 
 /// `-operand`, `~operand`, `+operand` and `not operand`.
-pub(super) fn unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
+pub(super) fn apply_unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
     if op == ast::UnaryOp::Not {
         return operand.truth().map_or_else(
-            || Plain::unknown(span, "this condition"),
-            |truth| Plain::bool(!truth),
+            || Plain::new_unknown(span, "this condition"),
+            |truth| Plain::from_bool(!truth),
         );
     }
     let op = match op {
@@ -138,13 +140,13 @@ pub(super) fn unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
         ast::UnaryOp::UAdd => PyUnary::Pos,
         ast::UnaryOp::USub => PyUnary::Neg,
     };
-    match operand.constant().map(|value| constant::unary(op, value)) {
+    match operand.constant().map(|value| constant::apply_unary(op, value)) {
         Some(Ok(value)) if matches!(operand, Plain::Constexpr(_)) => {
             Plain::Constexpr(Box::new(Value::Constant(value)))
         }
         Some(Ok(value)) => Plain::Constant(value),
-        Some(Err(failure)) => failed(&failure, span),
-        None => Plain::unknown(span, "this computation"),
+        Some(Err(failure)) => unknown_from_failure(&failure, span),
+        None => Plain::new_unknown(span, "this computation"),
     }
 }
 
@@ -280,21 +282,21 @@ impl Object for Plain {
 
     /// What is inside of items is not counted: it is shared, and was counted when it was made.
     fn weight(&self) -> usize {
-        1 + length(self)
+        1 + count_items(self)
     }
 }
 
 /// The result of an operation; messages call it `what` where it is not known.
-pub(super) fn made(found: Result<Plain, Error>, what: &str, span: Span) -> Plain {
+pub(super) fn unwrap_or_unknown(found: Result<Plain, Error>, what: &str, span: Span) -> Plain {
     match found {
         Ok(value) => value,
-        Err(error) if error.kind == ErrorKind::Unknown => Plain::unknown(span, what),
-        Err(error) => failed(&error.into(), span),
+        Err(error) if error.kind == ErrorKind::Unknown => Plain::new_unknown(span, what),
+        Err(error) => unknown_from_failure(&error.into(), span),
     }
 }
 
 /// `container[index]`.
-pub(super) fn subscript(container: &Plain, index: &Plain, span: Span) -> Plain {
+pub(super) fn apply_subscript(container: &Plain, index: &Plain, span: Span) -> Plain {
     let found = match container {
         Plain::Unknown(_) => return container.clone(),
         Plain::Dict(items) => items
@@ -307,5 +309,5 @@ pub(super) fn subscript(container: &Plain, index: &Plain, span: Span) -> Plain {
             .map(|(_, value)| value.clone()),
         _ => operator::subscript(container, index).ok(),
     };
-    found.unwrap_or_else(|| Plain::unknown(span, "this item"))
+    found.unwrap_or_else(|| Plain::new_unknown(span, "this item"))
 }

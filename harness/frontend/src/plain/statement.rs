@@ -7,7 +7,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::Runner;
-use super::operator::{MAX_RANGE, binary};
+use super::operator::{MAX_RANGE, apply_binary};
 use crate::constant;
 use crate::stop::{Stop, Traced};
 use crate::text::{bound_names, span_of};
@@ -27,7 +27,7 @@ pub(super) enum Flow {
 
 impl Runner<'_, '_> {
     /// Runs a plain Python statement.
-    pub(super) fn statement(&mut self, scope: ScopeId, statement: &Stmt) -> Traced<Flow> {
+    pub(super) fn run_statement(&mut self, scope: ScopeId, statement: &Stmt) -> Traced<Flow> {
         self.lo.burn()?;
         let source = self.modules.source_of(scope);
         let span = span_of(source, statement.range());
@@ -39,18 +39,18 @@ impl Runner<'_, '_> {
                 self.modules.bind(scope, def.name.as_str(), value);
             }
             Stmt::ClassDef(def) => {
-                let value = self.class(scope, def)?;
+                let value = self.define_class(scope, def)?;
                 self.modules.bind(scope, def.name.as_str(), value);
             }
             Stmt::Assign(node) => {
-                let value = self.expression(scope, &node.value)?;
+                let value = self.eval_expression(scope, &node.value)?;
                 for target in &node.targets {
                     self.assign(scope, target, &value);
                 }
             }
             Stmt::AnnAssign(node) => {
                 if let Some(value) = &node.value {
-                    let value = self.expression(scope, value)?;
+                    let value = self.eval_expression(scope, value)?;
                     self.assign(scope, &node.target, &value);
                 }
                 if let Expr::Name(name) = &*node.target
@@ -61,51 +61,51 @@ impl Runner<'_, '_> {
                 }
             }
             Stmt::AugAssign(node) => {
-                let lhs = self.expression(scope, &node.target)?;
-                let rhs = self.expression(scope, &node.value)?;
-                let value = binary(node.op, &lhs, &rhs, span);
+                let lhs = self.eval_expression(scope, &node.target)?;
+                let rhs = self.eval_expression(scope, &node.value)?;
+                let value = apply_binary(node.op, &lhs, &rhs, span);
                 self.assign(scope, &node.target, &value);
             }
             Stmt::If(node) => return self.if_statement(scope, node),
             Stmt::For(node) => return self.for_loop(scope, node),
             Stmt::Raise(node) => {
                 let raised = match &node.exc {
-                    Some(exception) => self.raised(scope, exception)?,
+                    Some(exception) => self.describe_exception(scope, exception)?,
                     None => "an exception".to_owned(),
                 };
                 return self.raise(raised, span);
             }
             Stmt::Assert(node) => {
-                let holds = self.expression(scope, &node.test)?.truth();
+                let holds = self.eval_expression(scope, &node.test)?.truth();
                 if holds == Some(false) {
                     return self.raise("AssertionError".to_owned(), span);
                 }
             }
             Stmt::Try(node) => {
                 let handled = !node.handlers.is_empty();
-                let flow = match self.body(scope, &node.body) {
+                let flow = match self.run_body(scope, &node.body) {
                     Err(Stop::Rejected(_)) if handled => {
-                        Flow::Return(Plain::unknown(span, "what a handler of exceptions computes"))
+                        Flow::Return(Plain::new_unknown(span, "what a handler of exceptions computes"))
                     }
                     flow => flow?,
                 };
                 if !matches!(flow, Flow::Next) {
                     return Ok(flow);
                 }
-                return self.body(scope, &node.finalbody);
+                return self.run_body(scope, &node.finalbody);
             }
-            Stmt::With(node) => return self.body(scope, &node.body),
+            Stmt::With(node) => return self.run_body(scope, &node.body),
             Stmt::While(node) => return self.while_loop(scope, node),
             Stmt::Return(node) => {
                 let value = node
                     .value
                     .as_deref()
-                    .map_or(Ok(Plain::NONE), |value| self.expression(scope, value))?;
+                    .map_or(Ok(Plain::NONE), |value| self.eval_expression(scope, value))?;
                 return Ok(Flow::Return(value));
             }
             Stmt::Break(_) => return Ok(Flow::Break),
             Stmt::Continue(_) => return Ok(Flow::Continue),
-            Stmt::Expr(node) => self.effect(scope, &node.value)?,
+            Stmt::Expr(node) => self.apply_list_method(scope, &node.value)?,
             Stmt::Delete(node) => {
                 for target in &node.targets {
                     if let (Expr::Name(name), Some(scope)) = (target, self.modules.scopes.get_mut(scope)) {
@@ -124,7 +124,7 @@ impl Runner<'_, '_> {
     }
 
     /// What an exception says: `ValueError: too large`.
-    fn raised(&mut self, scope: ScopeId, exception: &Expr) -> Traced<String> {
+    fn describe_exception(&mut self, scope: ScopeId, exception: &Expr) -> Traced<String> {
         let (class, message) = match exception {
             Expr::Call(call) => (&*call.func, call.arguments.args.first()),
             other => (other, None),
@@ -134,7 +134,10 @@ impl Runner<'_, '_> {
             _ => "an exception",
         };
         let message = match message {
-            Some(message) => self.expression(scope, message)?.constant().map(constant::text),
+            Some(message) => self
+                .eval_expression(scope, message)?
+                .constant()
+                .map(constant::to_text),
             None => None,
         };
         Ok(message.map_or_else(|| class.to_owned(), |message| format!("{class}: {message}")))
@@ -143,17 +146,17 @@ impl Runner<'_, '_> {
     /// Raises an exception: in a function that a kernel calls, that rejects the kernel.
     fn raise(&self, raised: String, span: Span) -> Traced<Flow> {
         if self.lo.calls.is_empty() {
-            Ok(Flow::Return(Plain::unknown(span, "what raises an exception")))
+            Ok(Flow::Return(Plain::new_unknown(span, "what raises an exception")))
         } else {
             Err(self.lo.reject(raised))
         }
     }
 
     /// Runs plain Python statements.
-    pub(super) fn body(&mut self, scope: ScopeId, body: &[Stmt]) -> Traced<Flow> {
+    pub(super) fn run_body(&mut self, scope: ScopeId, body: &[Stmt]) -> Traced<Flow> {
         crate::text::with_stack(|| {
             for statement in body {
-                let flow = self.statement(scope, statement)?;
+                let flow = self.run_statement(scope, statement)?;
                 if !matches!(flow, Flow::Next) {
                     return Ok(flow);
                 }
@@ -167,7 +170,7 @@ impl Runner<'_, '_> {
         let mut names = Vec::new();
         bound_names(body, &mut names);
         for name in names {
-            self.modules.bind(scope, &name, Plain::unknown(span, what));
+            self.modules.bind(scope, &name, Plain::new_unknown(span, what));
         }
     }
 
@@ -182,19 +185,19 @@ impl Runner<'_, '_> {
         let mut flow = Flow::Next;
         for (test, body) in tests {
             let holds = match test {
-                Some(test) if decided => self.expression(scope, test)?.truth(),
+                Some(test) if decided => self.eval_expression(scope, test)?.truth(),
                 Some(_) => None,
                 None => Some(true),
             };
             match holds {
-                Some(true) if decided => return self.body(scope, body),
+                Some(true) if decided => return self.run_body(scope, body),
                 Some(false) => {}
                 _ => {
                     decided = false;
                     let span = span_of(source, node.range());
                     self.forget(scope, body, span, "what depends on this condition");
                     if body.iter().any(|statement| matches!(statement, Stmt::Return(_))) {
-                        flow = Flow::Return(Plain::unknown(span, "what depends on this condition"));
+                        flow = Flow::Return(Plain::new_unknown(span, "what depends on this condition"));
                     }
                 }
             }
@@ -205,15 +208,15 @@ impl Runner<'_, '_> {
     fn while_loop(&mut self, scope: ScopeId, node: &ast::StmtWhile) -> Traced<Flow> {
         let span = span_of(self.modules.source_of(scope), node.range());
         for _ in 0..MAX_RANGE {
-            match self.expression(scope, &node.test)?.truth() {
+            match self.eval_expression(scope, &node.test)?.truth() {
                 Some(true) => {}
-                Some(false) => return self.body(scope, &node.orelse),
+                Some(false) => return self.run_body(scope, &node.orelse),
                 None => {
                     self.forget(scope, &node.body, span, "what a `while` loop computes");
                     return Ok(Flow::Next);
                 }
             }
-            match self.body(scope, &node.body)? {
+            match self.run_body(scope, &node.body)? {
                 Flow::Break => return Ok(Flow::Next),
                 Flow::Return(value) => return Ok(Flow::Return(value)),
                 Flow::Next | Flow::Continue => {}
@@ -226,24 +229,24 @@ impl Runner<'_, '_> {
 
     fn for_loop(&mut self, scope: ScopeId, node: &ast::StmtFor) -> Traced<Flow> {
         let span = span_of(self.modules.source_of(scope), node.range());
-        let iterable = self.expression(scope, &node.iter)?;
+        let iterable = self.eval_expression(scope, &node.iter)?;
         let Some(items) = iterable.items().map(<[Plain]>::to_vec) else {
             self.forget(scope, &node.body, span, "what this loop computes");
             return Ok(Flow::Next);
         };
         for item in items {
             self.assign(scope, &node.target, &item);
-            match self.body(scope, &node.body)? {
+            match self.run_body(scope, &node.body)? {
                 Flow::Break => return Ok(Flow::Next),
                 Flow::Return(value) => return Ok(Flow::Return(value)),
                 Flow::Next | Flow::Continue => {}
             }
         }
-        self.body(scope, &node.orelse)
+        self.run_body(scope, &node.orelse)
     }
 
     /// An expression for its effect: only `name.append(…)` and `name.extend(…)` matter to what kernels see.
-    fn effect(&mut self, scope: ScopeId, expression: &Expr) -> Traced<()> {
+    fn apply_list_method(&mut self, scope: ScopeId, expression: &Expr) -> Traced<()> {
         let Expr::Call(call) = expression else {
             return Ok(());
         };
@@ -253,13 +256,13 @@ impl Runner<'_, '_> {
         let Expr::Name(name) = &*method.value else {
             return Ok(());
         };
-        let Some((Plain::List(_), _)) = self.modules.global(scope, name.id.as_str()) else {
+        let Some((Plain::List(_), _)) = self.modules.find_global(scope, name.id.as_str()) else {
             return Ok(());
         };
         let span = span_of(self.modules.source_of(scope), expression.range());
         let added = match call.arguments.args.first() {
-            Some(argument) => self.expression(scope, argument)?,
-            None => Plain::unknown(span, "what this call does to the list"),
+            Some(argument) => self.eval_expression(scope, argument)?,
+            None => Plain::new_unknown(span, "what this call does to the list"),
         };
         let items = match (method.attr.as_str(), &added) {
             ("append", _) => Some(vec![added]),
@@ -281,7 +284,7 @@ impl Runner<'_, '_> {
                 list.extend(items);
                 Plain::List(Rc::new(list))
             }
-            _ => Plain::unknown(span, "what this call does to the list"),
+            _ => Plain::new_unknown(span, "what this call does to the list"),
         };
         *slot = changed;
         Ok(())
@@ -299,7 +302,7 @@ impl Runner<'_, '_> {
                 for (nth, target) in elts.iter().enumerate() {
                     let item = items.as_ref().and_then(|items| items.get(nth)).cloned();
                     let item =
-                        item.unwrap_or_else(|| Plain::unknown(span, "a part of what is unpacked here"));
+                        item.unwrap_or_else(|| Plain::new_unknown(span, "a part of what is unpacked here"));
                     self.assign(scope, target, &item);
                 }
             }
@@ -307,7 +310,7 @@ impl Runner<'_, '_> {
                 self.assign(
                     scope,
                     &starred.value,
-                    &Plain::unknown(span, "what a starred target takes"),
+                    &Plain::new_unknown(span, "what a starred target takes"),
                 );
             }
             Expr::Subscript(subscript) => {
@@ -316,7 +319,7 @@ impl Runner<'_, '_> {
                     self.modules.bind(
                         scope,
                         name.id.as_str(),
-                        Plain::unknown(span, "a container after an item of it was set"),
+                        Plain::new_unknown(span, "a container after an item of it was set"),
                     );
                 }
             }

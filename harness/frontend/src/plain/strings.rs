@@ -7,7 +7,7 @@ use crate::constant;
 use crate::value::plain::{Arguments, Plain};
 
 /// The longest text that a method makes.
-const MOST: usize = 1 << 16;
+const MAX_TEXT_LEN: usize = 1 << 16;
 
 /// `text.method(…)`.
 pub(super) fn call(text: &str, method: &str, arguments: &Arguments) -> Option<Plain> {
@@ -21,17 +21,17 @@ pub(super) fn call(text: &str, method: &str, arguments: &Arguments) -> Option<Pl
         ("strip", Some([])) if plain => text.trim().to_owned(),
         ("replace", Some([from, to])) if plain && !from.is_empty() => {
             let found = text.matches(&***from).count();
-            (found.saturating_mul(to.len()) <= MOST).then(|| text.replace(&***from, to))?
+            (found.saturating_mul(to.len()) <= MAX_TEXT_LEN).then(|| text.replace(&***from, to))?
         }
         ("split", Some([])) if plain => return Some(list(text.split_whitespace())),
         ("split", Some([at])) if plain && !at.is_empty() => return Some(list(text.split(&***at))),
         _ => return None,
     };
-    (made.len() <= MOST).then(|| Plain::str(&made))
+    (made.len() <= MAX_TEXT_LEN).then(|| Plain::from_text(&made))
 }
 
 fn list<'t>(parts: impl Iterator<Item = &'t str>) -> Plain {
-    Plain::List(Rc::new(parts.map(Plain::str).collect()))
+    Plain::List(Rc::new(parts.map(Plain::from_text).collect()))
 }
 
 fn join(text: &str, arguments: &[Plain]) -> Option<String> {
@@ -42,7 +42,7 @@ fn join(text: &str, arguments: &[Plain]) -> Option<String> {
         .map(|part| part.as_str().map(|part| &**part))
         .collect::<Option<_>>()?;
     let length: usize = parts.iter().map(|part| part.len() + text.len()).sum();
-    (length <= MOST).then(|| parts.join(text))
+    (length <= MAX_TEXT_LEN).then(|| parts.join(text))
 }
 
 /// `{}`, `{0}` and `{name}`, without conversions and formats.
@@ -73,8 +73,8 @@ fn format(text: &str, arguments: &Arguments) -> Option<String> {
             let mut named = arguments.keyword.iter();
             named.find(|(name, _)| &**name == field).map(|(_, value)| value)
         };
-        made.push_str(&constant::text(value?.constant()?));
-        if made.len() > MOST {
+        made.push_str(&constant::to_text(value?.constant()?));
+        if made.len() > MAX_TEXT_LEN {
             return None;
         }
         rest = after;

@@ -36,7 +36,7 @@ impl Check {
     };
 }
 
-fn misfit(lo: &Lowering, lhs: Elem, rhs: Elem) -> Stop {
+fn reject_operands(lo: &Lowering, lhs: Elem, rhs: Elem) -> Stop {
     lo.reject(format!(
         "invalid operands of type {} and {}",
         elem_shown(lhs),
@@ -45,7 +45,7 @@ fn misfit(lo: &Lowering, lhs: Elem, rhs: Elem) -> Stop {
 }
 
 /// The type that an operand has for promotion.
-fn elem(lo: &mut Lowering, operand: Operand) -> Traced<Elem> {
+fn find_operand_elem(lo: &mut Lowering, operand: Operand) -> Traced<Elem> {
     match operand {
         Operand::Tensor(id) if lo.python_floats.contains(&id) => Ok(Elem::Num(DType::F32)),
         Operand::Tensor(id) if is_python_int(lo, operand) => {
@@ -64,7 +64,7 @@ fn elem(lo: &mut Lowering, operand: Operand) -> Traced<Elem> {
 }
 
 /// `binary_op_type_checking_impl`: both operands in one type and one shape.
-pub(crate) fn matched(
+pub(crate) fn match_operands(
     lo: &mut Lowering,
     lhs: Operand,
     rhs: Operand,
@@ -73,12 +73,12 @@ pub(crate) fn matched(
     let (left, right) = if are_python_ints(lo, lhs, rhs) {
         (Elem::Num(DType::I64), Elem::Num(DType::I64))
     } else {
-        (elem(lo, lhs)?, elem(lo, rhs)?)
+        (find_operand_elem(lo, lhs)?, find_operand_elem(lo, rhs)?)
     };
     for (this, that, allowed) in [(left, right, check.lhs_ptr), (right, left, check.rhs_ptr)] {
         let floating = that.num().is_some_and(DType::is_float);
         if this.is_ptr() && (!allowed || that.is_ptr() && this != that || floating) {
-            return Err(misfit(lo, this, that));
+            return Err(reject_operands(lo, this, that));
         }
     }
     let (Some(a), Some(b)) = (left.num(), right.num()) else {
@@ -100,13 +100,18 @@ pub(crate) fn matched(
         Operand::Tensor(id) if lo.is_block(id) => Some(id),
         _ => None,
     });
-    let lhs = computed(lo, lhs, dtype, block)?;
-    let rhs = computed(lo, rhs, dtype, block)?;
+    let lhs = cast_for_computation(lo, lhs, dtype, block)?;
+    let rhs = cast_for_computation(lo, rhs, dtype, block)?;
     broadcast(lo, lhs, rhs)
 }
 
 /// `_cast_to_computation_type`.
-fn computed(lo: &mut Lowering, operand: Operand, dtype: DType, block: Option<ValueId>) -> Traced<ValueId> {
+fn cast_for_computation(
+    lo: &mut Lowering,
+    operand: Operand,
+    dtype: DType,
+    block: Option<ValueId>,
+) -> Traced<ValueId> {
     match operand {
         Operand::Tensor(id) => cast(lo, id, dtype),
         Operand::Number(number) if lo.rules.holds(Rule::WeakPythonScalars) => {
@@ -138,7 +143,8 @@ fn matched_three(
             let (Some(&lhs), Some(&rhs)) = (values.get(first), values.get(second)) else {
                 continue;
             };
-            let (lhs, rhs) = matched(lo, Operand::Tensor(lhs), Operand::Tensor(rhs), Check::default())?;
+            let (lhs, rhs) =
+                match_operands(lo, Operand::Tensor(lhs), Operand::Tensor(rhs), Check::default())?;
             if let Some(slot) = values.get_mut(first) {
                 *slot = lhs;
             }
@@ -150,9 +156,9 @@ fn matched_three(
     }
     let (mut of_tensors, mut of_numbers): (Option<DType>, Option<DType>) = (None, None);
     for operand in operands {
-        let this = elem(lo, operand)?;
+        let this = find_operand_elem(lo, operand)?;
         let Some(dtype) = this.num() else {
-            return Err(misfit(lo, this, this));
+            return Err(reject_operands(lo, this, this));
         };
         let is_number = matches!(operand, Operand::Number(_));
         let slot = if is_number {
@@ -172,13 +178,13 @@ fn matched_three(
                 .map_err(|message| lo.reject(message))?
         }
         (Some(dtype), None) | (None, Some(dtype)) => dtype,
-        (None, None) => return Err(lo.unsupported("an operation without operands")),
+        (None, None) => return Err(lo.report_unsupported("an operation without operands")),
     };
     let [a, b, c] = operands;
     let (a, b, c) = (
-        computed(lo, a, dtype, None)?,
-        computed(lo, b, dtype, None)?,
-        computed(lo, c, dtype, None)?,
+        cast_for_computation(lo, a, dtype, None)?,
+        cast_for_computation(lo, b, dtype, None)?,
+        cast_for_computation(lo, c, dtype, None)?,
     );
     let (a, b) = broadcast(lo, a, b)?;
     let (a, c) = broadcast(lo, a, c)?;
@@ -188,12 +194,12 @@ fn matched_three(
 
 fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId {
     let ty = lo.ty(lhs).clone();
-    lo.op(OpKind::Binary(op), &[lhs, rhs], ty)
+    lo.emit_op(OpKind::Binary(op), &[lhs, rhs], ty)
 }
 
 /// Refuses arithmetic in `fp8e4b15`. Its values are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`), and no operation on
 /// floats takes them. Operations on other 8-bit floats are refused later, and only if something uses them (`tracer::passes`).
-fn computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
+fn check_computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
         Some(dtype @ DType::F8E4B15) => {
             Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted")))
@@ -207,17 +213,17 @@ fn is_float(lo: &Lowering, value: ValueId) -> bool {
 }
 
 /// A binary operator as it is written.
-pub(crate) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
     let checks_overflow = lo.checks_overflow();
-    operator(lo, op, lhs, rhs, checks_overflow)
+    lower_operator(lo, op, lhs, rhs, checks_overflow)
 }
 
 /// A binary operator without an overflow check: `sanitize_overflow=False`.
-pub(crate) fn wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    operator(lo, op, lhs, rhs, false)
+pub(crate) fn lower_wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+    lower_operator(lo, op, lhs, rhs, false)
 }
 
-fn operator(
+fn lower_operator(
     lo: &mut Lowering,
     op: PyBinary,
     lhs: Operand,
@@ -228,8 +234,8 @@ fn operator(
         PyBinary::Add => add(lo, lhs, rhs, checks_overflow),
         PyBinary::Sub => sub(lo, lhs, rhs, checks_overflow),
         PyBinary::Mul => {
-            let (lhs, rhs) = matched(lo, lhs, rhs, Check::default())?;
-            computable(lo, lhs, "*")?;
+            let (lhs, rhs) = match_operands(lo, lhs, rhs, Check::default())?;
+            check_computable(lo, lhs, "*")?;
             if checks_overflow {
                 check_overflow(lo, BinaryOp::Mul, lhs, rhs)?;
             }
@@ -237,15 +243,15 @@ fn operator(
         }
         PyBinary::Div => divide(lo, lhs, rhs),
         PyBinary::FloorDiv => {
-            let (lhs, rhs) = matched(lo, lhs, rhs, Check::DIVISION)?;
+            let (lhs, rhs) = match_operands(lo, lhs, rhs, Check::DIVISION)?;
             if is_float(lo, lhs) {
                 return Err(lo.reject(format!("// of {}: only integers", elem_shown(lo.ty(lhs).elem))));
             }
             Ok(emit(lo, BinaryOp::IntDiv, lhs, rhs))
         }
         PyBinary::Mod => {
-            let (lhs, rhs) = matched(lo, lhs, rhs, Check::DIVISION)?;
-            computable(lo, lhs, "%")?;
+            let (lhs, rhs) = match_operands(lo, lhs, rhs, Check::DIVISION)?;
+            check_computable(lo, lhs, "%")?;
             let floored = is_float(lo, lhs) && !lo.rules.holds(Rule::FloatRemainderIsFmod);
             if floored && !matches!(lo.dtype(lhs), Some(DType::F32 | DType::F64)) {
                 return Err(lo.reject(format!(
@@ -258,18 +264,18 @@ fn operator(
                 // loses in rounding is lost.
                 let quotient = emit(lo, BinaryOp::Div, lhs, rhs);
                 let ty = lo.ty(quotient).clone();
-                let floor = lo.op(OpKind::Unary(UnaryOp::Floor), &[quotient], ty);
+                let floor = lo.emit_op(OpKind::Unary(UnaryOp::Floor), &[quotient], ty);
                 let whole = emit(lo, BinaryOp::Mul, floor, rhs);
                 return Ok(emit(lo, BinaryOp::Sub, lhs, whole));
             }
             Ok(emit(lo, BinaryOp::Rem, lhs, rhs))
         }
         PyBinary::Pow => Err(lo.reject("unsupported operand types for **: a tensor has no power operator")),
-        PyBinary::LShift => bitwise(lo, BinaryOp::Shl, lhs, rhs),
+        PyBinary::LShift => lower_bitwise(lo, BinaryOp::Shl, lhs, rhs),
         PyBinary::RShift => shift_right(lo, lhs, rhs),
-        PyBinary::BitAnd => bitwise(lo, BinaryOp::And, lhs, rhs),
-        PyBinary::BitOr => bitwise(lo, BinaryOp::Or, lhs, rhs),
-        PyBinary::BitXor => bitwise(lo, BinaryOp::Xor, lhs, rhs),
+        PyBinary::BitAnd => lower_bitwise(lo, BinaryOp::And, lhs, rhs),
+        PyBinary::BitOr => lower_bitwise(lo, BinaryOp::Or, lhs, rhs),
+        PyBinary::BitXor => lower_bitwise(lo, BinaryOp::Xor, lhs, rhs),
     }
 }
 
@@ -295,11 +301,14 @@ fn check_overflow(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -
     let result = emit(lo, op, lhs, rhs);
     let ty = lo.ty(result).clone();
     let flags = bool_like(&ty);
-    let (low, high) = (lo.constant(low as u64, ty.clone()), lo.constant(high as u64, ty));
-    let below = lo.op(OpKind::Compare(CmpPredicate::Le), &[result, high], flags.clone());
-    let above = lo.op(OpKind::Compare(CmpPredicate::Ge), &[result, low], flags.clone());
-    let fits = lo.op(OpKind::Binary(BinaryOp::And), &[below, above], flags);
-    lo.builder.effect(
+    let (low, high) = (
+        lo.emit_constant(low as u64, ty.clone()),
+        lo.emit_constant(high as u64, ty),
+    );
+    let below = lo.emit_op(OpKind::Compare(CmpPredicate::Le), &[result, high], flags.clone());
+    let above = lo.emit_op(OpKind::Compare(CmpPredicate::Ge), &[result, low], flags.clone());
+    let fits = lo.emit_op(OpKind::Binary(BinaryOp::And), &[below, above], flags);
+    lo.builder.add_effect(
         OpKind::Assert {
             message: format!("int{bits} overflow detected for operation {name}"),
             mask: false,
@@ -311,7 +320,7 @@ fn check_overflow(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -
 }
 
 fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(
+    let (lhs, rhs) = match_operands(
         lo,
         lhs,
         rhs,
@@ -323,10 +332,10 @@ fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> 
     )?;
     match (lo.ty(lhs).elem.is_ptr(), lo.ty(rhs).elem.is_ptr()) {
         (true, true) => Err(lo.reject("cannot add pointers together")),
-        (true, false) => offset(lo, lhs, rhs),
-        (false, true) => offset(lo, rhs, lhs),
+        (true, false) => offset_pointer(lo, lhs, rhs),
+        (false, true) => offset_pointer(lo, rhs, lhs),
         (false, false) => {
-            computable(lo, lhs, "+")?;
+            check_computable(lo, lhs, "+")?;
             if checks_overflow {
                 check_overflow(lo, BinaryOp::Add, lhs, rhs)?;
             }
@@ -335,10 +344,10 @@ fn add(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> 
     }
 }
 
-fn offset(lo: &mut Lowering, pointer: ValueId, offset: ValueId) -> Traced<ValueId> {
+fn offset_pointer(lo: &mut Lowering, pointer: ValueId, offset: ValueId) -> Traced<ValueId> {
     let offset = match lo.dtype(offset) {
         Some(dtype) if !is_signed(dtype) && dtype.bits() < 64 => {
-            if !lo.follows(Quirk::OffsetsSignExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned) {
+            if !lo.has_quirk(Quirk::OffsetsSignExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned) {
                 cast(lo, offset, DType::I64)?
             } else {
                 sign_extended(lo, offset, dtype)?
@@ -347,7 +356,7 @@ fn offset(lo: &mut Lowering, pointer: ValueId, offset: ValueId) -> Traced<ValueI
         _ => offset,
     };
     let ty = lo.ty(pointer).clone();
-    Ok(lo.op(OpKind::AddPtr, &[pointer, offset], ty))
+    Ok(lo.emit_op(OpKind::AddPtr, &[pointer, offset], ty))
 }
 
 /// The bits of an unsigned offset, read as a signed one.
@@ -358,14 +367,14 @@ fn sign_extended(lo: &mut Lowering, offset: ValueId, dtype: DType) -> Traced<Val
         DType::U32 => DType::I32,
         _ => {
             let wide = cast(lo, offset, DType::I32)?;
-            return minus(lo, wide);
+            return negate(lo, wide);
         }
     };
     bitcast(lo, offset, Elem::Num(signed))
 }
 
 fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(
+    let (lhs, rhs) = match_operands(
         lo,
         lhs,
         rhs,
@@ -378,11 +387,11 @@ fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> 
         let back = if is_planted(Fault::PointersMoveForward) {
             rhs
         } else {
-            minus(lo, rhs)?
+            negate(lo, rhs)?
         };
-        return offset(lo, lhs, back);
+        return offset_pointer(lo, lhs, back);
     }
-    computable(lo, lhs, "-")?;
+    check_computable(lo, lhs, "-")?;
     if checks_overflow {
         check_overflow(lo, BinaryOp::Sub, lhs, rhs)?;
     }
@@ -390,8 +399,8 @@ fn sub(lo: &mut Lowering, lhs: Operand, rhs: Operand, checks_overflow: bool) -> 
 }
 
 fn divide(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(lo, lhs, rhs, Check::DIVISION)?;
-    computable(lo, lhs, "/")?;
+    let (lhs, rhs) = match_operands(lo, lhs, rhs, Check::DIVISION)?;
+    check_computable(lo, lhs, "/")?;
     if !is_float(lo, lhs) && is_planted(Fault::IntegersDivideWhole) {
         let whole = emit(lo, BinaryOp::IntDiv, lhs, rhs);
         return cast(lo, whole, DType::F32);
@@ -404,16 +413,16 @@ fn divide(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
     Ok(emit(lo, BinaryOp::Div, lhs, rhs))
 }
 
-fn integers(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<(ValueId, ValueId)> {
-    let (lhs, rhs) = matched(lo, lhs, rhs, Check::default())?;
+fn match_integers(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<(ValueId, ValueId)> {
+    let (lhs, rhs) = match_operands(lo, lhs, rhs, Check::default())?;
     if is_float(lo, lhs) {
-        return Err(misfit(lo, lo.ty(lhs).elem, lo.ty(rhs).elem));
+        return Err(reject_operands(lo, lo.ty(lhs).elem, lo.ty(rhs).elem));
     }
     Ok((lhs, rhs))
 }
 
-fn bitwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = integers(lo, lhs, rhs)?;
+fn lower_bitwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+    let (lhs, rhs) = match_integers(lo, lhs, rhs)?;
     Ok(emit(lo, op, lhs, rhs))
 }
 
@@ -425,8 +434,8 @@ fn shift_right(lo: &mut Lowering, lhs: Operand, rhs: Operand) -> Traced<ValueId>
     } else {
         rhs
     };
-    let arithmetic = elem(lo, owner)?.num().is_some_and(is_signed);
-    let (lhs, rhs) = integers(lo, lhs, rhs)?;
+    let arithmetic = find_operand_elem(lo, owner)?.num().is_some_and(is_signed);
+    let (lhs, rhs) = match_integers(lo, lhs, rhs)?;
     let dtype = lo.dtype(lhs);
     if !arithmetic {
         return Ok(emit(lo, BinaryOp::LShr, lhs, rhs));
@@ -455,9 +464,9 @@ pub(crate) fn compare(
     rhs: Operand,
 ) -> Traced<ValueId> {
     let (lhs, rhs) = function_operands(lo, lhs, rhs, Check::default())?;
-    computable(lo, lhs, "a comparison")?;
+    check_computable(lo, lhs, "a comparison")?;
     let ty = bool_like(lo.ty(lhs));
-    Ok(lo.op(OpKind::Compare(predicate), &[lhs, rhs], ty))
+    Ok(lo.emit_op(OpKind::Compare(predicate), &[lhs, rhs], ty))
 }
 
 /// A tensor as `i1` where only what has one bit can be reinterpreted.
@@ -466,17 +475,17 @@ fn as_bool(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
 }
 
 /// `and` and `or` of two tensors.
-pub(crate) fn logical(lo: &mut Lowering, is_or: bool, lhs: ValueId, rhs: ValueId) -> Traced<ValueId> {
+pub(crate) fn lower_logical(lo: &mut Lowering, is_or: bool, lhs: ValueId, rhs: ValueId) -> Traced<ValueId> {
     let (lhs, rhs) = (as_bool(lo, lhs)?, as_bool(lo, rhs)?);
     let op = if is_or { BinaryOp::Or } else { BinaryOp::And };
-    bitwise(lo, op, Operand::Tensor(lhs), Operand::Tensor(rhs))
+    lower_bitwise(lo, op, Operand::Tensor(lhs), Operand::Tensor(rhs))
 }
 
 /// A unary operator.
-pub(crate) fn unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<ValueId> {
+pub(crate) fn lower_unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<ValueId> {
     match op {
         PyUnary::Pos => Err(lo.reject("a tensor has no unary +")),
-        PyUnary::Neg => minus(lo, value),
+        PyUnary::Neg => negate(lo, value),
         PyUnary::Invert => invert(lo, value),
         PyUnary::Not => {
             let value = as_bool(lo, value)?;
@@ -486,7 +495,7 @@ pub(crate) fn unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<Va
 }
 
 /// `-x`.
-fn minus(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+fn negate(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let ty = lo.ty(value).clone();
     match ty.elem.num() {
         None => Err(lo.reject(format!(
@@ -494,11 +503,11 @@ fn minus(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
             elem_shown(ty.elem)
         ))),
         Some(dtype) if dtype.is_float() && lo.rules.holds(Rule::NegationFlipsSign) => {
-            computable(lo, value, "-")?;
-            Ok(lo.op(OpKind::Unary(UnaryOp::Neg), &[value], ty))
+            check_computable(lo, value, "-")?;
+            Ok(lo.emit_op(OpKind::Unary(UnaryOp::Neg), &[value], ty))
         }
         Some(_) => {
-            let zero = lo.constant(0, ty);
+            let zero = lo.emit_constant(0, ty);
             let checks_overflow = lo.checks_overflow();
             sub(lo, Operand::Tensor(zero), Operand::Tensor(value), checks_overflow)
         }
@@ -513,7 +522,7 @@ fn invert(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
             elem_shown(ty.elem)
         )));
     }
-    Ok(lo.op(OpKind::Unary(UnaryOp::Not), &[value], ty))
+    Ok(lo.emit_op(OpKind::Unary(UnaryOp::Not), &[value], ty))
 }
 
 /// An operand of a function: a number is as strong as a tensor before 3.9.
@@ -534,7 +543,7 @@ pub(crate) fn function_operands(
     check: Check,
 ) -> Traced<(ValueId, ValueId)> {
     let (lhs, rhs) = (function_operand(lo, lhs)?, function_operand(lo, rhs)?);
-    matched(lo, lhs, rhs, check)
+    match_operands(lo, lhs, rhs, check)
 }
 
 /// `bf16` as `f32`, where the version's rules widen it.
@@ -551,7 +560,7 @@ fn bfloat_promoted(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
 
 /// `minimum` and `maximum`. `propagate_nan` says whether NaN wins; it is `None` where the argument says neither, which matters
 /// to floats only.
-pub(crate) fn extremum(
+pub(crate) fn lower_extremum(
     lo: &mut Lowering,
     larger: bool,
     lhs: Operand,
@@ -560,8 +569,8 @@ pub(crate) fn extremum(
 ) -> Traced<ValueId> {
     let (lhs, rhs) = (bfloat_promoted(lo, lhs)?, bfloat_promoted(lo, rhs)?);
     let (lhs, rhs) = function_operands(lo, lhs, rhs, Check::default())?;
-    computable(lo, lhs, if larger { "maximum" } else { "minimum" })?;
-    let op = match (larger, wins(lo, lhs, propagate_nan)?) {
+    check_computable(lo, lhs, if larger { "maximum" } else { "minimum" })?;
+    let op = match (larger, is_nan_propagated(lo, lhs, propagate_nan)?) {
         (false, false) => BinaryOp::Min,
         (false, true) => BinaryOp::MinPropagateNan,
         (true, false) => BinaryOp::Max,
@@ -571,7 +580,7 @@ pub(crate) fn extremum(
 }
 
 /// Whether NaN wins.
-fn wins(lo: &Lowering, value: ValueId, propagate_nan: Option<bool>) -> Traced<bool> {
+fn is_nan_propagated(lo: &Lowering, value: ValueId, propagate_nan: Option<bool>) -> Traced<bool> {
     if !is_float(lo, value) {
         return Ok(false);
     }
@@ -593,7 +602,7 @@ pub(crate) fn clamp(
     ];
     let values = matched_three(lo, operands, [[1, 2], [0, 1], [0, 2]])?;
     let [x, low, high] = values;
-    computable(lo, x, "clamp")?;
+    check_computable(lo, x, "clamp")?;
     if !is_float(lo, x) {
         if !lo.rules.holds(Rule::IntegerClamp) {
             let elem = elem_shown(lo.ty(x).elem);
@@ -602,26 +611,26 @@ pub(crate) fn clamp(
         let raised = emit(lo, BinaryOp::Max, x, low);
         return Ok(emit(lo, BinaryOp::Min, raised, high));
     }
-    let op = if wins(lo, x, propagate_nan)? {
+    let op = if is_nan_propagated(lo, x, propagate_nan)? {
         TernaryOp::ClampPropagateNan
     } else {
         TernaryOp::Clamp
     };
     let ty = lo.ty(x).clone();
-    Ok(lo.op(OpKind::Ternary(op), &values, ty))
+    Ok(lo.emit_op(OpKind::Ternary(op), &values, ty))
 }
 
 /// `fma`.
 pub(crate) fn fma(lo: &mut Lowering, operands: [Operand; 3]) -> Traced<ValueId> {
     let values = matched_three(lo, operands, [[0, 1], [2, 0], [2, 1]])?;
     let [x, _, _] = values;
-    computable(lo, x, "fma")?;
+    check_computable(lo, x, "fma")?;
     if !is_float(lo, x) {
         let elem = elem_shown(lo.ty(x).elem);
         return Err(lo.reject(format!("fma of {elem}: only floats")));
     }
     let ty = lo.ty(x).clone();
-    Ok(lo.op(OpKind::Ternary(TernaryOp::Fma), &values, ty))
+    Ok(lo.emit_op(OpKind::Ternary(TernaryOp::Fma), &values, ty))
 }
 
 /// `fdiv`.
@@ -632,15 +641,15 @@ pub(crate) fn fdiv(lo: &mut Lowering, lhs: Operand, rhs: Operand, ieee: bool) ->
     } else {
         let (lhs, rhs) = (operand_tensor(lo, lhs)?, operand_tensor(lo, rhs)?);
         if lo.ty(lhs).elem != lo.ty(rhs).elem {
-            return Err(misfit(lo, lo.ty(lhs).elem, lo.ty(rhs).elem));
+            return Err(reject_operands(lo, lo.ty(lhs).elem, lo.ty(rhs).elem));
         }
         broadcast(lo, lhs, rhs)?
     };
     if !is_float(lo, lhs) {
         return Err(lo.reject("fdiv requires floating-point operands after type promotion"));
     }
-    computable(lo, lhs, "fdiv")?;
-    let precise = ieee && !lo.follows(Quirk::FdivIgnoresRounding);
+    check_computable(lo, lhs, "fdiv")?;
+    let precise = ieee && !lo.has_quirk(Quirk::FdivIgnoresRounding);
     Ok(emit(
         lo,
         if precise { BinaryOp::DivRn } else { BinaryOp::Div },
@@ -650,7 +659,12 @@ pub(crate) fn fdiv(lo: &mut Lowering, lhs: Operand, rhs: Operand, ieee: bool) ->
 }
 
 /// An elementwise operation of two operands promoted to one type.
-pub(crate) fn elementwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_elementwise(
+    lo: &mut Lowering,
+    op: BinaryOp,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<ValueId> {
     let (lhs, rhs) = function_operands(lo, lhs, rhs, Check::default())?;
     Ok(emit(lo, op, lhs, rhs))
 }
@@ -658,7 +672,7 @@ pub(crate) fn elementwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Op
 /// `where`.
 pub(crate) fn select(lo: &mut Lowering, condition: ValueId, x: Operand, y: Operand) -> Traced<ValueId> {
     let condition = cast(lo, condition, DType::I1)?;
-    let (x, y) = matched(
+    let (x, y) = match_operands(
         lo,
         x,
         y,
@@ -669,7 +683,7 @@ pub(crate) fn select(lo: &mut Lowering, condition: ValueId, x: Operand, y: Opera
         },
     )?;
     if lo.ty(x).elem != lo.ty(y).elem {
-        return Err(misfit(lo, lo.ty(x).elem, lo.ty(y).elem));
+        return Err(reject_operands(lo, lo.ty(x).elem, lo.ty(y).elem));
     }
     let (condition, x, y) = if lo.is_block(condition) {
         let (condition, x) = broadcast(lo, condition, x)?;
@@ -680,5 +694,5 @@ pub(crate) fn select(lo: &mut Lowering, condition: ValueId, x: Operand, y: Opera
         (condition, x, y)
     };
     let ty = lo.ty(x).clone();
-    Ok(lo.op(OpKind::Select, &[condition, x, y], ty))
+    Ok(lo.emit_op(OpKind::Select, &[condition, x, y], ty))
 }

@@ -12,9 +12,9 @@ use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
 use super::cast::{bool_pointer, cast, elem_shown};
-use super::shape::{block_shape, broadcast_to, shown};
-use super::tile::{Axis, index, lanes, padding, run};
-use super::types::{items, triton_type, type_text};
+use super::shape::{block_shape, broadcast_to, describe_shape};
+use super::tile::{Axis, build_lanes, emit_padding, index, run};
+use super::types::{as_items, triton_type, type_text};
 use super::{memory, to_tensor};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
@@ -25,7 +25,7 @@ use crate::value::{BlockPointer, Value};
 const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
 
 /// Refuses block pointers in versions that no longer have them.
-pub(crate) fn available(lo: &Lowering) -> Traced<()> {
+pub(crate) fn check_available(lo: &Lowering) -> Traced<()> {
     if lo.rules.holds(Rule::NoBlockPointers) {
         return Err(lo.reject(REMOVED));
     }
@@ -33,7 +33,7 @@ pub(crate) fn available(lo: &Lowering) -> Traced<()> {
 }
 
 /// A length, stride or offset as an `i64`.
-fn number(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
+fn to_i64(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
     if !lo.rules.holds(Rule::BlockPointersAreAggregates) {
         return index(lo, value, narrow, what);
     }
@@ -47,16 +47,16 @@ fn number(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<
     }
 }
 
-fn numbers(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
-    sequence(lo, value, what)?;
-    items(value)
+fn to_i64s(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
+    check_sequence(lo, value, what)?;
+    as_items(value)
         .iter()
-        .map(|item| number(lo, item, narrow, what))
+        .map(|item| to_i64(lo, item, narrow, what))
         .collect()
 }
 
 /// Since 3.8, a number by itself stands for a tuple of it.
-fn sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
+fn check_sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
     let many = matches!(value, Value::Tuple { .. } | Value::List(_));
     if many || lo.rules.holds(Rule::BlockPointersAreAggregates) {
         return Ok(());
@@ -65,8 +65,8 @@ fn sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
 }
 
 /// Integers that are known at compile time.
-fn known(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<i128>> {
-    items(value)
+fn expect_ints(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<i128>> {
+    as_items(value)
         .iter()
         .map(|item| match item {
             Value::Constant(constant) => constant::as_int(constant),
@@ -92,7 +92,7 @@ pub(crate) struct Layout<'a> {
 
 /// `tl.make_block_ptr`.
 pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Traced<Value> {
-    available(lo)?;
+    check_available(lo)?;
     let base = match base {
         Value::Tensor(id) if lo.ty(*id).elem.is_ptr() && !lo.is_block(*id) => *id,
         other => {
@@ -105,11 +105,11 @@ pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Trac
     let aggregate = lo.rules.holds(Rule::BlockPointersAreAggregates);
     // The aggregate leaves it to loads and stores to treat a bool as a byte.
     let base = if aggregate { base } else { bool_pointer(lo, base).0 };
-    let shape = numbers(lo, layout.shape, false, "an extent of a block pointer's tensor")?;
-    let strides = numbers(lo, layout.strides, false, "a stride of a block pointer")?;
-    let offsets = numbers(lo, layout.offsets, true, "an offset of a block pointer")?;
-    let block = known(lo, layout.block_shape, "the extents of a block pointer's block")?;
-    let order = known(lo, layout.order, "the order of a block pointer's dimensions")?;
+    let shape = to_i64s(lo, layout.shape, false, "an extent of a block pointer's tensor")?;
+    let strides = to_i64s(lo, layout.strides, false, "a stride of a block pointer")?;
+    let offsets = to_i64s(lo, layout.offsets, true, "an offset of a block pointer")?;
+    let block = expect_ints(lo, layout.block_shape, "the extents of a block pointer's block")?;
+    let order = expect_ints(lo, layout.order, "the order of a block pointer's dimensions")?;
     let rank = block.len();
     for (what, length) in [
         ("shape", shape.len()),
@@ -160,8 +160,8 @@ pub(crate) fn expect<'v>(lo: &Lowering, value: &'v Value) -> Traced<&'v Rc<Block
 
 /// `tl.advance`.
 pub(crate) fn advance(lo: &mut Lowering, pointer: &BlockPointer, offsets: &Value) -> Traced<Value> {
-    available(lo)?;
-    let deltas = numbers(lo, offsets, true, "an offset of `tl.advance`")?;
+    check_available(lo)?;
+    let deltas = to_i64s(lo, offsets, true, "an offset of `tl.advance`")?;
     if deltas.len() != pointer.offsets.len() {
         return Err(lo.reject(format!(
             "expected `offsets` to have length {} but it has {}",
@@ -174,7 +174,7 @@ pub(crate) fn advance(lo: &mut Lowering, pointer: &BlockPointer, offsets: &Value
         .iter()
         .zip(&deltas)
         .map(|(&offset, &delta)| {
-            lo.op(
+            lo.emit_op(
                 OpKind::Binary(BinaryOp::Add),
                 &[offset, delta],
                 Type::num(DType::I64),
@@ -188,7 +188,7 @@ pub(crate) fn advance(lo: &mut Lowering, pointer: &BlockPointer, offsets: &Value
 }
 
 /// The dimensions that `boundary_check` names.
-fn checked(lo: &Lowering, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
+fn read_boundary_check(lo: &Lowering, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
     let aggregate = lo.rules.holds(Rule::BlockPointersAreAggregates);
     if matches!(boundary, Value::Constant(_)) {
         // The aggregate asks for a length, which neither a number alone nor `None` has. Before 3.8, what is false counts
@@ -196,12 +196,12 @@ fn checked(lo: &Lowering, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
         if aggregate {
             return Err(lo.reject("`boundary_check` must be a tuple or list of dimensions"));
         }
-        if matches!(boundary, Value::Constant(constant) if !constant::truth(constant)) {
+        if matches!(boundary, Value::Constant(constant) if !constant::is_truthy(constant)) {
             return Ok(Vec::new());
         }
     }
     let mut dims = Vec::new();
-    for dim in known(lo, boundary, "the dimensions of `boundary_check`")? {
+    for dim in expect_ints(lo, boundary, "the dimensions of `boundary_check`")? {
         let Some(dim) = usize::try_from(dim).ok().filter(|&dim| dim < rank) else {
             return Err(lo.reject(format!(
                 "expected `boundary_check` to contain dimensions from 0 to {}, but it has {dim}",
@@ -222,19 +222,19 @@ fn materialize(
     pointer: &BlockPointer,
     boundary: &Value,
 ) -> Traced<(ValueId, Option<ValueId>)> {
-    let checked = checked(lo, boundary, pointer.block_shape.len())?;
+    let checked = read_boundary_check(lo, boundary, pointer.block_shape.len())?;
     let mut axes = Vec::with_capacity(pointer.block_shape.len());
     let parts = pointer.block_shape.iter().zip(&pointer.offsets);
     let parts = parts.zip(pointer.strides.iter().zip(&pointer.shape));
     for (nth, ((&extent, &offset), (&stride, &limit))) in parts.enumerate() {
         axes.push(Axis {
-            at: run(lo, offset, extent)?,
+            positions: run(lo, offset, extent)?,
             stride,
             limit: checked.contains(&nth).then_some(limit),
-            checked_below: !lo.follows(Quirk::BlockPointersCheckAbove),
+            checked_below: !lo.has_quirk(Quirk::BlockPointersCheckAbove),
         });
     }
-    Ok(lanes(lo, pointer.base, &axes))
+    Ok(build_lanes(lo, pointer.base, &axes))
 }
 
 /// `tl.load` through a block pointer.
@@ -258,7 +258,7 @@ pub(crate) fn load(
     };
     let (pointers, mask) = materialize(lo, pointer, boundary)?;
     let other = match (nan, elem) {
-        (Some(nan), Some(elem)) if mask.is_some() => Some(padding(lo, elem, &pointer.block_shape, nan)),
+        (Some(nan), Some(elem)) if mask.is_some() => Some(emit_padding(lo, elem, &pointer.block_shape, nan)),
         (Some(_), _) if lo.rules.holds(Rule::BlockPointersAreAggregates) => {
             return Err(lo.reject("`padding_option` cannot be given without `boundary_check`"));
         }
@@ -283,8 +283,8 @@ pub(crate) fn store(
         if given.shape != pointer.block_shape {
             return Err(lo.reject(format!(
                 "the block pointer's block has shape {}, but the value {}",
-                shown(&pointer.block_shape),
-                shown(&given.shape)
+                describe_shape(&pointer.block_shape),
+                describe_shape(&given.shape)
             )));
         }
         if Some(given.elem) != wanted {
@@ -300,9 +300,9 @@ pub(crate) fn store(
 }
 
 /// `pointer.name` of a block pointer.
-pub(crate) fn attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Option<Value> {
+pub(crate) fn find_attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
-    let tensors = |values: &[ValueId]| Value::tuple(values.iter().map(|&id| Value::Tensor(id)));
+    let tensors = |values: &[ValueId]| Value::new_tuple(values.iter().map(|&id| Value::Tensor(id)));
     let elem = lo.ty(pointer.base).elem;
     let of_type = |ty| Some(Value::Constant(Constant::Type(ty)));
     if !lo.rules.holds(Rule::BlockPointersAreAggregates) {
@@ -311,11 +311,11 @@ pub(crate) fn attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Op
                 elem.pointee()?,
                 pointer.block_shape.clone(),
             )),
-            "shape" => Some(Value::tuple([])),
+            "shape" => Some(Value::new_tuple([])),
             _ => None,
         };
     }
-    let ints = |shape: &Shape| Value::tuple(shape.iter().map(|&extent| Value::int(extent as i128)));
+    let ints = |shape: &Shape| Value::new_tuple(shape.iter().map(|&extent| Value::from_int(extent as i128)));
     match name {
         "dtype" => of_type(TypeValue::Elem(elem)),
         "base" => Some(Value::Tensor(pointer.base)),

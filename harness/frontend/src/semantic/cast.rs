@@ -4,7 +4,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{CastKind, CmpPredicate, Elem, OpKind, Rounding, Type, ValueId};
 use cerith_tile::rules::Rule;
 
-use super::promotion::shown;
+use super::promotion::describe_dtype;
 use crate::constant::{self, Constant, TypeValue};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -15,7 +15,7 @@ pub(crate) fn elem_shown(elem: Elem) -> String {
 }
 
 /// Reads `fp_downcast_rounding`.
-pub(crate) fn rounding(lo: &Lowering, mode: Option<&str>) -> Traced<Option<Rounding>> {
+pub(crate) fn parse_rounding(lo: &Lowering, mode: Option<&str>) -> Traced<Option<Rounding>> {
     match mode {
         None => Ok(None),
         Some("rtne") => Ok(Some(Rounding::NearestEven)),
@@ -28,7 +28,7 @@ pub(crate) fn rounding(lo: &Lowering, mode: Option<&str>) -> Traced<Option<Round
 
 fn emit(lo: &mut Lowering, value: ValueId, elem: Elem, kind: CastKind, rounding: Rounding) -> ValueId {
     let ty = lo.ty(value).with_elem(elem);
-    lo.op(OpKind::Cast { kind, rounding }, &[value], ty)
+    lo.emit_op(OpKind::Cast { kind, rounding }, &[value], ty)
 }
 
 /// A value cast to a dtype, with the default rounding.
@@ -63,20 +63,24 @@ pub(crate) fn cast_elem(
     match (from, to) {
         (Elem::Num(source), Elem::Num(target)) => {
             if source.is_fp8() && target.is_int() || source.is_int() && target.is_fp8() {
-                return Err(lo.reject(format!("cannot cast {} to {}", shown(source), shown(target))));
+                return Err(lo.reject(format!(
+                    "cannot cast {} to {}",
+                    describe_dtype(source),
+                    describe_dtype(target)
+                )));
             }
             // NVIDIA's `convert_custom_float8` takes no others (language/extra/cuda/utils.py, 3.0 to 3.9).
             if target == DType::F8E4B15 && !matches!(source, DType::F16 | DType::F32) {
                 return Err(lo.reject(format!(
                     "cannot cast {} to {}: only {} and {} are converted to it",
-                    shown(source),
-                    shown(target),
-                    shown(DType::F16),
-                    shown(DType::F32)
+                    describe_dtype(source),
+                    describe_dtype(target),
+                    describe_dtype(DType::F16),
+                    describe_dtype(DType::F32)
                 )));
             }
             if source == DType::F64 && target.is_fp8() && rounding == Rounding::TowardZero {
-                return Err(lo.unsupported("rounding a double toward zero to an 8-bit float"));
+                return Err(lo.report_unsupported("rounding a double toward zero to an 8-bit float"));
             }
             Ok(emit(lo, value, to, CastKind::Value, rounding))
         }
@@ -87,8 +91,8 @@ pub(crate) fn cast_elem(
         (Elem::Ptr { .. }, Elem::Num(DType::I1)) => {
             let address = emit(lo, value, Elem::Num(DType::I64), CastKind::Bits, rounding);
             let ty = lo.ty(address).clone();
-            let null = lo.constant(0, ty.clone());
-            Ok(lo.op(
+            let null = lo.emit_constant(0, ty.clone());
+            Ok(lo.emit_op(
                 OpKind::Compare(CmpPredicate::Ne),
                 &[address, null],
                 ty.with_elem(Elem::Num(DType::I1)),

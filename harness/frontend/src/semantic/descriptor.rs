@@ -15,10 +15,10 @@ use cerith_tile::rules::Rule;
 
 use super::cast::{bitcast, bool_like, cast, cast_elem, elem_shown};
 use super::memory;
-use super::promotion::shown as dtype_shown;
-use super::shape::{block_shape, shown};
-use super::tile::{Axis, index, lanes, padding, run, scalar};
-use super::types::{describe, items, triton_type, type_text};
+use super::promotion::describe_dtype as dtype_shown;
+use super::shape::{block_shape, describe_shape};
+use super::tile::{Axis, build_lanes, emit_padding, index, run, to_scalar};
+use super::types::{as_items, describe, triton_type, type_text};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -32,24 +32,24 @@ const MAX_RANK: usize = 5;
 
 /// Emits what a descriptor has to fulfil when the kernel runs.
 fn demand(lo: &mut Lowering, what: Demand, condition: ValueId) {
-    lo.builder.effect(OpKind::Demand(what), &[condition]);
+    lo.builder.add_effect(OpKind::Demand(what), &[condition]);
 }
 
 /// Whether so many elements of a size are a multiple of 16 bytes, as a condition. Nothing where they always are.
-fn aligned(lo: &mut Lowering, elements: ValueId, size: usize) -> Option<ValueId> {
+fn emit_alignment_test(lo: &mut Lowering, elements: ValueId, size: usize) -> Option<ValueId> {
     let unit = ALIGNMENT / size.clamp(1, ALIGNMENT);
     if unit <= 1 {
         return None;
     }
     let ty = lo.ty(elements).clone();
-    let mask = lo.constant(unit as u64 - 1, ty.clone());
-    let rest = lo.op(OpKind::Binary(BinaryOp::And), &[elements, mask], ty.clone());
-    let zero = lo.constant(0, ty.clone());
-    Some(lo.op(OpKind::Compare(CmpPredicate::Eq), &[rest, zero], bool_like(&ty)))
+    let mask = lo.emit_constant(unit as u64 - 1, ty.clone());
+    let rest = lo.emit_op(OpKind::Binary(BinaryOp::And), &[elements, mask], ty.clone());
+    let zero = lo.emit_constant(0, ty.clone());
+    Some(lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[rest, zero], bool_like(&ty)))
 }
 
 /// What a pointer to numbers points to.
-fn element(lo: &Lowering, base: ValueId) -> Option<DType> {
+fn find_pointee(lo: &Lowering, base: ValueId) -> Option<DType> {
     lo.ty(base).elem.pointee().and_then(Elem::num)
 }
 
@@ -80,8 +80,8 @@ pub(crate) struct Layout<'a> {
 
 /// `tl.make_tensor_descriptor`.
 pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Traced<Value> {
-    let (shape, strides) = (items(layout.shape), items(layout.strides));
-    let extents = items(layout.block_shape);
+    let (shape, strides) = (as_items(layout.shape), as_items(layout.strides));
+    let extents = as_items(layout.block_shape);
     let rank = shape.len();
     if !(1..=MAX_RANK).contains(&rank) {
         return Err(lo.reject(format!("a descriptor has 1 to {MAX_RANK} dimensions, not {rank}")));
@@ -94,8 +94,8 @@ pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Trac
         }
     }
     let (base, dtype) = match base {
-        Value::Tensor(id) if !lo.is_block(*id) && element(lo, *id).is_some() => {
-            (*id, element(lo, *id).unwrap_or(DType::I8))
+        Value::Tensor(id) if !lo.is_block(*id) && find_pointee(lo, *id).is_some() => {
+            (*id, find_pointee(lo, *id).unwrap_or(DType::I8))
         }
         other => {
             let text = type_text(lo, other);
@@ -135,11 +135,11 @@ pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Trac
     }
     let shape: Box<[ValueId]> = shape
         .iter()
-        .map(|extent| scalar(lo, extent, DType::I32, "an extent of a descriptor"))
+        .map(|extent| to_scalar(lo, extent, DType::I32, "an extent of a descriptor"))
         .collect::<Traced<_>>()?;
     let strides: Box<[ValueId]> = strides
         .iter()
-        .map(|stride| scalar(lo, stride, DType::I64, "a stride of a descriptor"))
+        .map(|stride| to_scalar(lo, stride, DType::I64, "a stride of a descriptor"))
         .collect::<Traced<_>>()?;
     let block_shape = block_shape(lo, &known)?;
     let nan = match layout.padding {
@@ -152,18 +152,18 @@ pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Trac
         None => return Err(lo.reject("a descriptor's padding option is `zero` or `nan`")),
     };
     let address = cast_elem(lo, base, Elem::Num(DType::I64), None)?;
-    if let Some(condition) = aligned(lo, address, 1) {
+    if let Some(condition) = emit_alignment_test(lo, address, 1) {
         demand(lo, Demand::AlignedBase, condition);
     }
     for &stride in strides.iter().take(rank - 1) {
-        if let Some(condition) = aligned(lo, stride, dtype.size()) {
+        if let Some(condition) = emit_alignment_test(lo, stride, dtype.size()) {
             demand(lo, Demand::AlignedStrides, condition);
         }
     }
     for &extent in &shape {
         let ty = Type::num(DType::I32);
-        let zero = lo.constant(0, ty.clone());
-        let proper = lo.op(OpKind::Compare(CmpPredicate::Ge), &[extent, zero], bool_like(&ty));
+        let zero = lo.emit_constant(0, ty.clone());
+        let proper = lo.emit_op(OpKind::Compare(CmpPredicate::Ge), &[extent, zero], bool_like(&ty));
         demand(lo, Demand::ProperShape, proper);
     }
     Ok(Value::Descriptor(Rc::new(Descriptor {
@@ -188,16 +188,16 @@ pub(crate) fn expect<'v>(lo: &Lowering, value: &'v Value) -> Traced<&'v Rc<Descr
 }
 
 /// The element's dtype; a host's descriptor of bools has none that is known.
-fn dtype(lo: &Lowering, descriptor: &Descriptor) -> Traced<DType> {
-    match element(lo, descriptor.base) {
-        Some(DType::I1) | None => Err(lo.unsupported("a descriptor of bools")),
+fn expect_dtype(lo: &Lowering, descriptor: &Descriptor) -> Traced<DType> {
+    match find_pointee(lo, descriptor.base) {
+        Some(DType::I1) | None => Err(lo.report_unsupported("a descriptor of bools")),
         Some(dtype) => Ok(dtype),
     }
 }
 
 /// An offset along a dimension as an `i64`; along the last one it has to be a multiple of 16 bytes.
-fn offset(lo: &mut Lowering, descriptor: &Descriptor, value: &Value, last: bool) -> Traced<ValueId> {
-    let size = dtype(lo, descriptor)?.size();
+fn lower_offset(lo: &mut Lowering, descriptor: &Descriptor, value: &Value, last: bool) -> Traced<ValueId> {
+    let size = expect_dtype(lo, descriptor)?.size();
     let at = index(lo, value, true, "an offset of a descriptor's block")?;
     let known = match value {
         Value::Constant(Constant::Int(number)) => Some(number * size as i128 % ALIGNMENT as i128 == 0),
@@ -205,7 +205,7 @@ fn offset(lo: &mut Lowering, descriptor: &Descriptor, value: &Value, last: bool)
     };
     if last
         && known != Some(true)
-        && let Some(condition) = aligned(lo, at, size)
+        && let Some(condition) = emit_alignment_test(lo, at, size)
     {
         demand(lo, Demand::AlignedOffset, condition);
     }
@@ -220,24 +220,30 @@ enum Access {
 }
 
 /// An axis of a descriptor whose lanes are at these places.
-fn axis(lo: &mut Lowering, descriptor: &Descriptor, nth: usize, at: ValueId, access: Access) -> Traced<Axis> {
+fn build_axis(
+    lo: &mut Lowering,
+    descriptor: &Descriptor,
+    nth: usize,
+    at: ValueId,
+    access: Access,
+) -> Traced<Axis> {
     let (Some(&stride), Some(&limit)) = (descriptor.strides.get(nth), descriptor.shape.get(nth)) else {
-        return Err(lo.unsupported("a descriptor without that dimension"));
+        return Err(lo.report_unsupported("a descriptor without that dimension"));
     };
     let mut limit = cast(lo, limit, DType::I64)?;
-    let whole_runs = access == Access::Store && lo.follows(Quirk::DescriptorsStoreWholeRuns);
+    let whole_runs = access == Access::Store && lo.has_quirk(Quirk::DescriptorsStoreWholeRuns);
     if whole_runs && nth + 1 == descriptor.shape.len() {
-        let run = (ALIGNMENT / (dtype(lo, descriptor)?.bits() as usize / 8).max(1)) as u64;
+        let run = (ALIGNMENT / (expect_dtype(lo, descriptor)?.bits() as usize / 8).max(1)) as u64;
         let ty = Type::num(DType::I64);
         let (more, mask) = (
-            lo.constant(run - 1, ty.clone()),
-            lo.constant(run.wrapping_neg(), ty.clone()),
+            lo.emit_constant(run - 1, ty.clone()),
+            lo.emit_constant(run.wrapping_neg(), ty.clone()),
         );
-        limit = lo.op(OpKind::Binary(BinaryOp::Add), &[limit, more], ty.clone());
-        limit = lo.op(OpKind::Binary(BinaryOp::And), &[limit, mask], ty);
+        limit = lo.emit_op(OpKind::Binary(BinaryOp::Add), &[limit, more], ty.clone());
+        limit = lo.emit_op(OpKind::Binary(BinaryOp::And), &[limit, mask], ty);
     }
     Ok(Axis {
-        at,
+        positions: at,
         stride,
         limit: Some(limit),
         checked_below: true,
@@ -263,31 +269,35 @@ fn block(
     }
     let mut axes = Vec::with_capacity(rank);
     for (nth, (item, &extent)) in items.iter().zip(&descriptor.block_shape).enumerate() {
-        let at = offset(lo, descriptor, item, nth + 1 == rank)?;
+        let at = lower_offset(lo, descriptor, item, nth + 1 == rank)?;
         let at = run(lo, at, extent)?;
-        axes.push(axis(lo, descriptor, nth, at, access)?);
+        axes.push(build_axis(lo, descriptor, nth, at, access)?);
     }
-    masked(lo, descriptor, &axes)
+    build_masked_lanes(lo, descriptor, &axes)
 }
 
-fn masked(lo: &mut Lowering, descriptor: &Descriptor, axes: &[Axis]) -> Traced<(ValueId, ValueId)> {
-    match lanes(lo, descriptor.base, axes) {
+fn build_masked_lanes(
+    lo: &mut Lowering,
+    descriptor: &Descriptor,
+    axes: &[Axis],
+) -> Traced<(ValueId, ValueId)> {
+    match build_lanes(lo, descriptor.base, axes) {
         (pointers, Some(mask)) => Ok((pointers, mask)),
-        _ => Err(lo.unsupported("a descriptor without dimensions")),
+        _ => Err(lo.report_unsupported("a descriptor without dimensions")),
     }
 }
 
 /// Loads lanes, padded outside of the tensor and rounded if that was asked for.
-fn loaded(
+fn load_lanes(
     lo: &mut Lowering,
     descriptor: &Descriptor,
     (pointers, mask): (ValueId, ValueId),
 ) -> Traced<ValueId> {
-    let dtype = dtype(lo, descriptor)?;
+    let dtype = expect_dtype(lo, descriptor)?;
     let shape = lo.ty(pointers).shape.clone();
-    let other = padding(lo, Elem::Num(dtype), &shape, descriptor.nan);
+    let other = emit_padding(lo, Elem::Num(dtype), &shape, descriptor.nan);
     let value = memory::load(lo, pointers, Some(mask), Some(other), false)?;
-    if descriptor.round && dtype == DType::F32 && !lo.follows(Quirk::DescriptorsNeverRound) {
+    if descriptor.round && dtype == DType::F32 && !lo.has_quirk(Quirk::DescriptorsNeverRound) {
         return round_to_tf32(lo, value);
     }
     Ok(value)
@@ -298,8 +308,8 @@ fn round_to_tf32(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     const DROPPED: u64 = 13;
     let bits = bitcast(lo, value, Elem::Num(DType::U32))?;
     let ty = lo.ty(bits).clone();
-    let number = |lo: &mut Lowering, bits: u64| lo.constant(bits, ty.clone());
-    let binary = |lo: &mut Lowering, op, a, b| lo.op(OpKind::Binary(op), &[a, b], ty.clone());
+    let number = |lo: &mut Lowering, bits: u64| lo.emit_constant(bits, ty.clone());
+    let binary = |lo: &mut Lowering, op, a, b| lo.emit_op(OpKind::Binary(op), &[a, b], ty.clone());
     let (dropped, one) = (number(lo, DROPPED), number(lo, 1));
     let below_half = number(lo, (1 << (DROPPED - 1)) - 1);
     let kept = number(lo, 0xFFFF_FFFF & !((1 << DROPPED) - 1));
@@ -310,28 +320,37 @@ fn round_to_tf32(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let rounded = binary(lo, BinaryOp::Add, bits, bias);
     let rounded = binary(lo, BinaryOp::And, rounded, kept);
     let special = binary(lo, BinaryOp::And, bits, exponent);
-    let special = lo.op(
+    let special = lo.emit_op(
         OpKind::Compare(CmpPredicate::Eq),
         &[special, exponent],
         bool_like(&ty),
     );
-    let chosen = lo.op(OpKind::Select, &[special, bits, rounded], ty.clone());
+    let chosen = lo.emit_op(OpKind::Select, &[special, bits, rounded], ty.clone());
     bitcast(lo, chosen, Elem::Num(DType::F32))
 }
 
 /// `descriptor.load`.
 pub(crate) fn load(lo: &mut Lowering, descriptor: &Descriptor, offsets: &Value) -> Traced<ValueId> {
     let lanes = block(lo, descriptor, offsets, Access::Load)?;
-    loaded(lo, descriptor, lanes)
+    load_lanes(lo, descriptor, lanes)
 }
 
 /// A value that has to have a shape and, to the compiler's IR, an element type.
-fn valued(lo: &mut Lowering, value: &Value, shape: &[usize], dtype: DType, casts: bool) -> Traced<ValueId> {
+fn expect_value(
+    lo: &mut Lowering,
+    value: &Value,
+    shape: &[usize],
+    dtype: DType,
+    casts: bool,
+) -> Traced<ValueId> {
     let id = match value {
         Value::Tensor(id) if lo.ty(*id).shape.as_slice() == shape => *id,
         other => {
             let text = type_text(lo, other);
-            return Err(lo.reject(format!("expected a value of shape {}, got {text}", shown(shape))));
+            return Err(lo.reject(format!(
+                "expected a value of shape {}, got {text}",
+                describe_shape(shape)
+            )));
         }
     };
     let given = lo.ty(id).elem;
@@ -359,15 +378,15 @@ pub(crate) fn store(
     offsets: &Value,
     value: &Value,
 ) -> Traced<()> {
-    let dtype = dtype(lo, descriptor)?;
+    let dtype = expect_dtype(lo, descriptor)?;
     let casts = lo.rules.holds(Rule::DescriptorStoreCasts);
-    let value = valued(lo, value, &descriptor.block_shape, dtype, casts)?;
+    let value = expect_value(lo, value, &descriptor.block_shape, dtype, casts)?;
     let (pointers, mask) = block(lo, descriptor, offsets, Access::Store)?;
     memory::store(lo, pointers, value, Some(mask))
 }
 
 /// `descriptor.atomic_add` and the like.
-pub(crate) fn atomic(
+pub(crate) fn lower_atomic(
     lo: &mut Lowering,
     op: AtomicOp,
     descriptor: &Descriptor,
@@ -375,7 +394,7 @@ pub(crate) fn atomic(
     value: &Value,
 ) -> Traced<()> {
     use DType::{BF16, F16, F32, I32, I64, U32, U64};
-    let dtype = dtype(lo, descriptor)?;
+    let dtype = expect_dtype(lo, descriptor)?;
     let allowed: &[DType] = match op {
         AtomicOp::Add => &[U32, I32, U64, F32, F16, BF16],
         AtomicOp::Min | AtomicOp::Max => &[U32, I32, U64, I64, F16, BF16],
@@ -388,14 +407,14 @@ pub(crate) fn atomic(
             dtype_shown(dtype)
         )));
     }
-    let value = valued(lo, value, &descriptor.block_shape, dtype, false)?;
+    let value = expect_value(lo, value, &descriptor.block_shape, dtype, false)?;
     let (pointers, mask) = block(lo, descriptor, offsets, Access::Store)?;
     memory::exchange(lo, op, pointers, value, Some(mask), MemoryOrder::Relaxed);
     Ok(())
 }
 
 /// The lanes of rows of a descriptor, and their shape.
-fn rows(
+fn build_rows(
     lo: &mut Lowering,
     descriptor: &Descriptor,
     what: &str,
@@ -404,11 +423,11 @@ fn rows(
     access: Access,
 ) -> Traced<((ValueId, ValueId), Shape)> {
     const MIN_ROWS: usize = 8;
-    let dtype = dtype(lo, descriptor)?;
+    let dtype = expect_dtype(lo, descriptor)?;
     let [1, columns] = *descriptor.block_shape.as_slice() else {
         return Err(lo.reject(format!(
             "a descriptor's {what} needs a block of 1 row, but the block is {}",
-            shown(&descriptor.block_shape)
+            describe_shape(&descriptor.block_shape)
         )));
     };
     let ids = match rows {
@@ -453,20 +472,20 @@ fn rows(
         ids
     };
     let down = cast(lo, signed, DType::I64)?;
-    let first = offset(lo, descriptor, column, true)?;
+    let first = lower_offset(lo, descriptor, column, true)?;
     let along = run(lo, first, columns)?;
     let axes = [
-        axis(lo, descriptor, 0, down, access)?,
-        axis(lo, descriptor, 1, along, access)?,
+        build_axis(lo, descriptor, 0, down, access)?,
+        build_axis(lo, descriptor, 1, along, access)?,
     ];
-    let lanes = masked(lo, descriptor, &axes)?;
+    let lanes = build_masked_lanes(lo, descriptor, &axes)?;
     Ok((lanes, [count, columns].as_slice().into()))
 }
 
 /// `descriptor.gather`.
 pub(crate) fn gather(lo: &mut Lowering, descriptor: &Descriptor, x: &Value, y: &Value) -> Traced<ValueId> {
-    let (lanes, _) = rows(lo, descriptor, "gather", x, y, Access::Load)?;
-    loaded(lo, descriptor, lanes)
+    let (lanes, _) = build_rows(lo, descriptor, "gather", x, y, Access::Load)?;
+    load_lanes(lo, descriptor, lanes)
 }
 
 /// `descriptor.scatter`.
@@ -477,22 +496,22 @@ pub(crate) fn scatter(
     x: &Value,
     y: &Value,
 ) -> Traced<()> {
-    let ((pointers, mask), shape) = rows(lo, descriptor, "scatter", x, y, Access::Store)?;
-    let dtype = dtype(lo, descriptor)?;
-    let value = valued(lo, value, &shape, dtype, false)?;
+    let ((pointers, mask), shape) = build_rows(lo, descriptor, "scatter", x, y, Access::Store)?;
+    let dtype = expect_dtype(lo, descriptor)?;
+    let value = expect_value(lo, value, &shape, dtype, false)?;
     memory::store(lo, pointers, value, Some(mask))
 }
 
 /// `descriptor.name`, methods left out.
-pub(crate) fn attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
+pub(crate) fn find_attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
-    let tensors = |values: &[ValueId]| Value::tuple(values.iter().map(|&id| Value::Tensor(id)));
+    let tensors = |values: &[ValueId]| Value::new_tuple(values.iter().map(|&id| Value::Tensor(id)));
     let elem = lo.ty(descriptor.base).elem.pointee()?;
     let shape = &descriptor.block_shape;
     Some(match name {
         "shape" => tensors(&descriptor.shape),
         "strides" => tensors(&descriptor.strides),
-        "block_shape" => Value::tuple(shape.iter().map(|&extent| Value::int(extent as i128))),
+        "block_shape" => Value::new_tuple(shape.iter().map(|&extent| Value::from_int(extent as i128))),
         "dtype" => Value::Constant(Constant::Type(TypeValue::Elem(elem))),
         "block_type" => Value::Constant(Constant::Type(TypeValue::Block(elem, shape.clone()))),
         _ => return None,

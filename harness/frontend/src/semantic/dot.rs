@@ -5,7 +5,7 @@ use cerith_tile::ir::{Elem, InputPrecision, OpKind, Shape, Type, ValueId};
 use cerith_tile::rules::Rule;
 
 use super::cast::{cast, elem_shown};
-use super::promotion::shown;
+use super::promotion::describe_dtype;
 use super::shape::{self, product_shape, reshape};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 }
 
 /// Reads `input_precision`.
-pub(crate) fn precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
+pub(crate) fn parse_precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
     let lower = name.to_lowercase();
     let split = lo.rules.holds(Rule::DotSplitsIntoBfloats);
     let known = |precision: &InputPrecision| {
@@ -42,7 +42,7 @@ pub(crate) fn precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
 }
 
 /// The fewest rows, columns and inner elements.
-fn smallest(lo: &Lowering, dtype: DType) -> [usize; 3] {
+fn find_min_shape(lo: &Lowering, dtype: DType) -> [usize; 3] {
     let (small, shallow) = (lo.rules.holds(Rule::SmallDots), lo.rules.holds(Rule::ShallowDots));
     let side = if small { 1 } else { 16 };
     let deep = lo.rules.holds(Rule::EightBitDotsAreDeep)
@@ -70,14 +70,17 @@ fn check_dtypes(lo: &Lowering, lhs: ValueId, rhs: ValueId) -> Traced<(DType, DTy
             _ => false,
         };
         if !known {
-            return Err(lo.reject(format!("unsupported {side} dtype {} of dot", shown(dtype))));
+            return Err(lo.reject(format!(
+                "unsupported {side} dtype {} of dot",
+                describe_dtype(dtype)
+            )));
         }
     }
     if left != right {
         return Err(lo.reject(format!(
             "both operands of dot must have the same dtype, got {} and {}",
-            shown(left),
-            shown(right)
+            describe_dtype(left),
+            describe_dtype(right)
         )));
     }
     Ok((left, right))
@@ -98,8 +101,8 @@ pub(crate) fn dot(
     let Some(result) = product_shape(&a, &b) else {
         return Err(lo.reject(format!(
             "shapes {} and {} are not compatible for dot",
-            shape::shown(&a),
-            shape::shown(&b)
+            shape::describe_shape(&a),
+            shape::describe_shape(&b)
         )));
     };
     if let Some(acc) = acc
@@ -107,22 +110,22 @@ pub(crate) fn dot(
     {
         return Err(lo.reject(format!(
             "expected accumulator shape {}, got {}",
-            shape::shown(&result),
-            shape::shown(&lo.ty(acc).shape)
+            shape::describe_shape(&result),
+            shape::describe_shape(&lo.ty(acc).shape)
         )));
     }
     if a.len() <= 3 {
-        return product(lo, lhs, rhs, acc, options);
+        return lower_product(lo, lhs, rhs, acc, options);
     }
-    let lhs = batched(lo, lhs)?;
-    let rhs = batched(lo, rhs)?;
-    let acc = acc.map(|acc| batched(lo, acc)).transpose()?;
-    let value = product(lo, lhs, rhs, acc, options)?;
+    let lhs = flatten_batch(lo, lhs)?;
+    let rhs = flatten_batch(lo, rhs)?;
+    let acc = acc.map(|acc| flatten_batch(lo, acc)).transpose()?;
+    let value = lower_product(lo, lhs, rhs, acc, options)?;
     reshape(lo, value, &result, false)
 }
 
 /// All but the last two dimensions as one.
-fn batched(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+fn flatten_batch(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let shape = lo.ty(value).shape.clone();
     let (batch, matrix) = shape.split_at(shape.len().saturating_sub(2));
     let flat: Vec<usize> = std::iter::once(batch.iter().product())
@@ -131,7 +134,7 @@ fn batched(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     reshape(lo, value, &flat, false)
 }
 
-fn product(
+fn lower_product(
     lo: &mut Lowering,
     mut lhs: ValueId,
     mut rhs: ValueId,
@@ -154,7 +157,7 @@ fn product(
     let (Some(result), &[.., m, k], &[.., n]) = (product_shape(&a, &b), &a[..], &b[..]) else {
         return Err(lo.reject("dot needs matrices"));
     };
-    let [least_m, least_n, least_k] = smallest(lo, dtype);
+    let [least_m, least_n, least_k] = find_min_shape(lo, dtype);
     if m < least_m || n < least_n || k < least_k {
         return Err(lo.reject(format!(
             "dot needs shapes with M >= {least_m}, N >= {least_n} and K >= {least_k}, got M = {m}, N = {n}, K = {k}"
@@ -181,15 +184,15 @@ fn product(
         if got != Elem::Num(wanted) {
             return Err(lo.reject(format!(
                 "expected accumulator dtype {}, got {}; pass out_dtype to use this accumulator",
-                shown(wanted),
+                describe_dtype(wanted),
                 elem_shown(got)
             )));
         }
         if got != Elem::Num(result_dtype) {
             return Err(lo.reject(format!(
                 "dot of {} accumulates in {}, not in {}",
-                shown(dtype),
-                shown(result_dtype),
+                describe_dtype(dtype),
+                describe_dtype(result_dtype),
                 elem_shown(got)
             )));
         }
@@ -207,9 +210,9 @@ fn product(
     let ty = Type::block(Elem::Num(result_dtype), shape);
     let acc = match acc {
         Some(acc) => acc,
-        None => lo.constant(0, ty.clone()),
+        None => lo.emit_constant(0, ty.clone()),
     };
-    Ok(lo.op(
+    Ok(lo.emit_op(
         OpKind::Dot {
             precision: options.precision,
             max_imprecise,

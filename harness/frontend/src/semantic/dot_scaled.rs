@@ -17,7 +17,7 @@ use cerith_tile::quirk::by_parts::{Manner, convert};
 use cerith_tile::rules::{Rule, Version};
 
 use super::cast::{bitcast, cast, elem_shown};
-use super::promotion::shown;
+use super::promotion::describe_dtype;
 use super::shape::{self, broadcast_to, expand_dim, join, permute, reshape, transpose};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -107,8 +107,8 @@ pub(crate) fn dot_scaled(
     if rank != lo.ty(rhs.value).shape.len() || !(2..=3).contains(&rank) {
         return Err(lo.reject(format!(
             "dot_scaled takes two operands of 2 or of 3 dimensions, got {} and {}",
-            shape::shown(&lo.ty(lhs.value).shape),
-            shape::shown(&lo.ty(rhs.value).shape)
+            shape::describe_shape(&lo.ty(lhs.value).shape),
+            shape::describe_shape(&lo.ty(rhs.value).shape)
         )));
     }
     lhs.value = in_format(lo, lhs, Place::Lhs)?;
@@ -122,21 +122,21 @@ pub(crate) fn dot_scaled(
         }
     }
     let half = [lhs.format, rhs.format].contains(&Format::Fp16);
-    let wide = if lo.follows(Quirk::ScaledDotsByParts) {
+    let wide = if lo.has_quirk(Quirk::ScaledDotsByParts) {
         Wide::ByParts { half }
     } else if half {
         Wide::Dtype(DType::F16)
     } else {
         Wide::Dtype(DType::BF16)
     };
-    let left = widened(lo, lhs, Place::Lhs, wide)?;
-    let right = widened(lo, rhs, Place::Rhs, wide)?;
+    let left = widen_operand(lo, lhs, Place::Lhs, wide)?;
+    let right = widen_operand(lo, rhs, Place::Rhs, wide)?;
     let (a, b) = (lo.ty(left).shape.clone(), lo.ty(right).shape.clone());
     let Some(result) = shape::product_shape(&a, &b) else {
         return Err(lo.reject(format!(
             "shapes {} and {}, unpacked, are not compatible for dot_scaled",
-            shape::shown(&a),
-            shape::shown(&b)
+            shape::describe_shape(&a),
+            shape::describe_shape(&b)
         )));
     };
     let k = a.last().copied().unwrap_or(1);
@@ -155,17 +155,17 @@ pub(crate) fn dot_scaled(
         return Err(lo.reject(format!("expected accumulator of {ty}, got {}", lo.ty(acc))));
     }
     let group = group(lo, [lhs.scale, rhs.scale], k)?;
-    let left = scaled(lo, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
-    let right = scaled(lo, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
+    let left = scale_operand(lo, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
+    let right = scale_operand(lo, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
     let acc = match acc {
         Some(acc) => acc,
-        None => lo.constant(0, ty.clone()),
+        None => lo.emit_constant(0, ty.clone()),
     };
     let kind = OpKind::Dot {
         precision: InputPrecision::Ieee,
         max_imprecise: 0,
     };
-    Ok(lo.op(kind, &[left, right, acc], ty))
+    Ok(lo.emit_op(kind, &[left, right, acc], ty))
 }
 
 /// The operand in the dtype of its format; `e2m1` in bytes.
@@ -188,15 +188,15 @@ fn in_format(lo: &mut Lowering, side: Side, place: Place) -> Traced<ValueId> {
             "{} of dot_scaled has the dtype {}, but its format is held in {} or {}",
             place.name(),
             elem_shown(elem),
-            shown(dtype),
-            shown(unsigned)
+            describe_dtype(dtype),
+            describe_dtype(unsigned)
         )));
     }
     bitcast(lo, side.value, Elem::Num(dtype))
 }
 
 /// The operand as a matrix of a wide dtype.
-fn widened(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
+fn widen_operand(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
     if side.format != Format::E2m1 {
         return match wide {
             Wide::Dtype(wide) => cast(lo, side.value, wide),
@@ -204,10 +204,10 @@ fn widened(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Traced<Va
         };
     }
     let ty = lo.ty(side.value).clone();
-    let mask = lo.constant(0xf, ty.clone());
-    let low = lo.op(OpKind::Binary(BinaryOp::And), &[side.value, mask], ty.clone());
-    let four = lo.constant(4, ty.clone());
-    let high = lo.op(OpKind::Binary(BinaryOp::LShr), &[side.value, four], ty);
+    let mask = lo.emit_constant(0xf, ty.clone());
+    let low = lo.emit_op(OpKind::Binary(BinaryOp::And), &[side.value, mask], ty.clone());
+    let four = lo.emit_constant(4, ty.clone());
+    let high = lo.emit_op(OpKind::Binary(BinaryOp::LShr), &[side.value, four], ty);
     let low = four_bits(lo, low)?;
     let high = four_bits(lo, high)?;
     let both = join(lo, low, high)?;
@@ -241,20 +241,20 @@ fn by_parts(lo: &mut Lowering, value: ValueId) -> ValueId {
     let foreign = Foreign::new(&format!("{dtype} by parts to f16 to f32, {manner:?}"), move |x| {
         let special = decode(dtype, x[0]);
         if dtype.is_fp8() && !special.is_finite() {
-            return number(DType::F32, special);
+            return encode_number(DType::F32, special);
         }
         let half = convert(dtype, DType::F16, manner, x[0]);
-        number(DType::F32, decode(DType::F16, half))
+        encode_number(DType::F32, decode(DType::F16, half))
     });
     let ty = lo.ty(value).with_elem(Elem::Num(DType::F32));
-    lo.op(OpKind::Foreign(foreign), &[value], ty)
+    lo.emit_op(OpKind::Foreign(foreign), &[value], ty)
 }
 
 /// What Triton's interpreter makes of scales: the byte is the exponent of an `f32`, whatever its dtype.
 fn byte_as_exponent(lo: &mut Lowering, scale: ValueId, half: bool) -> ValueId {
     let e8m0 = lo.dtype(scale).is_some_and(DType::is_int);
     let newest = lo.rules.version >= Version::new(3, 9, 0);
-    let zero = half || !e8m0 || lo.follows(Quirk::ScaleOfZeroIsZero);
+    let zero = half || !e8m0 || lo.has_quirk(Quirk::ScaleOfZeroIsZero);
     let nan = newest && e8m0;
     let name = format!("byte as the exponent of f32, 0 is zero: {zero}, 255 is NaN: {nan}");
     let foreign = Foreign::new(&name, move |x| match x[0] & 0xff {
@@ -263,7 +263,7 @@ fn byte_as_exponent(lo: &mut Lowering, scale: ValueId, half: bool) -> ValueId {
         byte => byte << 23,
     });
     let ty = lo.ty(scale).with_elem(Elem::Num(DType::F32));
-    lo.op(OpKind::Foreign(foreign), &[scale], ty)
+    lo.emit_op(OpKind::Foreign(foreign), &[scale], ty)
 }
 
 /// `e2m1` in the low halves of bytes as `f16`, which holds every one of them: its bits are those of a number whose
@@ -272,21 +272,21 @@ fn four_bits(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let value = cast(lo, value, DType::U16)?;
     let ty = lo.ty(value).clone();
     let field = |lo: &mut Lowering, mask: u64, shift: u64| {
-        let mask = lo.constant(mask, ty.clone());
-        let shift = lo.constant(shift, ty.clone());
-        let field = lo.op(OpKind::Binary(BinaryOp::And), &[value, mask], ty.clone());
-        lo.op(OpKind::Binary(BinaryOp::Shl), &[field, shift], ty.clone())
+        let mask = lo.emit_constant(mask, ty.clone());
+        let shift = lo.emit_constant(shift, ty.clone());
+        let field = lo.emit_op(OpKind::Binary(BinaryOp::And), &[value, mask], ty.clone());
+        lo.emit_op(OpKind::Binary(BinaryOp::Shl), &[field, shift], ty.clone())
     };
     let sign = field(lo, 8, 12);
     let magnitude = field(lo, 7, 9);
-    let bits = lo.op(OpKind::Binary(BinaryOp::Or), &[sign, magnitude], ty.clone());
+    let bits = lo.emit_op(OpKind::Binary(BinaryOp::Or), &[sign, magnitude], ty.clone());
     let small = bitcast(lo, bits, Elem::Num(DType::F16))?;
     let ty = ty.with_elem(Elem::Num(DType::F16));
-    let factor = lo.constant(number(DType::F16, 16384.0), ty.clone());
-    Ok(lo.op(OpKind::Binary(BinaryOp::Mul), &[small, factor], ty))
+    let factor = lo.emit_constant(encode_number(DType::F16, 16384.0), ty.clone());
+    Ok(lo.emit_op(OpKind::Binary(BinaryOp::Mul), &[small, factor], ty))
 }
 
-fn number(dtype: DType, value: f64) -> u64 {
+fn encode_number(dtype: DType, value: f64) -> u64 {
     encode(dtype, value, cerith_tile::ir::Rounding::NearestEven)
 }
 
@@ -314,7 +314,7 @@ fn group(lo: &Lowering, scales: [Option<ValueId>; 2], k: usize) -> Traced<usize>
 }
 
 /// The operand times its scales.
-fn scaled(
+fn scale_operand(
     lo: &mut Lowering,
     value: ValueId,
     scale: Option<ValueId>,
@@ -342,20 +342,23 @@ fn scaled(
         return Err(lo.reject(format!(
             "{}_scale must be a tensor of shape {}, got {}",
             place.name(),
-            shape::shown(&wanted),
-            shape::shown(&own.shape)
+            shape::describe_shape(&wanted),
+            shape::describe_shape(&own.shape)
         )));
     }
     let scale = match (own.elem, wide) {
         (Elem::Num(DType::I8 | DType::U8 | DType::F8E4NV), Wide::ByParts { half }) => {
             byte_as_exponent(lo, scale, half)
         }
-        (Elem::Num(DType::I8 | DType::U8), Wide::Dtype(wide)) => exponents(lo, scale, wide, fast_math)?,
+        (Elem::Num(DType::I8 | DType::U8), Wide::Dtype(wide)) => convert_scales(lo, scale, wide, fast_math)?,
         (Elem::Num(DType::F8E4NV), Wide::Dtype(wide)) if lo.rules.holds(Rule::ScaledDotTakesFp8Scales) => {
             cast(lo, scale, wide)?
         }
         (Elem::Num(dtype), _) if dtype.is_float() => {
-            return Err(lo.unsupported(format!("`tl.dot_scaled` with scales of {}", shown(dtype))));
+            return Err(lo.report_unsupported(format!(
+                "`tl.dot_scaled` with scales of {}",
+                describe_dtype(dtype)
+            )));
         }
         (elem, _) => {
             return Err(lo.reject(format!(
@@ -373,20 +376,20 @@ fn scaled(
     if place == Place::Rhs {
         factors = transpose(lo, factors)?;
     }
-    Ok(lo.op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))
+    Ok(lo.emit_op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))
 }
 
 /// `e8m0` bytes as a float dtype. `f16` holds few of them: the others become zero or infinity.
-fn exponents(lo: &mut Lowering, scale: ValueId, wide: DType, fast_math: bool) -> Traced<ValueId> {
+fn convert_scales(lo: &mut Lowering, scale: ValueId, wide: DType, fast_math: bool) -> Traced<ValueId> {
     let scale = bitcast(lo, scale, Elem::Num(DType::U8))?;
     let bits = cast(lo, scale, DType::U16)?;
     let ty = lo.ty(bits).clone();
-    let seven = lo.constant(7, ty.clone());
-    let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
+    let seven = lo.emit_constant(7, ty.clone());
+    let bits_of_power = lo.emit_op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
     // 2^-127 is a subnormal number of `bf16`.
-    let zero = lo.follows(Quirk::ScaleOfZeroIsZero) || lo.follows(Quirk::ScaleOfZeroFlushes);
-    let least = lo.constant(if zero { 0 } else { 0x40 }, ty.clone());
-    let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
+    let zero = lo.has_quirk(Quirk::ScaleOfZeroIsZero) || lo.has_quirk(Quirk::ScaleOfZeroFlushes);
+    let least = lo.emit_constant(if zero { 0 } else { 0x40 }, ty.clone());
+    let bits_of_power = lo.emit_op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
     let power = bitcast(lo, bits_of_power, Elem::Num(DType::BF16))?;
     let power = if wide == DType::BF16 {
         power
@@ -394,14 +397,14 @@ fn exponents(lo: &mut Lowering, scale: ValueId, wide: DType, fast_math: bool) ->
         let whole = cast(lo, power, DType::F32)?;
         cast(lo, whole, wide)?
     };
-    let all = lo.constant(255, ty.clone());
+    let all = lo.emit_constant(255, ty.clone());
     let special = ty.clone().with_elem(Elem::Num(DType::I1));
-    let special = lo.op(OpKind::Compare(CmpPredicate::Eq), &[bits, all], special);
+    let special = lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[bits, all], special);
     let ty = ty.with_elem(Elem::Num(wide));
     let nan = if fast_math {
-        lo.op(OpKind::Poison, &[], ty.clone())
+        lo.emit_op(OpKind::Poison, &[], ty.clone())
     } else {
-        lo.constant(number(wide, f64::NAN), ty.clone())
+        lo.emit_constant(encode_number(wide, f64::NAN), ty.clone())
     };
-    Ok(lo.op(OpKind::Select, &[special, nan, power], ty))
+    Ok(lo.emit_op(OpKind::Select, &[special, nan, power], ty))
 }

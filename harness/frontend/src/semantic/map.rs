@@ -55,7 +55,7 @@ pub(crate) fn map_elementwise(
     }
     let elements: Vec<Type> = inputs.iter().map(|&input| lo.ty(input).clone()).collect();
     takes_scalars(lo, &elements, "a mapped function")?;
-    let trial = trial(caller, function, &inputs, pack)?;
+    let trial = trace_trial(caller, function, &inputs, pack)?;
     let lo = caller.lo();
     let types: Vec<Type> = trial.types.iter().step_by(pack).cloned().collect();
     for offset in 1..pack {
@@ -66,7 +66,7 @@ pub(crate) fn map_elementwise(
         }
     }
     if !trial.straight || pack > 1 {
-        return looped(caller, function, &inputs, pack, &types);
+        return emit_loop(caller, function, &inputs, pack, &types);
     }
     let results = call(caller, function, &inputs, RESULT)?;
     let lo = caller.lo();
@@ -78,20 +78,20 @@ pub(crate) fn map_elementwise(
             splat(lo, value, &shape)
         };
         if *lo.ty(value) != Type::block(ty.elem, shape.clone()) {
-            return Err(lo.unsupported("`tl.map_elementwise` of a function that looks at shapes"));
+            return Err(lo.report_unsupported("`tl.map_elementwise` of a function that looks at shapes"));
         }
         blocks.push(value);
     }
     Ok(blocks)
 }
 
-fn trial(caller: &mut dyn Caller, function: &Value, inputs: &[ValueId], pack: usize) -> Traced<Trial> {
+fn trace_trial(caller: &mut dyn Caller, function: &Value, inputs: &[ValueId], pack: usize) -> Traced<Trial> {
     let lo = caller.lo();
     let mut scalars = Vec::with_capacity(inputs.len() * pack);
     for &input in inputs {
         let ty = Type::scalar(lo.ty(input).elem);
         for _ in 0..pack {
-            scalars.push(lo.builder.value(ty.clone()));
+            scalars.push(lo.builder.add_value(ty.clone()));
         }
     }
     lo.builder.open_block(&scalars);
@@ -117,7 +117,7 @@ fn accesses_memory(block: &Block) -> bool {
 }
 
 /// A loop over the elements: takes those of a call out of the inputs, and puts what it gives into the results.
-fn looped(
+fn emit_loop(
     caller: &mut dyn Caller,
     function: &Value,
     inputs: &[ValueId],
@@ -131,10 +131,10 @@ fn looped(
         .unwrap_or_default();
     let lanes: usize = shape.iter().product();
     if !lanes.is_multiple_of(pack) {
-        return Err(lo.unsupported("`tl.map_elementwise` of a block that its `pack` does not divide"));
+        return Err(lo.report_unsupported("`tl.map_elementwise` of a block that its `pack` does not divide"));
     }
     if lanes > MAX_LOOPED {
-        return Err(lo.unsupported(format!(
+        return Err(lo.report_unsupported(format!(
             "`tl.map_elementwise` of more than {MAX_LOOPED} elements by a function with branches or several elements"
         )));
     }
@@ -146,25 +146,25 @@ fn looped(
     let (one, row_shape): (Shape, Shape) = (smallvec::smallvec![1], smallvec::smallvec![lanes]);
     let row = |ty: &Type| Type::block(ty.elem, row_shape.clone());
     let places = arange(lo, 0, lanes as i128)?;
-    let zero = lo.constant(0, number.clone());
-    let end = lo.constant(lanes as u64, number.clone());
-    let step = lo.constant(pack as u64, number.clone());
+    let zero = lo.emit_constant(0, number.clone());
+    let end = lo.emit_constant(lanes as u64, number.clone());
+    let step = lo.emit_constant(pack as u64, number.clone());
     let mut operands = vec![zero, end, step];
     for ty in types {
-        operands.push(lo.op(OpKind::Poison, &[], row(ty)));
+        operands.push(lo.emit_op(OpKind::Poison, &[], row(ty)));
     }
-    let first = lo.builder.value(number.clone());
+    let first = lo.builder.add_value(number.clone());
     let mut results: Vec<ValueId> = Vec::with_capacity(types.len());
     for ty in types {
-        results.push(lo.builder.value(row(ty)));
+        results.push(lo.builder.add_value(row(ty)));
     }
     let args: Vec<ValueId> = std::iter::once(first).chain(results.iter().copied()).collect();
     lo.builder.open_block(&args);
     let mut at = vec![first];
     for offset in 1..pack {
-        let offset = lo.constant(offset as u64, number.clone());
+        let offset = lo.emit_constant(offset as u64, number.clone());
         let add = OpKind::Binary(BinaryOp::Add);
-        at.push(lo.op(add, &[first, offset], number.clone()));
+        at.push(lo.emit_op(add, &[first, offset], number.clone()));
     }
     let mut scalars = Vec::with_capacity(sources.len() * pack);
     for &source in &sources {
@@ -180,10 +180,10 @@ fn looped(
         for (&place, &value) in at.iter().zip(given.iter().skip(nth * pack)) {
             let lane = splat(lo, place, &row_shape);
             let bools = lo.ty(places).with_elem(Elem::Num(DType::I1));
-            let here = lo.op(OpKind::Compare(CmpPredicate::Eq), &[places, lane], bools);
+            let here = lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[places, lane], bools);
             let value = splat(lo, value, &row_shape);
             let ty = lo.ty(*result).clone();
-            *result = lo.op(OpKind::Select, &[here, value, *result], ty);
+            *result = lo.emit_op(OpKind::Select, &[here, value, *result], ty);
         }
     }
     let body = lo.builder.close_block(&results);

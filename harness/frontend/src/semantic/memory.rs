@@ -9,12 +9,12 @@ use cerith_tile::rules::Rule;
 use super::arithmetic::select;
 use super::cast::{bitcast, bool_like, bool_pointer, cast, cast_elem, elem_shown, stored_bool};
 use super::promotion::Operand;
-use super::shape::{broadcast, broadcast_all, broadcast_to, shown};
+use super::shape::{broadcast, broadcast_all, broadcast_to, describe_shape};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 
 /// What a pointer points to; anything but a pointer is rejected.
-fn pointee(lo: &Lowering, pointer: ValueId, function: &str) -> Traced<Elem> {
+fn expect_pointee(lo: &Lowering, pointer: ValueId, function: &str) -> Traced<Elem> {
     let elem = lo.ty(pointer).elem;
     elem.pointee().ok_or_else(|| {
         lo.reject(format!(
@@ -32,7 +32,7 @@ fn no_block(lo: &Lowering, value: Option<ValueId>, what: &str) -> Traced<()> {
     Ok(())
 }
 
-fn boolean(lo: &Lowering, mask: Option<ValueId>) -> Traced<()> {
+fn check_mask(lo: &Lowering, mask: Option<ValueId>) -> Traced<()> {
     match mask.map(|mask| lo.ty(mask).elem) {
         Some(elem) if elem != Elem::Num(DType::I1) => Err(lo.reject(format!(
             "mask must have boolean scalar type, not {}",
@@ -50,7 +50,7 @@ pub(crate) fn load(
     mut other: Option<ValueId>,
     volatile: bool,
 ) -> Traced<ValueId> {
-    let mut element = pointee(lo, pointer, "load")?;
+    let mut element = expect_pointee(lo, pointer, "load")?;
     if mask.is_none() && other.is_some() {
         return Err(lo.reject("`other` cannot be provided without `mask`"));
     }
@@ -72,7 +72,7 @@ pub(crate) fn load(
         no_block(lo, mask, "the mask")?;
         no_block(lo, other, "`other`")?;
     }
-    boolean(lo, mask)?;
+    check_mask(lo, mask)?;
     let (pointer, is_bool) = bool_pointer(lo, pointer);
     if is_bool {
         element = Elem::Num(DType::I8);
@@ -84,10 +84,10 @@ pub(crate) fn load(
     let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
     let kind = OpKind::Load {
         mask: mask.is_some(),
-        other: other.is_some(),
+        has_other: other.is_some(),
         volatile,
     };
-    let loaded = lo.op(kind, &operands, ty);
+    let loaded = lo.emit_op(kind, &operands, ty);
     if is_bool && lo.rules.holds(Rule::LoadedBoolsAreI1) {
         cast(lo, loaded, DType::I1)
     } else {
@@ -116,13 +116,13 @@ fn stored_operands(
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
     let operands = broadcast_all(lo, &operands)?;
     let (Some(&wide), Some(&value)) = (operands.first(), operands.get(1)) else {
-        return Err(lo.unsupported("a store without operands"));
+        return Err(lo.report_unsupported("a store without operands"));
     };
     if lo.ty(wide).shape != shape {
         return Err(lo.reject(format!(
             "expected the pointer to have shape {} but got {}",
-            shown(&lo.ty(wide).shape),
-            shown(&shape)
+            describe_shape(&lo.ty(wide).shape),
+            describe_shape(&shape)
         )));
     }
     Ok((pointer, value, operands.get(2).copied()))
@@ -135,9 +135,9 @@ pub(crate) fn store(
     value: ValueId,
     mask: Option<ValueId>,
 ) -> Traced<()> {
-    let element = pointee(lo, pointer, "store")?;
+    let element = expect_pointee(lo, pointer, "store")?;
     let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
-    boolean(lo, mask)?;
+    check_mask(lo, mask)?;
     let (pointer, is_bool) = bool_pointer(lo, pointer);
     let value = if is_bool {
         stored_bool(lo, value)?
@@ -146,13 +146,13 @@ pub(crate) fn store(
     };
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
     lo.builder
-        .effect(OpKind::Store { mask: mask.is_some() }, &operands);
+        .add_effect(OpKind::Store { mask: mask.is_some() }, &operands);
     Ok(())
 }
 
 /// What an atomic load or store is of: an integer or a float, and `i8` in place of `i1`.
 fn whole_element(lo: &mut Lowering, pointer: ValueId, function: &str) -> Traced<(ValueId, DType, bool)> {
-    let Some(dtype) = pointee(lo, pointer, function)?.num() else {
+    let Some(dtype) = expect_pointee(lo, pointer, function)?.num() else {
         return Err(lo.reject(format!(
             "{function} only supports integer and floating-point elements"
         )));
@@ -167,7 +167,7 @@ pub(crate) fn atomic_load(
     mut pointer: ValueId,
     mut mask: Option<ValueId>,
 ) -> Traced<ValueId> {
-    pointee(lo, pointer, "atomic_load")?;
+    expect_pointee(lo, pointer, "atomic_load")?;
     if lo.is_block(pointer) {
         if let Some(mask) = &mut mask {
             (pointer, *mask) = broadcast(lo, pointer, *mask)?;
@@ -175,16 +175,16 @@ pub(crate) fn atomic_load(
     } else {
         no_block(lo, mask, "the mask")?;
     }
-    boolean(lo, mask)?;
+    check_mask(lo, mask)?;
     let (pointer, dtype, is_bool) = whole_element(lo, pointer, "atomic_load")?;
     let ty = lo.ty(pointer).with_elem(Elem::Num(dtype));
     let operands: Vec<ValueId> = [Some(pointer), mask].into_iter().flatten().collect();
     let kind = OpKind::Load {
         mask: mask.is_some(),
-        other: false,
+        has_other: false,
         volatile: true,
     };
-    let loaded = lo.op(kind, &operands, ty);
+    let loaded = lo.emit_op(kind, &operands, ty);
     if is_bool {
         cast(lo, loaded, DType::I1)
     } else {
@@ -200,9 +200,9 @@ pub(crate) fn atomic_store(
     mask: Option<ValueId>,
     order: MemoryOrder,
 ) -> Traced<()> {
-    pointee(lo, pointer, "atomic_store")?;
+    expect_pointee(lo, pointer, "atomic_store")?;
     let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
-    boolean(lo, mask)?;
+    check_mask(lo, mask)?;
     let (pointer, dtype, _) = whole_element(lo, pointer, "atomic_store")?;
     let value = cast(lo, value, dtype)?;
     exchange(lo, AtomicOp::Xchg, pointer, value, mask, order);
@@ -216,7 +216,7 @@ pub(crate) fn atomic_poll(
     expected: ValueId,
     timeout: bool,
 ) -> Traced<ValueId> {
-    let element = pointee(lo, pointer, "atomic_poll")?;
+    let element = expect_pointee(lo, pointer, "atomic_poll")?;
     let Some(dtype) = element
         .num()
         .filter(|dtype| dtype.is_int() && matches!(dtype.bits(), 16 | 32 | 64))
@@ -226,11 +226,11 @@ pub(crate) fn atomic_poll(
     let expected = cast(lo, expected, dtype)?;
     let (pointer, expected, _) = stored_operands(lo, pointer, expected, None)?;
     let ty = bool_like(lo.ty(expected));
-    Ok(lo.op(OpKind::AtomicPoll { timeout }, &[pointer, expected], ty))
+    Ok(lo.emit_op(OpKind::AtomicPoll { timeout }, &[pointer, expected], ty))
 }
 
 /// `tl.atomic_add` and its like.
-pub(crate) fn atomic(
+pub(crate) fn lower_atomic(
     lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
@@ -239,7 +239,7 @@ pub(crate) fn atomic(
     order: MemoryOrder,
 ) -> Traced<ValueId> {
     let function = format!("atomic_{}", op.name());
-    let element = pointee(lo, pointer, &function)?;
+    let element = expect_pointee(lo, pointer, &function)?;
     let Some(dtype) = element.num() else {
         return Err(lo.reject(format!("{function} does not support {}", elem_shown(element))));
     };
@@ -253,7 +253,7 @@ pub(crate) fn atomic(
     }
     let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
     let value = cast(lo, value, dtype)?;
-    boolean(lo, mask)?;
+    check_mask(lo, mask)?;
     if dtype.is_float() && matches!(op, AtomicOp::Min | AtomicOp::Max) {
         return float_extremum(lo, op, pointer, value, mask, order);
     }
@@ -295,7 +295,7 @@ pub(crate) fn exchange(
 ) -> ValueId {
     let ty = lo.ty(value).clone();
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    lo.op(
+    lo.emit_op(
         OpKind::AtomicRmw {
             op,
             mask: mask.is_some(),
@@ -323,20 +323,20 @@ fn float_extremum(
     } else {
         (DType::I32, DType::U32)
     };
-    let (negative, positive) = if lo.follows(Quirk::AtomicExtremaByComparison) {
-        let zero = lo.constant(0, ty.clone());
-        let positive = lo.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
+    let (negative, positive) = if lo.has_quirk(Quirk::AtomicExtremaByComparison) {
+        let zero = lo.emit_constant(0, ty.clone());
+        let positive = lo.emit_op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
         (
-            lo.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
+            lo.emit_op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
             positive,
         )
     } else {
         let bits = bitcast(lo, value, Elem::Num(signed))?;
-        let zero = lo.constant(0, ty.with_elem(Elem::Num(signed)));
-        let negative = lo.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
+        let zero = lo.emit_constant(0, ty.with_elem(Elem::Num(signed)));
+        let negative = lo.emit_op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
         (
             negative,
-            lo.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
+            lo.emit_op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
         )
     };
     let other = if op == AtomicOp::Max {
@@ -345,7 +345,7 @@ fn float_extremum(
         AtomicOp::Max
     };
     let gives_bits =
-        op == AtomicOp::Min && ty.elem == Elem::Num(DType::F64) && lo.follows(Quirk::AtomicMinGivesBits);
+        op == AtomicOp::Min && ty.elem == Elem::Num(DType::F64) && lo.has_quirk(Quirk::AtomicMinGivesBits);
     let mut parts = [value, value];
     for (part, (dtype, op, lanes)) in parts
         .iter_mut()
@@ -354,7 +354,7 @@ fn float_extremum(
         let value = bitcast(lo, value, Elem::Num(dtype))?;
         let pointer = cast_elem(lo, pointer, Elem::ptr_to(dtype), None)?;
         let lanes = match mask {
-            Some(mask) => lo.op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
+            Some(mask) => lo.emit_op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
             None => lanes,
         };
         let before = exchange(lo, op, pointer, value, Some(lanes), order);
@@ -381,7 +381,7 @@ pub(crate) fn atomic_cas(
     value: ValueId,
     order: MemoryOrder,
 ) -> Traced<ValueId> {
-    let element = pointee(lo, pointer, "atomic_cas")?;
+    let element = expect_pointee(lo, pointer, "atomic_cas")?;
     if !element
         .num()
         .is_some_and(|dtype| matches!(dtype.bits(), 16 | 32 | 64))
@@ -397,7 +397,7 @@ pub(crate) fn atomic_cas(
             && !same_bits(lo.ty(operand), &wanted)
             && !lo.rules.holds(Rule::AtomicCasIsChecked)
         {
-            return Err(lo.unsupported("an atomic_cas whose `cmp` is not of the pointer's type"));
+            return Err(lo.report_unsupported("an atomic_cas whose `cmp` is not of the pointer's type"));
         }
         if !same_bits(lo.ty(operand), &wanted) {
             return Err(lo.reject(format!(
@@ -411,7 +411,7 @@ pub(crate) fn atomic_cas(
     let compare = bitcast(lo, compare, element)?;
     let value = bitcast(lo, value, element)?;
     let ty = lo.ty(value).clone();
-    let before = lo.op(OpKind::AtomicCas { order }, &[pointer, compare, value], ty);
+    let before = lo.emit_op(OpKind::AtomicCas { order }, &[pointer, compare, value], ty);
     bitcast(lo, before, given)
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Number {
 
 impl Number {
     /// The number that a constant is; bools count.
-    pub const fn of(constant: &Constant) -> Option<Self> {
+    pub const fn from_constant(constant: &Constant) -> Option<Self> {
         match constant {
             Constant::Bool(value) => Some(Self::Bool(*value)),
             Constant::Int(value) => Some(Self::Int(*value)),
@@ -105,10 +105,10 @@ pub(crate) enum Operand {
 }
 
 /// What a value is to an operator; what is neither tensor nor number is rejected.
-pub(crate) fn operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
+pub(crate) fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     match value {
         Value::Tensor(id) => Ok(Operand::Tensor(*id)),
-        Value::Constant(constant) => match Number::of(constant) {
+        Value::Constant(constant) => match Number::from_constant(constant) {
             Some(number) => Ok(Operand::Number(number)),
             None => Err(lo.reject(format!(
                 "cannot convert `{}` of type {} to a tensor",
@@ -121,7 +121,7 @@ pub(crate) fn operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
 }
 
 /// What Triton calls a dtype in messages: `fp32`, `int32`.
-pub(crate) fn shown(dtype: DType) -> String {
+pub(crate) fn describe_dtype(dtype: DType) -> String {
     constant::repr(&Constant::from(dtype))
 }
 
@@ -131,7 +131,7 @@ pub(crate) const fn is_signed(dtype: DType) -> bool {
 }
 
 /// Booleans below integers below floats.
-const fn kind(dtype: DType) -> u8 {
+const fn rank_dtype(dtype: DType) -> u8 {
     match dtype {
         DType::I1 => 0,
         _ if dtype.is_int() => 1,
@@ -180,7 +180,7 @@ pub(crate) fn computation_type(
     let weak = rules.holds(Rule::WeakPythonScalars) && !is_planted(Fault::NumbersAreStrong);
     if a_is_scalar != b_is_scalar && weak {
         let (scalar, tensor) = if a_is_scalar { (a, b) } else { (b, a) };
-        if kind(scalar) <= kind(tensor) {
+        if rank_dtype(scalar) <= rank_dtype(tensor) {
             if !division_first {
                 let half = matches!(tensor, DType::F16 | DType::BF16);
                 return Ok(if div_or_mod && half { DType::F32 } else { tensor });
@@ -212,14 +212,18 @@ pub(crate) fn computation_type(
         return Ok(if a == b { a } else { DType::F16 });
     }
     if a.is_float() || b.is_float() {
-        return Err(format!("no common type of {} and {}", shown(a), shown(b)));
+        return Err(format!(
+            "no common type of {} and {}",
+            describe_dtype(a),
+            describe_dtype(b)
+        ));
     }
     if div_or_mod && is_signed(a) != is_signed(b) {
         return Err(format!(
             "cannot use /, // or % with {} and {} because they have different signedness; cast them to the same \
              signedness",
-            shown(a),
-            shown(b)
+            describe_dtype(a),
+            describe_dtype(b)
         ));
     }
     Ok(integer_promote(a, b))
@@ -238,7 +242,7 @@ pub(crate) fn number_constant(
             return Err(lo.reject(format!(
                 "the number {} cannot become {}",
                 number.text(),
-                shown(dtype)
+                describe_dtype(dtype)
             )));
         }
         (true, _) => {
@@ -246,9 +250,9 @@ pub(crate) fn number_constant(
                 Number::Float(value) => value,
                 Number::Bool(_) | Number::Int(_) => number.int().unwrap_or_default() as f64,
             };
-            let bits = if dtype == DType::BF16 && lo.follows(Quirk::Bf16Truncates) {
+            let bits = if dtype == DType::BF16 && lo.has_quirk(Quirk::Bf16Truncates) {
                 u64::from((value as f32).to_bits() >> 16)
-            } else if dtype == DType::F16 && lo.follows(Quirk::HalvesRoundOnce) {
+            } else if dtype == DType::F16 && lo.has_quirk(Quirk::HalvesRoundOnce) {
                 encode(dtype, value, Rounding::NearestEven)
             } else {
                 encode_float(dtype, value)
@@ -264,9 +268,9 @@ pub(crate) fn number_constant(
                 let what = format!(
                     "the number {} as {}, which does not hold it",
                     number.text(),
-                    shown(dtype)
+                    describe_dtype(dtype)
                 );
-                return Ok(lo.op(
+                return Ok(lo.emit_op(
                     OpKind::Unsupported(what),
                     &[],
                     ty.unwrap_or_else(|| Type::num(dtype)),
@@ -278,7 +282,7 @@ pub(crate) fn number_constant(
             return Err(lo.reject(format!(
                 "the float {} is no value of {}",
                 number.text(),
-                shown(dtype)
+                describe_dtype(dtype)
             )));
         }
         (false, Number::Float(_)) => 0,
@@ -286,12 +290,12 @@ pub(crate) fn number_constant(
             return Err(lo.reject(format!(
                 "the number {} is no value of {}",
                 number.text(),
-                shown(dtype)
+                describe_dtype(dtype)
             )));
         }
         (false, Number::Bool(_) | Number::Int(_)) => encode_int(dtype, number.int().unwrap_or_default()),
     };
-    Ok(lo.constant(bits, ty.unwrap_or_else(|| Type::num(dtype))))
+    Ok(lo.emit_constant(bits, ty.unwrap_or_else(|| Type::num(dtype))))
 }
 
 /// Whether the compiler's 64-bit integers, of the dtype's signedness, hold a number; narrower dtypes wrap it.
@@ -349,7 +353,7 @@ pub(crate) fn fitting_constant(
             return Err(lo.reject(format!(
                 "scalar {} is out of range for type {}",
                 number.text(),
-                shown(dtype)
+                describe_dtype(dtype)
             )));
         }
     }

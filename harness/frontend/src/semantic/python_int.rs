@@ -25,7 +25,7 @@ pub(super) fn are_python_ints(lo: &Lowering, lhs: Operand, rhs: Operand) -> bool
     known(lhs) && known(rhs) && !(literal(lhs) && literal(rhs))
 }
 
-fn held(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
+fn to_i64(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
     match operand {
         Operand::Tensor(id) => super::cast::cast(lo, id, DType::I64),
         Operand::Number(number) => number_constant(lo, number, DType::I64, None),
@@ -33,7 +33,12 @@ fn held(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
 }
 
 /// `lhs op rhs` where that is Python's own.
-pub(super) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<Option<ValueId>> {
+pub(super) fn lower_binary(
+    lo: &mut Lowering,
+    op: PyBinary,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<Option<ValueId>> {
     if !are_python_ints(lo, lhs, rhs) {
         return Ok(None);
     }
@@ -50,10 +55,10 @@ pub(super) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand
         PyBinary::Mod => BinaryOp::Rem,
         PyBinary::Div | PyBinary::Pow => return Ok(None),
     };
-    let (lhs, rhs) = (held(lo, lhs)?, held(lo, rhs)?);
+    let (lhs, rhs) = (to_i64(lo, lhs)?, to_i64(lo, rhs)?);
     let result = match simple {
-        BinaryOp::IntDiv | BinaryOp::Rem => floored(lo, simple == BinaryOp::Rem, lhs, rhs),
-        _ => whole(lo, simple, lhs, rhs),
+        BinaryOp::IntDiv | BinaryOp::Rem => lower_floor_division(lo, simple == BinaryOp::Rem, lhs, rhs),
+        _ => emit_binary(lo, simple, lhs, rhs),
     };
     lo.python_ints.insert(result);
     Ok(Some(result))
@@ -69,47 +74,47 @@ pub(super) fn compare(
     if !are_python_ints(lo, lhs, rhs) {
         return Ok(None);
     }
-    let (lhs, rhs) = (held(lo, lhs)?, held(lo, rhs)?);
-    let result = lo.op(OpKind::Compare(predicate), &[lhs, rhs], Type::num(DType::I1));
+    let (lhs, rhs) = (to_i64(lo, lhs)?, to_i64(lo, rhs)?);
+    let result = lo.emit_op(OpKind::Compare(predicate), &[lhs, rhs], Type::num(DType::I1));
     lo.python_ints.insert(result);
     Ok(Some(result))
 }
 
 /// `-x` and `~x`. Of a bool, `~x` is an int too, and never 0.
-pub(super) fn unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<Option<ValueId>> {
+pub(super) fn lower_unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<Option<ValueId>> {
     let from = match op {
         PyUnary::Neg => 0,
         PyUnary::Invert => -1,
         PyUnary::Pos | PyUnary::Not => return Ok(None),
     };
     let from = Operand::Number(Number::Int(from));
-    binary(lo, PyBinary::Sub, from, Operand::Tensor(value))
+    lower_binary(lo, PyBinary::Sub, from, Operand::Tensor(value))
 }
 
-fn whole(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId {
-    lo.op(OpKind::Binary(op), &[lhs, rhs], Type::num(DType::I64))
+fn emit_binary(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId {
+    lo.emit_op(OpKind::Binary(op), &[lhs, rhs], Type::num(DType::I64))
 }
 
 /// The quotient rounded down, or the remainder that goes with it.
-fn floored(lo: &mut Lowering, remainder: bool, lhs: ValueId, rhs: ValueId) -> ValueId {
+fn lower_floor_division(lo: &mut Lowering, remainder: bool, lhs: ValueId, rhs: ValueId) -> ValueId {
     let ty = Type::num(DType::I64);
     let bools = bool_like(&ty);
-    let zero = lo.constant(0, ty.clone());
-    let rest = whole(lo, BinaryOp::Rem, lhs, rhs);
-    let mut test = |predicate, a, b| lo.op(OpKind::Compare(predicate), &[a, b], bools.clone());
+    let zero = lo.emit_constant(0, ty.clone());
+    let rest = emit_binary(lo, BinaryOp::Rem, lhs, rhs);
+    let mut test = |predicate, a, b| lo.emit_op(OpKind::Compare(predicate), &[a, b], bools.clone());
     let inexact = test(CmpPredicate::Ne, rest, zero);
     let (below, other_below) = (
         test(CmpPredicate::Lt, rest, zero),
         test(CmpPredicate::Lt, rhs, zero),
     );
     let apart = test(CmpPredicate::Ne, below, other_below);
-    let down = lo.op(OpKind::Binary(BinaryOp::And), &[inexact, apart], bools);
+    let down = lo.emit_op(OpKind::Binary(BinaryOp::And), &[inexact, apart], bools);
     let (cut, lower) = if remainder {
-        (rest, whole(lo, BinaryOp::Add, rest, rhs))
+        (rest, emit_binary(lo, BinaryOp::Add, rest, rhs))
     } else {
-        let cut = whole(lo, BinaryOp::IntDiv, lhs, rhs);
-        let one = lo.constant(1, ty.clone());
-        (cut, whole(lo, BinaryOp::Sub, cut, one))
+        let cut = emit_binary(lo, BinaryOp::IntDiv, lhs, rhs);
+        let one = lo.emit_constant(1, ty.clone());
+        (cut, emit_binary(lo, BinaryOp::Sub, cut, one))
     };
-    lo.op(OpKind::Select, &[down, lower, cut], ty)
+    lo.emit_op(OpKind::Select, &[down, lower, cut], ty)
 }

@@ -11,15 +11,15 @@ use cerith_tile::quirk::{Quirk, told};
 use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
-use super::shape::{arange, axis, broadcast_to, expand_dim, reshape};
-use super::types::{describe, tensors};
+use super::shape::{arange, broadcast_to, expand_dim, reshape, wrap_axis};
+use super::types::{describe, expect_tensors};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Caller;
 
 /// Traces a call of `combine` on two of each element into a region.
-fn region(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced<Block> {
+fn trace_combine(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced<Block> {
     let lo = caller.lo();
     if !matches!(combine, Value::Function(_)) {
         return Err(lo.reject(format!(
@@ -31,7 +31,7 @@ fn region(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced
     let args: Vec<ValueId> = elements
         .iter()
         .chain(elements)
-        .map(|element| lo.builder.value(element.clone()))
+        .map(|element| lo.builder.add_value(element.clone()))
         .collect();
     lo.builder.open_block(&args);
     let yields = call(caller, combine, &args, "the combine function's result")?;
@@ -52,8 +52,8 @@ fn region(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced
     let mut region = lo.builder.close_block(&yields);
     mark_overflow_checks(&mut region);
     // The compiler takes them, but how often and in which order a combine function runs is up to it.
-    if let Some(what) = impure(&region) {
-        return Err(lo.unsupported(format!("a combine function with {what}")));
+    if let Some(what) = find_side_effect(&region) {
+        return Err(lo.report_unsupported(format!("a combine function with {what}")));
     }
     Ok(region)
 }
@@ -67,7 +67,7 @@ pub(super) fn call(
 ) -> Traced<Vec<ValueId>> {
     let arguments = inputs.iter().map(|&input| Value::Tensor(input)).collect();
     let result = caller.call(function, arguments)?;
-    tensors(caller.lo(), &result, what)
+    expect_tensors(caller.lo(), &result, what)
 }
 
 /// Refuses a function of scalars that are 8-bit floats: the passes for NVIDIA's GPUs cannot convert them (compile-only runs).
@@ -95,7 +95,7 @@ fn mark_overflow_checks(region: &mut Block) {
 }
 
 /// What a region does besides computing, if it does anything.
-fn impure(region: &Block) -> Option<&'static str> {
+fn find_side_effect(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
         OpKind::Assert {
@@ -103,7 +103,7 @@ fn impure(region: &Block) -> Option<&'static str> {
             ..
         } => Some("an assert"),
         kind if kind.accesses_memory() => Some("an access to memory"),
-        kind => kind.regions().find_map(impure),
+        kind => kind.regions().find_map(find_side_effect),
     })
 }
 
@@ -118,7 +118,7 @@ fn same_shape(lo: &Lowering, inputs: &[ValueId], what: &str) -> Traced<Shape> {
     Ok(first)
 }
 
-fn elements(lo: &Lowering, inputs: &[ValueId]) -> Vec<Type> {
+fn collect_element_types(lo: &Lowering, inputs: &[ValueId]) -> Vec<Type> {
     inputs
         .iter()
         .map(|&input| Type::scalar(lo.ty(input).elem))
@@ -139,7 +139,7 @@ pub(crate) fn reduce(
     let negative = at.is_some_and(|at| at < 0);
     let (inputs, at, rest) = match at {
         Some(at) => {
-            let at = axis(lo, at, rank)?;
+            let at = wrap_axis(lo, at, rank)?;
             let mut rest = shape;
             rest.remove(at);
             (inputs.to_vec(), at, rest)
@@ -158,8 +158,8 @@ pub(crate) fn reduce(
             (flat, 0, Shape::new())
         }
     };
-    let elements = elements(lo, &inputs);
-    let region = region(caller, &elements, combine)?;
+    let elements = collect_element_types(lo, &inputs);
+    let region = trace_combine(caller, &elements, combine)?;
     let results: Vec<Type> = elements
         .iter()
         .map(|element| Type::block(element.elem, rest.clone()))
@@ -170,10 +170,10 @@ pub(crate) fn reduce(
         && (inputs.len() > 1 || matches!(combined, Some(Combine::Add | Combine::Min | Combine::Max)));
     let lo = caller.lo();
     if negative && !by_numpy {
-        lo.used(told::NEGATIVE_AXIS);
+        lo.record_use(told::NEGATIVE_AXIS);
     }
     if keep_dims {
-        lo.used(told::KEPT_DIMENSIONS);
+        lo.record_use(told::KEPT_DIMENSIONS);
     }
     let kind = OpKind::Reduce {
         axis: at,
@@ -215,13 +215,13 @@ pub(crate) fn scan(
     let is_of_prelude = caller.is_of_prelude(combine);
     let lo = caller.lo();
     let shape = same_shape(lo, inputs, "a scan")?;
-    let forgets = at < 0 && lo.follows(Quirk::NegativeScansForget) && !is_of_prelude;
-    let at = axis(lo, at, shape.len())?;
+    let forgets = at < 0 && lo.has_quirk(Quirk::NegativeScansForget) && !is_of_prelude;
+    let at = wrap_axis(lo, at, shape.len())?;
     if forgets {
         return one_step(caller, inputs, &shape, at, combine, reverse);
     }
-    let elements = elements(lo, inputs);
-    let region = region(caller, &elements, combine)?;
+    let elements = collect_element_types(lo, inputs);
+    let region = trace_combine(caller, &elements, combine)?;
     let lo = caller.lo();
     let results: Vec<Type> = inputs.iter().map(|&input| lo.ty(input).clone()).collect();
     let kind = OpKind::Scan {
@@ -244,7 +244,9 @@ fn one_step(
 ) -> Traced<Vec<ValueId>> {
     let lo = caller.lo();
     let extent = shape.get(at).copied().unwrap_or(1);
-    let zeros = inputs.iter().map(|&input| lo.constant(0, lo.ty(input).clone()));
+    let zeros = inputs
+        .iter()
+        .map(|&input| lo.emit_constant(0, lo.ty(input).clone()));
     let arguments: Vec<ValueId> = zeros
         .collect::<Vec<_>>()
         .into_iter()
@@ -261,15 +263,15 @@ fn one_step(
         place = expand_dim(lo, place, rank);
     }
     let ty = lo.ty(place).clone();
-    let first = lo.constant(if reverse { extent as u64 - 1 } else { 0 }, ty.clone());
-    let begins = lo.op(OpKind::Compare(CmpPredicate::Eq), &[place, first], bool_like(&ty));
+    let first = lo.emit_constant(if reverse { extent as u64 - 1 } else { 0 }, ty.clone());
+    let begins = lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[place, first], bool_like(&ty));
     let begins = broadcast_to(lo, begins, shape)?;
     Ok(inputs
         .iter()
         .zip(steps)
         .map(|(&input, step)| {
             let ty = lo.ty(input).clone();
-            lo.op(OpKind::Select, &[begins, input, step], ty)
+            lo.emit_op(OpKind::Select, &[begins, input, step], ty)
         })
         .collect())
 }
@@ -281,29 +283,34 @@ pub(crate) fn histogram(
     bins: usize,
     mask: Option<ValueId>,
 ) -> Traced<ValueId> {
-    let values = if lo.follows(Quirk::HistogramTakesLowBits) {
+    let values = if lo.has_quirk(Quirk::HistogramTakesLowBits) {
         let ty = lo.ty(values).clone();
-        let low = lo.constant((bins.max(32) - 1) as u64, ty.clone());
-        lo.op(OpKind::Binary(BinaryOp::And), &[values, low], ty)
-    } else if lo.follows(Quirk::HistogramClosesLastBin) {
+        let low = lo.emit_constant((bins.max(32) - 1) as u64, ty.clone());
+        lo.emit_op(OpKind::Binary(BinaryOp::And), &[values, low], ty)
+    } else if lo.has_quirk(Quirk::HistogramClosesLastBin) {
         let ty = lo.ty(values).clone();
         let bools = bool_like(&ty);
-        let end = lo.constant(bins as u64, ty.clone());
-        let last = lo.constant(bins as u64 - 1, ty.clone());
-        let at_end = lo.op(OpKind::Compare(CmpPredicate::Eq), &[values, end], bools);
-        lo.op(OpKind::Select, &[at_end, last, values], ty)
+        let end = lo.emit_constant(bins as u64, ty.clone());
+        let last = lo.emit_constant(bins as u64 - 1, ty.clone());
+        let at_end = lo.emit_op(OpKind::Compare(CmpPredicate::Eq), &[values, end], bools);
+        lo.emit_op(OpKind::Select, &[at_end, last, values], ty)
     } else {
         values
     };
-    let mask = inside(lo, values, bins, mask)?;
+    let mask = restrict_mask(lo, values, bins, mask)?;
     let operands: SmallVec<[ValueId; 2]> = [Some(values), mask].into_iter().flatten().collect();
     let shape: Shape = smallvec::smallvec![bins];
     let ty = Type::block(Elem::Num(DType::I32), shape);
-    Ok(lo.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty))
+    Ok(lo.emit_op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty))
 }
 
 /// The mask without the lanes whose values, as unsigned numbers, have no bin.
-fn inside(lo: &mut Lowering, values: ValueId, bins: usize, mask: Option<ValueId>) -> Traced<Option<ValueId>> {
+fn restrict_mask(
+    lo: &mut Lowering,
+    values: ValueId,
+    bins: usize,
+    mask: Option<ValueId>,
+) -> Traced<Option<ValueId>> {
     let ty = lo.ty(values).clone();
     let unsigned = match lo.dtype(values).map(DType::bits) {
         Some(32) => DType::U32,
@@ -312,11 +319,11 @@ fn inside(lo: &mut Lowering, values: ValueId, bins: usize, mask: Option<ValueId>
         _ => return Ok(mask),
     };
     let numbers = bitcast(lo, values, Elem::Num(unsigned))?;
-    let end = lo.constant(bins as u64, ty.with_elem(Elem::Num(unsigned)));
+    let end = lo.emit_constant(bins as u64, ty.with_elem(Elem::Num(unsigned)));
     let bools = bool_like(&ty);
-    let inside = lo.op(OpKind::Compare(CmpPredicate::Lt), &[numbers, end], bools.clone());
+    let inside = lo.emit_op(OpKind::Compare(CmpPredicate::Lt), &[numbers, end], bools.clone());
     Ok(Some(match mask {
-        Some(mask) => lo.op(OpKind::Binary(BinaryOp::And), &[mask, inside], bools),
+        Some(mask) => lo.emit_op(OpKind::Binary(BinaryOp::And), &[mask, inside], bools),
         None => inside,
     }))
 }

@@ -12,7 +12,7 @@ use crate::stop::{Stop, Traced};
 use crate::value::Value;
 
 /// A shape as Python prints a list of ints.
-pub(crate) fn shown(shape: &[usize]) -> String {
+pub(crate) fn describe_shape(shape: &[usize]) -> String {
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", extents.join(", "))
 }
@@ -23,7 +23,7 @@ pub(crate) fn block_shape(lo: &Lowering, extents: &[i128]) -> Traced<Shape> {
     let mut shape = Shape::new();
     for (nth, &extent) in extents.iter().enumerate() {
         if extent == 0 && !lo.rules.holds(Rule::BlocksHaveElements) {
-            return Err(lo.unsupported("a block of no elements, which Triton takes before 3.8"));
+            return Err(lo.report_unsupported("a block of no elements, which Triton takes before 3.8"));
         }
         if extent <= 0 || extent & (extent - 1) != 0 {
             return Err(lo.reject(format!(
@@ -45,13 +45,13 @@ pub(crate) fn splat(lo: &mut Lowering, scalar: ValueId, shape: &[usize]) -> Valu
         return scalar;
     }
     let ty = Type::block(lo.ty(scalar).elem, Shape::from_slice(shape));
-    lo.op(OpKind::Splat, &[scalar], ty)
+    lo.emit_op(OpKind::Splat, &[scalar], ty)
 }
 
 /// The lanes of a value under another shape with as many, in order.
 fn with_shape(lo: &mut Lowering, value: ValueId, shape: Shape, reorder: bool) -> ValueId {
     let ty = Type::block(lo.ty(value).elem, shape);
-    lo.op(OpKind::Reshape { reorder }, &[value], ty)
+    lo.emit_op(OpKind::Reshape { reorder }, &[value], ty)
 }
 
 /// The one lane of a block as a scalar; a scalar as it is.
@@ -86,8 +86,8 @@ pub(crate) fn broadcast(lo: &mut Lowering, lhs: ValueId, rhs: ValueId) -> Traced
                 if left != right && left != 1 && right != 1 {
                     return Err(lo.reject(format!(
                         "cannot broadcast {} and {}: incompatible dimensions at index {nth}: {left} and {right}",
-                        shown(&lo.ty(lhs).shape),
-                        shown(&lo.ty(rhs).shape)
+                        describe_shape(&lo.ty(lhs).shape),
+                        describe_shape(&lo.ty(rhs).shape)
                     )));
                 }
                 shape.push(if left == 1 { right } else { left });
@@ -116,7 +116,7 @@ fn repeat(lo: &mut Lowering, block: ValueId, shape: &[usize]) -> ValueId {
         return block;
     }
     let ty = Type::block(lo.ty(block).elem, Shape::from_slice(shape));
-    lo.op(OpKind::Broadcast, &[block], ty)
+    lo.emit_op(OpKind::Broadcast, &[block], ty)
 }
 
 /// Several operands in one shape.
@@ -148,8 +148,8 @@ pub(crate) fn broadcast_to(lo: &mut Lowering, value: ValueId, shape: &[usize]) -
     if source.len() != shape.len() {
         return Err(lo.reject(format!(
             "cannot broadcast, rank mismatch: {}, {}",
-            shown(&source),
-            shown(shape)
+            describe_shape(&source),
+            describe_shape(shape)
         )));
     }
     for (nth, (&from, &to)) in source.iter().zip(shape).enumerate() {
@@ -157,8 +157,8 @@ pub(crate) fn broadcast_to(lo: &mut Lowering, value: ValueId, shape: &[usize]) -
             return Err(lo.reject(format!(
                 "cannot broadcast, the expanded size of the tensor ({to}) must match the existing size ({from}) at \
                  non-singleton dimension {nth}: {}, {}",
-                shown(&source),
-                shown(shape)
+                describe_shape(&source),
+                describe_shape(shape)
             )));
         }
     }
@@ -179,15 +179,15 @@ pub(crate) fn reshape(lo: &mut Lowering, value: ValueId, shape: &[usize], reorde
     if lo.ty(value).numel() != shape.iter().product() {
         return Err(lo.reject(format!(
             "cannot reshape {} to {}: the number of elements would change",
-            shown(&lo.ty(value).shape),
-            shown(shape)
+            describe_shape(&lo.ty(value).shape),
+            describe_shape(shape)
         )));
     }
     Ok(with_shape(lo, value, Shape::from_slice(shape), reorder))
 }
 
 /// An axis counted from the end when negative, within `rank` dimensions.
-pub(crate) fn axis(lo: &Lowering, axis: i128, rank: usize) -> Traced<usize> {
+pub(crate) fn wrap_axis(lo: &Lowering, axis: i128, rank: usize) -> Traced<usize> {
     let rank = rank as i128;
     if axis < -rank || axis >= rank {
         return Err(lo.reject(format!(
@@ -219,13 +219,13 @@ pub(crate) fn expand_dims(lo: &mut Lowering, value: ValueId, axes: &[i128]) -> T
     let rank = lo.ty(value).shape.len() + axes.len();
     let mut sorted = Vec::with_capacity(axes.len());
     for &at in axes {
-        sorted.push(axis(lo, at, rank)?);
+        sorted.push(wrap_axis(lo, at, rank)?);
     }
     sorted.sort_unstable();
     if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(lo.reject(format!(
             "expand_dims received the same axis twice: {}",
-            shown(&sorted)
+            describe_shape(&sorted)
         )));
     }
     Ok(sorted
@@ -260,7 +260,7 @@ pub(crate) fn permute(lo: &mut Lowering, value: ValueId, dims: &[i128]) -> Trace
     };
     let result: Shape = order.iter().filter_map(|&dim| shape.get(dim).copied()).collect();
     let ty = Type::block(lo.ty(value).elem, result);
-    Ok(lo.op(OpKind::Trans { order }, &[value], ty))
+    Ok(lo.emit_op(OpKind::Trans { order }, &[value], ty))
 }
 
 /// `trans` without dimensions: the last two are swapped.
@@ -292,7 +292,7 @@ pub(crate) fn join(lo: &mut Lowering, lhs: ValueId, rhs: ValueId) -> Traced<Valu
     let mut shape = lo.ty(lhs).shape.clone();
     shape.push(2);
     let ty = Type::block(lo.ty(lhs).elem, shape);
-    let joined = lo.op(OpKind::Join, &[lhs, rhs], ty);
+    let joined = lo.emit_op(OpKind::Join, &[lhs, rhs], ty);
     if scalars {
         reshape(lo, joined, &[2], false)
     } else {
@@ -319,7 +319,7 @@ pub(crate) fn split(lo: &mut Lowering, value: ValueId) -> Traced<(ValueId, Value
     let ty = Type::block(lo.ty(value).elem, half);
     let halves = lo.builder.op_multi(OpKind::Split, &[value], &[ty.clone(), ty]);
     let (Some(&left), Some(&right)) = (halves.first(), halves.get(1)) else {
-        return Err(lo.unsupported("a split without halves"));
+        return Err(lo.report_unsupported("a split without halves"));
     };
     if one_dimension {
         Ok((unsplat(lo, left)?, unsplat(lo, right)?))
@@ -353,7 +353,7 @@ pub(crate) fn cat(
         let extents: Vec<i128> = vec![(left.iter().sum::<usize>() + right.iter().sum::<usize>()) as i128];
         let shape = block_shape(lo, &extents)?;
         let ty = Type::block(lo.ty(lhs).elem, shape);
-        return Ok(lo.op(OpKind::Cat { reorder }, &[lhs, rhs], ty));
+        return Ok(lo.emit_op(OpKind::Cat { reorder }, &[lhs, rhs], ty));
     }
     if left.len() != right.len() {
         let (left, right) = (left.len(), right.len());
@@ -361,12 +361,12 @@ pub(crate) fn cat(
             "cat needs tensors of the same rank, got {left} and {right}"
         )));
     }
-    let at = axis(lo, dim, left.len())?;
+    let at = wrap_axis(lo, dim, left.len())?;
     if left != right {
         return Err(lo.reject(format!(
             "cat needs tensors of the same shape, got {} and {}",
-            shown(&left),
-            shown(&right)
+            describe_shape(&left),
+            describe_shape(&right)
         )));
     }
     let joined = join(lo, lhs, rhs)?;
@@ -390,7 +390,7 @@ pub(crate) fn gather(lo: &mut Lowering, source: ValueId, index: ValueId, at: i12
     if from.len() != by.len() {
         return Err(lo.reject("gather needs a source and an index of the same rank"));
     }
-    let at = axis(lo, at, from.len())?;
+    let at = wrap_axis(lo, at, from.len())?;
     if from
         .iter()
         .zip(&by)
@@ -399,12 +399,12 @@ pub(crate) fn gather(lo: &mut Lowering, source: ValueId, index: ValueId, at: i12
     {
         return Err(lo.reject(format!(
             "gather needs a source and an index that agree outside of axis {at}, got {} and {}",
-            shown(&from),
-            shown(&by)
+            describe_shape(&from),
+            describe_shape(&by)
         )));
     }
     let ty = Type::block(lo.ty(source).elem, by);
-    Ok(lo.op(OpKind::Gather { axis: at }, &[source, index], ty))
+    Ok(lo.emit_op(OpKind::Gather { axis: at }, &[source, index], ty))
 }
 
 /// `arange`.
@@ -423,7 +423,7 @@ pub(crate) fn arange(lo: &mut Lowering, start: i128, end: i128) -> Traced<ValueI
     }
     let shape = block_shape(lo, &[length])?;
     let ty = Type::block(Elem::Num(cerith_tile::DType::I32), shape);
-    Ok(lo.op(
+    Ok(lo.emit_op(
         OpKind::Range {
             start: first,
             end: last,
@@ -434,7 +434,7 @@ pub(crate) fn arange(lo: &mut Lowering, start: i128, end: i128) -> Traced<ValueI
 }
 
 /// `tensor[index]`.
-pub(crate) fn subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Traced<ValueId> {
+pub(crate) fn lower_subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Traced<ValueId> {
     let single = [index.clone()];
     let indices: &[Value] = match index {
         Value::Tuple { items, .. } => items,
@@ -460,7 +460,7 @@ pub(crate) fn subscript(lo: &mut Lowering, tensor: ValueId, index: &Value) -> Tr
             other => {
                 let message = format!("unsupported tensor index: {}", describe(other));
                 return Err(Stop::Rejected(Box::new(
-                    lo.diagnostic("rejected", message)
+                    lo.build_diagnostic("rejected", message)
                         .help("a tensor is indexed with `None` and `:` alone"),
                 )));
             }

@@ -18,7 +18,7 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     /// Where each lane along the dimension is: `i64`, a block of one dimension.
-    pub at: ValueId,
+    pub positions: ValueId,
     /// The stride in elements, an `i64` scalar.
     pub stride: ValueId,
     /// How far the tensor goes, an `i64` scalar; nothing where it is not checked.
@@ -32,12 +32,12 @@ pub(crate) fn run(lo: &mut Lowering, offset: ValueId, extent: usize) -> Traced<V
     let lanes = arange(lo, 0, extent as i128)?;
     let lanes = cast(lo, lanes, DType::I64)?;
     let offset = splat(lo, offset, &[extent]);
-    Ok(binary(lo, BinaryOp::Add, offset, lanes))
+    Ok(emit_binary(lo, BinaryOp::Add, offset, lanes))
 }
 
-fn binary(lo: &mut Lowering, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+fn emit_binary(lo: &mut Lowering, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
     let ty = lo.ty(a).clone();
-    lo.op(OpKind::Binary(op), &[a, b], ty)
+    lo.emit_op(OpKind::Binary(op), &[a, b], ty)
 }
 
 /// A block of one dimension as dimension `at` of a block of this shape.
@@ -49,7 +49,7 @@ fn spread(lo: &mut Lowering, value: ValueId, at: usize, shape: &Shape) -> ValueI
     }
     let mut value = value;
     if shape.len() > 1 {
-        value = lo.op(
+        value = lo.emit_op(
             OpKind::Reshape { reorder: false },
             &[value],
             Type::block(elem, thin.clone()),
@@ -58,39 +58,43 @@ fn spread(lo: &mut Lowering, value: ValueId, at: usize, shape: &Shape) -> ValueI
     if thin == *shape {
         return value;
     }
-    lo.op(OpKind::Broadcast, &[value], Type::block(elem, shape.clone()))
+    lo.emit_op(OpKind::Broadcast, &[value], Type::block(elem, shape.clone()))
 }
 
 /// Pointers to the lanes of a block, and which of them are inside; no mask where no dimension is checked.
-pub(crate) fn lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId, Option<ValueId>) {
+pub(crate) fn build_lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId, Option<ValueId>) {
     let shape: Shape = axes
         .iter()
-        .map(|axis| lo.ty(axis.at).shape.first().copied().unwrap_or(1))
+        .map(|axis| lo.ty(axis.positions).shape.first().copied().unwrap_or(1))
         .collect();
     let (mut moved, mut inside) = (None, None);
     for (nth, axis) in axes.iter().enumerate() {
-        let along = lo.ty(axis.at).shape.clone();
+        let along = lo.ty(axis.positions).shape.clone();
         let stride = splat(lo, axis.stride, &along);
-        let offset = binary(lo, BinaryOp::Mul, axis.at, stride);
+        let offset = emit_binary(lo, BinaryOp::Mul, axis.positions, stride);
         let offset = spread(lo, offset, nth, &shape);
         moved = Some(match moved {
-            Some(moved) => binary(lo, BinaryOp::Add, moved, offset),
+            Some(moved) => emit_binary(lo, BinaryOp::Add, moved, offset),
             None => offset,
         });
         if let Some(limit) = axis.limit {
-            let ty = bool_like(lo.ty(axis.at));
+            let ty = bool_like(lo.ty(axis.positions));
             let limit = splat(lo, limit, &along);
-            let zero = lo.constant(0, lo.ty(axis.at).clone());
-            let above = lo.op(OpKind::Compare(CmpPredicate::Ge), &[axis.at, zero], ty.clone());
-            let below = lo.op(OpKind::Compare(CmpPredicate::Lt), &[axis.at, limit], ty);
+            let zero = lo.emit_constant(0, lo.ty(axis.positions).clone());
+            let above = lo.emit_op(
+                OpKind::Compare(CmpPredicate::Ge),
+                &[axis.positions, zero],
+                ty.clone(),
+            );
+            let below = lo.emit_op(OpKind::Compare(CmpPredicate::Lt), &[axis.positions, limit], ty);
             let valid = if axis.checked_below {
-                binary(lo, BinaryOp::And, above, below)
+                emit_binary(lo, BinaryOp::And, above, below)
             } else {
                 below
             };
             let valid = spread(lo, valid, nth, &shape);
             inside = Some(match inside {
-                Some(inside) => binary(lo, BinaryOp::And, inside, valid),
+                Some(inside) => emit_binary(lo, BinaryOp::And, inside, valid),
                 None => valid,
             });
         }
@@ -98,21 +102,21 @@ pub(crate) fn lanes(lo: &mut Lowering, base: ValueId, axes: &[Axis]) -> (ValueId
     let elem = lo.ty(base).elem;
     let pointers = splat(lo, base, &shape);
     let pointers = match moved {
-        Some(moved) => lo.op(OpKind::AddPtr, &[pointers, moved], Type::block(elem, shape)),
+        Some(moved) => lo.emit_op(OpKind::AddPtr, &[pointers, moved], Type::block(elem, shape)),
         None => pointers,
     };
     (pointers, inside)
 }
 
 /// What lanes outside of a tensor hold: NaN or zero.
-pub(crate) fn padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
+pub(crate) fn emit_padding(lo: &mut Lowering, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
     let bits = match elem.num() {
         Some(dtype) if nan => {
             cerith_tile::numeric::encode(dtype, f64::NAN, cerith_tile::ir::Rounding::NearestEven)
         }
         _ => 0,
     };
-    lo.constant(bits, Type::block(elem, shape.clone()))
+    lo.emit_constant(bits, Type::block(elem, shape.clone()))
 }
 
 /// `_convert_elem_to_ir_value`: an integer as an `i64`. `narrow` says that it has to be an `i32` before.
@@ -121,7 +125,7 @@ pub(crate) fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) 
     let limit = 1i128 << (bits - 1);
     match value {
         Value::Constant(Constant::Int(number)) if (-limit..limit).contains(number) => {
-            Ok(lo.constant(*number as i64 as u64, Type::num(DType::I64)))
+            Ok(lo.emit_constant(*number as i64 as u64, Type::num(DType::I64)))
         }
         Value::Constant(Constant::Int(number)) => {
             Err(lo.reject(format!("{what} {number} does not fit in {bits} bits")))
@@ -147,7 +151,7 @@ pub(crate) fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) 
             if dtype.bits() != 32 || unsigned {
                 let mut message = format!(
                     "{what} must be a 32-bit integer, not {}",
-                    super::promotion::shown(dtype)
+                    super::promotion::describe_dtype(dtype)
                 );
                 if dtype.bits() > 32 {
                     message.push_str("; add `.to(tl.int32)`");
@@ -166,8 +170,8 @@ pub(crate) fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) 
 }
 
 /// A scalar of a dtype, of a number or tensor.
-pub(crate) fn scalar(lo: &mut Lowering, value: &Value, dtype: DType, what: &str) -> Traced<ValueId> {
-    match super::promotion::operand(lo, value)? {
+pub(crate) fn to_scalar(lo: &mut Lowering, value: &Value, dtype: DType, what: &str) -> Traced<ValueId> {
+    match super::promotion::to_operand(lo, value)? {
         Operand::Number(number) => super::promotion::number_constant(lo, number, dtype, None),
         Operand::Tensor(id) if lo.is_block(id) => {
             let text = triton_type(lo.ty(id));

@@ -83,9 +83,12 @@ pub(crate) fn type_text(lo: &Lowering, value: &Value) -> String {
         }
         Value::Slice(_) => "a slice".to_owned(),
         Value::Module(name) => format!("the module `{name}`"),
-        Value::BlockPointer(pointer) => pointed(lo, "pointer", pointer.base, &pointer.block_shape),
+        Value::BlockPointer(pointer) => {
+            describe_block_type(lo, "pointer", pointer.base, &pointer.block_shape)
+        }
         Value::Descriptor(descriptor) => {
-            let mut text = pointed(lo, "tensor_descriptor", descriptor.base, &descriptor.block_shape);
+            let mut text =
+                describe_block_type(lo, "tensor_descriptor", descriptor.base, &descriptor.block_shape);
             if descriptor.nan {
                 text.push_str(" padded with NaN");
             }
@@ -97,7 +100,7 @@ pub(crate) fn type_text(lo: &Lowering, value: &Value) -> String {
 }
 
 /// What points to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
-fn pointed(lo: &Lowering, what: &str, base: ValueId, block_shape: &Shape) -> String {
+fn describe_block_type(lo: &Lowering, what: &str, base: ValueId, block_shape: &Shape) -> String {
     let elem = lo.ty(base).elem;
     let block = Type::block(elem.pointee().unwrap_or(elem), block_shape.clone());
     format!("{what}<{}>", triton_type(&block))
@@ -114,7 +117,7 @@ pub(crate) fn triton_type(ty: &Type) -> String {
 }
 
 /// The items of a tuple or list; anything else is an item by itself.
-pub(crate) fn items(value: &Value) -> &[Value] {
+pub(crate) fn as_items(value: &Value) -> &[Value] {
     match value {
         Value::Tuple { items, .. } | Value::List(items) => items,
         other => std::slice::from_ref(other),
@@ -122,7 +125,7 @@ pub(crate) fn items(value: &Value) -> &[Value] {
 }
 
 /// A tensor that is one already.
-pub(crate) fn tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId> {
+pub(crate) fn expect_tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId> {
     match value {
         Value::Tensor(id) => Ok(*id),
         other => Err(lo.reject(format!("{what} must be a tensor, not {}", describe(other)))),
@@ -130,6 +133,9 @@ pub(crate) fn tensor(lo: &Lowering, value: &Value, what: &str) -> Traced<ValueId
 }
 
 /// One tensor or a tuple of tensors.
-pub(crate) fn tensors(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<ValueId>> {
-    items(value).iter().map(|item| tensor(lo, item, what)).collect()
+pub(crate) fn expect_tensors(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<ValueId>> {
+    as_items(value)
+        .iter()
+        .map(|item| expect_tensor(lo, item, what))
+        .collect()
 }

@@ -40,12 +40,12 @@ impl Tracer<'_> {
             return Ok(slot.value.clone());
         }
         let annotated = !self.lo.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
-        if let Some((value, is_annotated)) = self.modules.global(self.frame.scope, name) {
+        if let Some((value, is_annotated)) = self.modules.find_global(self.frame.scope, name) {
             let value = value.clone();
             return self.global_value(name, &value, annotated && is_annotated);
         }
-        if let Some(value) = python::builtin(name)
-            && (name != "hasattr" || self.lo.speaks(Rule::HasAttribute))
+        if let Some(value) = python::find_builtin(name)
+            && (name != "hasattr" || self.lo.has_rule(Rule::HasAttribute))
         {
             return Ok(value);
         }
@@ -62,13 +62,13 @@ impl Tracer<'_> {
             }
             _ => {}
         }
-        Err(self.undefined(name))
+        Err(self.reject_undefined_name(name))
     }
 
-    fn undefined(&self, name: &str) -> Stop {
+    fn reject_undefined_name(&self, name: &str) -> Stop {
         let mut diagnostic = self
             .lo
-            .diagnostic("undefined-name", format!("`{name}` is not defined"));
+            .build_diagnostic("undefined-name", format!("`{name}` is not defined"));
         if let Some(&span) = self.frame.partial.get(name) {
             diagnostic = diagnostic
                 .label(span, "bound here, on one path only")
@@ -88,26 +88,29 @@ impl Tracer<'_> {
     }
 
     /// A name whose value the reference does not know.
-    pub(super) fn unknown(&self, name: &str, unknown: &Unknown) -> Stop {
-        let message = format!("the reference does not know `{name}`: it is {}", unknown.what);
-        let diagnostic = self.lo.diagnostic("unsupported", message);
+    pub(super) fn report_unknown_name(&self, name: &str, unknown: &Unknown) -> Stop {
+        let message = format!(
+            "the reference does not know `{name}`: it is {}",
+            unknown.description
+        );
+        let diagnostic = self.lo.build_diagnostic("unsupported", message);
         Stop::Unsupported(Box::new(diagnostic.label(unknown.span, "comes from here")))
     }
 
     /// A global as a kernel may use it.
     fn global_value(&mut self, name: &str, value: &Plain, annotated: bool) -> Traced<Value> {
         let plain = match value {
-            Plain::Unknown(unknown) => return Err(self.unknown(name, unknown)),
+            Plain::Unknown(unknown) => return Err(self.report_unknown_name(name, unknown)),
             Plain::Symbol(module, _) if names::is_foreign(module) => {
                 let message = format!(
                     "the reference does not know `{name}`: it comes from the module `{module}`, which is no file beside the \
                      kernel's"
                 );
                 return Err(Stop::Unsupported(Box::new(
-                    self.lo.diagnostic("unsupported", message),
+                    self.lo.build_diagnostic("unsupported", message),
                 )));
             }
-            Plain::Constant(Constant::None) => !annotated && !self.lo.speaks(Rule::NoneGlobals),
+            Plain::Constant(Constant::None) => !annotated && !self.lo.has_rule(Rule::NoneGlobals),
             Plain::Constant(Constant::Type(_))
             | Plain::Constexpr(_)
             | Plain::Module(_)
@@ -124,16 +127,16 @@ impl Tracer<'_> {
             _ => !annotated,
         };
         if plain {
-            let mut diagnostic = self.lo.diagnostic(
+            let mut diagnostic = self.lo.build_diagnostic(
                 "non-constexpr-global",
                 format!("cannot access global variable `{name}` from within a @jit function"),
             );
-            diagnostic.help = exchange::mend(name, value);
+            diagnostic.help = exchange::suggest_fix(name, value);
             return Err(Stop::Rejected(Box::new(diagnostic)));
         }
         match kernel_value(self.lo.rules, value) {
             Some(value) => Ok(value),
-            None => Err(self.lo.unsupported(format!("the global `{name}`"))),
+            None => Err(self.lo.report_unsupported(format!("the global `{name}`"))),
         }
     }
 
@@ -141,14 +144,18 @@ impl Tracer<'_> {
     pub(super) fn named_global(&mut self, scope: ScopeId, path: &str) -> Traced<Value> {
         let mut names = path.split('.');
         let first = names.next().unwrap_or_default();
-        let Some(found) = self.modules.global(scope, first).map(|(value, _)| value.clone()) else {
+        let Some(found) = self
+            .modules
+            .find_global(scope, first)
+            .map(|(value, _)| value.clone())
+        else {
             return Err(self
                 .lo
                 .reject_with("undefined-name", format!("`{first}` is not defined")));
         };
         let mut value = self.global_value(first, &found, true)?;
         for name in names {
-            value = self.attribute(&value, name)?;
+            value = self.get_attribute(&value, name)?;
         }
         Ok(value)
     }
@@ -166,7 +173,7 @@ impl Tracer<'_> {
             return Err(self.lo.reject("'dtype' object has no attribute `value`"));
         }
         let held = self.is_held(&node.value) || self.is_held_tuple(&node.value);
-        if held && !self.lo.speaks(Rule::HeldAttributes) {
+        if held && !self.lo.has_rule(Rule::HeldAttributes) {
             return Err(self
                 .lo
                 .reject(format!("'constexpr' object has no attribute `{name}`")));
@@ -185,7 +192,7 @@ impl Tracer<'_> {
             let tensor = semantic::to_tensor(&mut self.lo, &value)?;
             return attribute::of_tensor(&mut self.lo, tensor, name);
         }
-        self.attribute(&value, name)
+        self.get_attribute(&value, name)
     }
 
     /// Whether an expression that is no number gives a constexpr: it is a call of `tl.constexpr`, or a name that is annotated so.
@@ -197,7 +204,7 @@ impl Tracer<'_> {
                 Some(slot) => slot.kind == Kind::Held,
                 None => {
                     matches!(
-                        self.modules.global(self.frame.scope, name.id.as_str()),
+                        self.modules.find_global(self.frame.scope, name.id.as_str()),
                         Some((Plain::Constexpr(_), _))
                     ) && !matches!(value, Value::Module(_))
                 }
@@ -212,12 +219,12 @@ impl Tracer<'_> {
             "the module `{shown}` of Triton {} has no attribute `{name}`",
             self.lo.rules.version
         );
-        let near = nearest(name, builtin::names(path, self.lo.rules));
+        let near = nearest(name, builtin::list_names(path, self.lo.rules));
         self.lo.unknown_attribute(message, near)
     }
 
     /// `value.name`.
-    pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
+    pub(super) fn get_attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
         let found = self.attribute_of(value, name)?;
         // A function counts where it is called, with what it is called on.
         if !matches!(found, Value::Builtin(_) | Value::Method(..)) {
@@ -245,10 +252,10 @@ impl Tracer<'_> {
                 if let Some(scope) = file_scope(path) {
                     return self.attribute_of_file(scope, name);
                 }
-                if let Some(module) = names::submodule(path, name) {
+                if let Some(module) = names::find_submodule(path, name) {
                     return Ok(Value::Module(module));
                 }
-                if let Some(found) = builtin::symbol(self.lo.rules, path, name) {
+                if let Some(found) = builtin::find_symbol(self.lo.rules, path, name) {
                     return Ok(found);
                 }
                 if limits::is_known(path, name) {
@@ -264,15 +271,15 @@ impl Tracer<'_> {
                 {
                     return Err(self.unknown_attribute(path, name));
                 }
-                Err(self.lo.unsupported(format!("`{path}.{name}`")))
+                Err(self.lo.report_unsupported(format!("`{path}.{name}`")))
             }
             Value::Aggregate(aggregate) => self.aggregate_attribute(aggregate, name),
             Value::Python(class) => self.class_attribute(class, name),
             Value::BlockPointer(pointer) => attribute::of_block_pointer(&mut self.lo, pointer, name),
             Value::Descriptor(descriptor) => attribute::of_descriptor(&self.lo, descriptor, name),
-            Value::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
-                Err(self.lo.unsupported(format!("the method `{name}` of strings")))
-            }
+            Value::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => Err(self
+                .lo
+                .report_unsupported(format!("the method `{name}` of strings"))),
             Value::Constant(_) if name == "value" => Ok(value.clone()),
             Value::Constant(Constant::Type(ty)) => {
                 let ty = ty.clone();
@@ -292,7 +299,7 @@ impl Tracer<'_> {
         }
     }
 
-    pub(super) fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
+    pub(super) fn eval_subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
         match container {
             Value::Constant(Constant::Str(_)) if matches!(index, Value::Slice(_)) => {
                 Err(self.lo.reject("string indices must be integers, not 'slice'"))
@@ -300,24 +307,24 @@ impl Tracer<'_> {
             Value::Constant(Constant::Str(text)) => {
                 let letters: Vec<Value> = text
                     .chars()
-                    .map(|letter| Value::str(&letter.to_string()))
+                    .map(|letter| Value::from_text(&letter.to_string()))
                     .collect();
-                let part = self.subscript(&Value::tuple(letters), index)?;
+                let part = self.eval_subscript(&Value::new_tuple(letters), index)?;
                 let Value::Tuple { items, .. } = part else {
                     return Ok(part);
                 };
                 let text: String = items
                     .iter()
                     .filter_map(|item| match item {
-                        Value::Constant(letter) => Some(constant::text(letter)),
+                        Value::Constant(letter) => Some(constant::to_text(letter)),
                         _ => None,
                     })
                     .collect();
-                Ok(Value::str(&text))
+                Ok(Value::from_text(&text))
             }
             Value::Tensor(tensor) => {
                 self.used_attribute(container, "__getitem__");
-                semantic::subscript(&mut self.lo, *tensor, index)
+                semantic::lower_subscript(&mut self.lo, *tensor, index)
             }
             Value::Tuple { items, .. } | Value::List(items) => match index {
                 Value::Constant(at) => {
@@ -372,6 +379,6 @@ impl Tracer<'_> {
             taken.extend(usize::try_from(at).ok().and_then(|at| items.get(at).cloned()));
             at = at.saturating_add(step);
         }
-        Ok(Value::tuple(taken))
+        Ok(Value::new_tuple(taken))
     }
 }

@@ -73,7 +73,7 @@ impl Tracer<'_> {
     }
 
     fn check_field(&self, class: &AggregateClass, field: &str, kind: &Field, value: &Value) -> Traced<()> {
-        if kind.admits(value) {
+        if kind.can_hold(value) {
             return Ok(());
         }
         let text = type_text(&self.lo, value);
@@ -94,7 +94,7 @@ impl Tracer<'_> {
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
         let PlainBody::Def(def) = &init.body else {
-            return Err(self.lo.unsupported("this `__init__`"));
+            return Err(self.lo.report_unsupported("this `__init__`"));
         };
         // A `@constexpr_function` gets bare Python objects, a plain one gets constexprs.
         let given = |value: &Value| match value {
@@ -102,7 +102,7 @@ impl Tracer<'_> {
             Value::Constant(_) => Plain::Constexpr(Box::new(value.clone())),
             _ => Plain::Traced(value.clone()),
         };
-        let scope = self.modules.inside(init.scope);
+        let scope = self.modules.new_inner_scope(init.scope);
         let parameters: Vec<&str> = def
             .parameters
             .iter_non_variadic_params()
@@ -176,15 +176,19 @@ impl Tracer<'_> {
         let value = match (kernel_value(self.lo.rules, value_of), value_of) {
             (Some(value), _) => value,
             (None, Plain::Unknown(unknown)) => {
-                let what = unknown.what.clone();
-                return Err(self.lo.unsupported(what));
+                let what = unknown.description.clone();
+                return Err(self.lo.report_unsupported(what));
             }
-            (None, _) => return Err(self.lo.unsupported(format!("what the field `{field}` holds"))),
+            (None, _) => {
+                return Err(self
+                    .lo
+                    .report_unsupported(format!("what the field `{field}` holds")));
+            }
         };
         if matches!((value_of, &value), (Plain::Constexpr(_), Value::Tensor(_))) {
-            return Err(self.lo.unsupported("`tl.constexpr` of a tensor"));
+            return Err(self.lo.report_unsupported("`tl.constexpr` of a tensor"));
         }
-        if bare || !kind.admits(&value) {
+        if bare || !kind.can_hold(&value) {
             let text = type_text(&self.lo, &value);
             return Err(self.lo.reject(format!(
                 "expected {} for the field `{field}` of {}, got {}{text}",
@@ -198,15 +202,15 @@ impl Tracer<'_> {
 
     /// `instance.name`.
     pub(super) fn aggregate_attribute(&mut self, value: &Rc<Aggregate>, name: &str) -> Traced<Value> {
-        if let Some(field) = value.field(name) {
+        if let Some(field) = value.find_field(name) {
             return Ok(field.clone());
         }
         if name == "type" {
-            return Err(self.lo.unsupported("the type of an aggregate as a value"));
+            return Err(self.lo.report_unsupported("the type of an aggregate as a value"));
         }
-        match value.class.member(name).cloned() {
+        match value.class.find_member(name).cloned() {
             Some(member) => {
-                self.lo.used(AGGREGATE_METHOD);
+                self.lo.record_use(AGGREGATE_METHOD);
                 match kernel_value(self.lo.rules, &member) {
                     Some(callee) => Ok(Value::Bound(
                         Rc::new(Value::Aggregate(Rc::clone(value))),
@@ -214,7 +218,7 @@ impl Tracer<'_> {
                     )),
                     None => Err(self
                         .lo
-                        .unsupported(format!("the method `{name}` of {}", value.class.name))),
+                        .report_unsupported(format!("the method `{name}` of {}", value.class.name))),
                 }
             }
             None => Err(self.lo.reject_with(
@@ -231,7 +235,7 @@ impl Tracer<'_> {
                 .lo
                 .reject(format!("a Python object has no attribute `{name}`")));
         };
-        let member = class.member(name).cloned();
+        let member = class.find_member(name).cloned();
         match member
             .as_ref()
             .and_then(|member| kernel_value(self.lo.rules, member))
@@ -256,7 +260,7 @@ impl Tracer<'_> {
         }
         for (owner, method, other) in [(lhs, methods.0, rhs), (rhs, methods.1, lhs)] {
             if let Value::Aggregate(aggregate) = owner
-                && aggregate.class.member(method).is_some()
+                && aggregate.class.find_member(method).is_some()
             {
                 let bound = self.aggregate_attribute(aggregate, method);
                 return Some(bound.and_then(|bound| self.call(&bound, vec![other.clone()], Vec::new())));
@@ -278,7 +282,7 @@ impl Tracer<'_> {
         };
         let class = Rc::clone(&instance.class);
         for (name, _) in keyword {
-            if instance.field(name).is_none() {
+            if instance.find_field(name).is_none() {
                 return Err(self.lo.reject(format!("{} has no field '{name}'", class.name)));
             }
         }

@@ -46,20 +46,23 @@ const OPTIONS: [&str; 22] = [
 
 impl Tracer<'_> {
     /// Every parameter's argument, in the order of the signature.
-    pub(super) fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, RequestArg)>> {
+    pub(super) fn collect_arguments(
+        &mut self,
+        function: &Rc<UserFunction>,
+    ) -> Traced<Vec<(Rc<str>, RequestArg)>> {
         let request = self.request;
         let parameters = &function.def.parameters;
         if !parameters.posonlyargs.is_empty() {
-            return Err(self.lo.unsupported("positional-only parameters"));
+            return Err(self.lo.report_unsupported("positional-only parameters"));
         }
-        if parameters.vararg.is_some() && !self.lo.speaks(Rule::VariableArguments) {
+        if parameters.vararg.is_some() && !self.lo.has_rule(Rule::VariableArguments) {
             return Err(self.lo.reject_with(
                 "bad-arguments",
                 "Triton has no `*` parameters of kernels before 3.8",
             ));
         }
         if parameters.kwarg.is_some() {
-            return Err(self.lo.unsupported("`**kwargs` of a kernel"));
+            return Err(self.lo.report_unsupported("`**kwargs` of a kernel"));
         }
         let names: Vec<Rc<str>> = parameters
             .args
@@ -152,7 +155,7 @@ impl Tracer<'_> {
             self.lo.options.push((Rc::clone(name), value));
             return Ok(());
         }
-        let mut diagnostic = self.lo.diagnostic(
+        let mut diagnostic = self.lo.build_diagnostic(
             "bad-arguments",
             format!(
                 "`{}` has no parameter `{name}`, and no launch option has that name",
@@ -184,7 +187,7 @@ impl Tracer<'_> {
                     hooks,
                     span,
                 } = &**tuner;
-                if self.lo.refuses(Gap::StrayKeys) || self.lo.refuses(Gap::MissingKeys) {
+                if self.lo.has_gap(Gap::StrayKeys) || self.lo.has_gap(Gap::MissingKeys) {
                     let stray = key
                         .items()
                         .into_iter()
@@ -198,7 +201,7 @@ impl Tracer<'_> {
                         ));
                     }
                 }
-                let (config, measures) = self.config(configs, prune, names, given, *span)?;
+                let (config, measures) = self.choose_config(configs, prune, names, given, *span)?;
                 if measures {
                     self.reset_when_tuning(reset, hooks, key, given, *span)?;
                 }
@@ -225,7 +228,7 @@ impl Tracer<'_> {
                         }
                         _ => {
                             self.lo.span = *span;
-                            return Err(self.lo.unsupported(format!("`{name}` of a configuration")));
+                            return Err(self.lo.report_unsupported(format!("`{name}` of a configuration")));
                         }
                     }
                 }
@@ -273,18 +276,20 @@ impl Tracer<'_> {
         let is_none = |value: &Plain| matches!(value, Plain::Constant(Constant::None));
         if let Some((name, _)) = hooks.iter().find(|(_, hook)| !is_none(hook)) {
             self.lo.span = span;
-            return Err(self.lo.unsupported(format!("the `{name}` of an autotuner")));
+            return Err(self
+                .lo
+                .report_unsupported(format!("the `{name}` of an autotuner")));
         }
         if is_none(reset) {
             return Ok(());
         }
-        let names = strings(reset).zip(strings(key));
+        let names = read_strings(reset).zip(read_strings(key));
         let Some((reset, key)) = names else {
             self.lo.span = span;
-            return Err(self.lo.unsupported("this `reset_to_zero` of an autotuner"));
+            return Err(self.lo.report_unsupported("this `reset_to_zero` of an autotuner"));
         };
         for name in &reset {
-            self.clearable(name, given, span)?;
+            self.check_clearable(name, given, span)?;
         }
         self.lo.clears.when_tuning = reset;
         self.lo.clears.key = key;
@@ -299,34 +304,39 @@ impl Tracer<'_> {
         span: Span,
     ) -> Traced<()> {
         let names = match hook {
-            Plain::Function(function) => hook::cleared(function),
+            Plain::Function(function) => hook::find_cleared(function),
             _ => None,
         };
         let Some(names) = names else {
             self.lo.span = span;
-            return Err(self.lo.unsupported("this `pre_hook` of a configuration"));
+            return Err(self.lo.report_unsupported("this `pre_hook` of a configuration"));
         };
         for name in &names {
-            self.clearable(name, given, span)?;
+            self.check_clearable(name, given, span)?;
         }
         self.lo.clears.always = names;
         Ok(())
     }
 
     /// Refuses to clear what the launch does not pass as a tensor.
-    fn clearable(&mut self, name: &str, given: &HashMap<Rc<str>, RequestArg>, span: Span) -> Traced<()> {
+    fn check_clearable(
+        &mut self,
+        name: &str,
+        given: &HashMap<Rc<str>, RequestArg>,
+        span: Span,
+    ) -> Traced<()> {
         if matches!(given.get(name), Some(RequestArg::Pointer(_))) {
             return Ok(());
         }
         self.lo.span = span;
-        Err(self.lo.unsupported(format!(
+        Err(self.lo.report_unsupported(format!(
             "an autotuner that sets `{name}` to zero, which is not a tensor of the launch,"
         )))
     }
 
     /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
     /// same result with any of them. Also whether the tuner measures any.
-    fn config(
+    fn choose_config(
         &mut self,
         configs: &Plain,
         prune: &Plain,
@@ -370,10 +380,10 @@ impl Tracer<'_> {
                     self.lo.span = unknown.span;
                     return Err(self
                         .lo
-                        .unsupported(format!("these configurations: {}", unknown.what)));
+                        .report_unsupported(format!("these configurations: {}", unknown.description)));
                 }
                 self.lo.span = span;
-                Err(self.lo.unsupported("these configurations of an autotuner"))
+                Err(self.lo.report_unsupported("these configurations of an autotuner"))
             }
         }
     }
@@ -381,7 +391,7 @@ impl Tracer<'_> {
     /// A plain value as a launch argument.
     fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<RequestArg> {
         let value = match value {
-            Plain::Unknown(unknown) => return Err(self.unknown(name, unknown)),
+            Plain::Unknown(unknown) => return Err(self.report_unknown_name(name, unknown)),
             _ => default_value(&self.lo, name, value)?,
         };
         self.value_arg(name, &value)
@@ -405,7 +415,7 @@ impl Tracer<'_> {
             _ => {
                 return Err(self
                     .lo
-                    .unsupported(format!("this value of the parameter `{name}`")));
+                    .report_unsupported(format!("this value of the parameter `{name}`")));
             }
         })
     }
@@ -419,14 +429,14 @@ impl Tracer<'_> {
 fn host_of(arg: &RequestArg) -> Plain {
     match arg {
         RequestArg::Pointer(elem) => Plain::Tensor(*elem),
-        RequestArg::Descriptor(_) => Plain::object("a tensor descriptor"),
-        RequestArg::Address => Plain::unknown(Span::default(), "an address, which depends on the engine"),
+        RequestArg::Descriptor(_) => Plain::new_object("a tensor descriptor"),
+        RequestArg::Address => Plain::new_unknown(Span::default(), "an address, which depends on the engine"),
         RequestArg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
         RequestArg::NamedTuple { fields, items } => Plain::Named(
             fields.iter().map(|name| name.as_str().into()).collect(),
             items.iter().map(host_of).collect(),
         ),
-        RequestArg::Global(_) => Plain::object("a function"),
+        RequestArg::Global(_) => Plain::new_object("a function"),
         RequestArg::Constexpr(inner) => host_of(inner),
         RequestArg::DType(dtype) => Plain::Constant((*dtype).into()),
         RequestArg::Int(value) => Plain::Constant(Constant::Int(*value)),
@@ -440,14 +450,14 @@ fn host_of(arg: &RequestArg) -> Plain {
 fn named_arguments(given: &HashMap<Rc<str>, RequestArg>) -> Plain {
     let mut items: Vec<(Plain, Plain)> = given
         .iter()
-        .map(|(name, given)| (Plain::str(name), host_of(given)))
+        .map(|(name, given)| (Plain::from_text(name), host_of(given)))
         .collect();
     items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
     Plain::Dict(Rc::new(items))
 }
 
 /// The strings of a list or a tuple.
-fn strings(list: &Plain) -> Option<Vec<String>> {
+fn read_strings(list: &Plain) -> Option<Vec<String>> {
     let items = list.items()?.iter();
     items.map(|item| item.as_str().map(ToString::to_string)).collect()
 }

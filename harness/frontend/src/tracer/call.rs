@@ -82,7 +82,7 @@ impl Tracer<'_> {
         let mut positional = Vec::with_capacity(node.arguments.args.len());
         for argument in &node.arguments.args {
             if let Expr::Starred(starred) = argument {
-                if !self.lo.speaks(Rule::StarredArguments) {
+                if !self.lo.has_rule(Rule::StarredArguments) {
                     return Err(self.not_in_triton("`*` in a call"));
                 }
                 match self.eval(&starred.value)? {
@@ -97,7 +97,7 @@ impl Tracer<'_> {
                     }
                 }
             } else {
-                positional.push(self.argument(argument, &mut held)?);
+                positional.push(self.eval_argument(argument, &mut held)?);
             }
         }
         let mut keyword: Vec<(Rc<str>, Value)> = Vec::with_capacity(node.arguments.keywords.len());
@@ -105,7 +105,7 @@ impl Tracer<'_> {
             let Some(name) = &argument.arg else {
                 return Err(self.not_in_triton("`**` in a call"));
             };
-            let value = self.argument(&argument.value, &mut held)?;
+            let value = self.eval_argument(&argument.value, &mut held)?;
             if keyword.iter().any(|(key, _)| **key == *name.as_str()) {
                 return Err(self
                     .lo
@@ -125,7 +125,7 @@ impl Tracer<'_> {
                     Value::Constant(Constant::Type(TypeValue::Named("constexpr")))
                 ),
             };
-            return Ok(Value::bool(of_constexprs));
+            return Ok(Value::from_bool(of_constexprs));
         }
         if let Value::Builtin(builtin) = &callee
             && builtin.name() == "tl.inline_asm_elementwise"
@@ -169,7 +169,7 @@ impl Tracer<'_> {
     }
 
     /// An argument of a call. Tensors inside of constexprs are noted.
-    fn argument(&mut self, argument: &Expr, held: &mut Vec<ValueId>) -> Traced<Value> {
+    fn eval_argument(&mut self, argument: &Expr, held: &mut Vec<ValueId>) -> Traced<Value> {
         let value = self.eval(argument)?;
         if let Value::Tensor(tensor) = value
             && self.is_held(argument)
@@ -195,7 +195,7 @@ impl Tracer<'_> {
         match condition {
             Value::Constant(Constant::Bool(true)) => {
                 if let Some(message) = args.get(1)
-                    && !self.lo.speaks(Rule::AssertMessagesWait)
+                    && !self.lo.has_rule(Rule::AssertMessagesWait)
                 {
                     self.eval(message)?;
                 }
@@ -204,7 +204,7 @@ impl Tracer<'_> {
             Value::Constant(Constant::Bool(false)) => {
                 let message = match args.get(1).map(|message| self.eval(message)) {
                     None => String::new(),
-                    Some(Ok(Value::Constant(message))) => crate::constant::text(&message),
+                    Some(Ok(Value::Constant(message))) => crate::constant::to_text(&message),
                     Some(Ok(value)) => type_text(&self.lo, &value),
                     Some(Err(_)) => "<failed to evaluate assertion message>".to_owned(),
                 };
@@ -293,7 +293,7 @@ impl Tracer<'_> {
             ));
         }
         if parameters.kwarg.is_some() {
-            return Err(self.lo.unsupported("`**kwargs` of a @triton.jit function"));
+            return Err(self.lo.report_unsupported("`**kwargs` of a @triton.jit function"));
         }
         if let Some((name, _)) = keyword.first() {
             return Err(self.lo.reject_with(
@@ -314,7 +314,7 @@ impl Tracer<'_> {
         if let Some(rest) = &parameters.vararg
             && !bound.iter().any(|(name, _)| **name == *rest.name.as_str())
         {
-            bound.push((rest.name.as_str().into(), Value::tuple(positional)));
+            bound.push((rest.name.as_str().into(), Value::new_tuple(positional)));
         }
     }
 
@@ -349,7 +349,7 @@ impl Tracer<'_> {
         for (name, value) in bound {
             let is_refused = match value {
                 Value::Method(..) | Value::Bound(..) => true,
-                Value::Builtin(_) => self.lo.refuses(Gap::BuiltinArguments),
+                Value::Builtin(_) => self.lo.has_gap(Gap::BuiltinArguments),
                 _ => false,
             };
             if is_refused && !self.in_library(function) {
@@ -360,7 +360,7 @@ impl Tracer<'_> {
             }
         }
         self.check_specialised(function)?;
-        if function.def.parameters.vararg.is_some() && !self.lo.speaks(Rule::VariableArguments) {
+        if function.def.parameters.vararg.is_some() && !self.lo.has_rule(Rule::VariableArguments) {
             return Err(self
                 .lo
                 .reject(format!("`*` parameters of `{}` are not bound", function.name)));
@@ -395,7 +395,7 @@ impl Tracer<'_> {
                 .reject_with("recursion", format!("`{}` calls itself", function.name)));
         }
         if self.calls.len() >= MAX_CALLS {
-            return Err(self.lo.exhausted(MAX_CALLS, "calls inside of each other"));
+            return Err(self.lo.report_exhausted(MAX_CALLS, "calls inside of each other"));
         }
         Ok(())
     }
@@ -457,10 +457,9 @@ impl Tracer<'_> {
             return self.instantiate(class, positional, keyword);
         }
         let tensors = positional.iter().chain(keyword.iter().map(|(_, value)| value));
-        if tensors
-            .clone()
-            .any(|value| !matches!(value, Value::Aggregate(_)) && !super::frame::leaves(value).is_empty())
-        {
+        if tensors.clone().any(|value| {
+            !matches!(value, Value::Aggregate(_)) && !super::frame::collect_leaves(value).is_empty()
+        }) {
             return Err(self
                 .lo
                 .reject("a constexpr function takes compile-time values only"));
@@ -496,8 +495,8 @@ impl Tracer<'_> {
         match kernel_value(self.lo.rules, &result) {
             Some(value) => Ok(value),
             None => Err(match &result {
-                Plain::Unknown(unknown) => self.lo.unsupported(&unknown.what),
-                _ => self.lo.unsupported("what this function returns"),
+                Plain::Unknown(unknown) => self.lo.report_unsupported(&unknown.description),
+                _ => self.lo.report_unsupported("what this function returns"),
             }),
         }
     }

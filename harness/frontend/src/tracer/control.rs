@@ -10,7 +10,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::Tracer;
-use super::frame::{Kind, Names, leaves, rebuild};
+use super::frame::{Kind, Names, collect_leaves, rebuild};
 use super::returns::Flow;
 use crate::semantic;
 use crate::semantic::types::{same_type, type_text};
@@ -19,7 +19,7 @@ use crate::value::Value;
 
 /// What stands behind an `if`'s own body.
 #[derive(Clone, Copy)]
-pub(super) enum Else<'a> {
+pub(super) enum ElseBranch<'a> {
     /// Nothing.
     Nothing,
     /// `else:`.
@@ -48,35 +48,41 @@ struct Export {
 }
 
 /// What stands behind a condition's body, given its clauses.
-pub(super) fn else_of(clauses: &[ast::ElifElseClause]) -> Else<'_> {
+pub(super) fn else_of(clauses: &[ast::ElifElseClause]) -> ElseBranch<'_> {
     match clauses.split_first() {
-        None => Else::Nothing,
+        None => ElseBranch::Nothing,
         Some((clause, rest)) => match &clause.test {
-            Some(test) => Else::If(test, &clause.body, rest),
-            None => Else::Body(&clause.body),
+            Some(test) => ElseBranch::If(test, &clause.body, rest),
+            None => ElseBranch::Body(&clause.body),
         },
     }
 }
 
 /// Whether statements contain a `return`, in branches and loops too.
-fn returns(body: &[Stmt]) -> bool {
+fn can_return(body: &[Stmt]) -> bool {
     body.iter().any(|statement| match statement {
         Stmt::Return(_) => true,
         Stmt::If(node) => {
-            returns(&node.body) || node.elif_else_clauses.iter().any(|clause| returns(&clause.body))
+            can_return(&node.body)
+                || node
+                    .elif_else_clauses
+                    .iter()
+                    .any(|clause| can_return(&clause.body))
         }
-        Stmt::For(node) => returns(&node.body),
-        Stmt::While(node) => returns(&node.body),
-        Stmt::With(node) => returns(&node.body),
+        Stmt::For(node) => can_return(&node.body),
+        Stmt::While(node) => can_return(&node.body),
+        Stmt::With(node) => can_return(&node.body),
         _ => false,
     })
 }
 
-fn else_returns(orelse: Else<'_>) -> bool {
+fn else_returns(orelse: ElseBranch<'_>) -> bool {
     match orelse {
-        Else::Nothing => false,
-        Else::Body(body) => returns(body),
-        Else::If(_, body, rest) => returns(body) || rest.iter().any(|clause| returns(&clause.body)),
+        ElseBranch::Nothing => false,
+        ElseBranch::Body(body) => can_return(body),
+        ElseBranch::If(_, body, rest) => {
+            can_return(body) || rest.iter().any(|clause| can_return(&clause.body))
+        }
     }
 }
 
@@ -85,7 +91,7 @@ impl Tracer<'_> {
     /// they leave behind.
     pub(super) fn run(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
         self.lo.burn()?;
-        self.deeper(|tr| tr.run_inner(body, tail))
+        self.run_nested(|tr| tr.run_inner(body, tail))
     }
 
     fn run_inner(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
@@ -105,7 +111,7 @@ impl Tracer<'_> {
                     None => continue,
                 }
             }
-            let flow = self.statement(statement)?;
+            let flow = self.run_statement(statement)?;
             if let Some(flow) = self.go_on(flow, after, tail, matches!(statement, Stmt::Return(_)))? {
                 return Ok(flow);
             }
@@ -125,7 +131,7 @@ impl Tracer<'_> {
             }
             Flow::Maybe { .. } if after.is_empty() => Ok(Some(flow)),
             Flow::Maybe { flag, value } => self
-                .unless(flag, value, tail, &mut |tr| tr.run(after, tail))
+                .run_unless(flag, value, tail, &mut |tr| tr.run(after, tail))
                 .map(Some),
         }
     }
@@ -149,17 +155,17 @@ impl Tracer<'_> {
     }
 
     /// Runs `rest` where the function has not returned yet, as `flag` says.
-    pub(super) fn unless(
+    pub(super) fn run_unless(
         &mut self,
         flag: ValueId,
         value: Value,
         tail: bool,
         rest: &mut dyn FnMut(&mut Self) -> Traced<Flow>,
     ) -> Traced<Flow> {
-        self.region(|tr| tr.unless_inner(flag, value, tail, rest))
+        self.run_region(|tr| tr.run_unless_inner(flag, value, tail, rest))
     }
 
-    fn unless_inner(
+    fn run_unless_inner(
         &mut self,
         flag: ValueId,
         value: Value,
@@ -182,7 +188,7 @@ impl Tracer<'_> {
         let exports = if tail {
             Vec::new()
         } else {
-            exports(&livein, &else_arm, false)
+            collect_exports(&livein, &else_arm, false)
         };
         self.join(flag, then_arm, else_arm, &exports, tail)
     }
@@ -205,19 +211,19 @@ impl Tracer<'_> {
         &mut self,
         test: &Expr,
         body: &[Stmt],
-        orelse: Else<'_>,
+        orelse: ElseBranch<'_>,
         after: &[Stmt],
         tail: bool,
     ) -> Traced<(Flow, bool)> {
-        self.deeper(|tr| tr.region(|tr| tr.branch_inner(test, body, orelse, after, tail)))
+        self.run_nested(|tr| tr.run_region(|tr| tr.branch_inner(test, body, orelse, after, tail)))
     }
 
     /// Runs what stands behind an `if`'s own body.
-    fn run_else(&mut self, orelse: Else<'_>, tail: bool) -> Traced<Flow> {
+    fn run_else(&mut self, orelse: ElseBranch<'_>, tail: bool) -> Traced<Flow> {
         match orelse {
-            Else::Nothing => Ok(Flow::Falls),
-            Else::Body(body) => self.run(body, tail),
-            Else::If(test, body, rest) => {
+            ElseBranch::Nothing => Ok(Flow::Falls),
+            ElseBranch::Body(body) => self.run(body, tail),
+            ElseBranch::If(test, body, rest) => {
                 let before = self.enter(test.range());
                 let (flow, _) = self.branch(test, body, else_of(rest), &[], tail)?;
                 self.lo.leave(before);
@@ -230,7 +236,7 @@ impl Tracer<'_> {
         &mut self,
         test: &Expr,
         body: &[Stmt],
-        orelse: Else<'_>,
+        orelse: ElseBranch<'_>,
         after: &[Stmt],
         tail: bool,
     ) -> Traced<(Flow, bool)> {
@@ -243,12 +249,12 @@ impl Tracer<'_> {
             }
             return Ok((self.run_else(orelse, inner_tail)?, false));
         };
-        let of_one = self.lo.speaks(Rule::BranchesOnBlocksOfOne) && self.lo.ty(tensor).numel() == 1;
+        let of_one = self.lo.has_rule(Rule::BranchesOnBlocksOfOne) && self.lo.ty(tensor).numel() == 1;
         if self.lo.is_block(tensor) && !of_one {
             return Err(self.ambiguous());
         }
-        let condition = semantic::condition(&mut self.lo, tensor)?;
-        let has_return = returns(body) || else_returns(orelse);
+        let condition = semantic::lower_condition(&mut self.lo, tensor)?;
+        let has_return = can_return(body) || else_returns(orelse);
         if has_return && self.frame.loops > 0 {
             return Err(self
                 .lo
@@ -276,7 +282,7 @@ impl Tracer<'_> {
                 let exports = if tail {
                     Vec::new()
                 } else {
-                    exports(&livein, &arm, false)
+                    collect_exports(&livein, &arm, false)
                 };
                 Ok((self.join(condition, then_arm, arm, &exports, tail)?, true))
             }
@@ -286,7 +292,7 @@ impl Tracer<'_> {
                 let exports = if tail {
                     Vec::new()
                 } else {
-                    exports(&livein, &arm, true)
+                    collect_exports(&livein, &arm, true)
                 };
                 Ok((self.join(condition, arm, else_arm, &exports, tail)?, true))
             }
@@ -341,7 +347,8 @@ impl Tracer<'_> {
             else {
                 continue;
             };
-            if slot.kind == Kind::Bare || leaves(&then_slot.value) == leaves(&else_slot.value) {
+            if slot.kind == Kind::Bare || collect_leaves(&then_slot.value) == collect_leaves(&else_slot.value)
+            {
                 continue;
             }
             for (side, changed) in [("then", then_slot), ("else", else_slot)] {
@@ -408,7 +415,7 @@ impl Tracer<'_> {
         let common = match (then_arm.flow.value(), else_arm.flow.value()) {
             (None, None) => None,
             (Some(value), None) | (None, Some(value)) => Some(self.common_of(value)),
-            (Some(a), Some(b)) => Some(self.common(&self.common_of(a), &self.common_of(b))?),
+            (Some(a), Some(b)) => Some(self.unify_types(&self.common_of(a), &self.common_of(b))?),
         };
         let both_returned =
             matches!(then_arm.flow, Flow::Returned(_)) && matches!(else_arm.flow, Flow::Returned(_));
@@ -418,7 +425,7 @@ impl Tracer<'_> {
             types.push(Type::num(DType::I1));
         }
         if let Some(common) = &common {
-            common.types(&mut types);
+            common.collect_types(&mut types);
         }
         let templates: Vec<(Rc<str>, Value)> = exports
             .iter()
@@ -428,7 +435,11 @@ impl Tracer<'_> {
             })
             .collect();
         for (_, value) in &templates {
-            types.extend(leaves(value).into_iter().map(|leaf| self.lo.ty(leaf).clone()));
+            types.extend(
+                collect_leaves(value)
+                    .into_iter()
+                    .map(|leaf| self.lo.ty(leaf).clone()),
+            );
         }
         let mut blocks = Vec::with_capacity(2);
         for (arm, is_then) in [(then_arm, true), (else_arm, false)] {
@@ -437,8 +448,8 @@ impl Tracer<'_> {
             if flagged {
                 yields.push(match &arm.flow {
                     Flow::Maybe { flag, .. } => *flag,
-                    Flow::Returned(_) => self.lo.builder.constant(1, Type::num(DType::I1)),
-                    Flow::Falls => self.lo.builder.constant(0, Type::num(DType::I1)),
+                    Flow::Returned(_) => self.lo.builder.add_constant(1, Type::num(DType::I1)),
+                    Flow::Falls => self.lo.builder.add_constant(0, Type::num(DType::I1)),
                 });
             }
             if let Some(common) = &common {
@@ -450,11 +461,11 @@ impl Tracer<'_> {
                 } else {
                     &export.else_value
                 } {
-                    Some(value) => yields.extend(leaves(value)),
+                    Some(value) => yields.extend(collect_leaves(value)),
                     None => {
-                        for leaf in leaves(template) {
+                        for leaf in collect_leaves(template) {
                             let ty = self.lo.ty(leaf).clone();
-                            yields.push(self.lo.builder.op(OpKind::Poison, &[], ty));
+                            yields.push(self.lo.builder.add_op(OpKind::Poison, &[], ty));
                         }
                     }
                 }
@@ -462,7 +473,7 @@ impl Tracer<'_> {
             blocks.push(self.lo.builder.close_block(&yields));
         }
         let (Some(else_block), Some(then_block)) = (blocks.pop(), blocks.pop()) else {
-            return Err(self.lo.unsupported("this `if`"));
+            return Err(self.lo.report_unsupported("this `if`"));
         };
         let results = self.lo.builder.op_multi(
             OpKind::If {
@@ -478,7 +489,7 @@ impl Tracer<'_> {
         for (name, template) in &templates {
             let value = rebuild(template, &mut results);
             if let Value::Tensor(id) = value {
-                self.lo.builder.name(id, name);
+                self.lo.builder.name_value(id, name);
             }
             self.frame.set(name, value, Kind::Plain);
         }
@@ -491,7 +502,7 @@ impl Tracer<'_> {
 }
 
 /// The names that one side leaves changed when the other has returned.
-fn exports(livein: &Names, arm: &Arm, is_then: bool) -> Vec<Export> {
+fn collect_exports(livein: &Names, arm: &Arm, is_then: bool) -> Vec<Export> {
     if matches!(arm.flow, Flow::Returned(_)) {
         return Vec::new();
     }
@@ -519,6 +530,6 @@ fn same_value(a: &Value, b: &Value) -> bool {
     if let (Value::Constant(a), Value::Constant(b)) = (a, b) {
         return a == b;
     }
-    let (x, y) = (leaves(a), leaves(b));
+    let (x, y) = (collect_leaves(a), collect_leaves(b));
     x == y && std::mem::discriminant(a) == std::mem::discriminant(b) && !x.is_empty()
 }

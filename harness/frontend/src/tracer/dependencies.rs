@@ -14,7 +14,7 @@ use super::Tracer;
 use crate::builtin;
 use crate::gap::Gap;
 use crate::plain::limits;
-use crate::plain::names::submodule;
+use crate::plain::names::find_submodule;
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
 use crate::value::callable::UserFunction;
@@ -29,11 +29,11 @@ struct Mentions<'a> {
 }
 
 /// The names of `a.b.c`.
-fn path(expression: &Expr) -> Option<Vec<&str>> {
+fn split_path(expression: &Expr) -> Option<Vec<&str>> {
     match expression {
         Expr::Name(name) => Some(vec![name.id.as_str()]),
         Expr::Attribute(node) => {
-            let mut names = path(&node.value)?;
+            let mut names = split_path(&node.value)?;
             names.push(node.attr.as_str());
             Some(names)
         }
@@ -42,12 +42,12 @@ fn path(expression: &Expr) -> Option<Vec<&str>> {
 }
 
 impl<'a> Mentions<'a> {
-    fn assigned(&mut self, target: &'a Expr) {
+    fn add_locals(&mut self, target: &'a Expr) {
         match target {
             Expr::Name(name) => {
                 self.locals.insert(name.id.as_str());
             }
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|target| self.assigned(target)),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|target| self.add_locals(target)),
             _ => {}
         }
     }
@@ -56,9 +56,9 @@ impl<'a> Mentions<'a> {
 impl<'a> Visitor<'a> for Mentions<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::Assign(node) => node.targets.iter().for_each(|target| self.assigned(target)),
-            Stmt::AnnAssign(node) => self.assigned(&node.target),
-            Stmt::For(node) => self.assigned(&node.target),
+            Stmt::Assign(node) => node.targets.iter().for_each(|target| self.add_locals(target)),
+            Stmt::AnnAssign(node) => self.add_locals(&node.target),
+            Stmt::For(node) => self.add_locals(&node.target),
             _ => {}
         }
         walk_stmt(self, statement);
@@ -66,12 +66,12 @@ impl<'a> Visitor<'a> for Mentions<'a> {
 
     fn visit_expr(&mut self, expression: &'a Expr) {
         if let Expr::Call(call) = expression
-            && let Some(names) = path(&call.func)
+            && let Some(names) = split_path(&call.func)
             && names.first().is_some_and(|name| !self.locals.contains(name))
         {
             self.called.push((names, call.func.range()));
         }
-        match path(expression) {
+        match split_path(expression) {
             Some(names) => {
                 if names.first().is_some_and(|name| !self.locals.contains(name)) {
                     self.paths.push((names, expression.range()));
@@ -85,10 +85,10 @@ impl<'a> Visitor<'a> for Mentions<'a> {
 impl Tracer<'_> {
     /// Refuses a kernel that mentions, itself or through what it calls, a name that Triton does not have.
     pub(super) fn check_dependencies(&mut self, kernel: &Rc<UserFunction>) -> Traced<()> {
-        if !self.lo.refuses(Gap::PythonModules) {
+        if !self.lo.has_gap(Gap::PythonModules) {
             return Ok(());
         }
-        let looks_up = self.lo.refuses(Gap::NamesNotTaken);
+        let looks_up = self.lo.has_gap(Gap::NamesNotTaken);
         let mut seen: Vec<Rc<ast::StmtFunctionDef>> = Vec::new();
         let mut wanted = vec![(Rc::clone(&kernel.def), kernel.scope)];
         while let Some((def, scope)) = wanted.pop() {
@@ -106,13 +106,14 @@ impl Tracer<'_> {
                 mentions.visit_stmt(statement);
             }
             for (names, range) in mentions.called {
-                let Some((Plain::Module(module), _)) =
-                    names.first().and_then(|name| self.modules.global(scope, name))
+                let Some((Plain::Module(module), _)) = names
+                    .first()
+                    .and_then(|name| self.modules.find_global(scope, name))
                 else {
                     continue;
                 };
                 let is_class = names.get(1).is_some_and(|name| limits::is_class(module, name));
-                if &**module == "math" && names.len() > 1 || is_class && self.lo.refuses(Gap::PythonClasses) {
+                if &**module == "math" && names.len() > 1 || is_class && self.lo.has_gap(Gap::PythonClasses) {
                     self.lo.span = span_of(self.modules.source_of(scope), range);
                     let name = names.join(".");
                     return Err(self
@@ -125,7 +126,7 @@ impl Tracer<'_> {
                 if !looks_up && names.len() > 1 {
                     continue;
                 }
-                if let Some(callee) = self.mentioned(scope, &names, range)? {
+                if let Some(callee) = self.find_mentioned(scope, &names, range)? {
                     if looks_up && Rc::ptr_eq(&callee.def, &def) {
                         self.lo.span = span_of(self.modules.source_of(scope), range);
                         let message = format!("`{}` mentions itself", callee.name);
@@ -140,7 +141,7 @@ impl Tracer<'_> {
     }
 
     /// The `@triton.jit` function that a dotted name is, if it is one.
-    fn mentioned(
+    fn find_mentioned(
         &mut self,
         scope: ScopeId,
         names: &[&str],
@@ -149,7 +150,7 @@ impl Tracer<'_> {
         let Some((first, rest)) = names.split_first() else {
             return Ok(None);
         };
-        let mut module = match self.modules.global(scope, first).map(|(value, _)| value) {
+        let mut module = match self.modules.find_global(scope, first).map(|(value, _)| value) {
             Some(Plain::Jit(function)) => return Ok(Some(Rc::clone(function))),
             Some(Plain::Module(module)) if &**module == "tl" || module.starts_with("tl.") => {
                 Rc::clone(module)
@@ -157,13 +158,13 @@ impl Tracer<'_> {
             _ => return Ok(None),
         };
         for name in rest {
-            if let Some(inner) = submodule(&module, name) {
+            if let Some(inner) = find_submodule(&module, name) {
                 module = inner;
-            } else if builtin::symbol(self.lo.rules, &module, name).is_some() {
+            } else if builtin::find_symbol(self.lo.rules, &module, name).is_some() {
                 return Ok(None);
             } else {
                 self.lo.span = span_of(self.modules.source_of(scope), range);
-                return match self.attribute(&crate::value::Value::Module(module), name) {
+                return match self.get_attribute(&crate::value::Value::Module(module), name) {
                     Err(stop @ Stop::Rejected(_)) => Err(stop),
                     _ => Ok(None),
                 };

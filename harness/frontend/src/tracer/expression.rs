@@ -11,7 +11,7 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::constant::{self, Constant, PyBinary, literal};
+use crate::constant::{self, Constant, PyBinary, eval_literal};
 use crate::semantic;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
@@ -40,7 +40,7 @@ impl Tracer<'_> {
     pub(super) fn eval(&mut self, expression: &Expr) -> Traced<Value> {
         self.lo.burn()?;
         let before = self.enter(expression.range());
-        let value = self.deeper(|tr| tr.eval_inner(expression));
+        let value = self.run_nested(|tr| tr.eval_inner(expression));
         if value.is_ok() {
             self.lo.leave(before);
         }
@@ -54,50 +54,51 @@ impl Tracer<'_> {
             | Expr::StringLiteral(_)
             | Expr::BooleanLiteral(_)
             | Expr::NoneLiteral(_)
-            | Expr::EllipsisLiteral(_) => match literal(expression) {
+            | Expr::EllipsisLiteral(_) => match eval_literal(expression) {
                 Some(constant) => Ok(Value::Constant(constant)),
                 None => Err(match expression {
                     Expr::NumberLiteral(ast::ExprNumberLiteral {
                         value: Number::Complex { .. },
                         ..
                     }) => self.lo.reject("a complex number has no meaning in a kernel"),
-                    _ => self.lo.unsupported("this literal"),
+                    _ => self.lo.report_unsupported("this literal"),
                 }),
             },
-            Expr::FString(node) => self.fstring(node),
+            Expr::FString(node) => self.eval_fstring(node),
             Expr::BinOp(node) => {
                 let lhs = self.eval(&node.left)?;
                 let rhs = self.eval(&node.right)?;
                 self.check_held(&[(&node.left, &lhs), (&node.right, &rhs)])?;
-                let Some(op) = PyBinary::of(node.op) else {
+                let Some(op) = PyBinary::from_ast(node.op) else {
                     return Err(self
                         .lo
                         .reject("the operator `@` is not implemented by Triton's compiler"));
                 };
-                self.binary(op, &lhs, &rhs)
+                self.eval_binary(op, &lhs, &rhs)
             }
             Expr::UnaryOp(node) => {
                 let operand = self.eval(&node.operand)?;
                 if node.op != ast::UnaryOp::Not {
                     self.check_held(&[(&node.operand, &operand)])?;
                 }
-                self.unary(node.op, &operand)
+                self.eval_unary(node.op, &operand)
             }
             Expr::BoolOp(node)
-                if !self.lo.speaks(Rule::ShortCircuits) && !self.lo.follows(Quirk::LogicPicksOperands) =>
+                if !self.lo.has_rule(Rule::ShortCircuits)
+                    && !self.lo.has_quirk(Quirk::LogicPicksOperands) =>
             {
-                self.both(node)
+                self.eval_eager_logic(node)
             }
-            Expr::BoolOp(node) => self.logic(node),
+            Expr::BoolOp(node) => self.eval_logic(node),
             Expr::Compare(node) => self.compare_chain(node),
-            Expr::If(node) => self.conditional(node),
+            Expr::If(node) => self.eval_conditional(node),
             Expr::Tuple(node) => self.tuple_of(&node.elts),
             Expr::List(node) => self.tuple_of(&node.elts),
-            Expr::ListComp(_) if !self.lo.speaks(Rule::Comprehensions) => {
+            Expr::ListComp(_) if !self.lo.has_rule(Rule::Comprehensions) => {
                 Err(self.not_in_triton("a list comprehension"))
             }
             Expr::ListComp(node) => self.list_comprehension(node),
-            Expr::Named(_) if !self.lo.speaks(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
+            Expr::Named(_) if !self.lo.has_rule(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
             Expr::Named(node) => {
                 let value = self.eval(&node.value)?;
                 self.assign_elsewhere(&node.target, value)?;
@@ -111,11 +112,11 @@ impl Tracer<'_> {
                         container,
                         Value::Tuple { .. } | Value::List(_) | Value::Constant(Constant::Str(_))
                     );
-                if self.is_held(&node.value) || constexpr && !self.lo.speaks(Rule::TupleVariables) {
+                if self.is_held(&node.value) || constexpr && !self.lo.has_rule(Rule::TupleVariables) {
                     return Err(self.lo.reject("'constexpr' object is not subscriptable"));
                 }
                 let index = self.eval(&node.slice)?;
-                self.subscript(&container, &index)
+                self.eval_subscript(&container, &index)
             }
             Expr::Slice(node) => {
                 let mut part = |part: Option<&Expr>| part.map_or(Ok(Value::NONE), |part| self.eval(part));
@@ -149,7 +150,7 @@ impl Tracer<'_> {
         for element in elements {
             items.push(self.eval(element)?);
         }
-        self.not_too_deep(Value::tuple(items))
+        self.not_too_deep(Value::new_tuple(items))
     }
 
     /// The value, if it does not nest too deep and does not hold too much.
@@ -160,9 +161,10 @@ impl Tracer<'_> {
         }
         Err(if budget == 0 {
             self.lo
-                .exhausted(2 * super::MAX_ITEMS, "items of a tuple and of those in it")
+                .report_exhausted(2 * super::MAX_ITEMS, "items of a tuple and of those in it")
         } else {
-            self.lo.exhausted(MAX_TUPLES, "tuples inside of each other")
+            self.lo
+                .report_exhausted(MAX_TUPLES, "tuples inside of each other")
         })
     }
 
@@ -170,7 +172,7 @@ impl Tracer<'_> {
     pub(super) fn known_truth(value: &Value) -> Option<bool> {
         match value {
             Value::Tensor(_) => None,
-            Value::Constant(value) => Some(constant::truth(value)),
+            Value::Constant(value) => Some(constant::is_truthy(value)),
             Value::Tuple { items, .. } | Value::List(items) => Some(!items.is_empty()),
             _ => Some(true),
         }
@@ -208,12 +210,12 @@ impl Tracer<'_> {
         if rescued || !operands.iter().any(|(expression, _)| held(expression)) {
             return Ok(());
         }
-        Err(self.held())
+        Err(self.reject_held())
     }
 
-    fn held(&self) -> Stop {
+    fn reject_held(&self) -> Stop {
         let version = self.lo.rules.version;
-        let mut diagnostic = self.lo.diagnostic(
+        let mut diagnostic = self.lo.build_diagnostic(
             "rejected",
             "a constexpr that holds a run-time value has no operators (\"Did you forget to add @triton.jit?\")",
         );
@@ -225,7 +227,7 @@ impl Tracer<'_> {
     }
 
     /// `a if test else b`.
-    fn conditional(&mut self, node: &ast::ExprIf) -> Traced<Value> {
+    fn eval_conditional(&mut self, node: &ast::ExprIf) -> Traced<Value> {
         let test = self.eval(&node.test)?;
         self.check_held(&[(&node.test, &test)])?;
         let Value::Tensor(tensor) = test else {
@@ -239,27 +241,27 @@ impl Tracer<'_> {
         if self.lo.is_block(tensor) {
             return Err(self.ambiguous());
         }
-        let condition = semantic::condition(&mut self.lo, tensor)?;
-        let is_float = |arm| matches!(literal(arm), Some(Constant::Float(_)));
+        let condition = semantic::lower_condition(&mut self.lo, tensor)?;
+        let is_float = |arm| matches!(eval_literal(arm), Some(Constant::Float(_)));
         let stays_python =
-            self.lo.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
+            self.lo.has_quirk(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
         // What `:=` binds in here is gone afterwards.
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.lo.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
-        let then_value = self.arm(&node.body, &value, stays_python)?;
+        let then_value = self.lower_arm(&node.body, &value, stays_python)?;
         let then_block = self.lo.builder.close_block(then_value.as_slice());
         self.frame.names.clone_from(&names);
         self.lo.builder.open_block(&[]);
         let value = self.eval(&node.orelse)?;
-        let else_value = self.arm(&node.orelse, &value, stays_python)?;
+        let else_value = self.lower_arm(&node.orelse, &value, stays_python)?;
         let else_block = self.lo.builder.close_block(else_value.as_slice());
         self.frame.names = names;
         self.frame.bound = bound;
         let (then_value, else_value) = match (then_value, else_value) {
             (Some(then_value), Some(else_value)) => (then_value, else_value),
             (None, None) => {
-                self.lo.builder.effect(
+                self.lo.builder.add_effect(
                     OpKind::If {
                         then_block,
                         else_block,
@@ -288,7 +290,7 @@ impl Tracer<'_> {
             then_block,
             else_block,
         };
-        let chosen = self.lo.builder.op(kind, &[condition], ty);
+        let chosen = self.lo.builder.add_op(kind, &[condition], ty);
         if stays_python {
             self.lo.python_floats.insert(chosen);
         }
@@ -297,7 +299,7 @@ impl Tracer<'_> {
 
     /// The value of an arm of a conditional expression; none where the arm only has an effect, as a call of `tl.store` does. A
     /// float that stays Python's is held in `f64`.
-    fn arm(&mut self, arm: &Expr, value: &Value, stays_python: bool) -> Traced<Option<ValueId>> {
+    fn lower_arm(&mut self, arm: &Expr, value: &Value, stays_python: bool) -> Traced<Option<ValueId>> {
         if let Value::Constant(number) = value
             && stays_python
         {
@@ -329,7 +331,7 @@ impl Tracer<'_> {
     /// The truth of a condition that is known now. Triton insists on a bool, an int or `None`.
     pub(super) fn static_condition(&self, value: &Value, place: &str) -> Traced<bool> {
         if let Value::Constant(value @ (Constant::None | Constant::Bool(_) | Constant::Int(_))) = value {
-            return Ok(constant::truth(value));
+            return Ok(constant::is_truthy(value));
         }
         let text = match value {
             Value::Constant(value) => constant::type_name(value).to_owned(),
@@ -340,7 +342,7 @@ impl Tracer<'_> {
         )))
     }
 
-    fn fstring(&mut self, node: &ast::ExprFString) -> Traced<Value> {
+    fn eval_fstring(&mut self, node: &ast::ExprFString) -> Traced<Value> {
         let mut text = String::new();
         for part in &node.value {
             match part {
@@ -362,7 +364,7 @@ impl Tracer<'_> {
                                     ast::ConversionFlag::Repr | ast::ConversionFlag::Ascii => {
                                         text.push_str(&constant::repr(&value));
                                     }
-                                    _ => text.push_str(&constant::text(&value)),
+                                    _ => text.push_str(&constant::to_text(&value)),
                                 }
                             }
                         }
@@ -370,7 +372,7 @@ impl Tracer<'_> {
                 }
             }
         }
-        Ok(Value::str(&text))
+        Ok(Value::from_text(&text))
     }
 
     /// Whether an expression that gives a type gives it as a constexpr: a name or a call, no attribute.
@@ -388,7 +390,7 @@ impl Tracer<'_> {
         let (Value::Tuple { items, .. } | Value::List(items)) = iterated else {
             return Err(self.lo.reject("only comprehensions over tuples are supported"));
         };
-        if !self.lo.speaks(Rule::ComprehensionsUnpack) && !generator.target.is_name_expr() {
+        if !self.lo.has_rule(Rule::ComprehensionsUnpack) && !generator.target.is_name_expr() {
             return Err(self.lo.reject("the target of a comprehension has to be a name"));
         }
         let mut results = Vec::with_capacity(items.len());
@@ -408,6 +410,6 @@ impl Tracer<'_> {
             }
             results.push(self.eval(&node.elt)?);
         }
-        self.not_too_deep(Value::tuple(results))
+        self.not_too_deep(Value::new_tuple(results))
     }
 }

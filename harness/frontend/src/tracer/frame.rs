@@ -66,7 +66,7 @@ impl Frame {
 }
 
 /// The tensors in a value, in order.
-pub(super) fn leaves(value: &Value) -> Vec<ValueId> {
+pub(super) fn collect_leaves(value: &Value) -> Vec<ValueId> {
     let mut found = Vec::new();
     collect(value, &mut found);
     found

@@ -8,7 +8,7 @@ use super::Tracer;
 use crate::plain::annotation::Parameter;
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
-use crate::value::callable::{UserFunction, lists};
+use crate::value::callable::{UserFunction, is_listed};
 
 impl Tracer<'_> {
     /// Refuses a function that asks of a constexpr parameter not to be specialised on.
@@ -21,12 +21,12 @@ impl Tracer<'_> {
         }
         for (place, parameter) in function.def.parameters.iter().enumerate() {
             let name = parameter.name().as_str();
-            let listed = lists(&options.do_not_specialize, place, name)
-                || lists(&options.do_not_specialize_on_alignment, place, name);
+            let listed = is_listed(&options.do_not_specialize, place, name)
+                || is_listed(&options.do_not_specialize_on_alignment, place, name);
             let Some(annotation) = parameter.as_parameter().annotation.as_deref().filter(|_| listed) else {
                 continue;
             };
-            if self.plain().annotation(function.scope, annotation) == Parameter::Constexpr {
+            if self.plain().read_annotation(function.scope, annotation) == Parameter::Constexpr {
                 self.lo.span = span_of(self.modules.source_of(function.scope), parameter.range());
                 return Err(self.lo.reject(format!(
                     "`{name}` is a constexpr and listed in do_not_specialize or do_not_specialize_on_alignment"

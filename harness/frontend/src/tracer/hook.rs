@@ -6,7 +6,7 @@ use ruff_python_ast::{Expr, Stmt};
 use crate::value::plain::{PlainBody, PlainFunction};
 
 /// The parameters that a hook sets to zero, if it does nothing else: `def hook(args): args["out"].zero_()`.
-pub(super) fn cleared(function: &PlainFunction) -> Option<Vec<String>> {
+pub(super) fn find_cleared(function: &PlainFunction) -> Option<Vec<String>> {
     match &function.body {
         PlainBody::Def(def) => {
             let [parameter] = def.parameters.args.as_slice() else {

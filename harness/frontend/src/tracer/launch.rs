@@ -9,7 +9,7 @@ use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
 use ruff_text_size::Ranged;
 
-use super::frame::{Frame, leaves};
+use super::frame::{Frame, collect_leaves};
 use super::{Tracer, passes, uses};
 use crate::lowering::Lowering;
 use crate::plain::Modules;
@@ -29,24 +29,24 @@ pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
         let mut tracer = Tracer::new(request);
         let launched = tracer.launch();
         match launched.and_then(|launched| tracer.lo.check_sizes().map(|()| launched)) {
-            Ok(launched) => finished(tracer.lo, launched),
+            Ok(launched) => finish_trace(tracer.lo, launched),
             Err(stop) => Err(Refused {
                 refusal: stop.into_refusal(),
                 sources: std::mem::take(tracer.lo.builder.sources()),
-                asked: tracer.lo.asked(),
+                consulted_quirks: tracer.lo.consulted_quirks(),
             }),
         }
     })
 }
 
 /// The IR that was made, if it verifies and the compiler's passes take it.
-fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Traced, Refused> {
-    let asked = lo.asked();
+fn finish_trace(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Traced, Refused> {
+    let asked = lo.consulted_quirks();
     let clears = lo.clears;
     let function = lo.builder.finish();
     let refusal = match function.verify() {
         Ok(()) => passes::find_refusal(&function, lo.rules, &lo.library)
-            .or_else(|| passes::stored(&function, lo.read_only))
+            .or_else(|| passes::find_constant_store(&function, lo.read_only))
             .map(|diagnostic| Refusal::Rejected(Box::new(diagnostic))),
         Err(error) => {
             let message = format!("the reference made IR of this kernel that is wrong: {error}");
@@ -59,15 +59,15 @@ fn finished(lo: Lowering, (bindings, arguments): Launched) -> Result<traced::Tra
         Some(refusal) => Err(Refused {
             refusal,
             sources: function.sources,
-            asked,
+            consulted_quirks: asked,
         }),
         None => Ok(traced::Traced {
             function,
             bindings,
             arguments,
-            uses: uses::told(&lo.uses),
+            uses: uses::collect_uses(&lo.uses),
             clears,
-            asked,
+            consulted_quirks: asked,
         }),
     }
 }
@@ -106,12 +106,12 @@ impl<'a> Tracer<'a> {
         }
         let loc = self.lo.builder.add_loc(self.lo.span, None);
         self.lo.builder.set_loc(loc);
-        let given = self.arguments(&function)?;
+        let given = self.collect_arguments(&function)?;
         self.check_warps()?;
         self.check_dependencies(&function)?;
         let (bound, bindings) = self.specialise(&function, &given)?;
         let result = self.run_body(&function, Span::default(), bound)?;
-        if !leaves(&result).is_empty() {
+        if !collect_leaves(&result).is_empty() {
             self.lo.span = span_of(source, function.def.name.range());
             return Err(self.lo.reject("a kernel cannot return a value"));
         }
@@ -124,7 +124,7 @@ impl<'a> Tracer<'a> {
 
     /// Refuses numbers of warps that no GPU has.
     fn check_warps(&self) -> Traced<()> {
-        match self.lo.option("num_warps") {
+        match self.lo.find_option("num_warps") {
             Some(RequestArg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => {
                 Err(self.lo.reject_with(
                     "bad-arguments",
@@ -139,7 +139,7 @@ impl<'a> Tracer<'a> {
     fn no_kernel(&mut self, scope: ScopeId, name: &str) -> Stop {
         self.lo.span = Span::new(self.modules.source_of(scope), 0, 0);
         let message = format!("the file defines no kernel `{}`", self.request.kernel);
-        let mut diagnostic = self.lo.diagnostic("no-kernel", message);
+        let mut diagnostic = self.lo.build_diagnostic("no-kernel", message);
         let names = self
             .modules
             .scope(scope)
@@ -186,14 +186,16 @@ impl<'a> Tracer<'a> {
                         (_, Some(inner)) => scope = inner,
                         (Plain::Unknown(unknown), None) => {
                             self.lo.span = unknown.span;
-                            return Err(self.lo.unsupported(&unknown.what));
+                            return Err(self.lo.report_unsupported(&unknown.description));
                         }
-                        _ => return Err(self.lo.unsupported(format!("running `{part}`"))),
+                        _ => return Err(self.lo.report_unsupported(format!("running `{part}`"))),
                     }
                 }
                 Some(Plain::Unknown(unknown)) => {
                     self.lo.span = unknown.span;
-                    return Err(self.lo.unsupported(format!("`{part}`: it is {}", unknown.what)));
+                    return Err(self
+                        .lo
+                        .report_unsupported(format!("`{part}`: it is {}", unknown.description)));
                 }
                 Some(_) => {
                     self.lo.span = Span::new(self.modules.source_of(scope), 0, 0);

@@ -10,7 +10,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::Tracer;
-use super::frame::{Kind, Names, leaves, rebuild};
+use super::frame::{Kind, Names, collect_leaves, rebuild};
 use super::returns::Flow;
 use crate::constant::{self, Constant};
 use crate::gap::Gap;
@@ -55,7 +55,7 @@ impl Tracer<'_> {
         if !node.orelse.is_empty() {
             return Err(self.not_in_triton("`else` after a loop"));
         }
-        self.region(|tr| tr.counted(node, &target, &range))?;
+        self.run_region(|tr| tr.lower_counted_loop(node, &target, &range))?;
         Ok(Flow::Falls)
     }
 
@@ -86,14 +86,16 @@ impl Tracer<'_> {
             0
         };
         if count > MAX_UNROLL.unsigned_abs() {
-            let stop = self.lo.exhausted(MAX_UNROLL, "iterations of an unrolled loop");
+            let stop = self
+                .lo
+                .report_exhausted(MAX_UNROLL, "iterations of an unrolled loop");
             return Err(stop.note(format!("the loop has {count} iterations")));
         }
-        self.iterations(node, target, start, step, count)
+        self.run_iterations(node, target, start, step, count)
     }
 
     /// Runs what is left of an unrolled loop.
-    fn iterations(
+    fn run_iterations(
         &mut self,
         node: &ast::StmtFor,
         target: &Rc<str>,
@@ -104,7 +106,7 @@ impl Tracer<'_> {
         let (mut at, mut left) = (start, count);
         while left > 0 {
             let slot = super::frame::Slot {
-                value: Value::int(at),
+                value: Value::from_int(at),
                 kind: Kind::Plain,
             };
             self.frame.names.insert(Rc::clone(target), slot);
@@ -129,9 +131,9 @@ impl Tracer<'_> {
                 }
                 Flow::Maybe { .. } if left == 0 => return Ok(flow),
                 Flow::Maybe { flag, value } => {
-                    return self.deeper(|tr| {
-                        tr.unless(flag, value, false, &mut |tr| {
-                            tr.iterations(node, target, at, step, left)
+                    return self.run_nested(|tr| {
+                        tr.run_unless(flag, value, false, &mut |tr| {
+                            tr.run_iterations(node, target, at, step, left)
                         })
                     });
                 }
@@ -141,17 +143,22 @@ impl Tracer<'_> {
     }
 
     /// The `for` operation.
-    fn counted(&mut self, node: &ast::StmtFor, target: &Rc<str>, range: &RangeValue) -> Traced<()> {
+    fn lower_counted_loop(
+        &mut self,
+        node: &ast::StmtFor,
+        target: &Rc<str>,
+        range: &RangeValue,
+    ) -> Traced<()> {
         let (mut start, mut stop, mut step) = (range.start.clone(), range.stop.clone(), range.step.clone());
         let mut negative = false;
         if let Value::Constant(value @ (Constant::Int(_) | Constant::Bool(_))) = &step
             && let Some(value) = constant::as_int(value)
             && value < 0
         {
-            step = Value::int(value.saturating_neg());
+            step = Value::from_int(value.saturating_neg());
             std::mem::swap(&mut start, &mut stop);
             start = if is_planted(Fault::DownwardStopIgnored) {
-                Value::int(0)
+                Value::from_int(0)
             } else {
                 start
             };
@@ -182,21 +189,23 @@ impl Tracer<'_> {
             .map(|(_, dtype)| *dtype)
             .reduce(semantic::integer_promote)
             .unwrap_or(DType::I32);
-        let stays_python = self.lo.follows(Quirk::LoopIndicesArePython);
+        let stays_python = self.lo.has_quirk(Quirk::LoopIndicesArePython);
         let dtype = if stays_python { DType::I64 } else { dtype };
         let mut operands = Vec::with_capacity(3);
         for (tensor, _) in &bounds {
             if self.lo.is_block(*tensor) {
-                return Err(self.lo.unsupported("loop bounds that are blocks of one element"));
+                return Err(self
+                    .lo
+                    .report_unsupported("loop bounds that are blocks of one element"));
             }
             operands.push(semantic::cast(&mut self.lo, *tensor, dtype)?);
         }
         self.lo.leave(before);
         let ty = Type::num(dtype);
         // Before and after the loop its variable is bound, but has no value, as in Triton's compiler.
-        let nothing = self.lo.builder.op(OpKind::Poison, &[], ty.clone());
+        let nothing = self.lo.builder.add_op(OpKind::Poison, &[], ty.clone());
         self.frame.set(target, Value::Tensor(nothing), Kind::Plain);
-        let variable = self.lo.builder.value(ty.clone());
+        let variable = self.lo.builder.add_value(ty.clone());
 
         let livein = self.frame.names.clone();
         let bound_before = std::mem::take(&mut self.frame.bound);
@@ -206,7 +215,7 @@ impl Tracer<'_> {
         let mut args = vec![variable];
         args.extend(self.carry_in(&carried));
         self.lo.builder.open_block(&args);
-        self.lo.builder.name(variable, target);
+        self.lo.builder.name_value(variable, target);
         self.frame.set(target, Value::Tensor(variable), Kind::Plain);
         if stays_python {
             self.lo.python_ints.insert(variable);
@@ -216,11 +225,11 @@ impl Tracer<'_> {
             let down = self
                 .lo
                 .builder
-                .op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
+                .add_op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
             let value = self
                 .lo
                 .builder
-                .op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
+                .add_op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
             if stays_python {
                 self.lo.python_ints.insert(value);
             }
@@ -235,14 +244,18 @@ impl Tracer<'_> {
         self.frame.names = livein;
         self.frame.bound = bound_before;
         self.frame.pending = pending;
-        operands.extend(carried.iter().flat_map(|carried| leaves(&carried.initial)));
+        operands.extend(
+            carried
+                .iter()
+                .flat_map(|carried| collect_leaves(&carried.initial)),
+        );
         self.finish(OpKind::For { body }, &operands, &carried);
         Ok(())
     }
 
     /// Runs a `while`.
     pub(super) fn while_loop(&mut self, node: &ast::StmtWhile) -> Traced<Flow> {
-        self.region(|tr| tr.while_inner(node))
+        self.run_region(|tr| tr.while_inner(node))
     }
 
     fn while_inner(&mut self, node: &ast::StmtWhile) -> Traced<Flow> {
@@ -260,7 +273,7 @@ impl Tracer<'_> {
         let Value::Tensor(test) = test else {
             let mut diagnostic = self
                 .lo
-                .diagnostic("rejected", "the test of a `while` loop has to be a tensor");
+                .build_diagnostic("rejected", "the test of a `while` loop has to be a tensor");
             diagnostic
                 .notes
                 .push("Triton decides nothing about a `while` at compile time".to_owned());
@@ -269,10 +282,10 @@ impl Tracer<'_> {
         if self.lo.is_block(test) {
             return Err(self.ambiguous());
         }
-        if self.lo.dtype(test) != Some(DType::I1) && self.lo.refuses(Gap::WhileOfNumbers) {
+        if self.lo.dtype(test) != Some(DType::I1) && self.lo.has_gap(Gap::WhileOfNumbers) {
             return Err(self.lo.reject("the test of a `while` loop has to be a bool"));
         }
-        let condition = semantic::condition(&mut self.lo, test)?;
+        let condition = semantic::lower_condition(&mut self.lo, test)?;
         let mut yields = vec![condition];
         yields.extend(&args);
         let head = self.lo.builder.close_block(&yields);
@@ -290,7 +303,7 @@ impl Tracer<'_> {
         self.frame.pending = pending;
         let operands: Vec<ValueId> = carried
             .iter()
-            .flat_map(|carried| leaves(&carried.initial))
+            .flat_map(|carried| collect_leaves(&carried.initial))
             .collect();
         self.finish(OpKind::While { before: head, after }, &operands, &carried);
         Ok(Flow::Falls)
@@ -343,7 +356,7 @@ impl Tracer<'_> {
                 continue;
             }
             self.check_carried(name, &slot.value, &now.value, now.kind)?;
-            if leaves(&slot.value) != leaves(&now.value) {
+            if collect_leaves(&slot.value) != collect_leaves(&now.value) {
                 carried.push(Carried {
                     name: Rc::clone(name),
                     initial: slot.value.clone(),
@@ -361,7 +374,7 @@ impl Tracer<'_> {
         }
         let tensors = matches!((before, now), (Value::Tensor(_), Value::Tensor(_)));
         if std::mem::discriminant(before) != std::mem::discriminant(now) {
-            let mut diagnostic = self.lo.diagnostic(
+            let mut diagnostic = self.lo.build_diagnostic(
                 "loop-type-mismatch",
                 format!(
                     "loop carried variable `{name}` changed type, was {} but is now {}",
@@ -377,7 +390,7 @@ impl Tracer<'_> {
             return Err(Stop::Rejected(Box::new(diagnostic)));
         }
         let same_tensors = || {
-            let (x, y) = (leaves(before), leaves(now));
+            let (x, y) = (collect_leaves(before), collect_leaves(now));
             x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| self.lo.ty(*x) == self.lo.ty(*y))
         };
         let pointed = matches!(before, Value::BlockPointer(_) | Value::Descriptor(_));
@@ -399,16 +412,16 @@ impl Tracer<'_> {
     fn carry_in(&mut self, carried: &[Carried]) -> Vec<ValueId> {
         let mut args = Vec::new();
         for carried in carried {
-            let fresh: Vec<ValueId> = leaves(&carried.initial)
+            let fresh: Vec<ValueId> = collect_leaves(&carried.initial)
                 .into_iter()
                 .map(|leaf| {
                     let ty = self.lo.ty(leaf).clone();
-                    self.lo.builder.value(ty)
+                    self.lo.builder.add_value(ty)
                 })
                 .collect();
             let value = rebuild(&carried.initial, &mut fresh.iter().copied());
             if let Value::Tensor(id) = value {
-                self.lo.builder.name(id, &carried.name);
+                self.lo.builder.name_value(id, &carried.name);
             }
             self.frame.set(&carried.name, value, Kind::Plain);
             args.extend(fresh);
@@ -424,7 +437,7 @@ impl Tracer<'_> {
                 continue;
             };
             self.check_carried(&carried.name, &carried.initial, &slot.value, slot.kind)?;
-            yields.extend(leaves(&slot.value));
+            yields.extend(collect_leaves(&slot.value));
         }
         Ok(yields)
     }
@@ -433,14 +446,14 @@ impl Tracer<'_> {
     fn finish(&mut self, kind: OpKind, operands: &[ValueId], carried: &[Carried]) {
         let types: Vec<Type> = carried
             .iter()
-            .flat_map(|carried| leaves(&carried.initial))
+            .flat_map(|carried| collect_leaves(&carried.initial))
             .map(|leaf| self.lo.ty(leaf).clone())
             .collect();
         let mut results = self.lo.builder.op_multi(kind, operands, &types).into_iter();
         for carried in carried {
             let value = rebuild(&carried.initial, &mut results);
             if let Value::Tensor(id) = value {
-                self.lo.builder.name(id, &carried.name);
+                self.lo.builder.name_value(id, &carried.name);
             }
             self.frame.set(&carried.name, value, Kind::Plain);
         }

@@ -10,7 +10,7 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
 use super::Tracer;
-use crate::constant::{self, Constant, PyBinary, PyUnary, TypeValue, predicate};
+use crate::constant::{self, Constant, PyBinary, PyUnary, TypeValue, to_predicate};
 use crate::gap::Gap;
 use crate::semantic;
 use crate::semantic::types::{same_type, type_text};
@@ -18,7 +18,7 @@ use crate::stop::{Stop, Traced};
 use crate::value::Value;
 
 /// The methods of an operator: of its left operand, and of its right one.
-const fn methods(op: PyBinary) -> (&'static str, &'static str) {
+const fn find_methods(op: PyBinary) -> (&'static str, &'static str) {
     match op {
         PyBinary::Add => ("__add__", "__radd__"),
         PyBinary::Sub => ("__sub__", "__rsub__"),
@@ -37,56 +37,56 @@ const fn methods(op: PyBinary) -> (&'static str, &'static str) {
 
 impl Tracer<'_> {
     /// `lhs op rhs`.
-    pub(super) fn binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
+    pub(super) fn eval_binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
         if matches!((lhs, rhs), (Value::Aggregate(_), _) | (_, Value::Aggregate(_)))
-            && let Some(result) = self.aggregate_operator(methods(op), lhs, rhs)
+            && let Some(result) = self.aggregate_operator(find_methods(op), lhs, rhs)
         {
             return result;
         }
         match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => constant::binary(op, a, b)
+            (Value::Constant(a), Value::Constant(b)) => constant::apply_binary(op, a, b)
                 .map(Value::Constant)
-                .map_err(|failure| self.lo.failure(failure)),
+                .map_err(|failure| self.lo.report_failure(failure)),
             (
                 Value::Tuple { items: a, .. } | Value::List(a),
                 Value::Tuple { items: b, .. } | Value::List(b),
             ) if op == PyBinary::Add => {
                 self.check_length(a.len().saturating_add(b.len()))?;
-                self.not_too_deep(Value::tuple(a.iter().chain(b.iter()).cloned()))
+                self.not_too_deep(Value::new_tuple(a.iter().chain(b.iter()).cloned()))
             }
             (Value::Tuple { items, .. }, Value::Constant(times)) if op == PyBinary::Mul => {
                 let Some(times) = constant::as_int(times) else {
-                    return Err(self.unfit(op.symbol(), lhs, rhs));
+                    return Err(self.reject_operands(op.symbol(), lhs, rhs));
                 };
                 let length = items
                     .len()
                     .saturating_mul(usize::try_from(times.max(0)).unwrap_or(usize::MAX));
                 self.check_length(length)?;
-                self.not_too_deep(Value::tuple(items.iter().cloned().cycle().take(length)))
+                self.not_too_deep(Value::new_tuple(items.iter().cloned().cycle().take(length)))
             }
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
             | (Value::Constant(_), Value::Tensor(_)) => {
                 self.used_binary(op, lhs, rhs);
-                semantic::binary(&mut self.lo, op, lhs, rhs)
+                semantic::lower_binary(&mut self.lo, op, lhs, rhs)
             }
-            _ => Err(self.unfit(op.symbol(), lhs, rhs)),
+            _ => Err(self.reject_operands(op.symbol(), lhs, rhs)),
         }
     }
 
     fn check_length(&mut self, length: usize) -> Traced<()> {
         if length > super::MAX_ITEMS {
-            return Err(self.lo.exhausted(super::MAX_ITEMS, "items of a tuple"));
+            return Err(self.lo.report_exhausted(super::MAX_ITEMS, "items of a tuple"));
         }
         self.lo.charge(length)
     }
 
-    fn unfit(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
+    fn reject_operands(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
         let (lhs, rhs) = (type_text(&self.lo, lhs), type_text(&self.lo, rhs));
         self.lo
             .reject(format!("unsupported operand types for {symbol}: {lhs} and {rhs}"))
     }
 
-    pub(super) fn unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
+    pub(super) fn eval_unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
         if matches!(operand, Value::Tensor(_)) {
             self.used_unary(op, operand);
         }
@@ -97,17 +97,17 @@ impl Tracer<'_> {
             ast::UnaryOp::USub => PyUnary::Neg,
         };
         match operand {
-            Value::Constant(value) => constant::unary(op, value)
+            Value::Constant(value) => constant::apply_unary(op, value)
                 .map(Value::Constant)
-                .map_err(|failure| self.lo.failure(failure)),
-            Value::Tensor(tensor) => semantic::unary(&mut self.lo, op, *tensor),
+                .map_err(|failure| self.lo.report_failure(failure)),
+            Value::Tensor(tensor) => semantic::lower_unary(&mut self.lo, op, *tensor),
             Value::Tuple { .. } | Value::List(_)
-                if op == PyUnary::Not && self.lo.refuses(Gap::NotOfTuples) =>
+                if op == PyUnary::Not && self.lo.has_gap(Gap::NotOfTuples) =>
             {
                 Err(self.lo.reject("`not` is not implemented on tuples"))
             }
             Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => {
-                Ok(Value::bool(items.is_empty()))
+                Ok(Value::from_bool(items.is_empty()))
             }
             _ => {
                 let text = type_text(&self.lo, operand);
@@ -119,7 +119,7 @@ impl Tracer<'_> {
     }
 
     /// `and`, `or` and chained comparisons: constants decide or drop out, tensors are combined.
-    pub(super) fn boolean(
+    pub(super) fn combine_operands(
         &mut self,
         is_or: bool,
         operands: &mut dyn FnMut(&mut Self) -> Traced<Option<Value>>,
@@ -138,13 +138,13 @@ impl Tracer<'_> {
             return Ok(last);
         };
         while let Some(lhs) = dynamic.pop() {
-            combined = semantic::logical(&mut self.lo, is_or, &lhs, &combined)?;
+            combined = semantic::lower_logical(&mut self.lo, is_or, &lhs, &combined)?;
         }
         Ok(combined)
     }
 
     /// `and` and `or` of versions that take two operands, evaluate both and combine them as `i1`.
-    pub(super) fn both(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
+    pub(super) fn eval_eager_logic(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
         let [lhs, rhs] = node.values.as_slice() else {
             return Err(self
                 .lo
@@ -159,13 +159,15 @@ impl Tracer<'_> {
                 rhs
             }),
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => semantic::logical(&mut self.lo, is_or, &lhs, &rhs),
-            _ => Err(self.unfit(if is_or { "or" } else { "and" }, &lhs, &rhs)),
+            | (Value::Constant(_), Value::Tensor(_)) => {
+                semantic::lower_logical(&mut self.lo, is_or, &lhs, &rhs)
+            }
+            _ => Err(self.reject_operands(if is_or { "or" } else { "and" }, &lhs, &rhs)),
         }
     }
 
     /// `and` and `or`, up to the first operand that decides.
-    pub(super) fn logic(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
+    pub(super) fn eval_logic(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
         let is_or = node.op == ast::BoolOp::Or;
         let mut operands = node.values.iter();
         let mut last = Value::NONE;
@@ -174,12 +176,12 @@ impl Tracer<'_> {
             match Self::known_truth(&value) {
                 Some(truth) if truth == is_or => return Ok(value),
                 Some(_) => last = value,
-                None if self.lo.follows(Quirk::LogicPicksOperands) => {
-                    return self.picked(is_or, value, operands.as_slice());
+                None if self.lo.has_quirk(Quirk::LogicPicksOperands) => {
+                    return self.pick_operand(is_or, value, operands.as_slice());
                 }
                 None => {
                     let mut first = Some(value);
-                    return self.boolean(is_or, &mut |tr| match first.take() {
+                    return self.combine_operands(is_or, &mut |tr| match first.take() {
                         Some(first) => Ok(Some(first)),
                         None => operands.next().map(|operand| tr.eval(operand)).transpose(),
                     });
@@ -190,7 +192,7 @@ impl Tracer<'_> {
     }
 
     /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block counts as true.
-    fn picked(&mut self, is_or: bool, first: Value, others: &[Expr]) -> Traced<Value> {
+    fn pick_operand(&mut self, is_or: bool, first: Value, others: &[Expr]) -> Traced<Value> {
         let mut value = first;
         for operand in others {
             let truth = match &value {
@@ -202,7 +204,7 @@ impl Tracer<'_> {
                 Some(_) => self.eval(operand)?,
                 None => {
                     let next = self.eval(operand)?;
-                    semantic::either(&mut self.lo, is_or, &value, &next)?
+                    semantic::select_by_truth(&mut self.lo, is_or, &value, &next)?
                 }
             };
         }
@@ -231,13 +233,13 @@ impl Tracer<'_> {
                 ast::CmpOp::Is | ast::CmpOp::IsNot
                     if is_object(&lhs, left) != is_object(&rhs, comparator) =>
                 {
-                    Value::bool(*op == ast::CmpOp::IsNot)
+                    Value::from_bool(*op == ast::CmpOp::IsNot)
                 }
                 _ => tr.compare(*op, &lhs, &rhs)?,
             };
             left = comparator;
             let value = if pairs.len() > 0 && is_planted(Fault::ComparisonChainIsCut) {
-                Value::bool(true)
+                Value::from_bool(true)
             } else {
                 value
             };
@@ -247,7 +249,7 @@ impl Tracer<'_> {
         if node.ops.len() == 1 {
             return Ok(next(self)?.unwrap_or(Value::NONE));
         }
-        self.boolean(false, &mut next)
+        self.combine_operands(false, &mut next)
     }
 
     /// Whether Python would compare a constexpr itself here, not what it holds: so it does with a global one.
@@ -266,20 +268,22 @@ impl Tracer<'_> {
                         | Constant::Str(_)
                 )
             )
-            && self.lo.follows(Quirk::ConstexprsAreObjects)
+            && self.lo.has_quirk(Quirk::ConstexprsAreObjects)
     }
 
     fn compare(&mut self, op: ast::CmpOp, lhs: &Value, rhs: &Value) -> Traced<Value> {
         if matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) {
-            return Ok(Value::bool(self.same_object(lhs, rhs)? == (op == ast::CmpOp::Is)));
+            return Ok(Value::from_bool(
+                self.same_object(lhs, rhs)? == (op == ast::CmpOp::Is),
+            ));
         }
-        let Some(predicate) = predicate(op) else {
+        let Some(predicate) = to_predicate(op) else {
             return Err(self.lo.reject("`in` is not implemented by Triton's compiler"));
         };
         match (lhs, rhs) {
             (Value::Constant(a), Value::Constant(b)) => constant::compare(predicate, a, b)
-                .map(Value::bool)
-                .map_err(|failure| self.lo.failure(failure)),
+                .map(Value::from_bool)
+                .map_err(|failure| self.lo.report_failure(failure)),
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
             | (Value::Constant(_), Value::Tensor(_)) => {
                 self.used_comparison(predicate, lhs, rhs);
@@ -290,21 +294,21 @@ impl Tracer<'_> {
                 Value::Tuple { items: b, .. } | Value::List(b),
             ) => self.compare_tuples(predicate, a, b),
             (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
-                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
+                Err(self.reject_operands(constant::describe_predicate(predicate), lhs, rhs))
             }
             (Value::Tuple { .. } | Value::List(_), _) | (_, Value::Tuple { .. } | Value::List(_))
-                if self.lo.speaks(Rule::TupleVariables)
+                if self.lo.has_rule(Rule::TupleVariables)
                     && !matches!(
                         (lhs, rhs),
                         (Value::Constant(Constant::Type(_)) | Value::Function(_), _)
                     ) =>
             {
-                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
+                Err(self.reject_operands(constant::describe_predicate(predicate), lhs, rhs))
             }
             _ => match predicate {
-                CmpPredicate::Eq => Ok(Value::bool(same_type(&self.lo, lhs, rhs))),
-                CmpPredicate::Ne => Ok(Value::bool(!same_type(&self.lo, lhs, rhs))),
-                _ => Err(self.unfit(constant::symbol(predicate), lhs, rhs)),
+                CmpPredicate::Eq => Ok(Value::from_bool(same_type(&self.lo, lhs, rhs))),
+                CmpPredicate::Ne => Ok(Value::from_bool(!same_type(&self.lo, lhs, rhs))),
+                _ => Err(self.reject_operands(constant::describe_predicate(predicate), lhs, rhs)),
             },
         }
     }
@@ -313,17 +317,21 @@ impl Tracer<'_> {
         if !matches!(predicate, CmpPredicate::Eq | CmpPredicate::Ne) {
             return Err(self.lo.reject(format!(
                 "`{}` is not implemented for tuples",
-                constant::symbol(predicate)
+                constant::describe_predicate(predicate)
             )));
         }
         let mut equal = a.len() == b.len();
         for (a, b) in a.iter().zip(b) {
             match self.compare(ast::CmpOp::Eq, a, b)? {
-                Value::Constant(value) => equal &= constant::truth(&value),
-                _ => return Err(self.lo.unsupported("the comparison of tuples that hold tensors")),
+                Value::Constant(value) => equal &= constant::is_truthy(&value),
+                _ => {
+                    return Err(self
+                        .lo
+                        .report_unsupported("the comparison of tuples that hold tensors"));
+                }
             }
         }
-        Ok(Value::bool(equal == (predicate == CmpPredicate::Eq)))
+        Ok(Value::from_bool(equal == (predicate == CmpPredicate::Eq)))
     }
 
     fn same_object(&self, lhs: &Value, rhs: &Value) -> Traced<bool> {
@@ -337,7 +345,7 @@ impl Tracer<'_> {
                     a == b
                 }
                 (Constant::Int(_), Constant::Float(_)) | (Constant::Float(_), Constant::Int(_)) => false,
-                _ => return Err(self.lo.unsupported("`is` between these constants")),
+                _ => return Err(self.lo.report_unsupported("`is` between these constants")),
             },
             (Value::Tensor(a), Value::Tensor(b)) => a == b,
             (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),

@@ -16,7 +16,7 @@ use cerith_tile::source::{SourceId, Span};
 
 use crate::gap::Gap;
 use crate::lowering::diagnostic_at;
-use crate::semantic::promotion::shown;
+use crate::semantic::promotion::describe_dtype;
 
 use super::liveness::live_operations;
 
@@ -38,7 +38,7 @@ pub(super) fn find_refusal(
 /// Why a pass of the version refuses an operation of a function, if something uses it.
 pub(crate) fn find_refusal_if_used(function: &Function, rules: Rules) -> Option<String> {
     let mut refused = None;
-    function.body.each(&mut |operation| {
+    function.body.visit_operations(&mut |operation| {
         refused = refused.take().or_else(|| refuse(function, operation, rules));
     });
     refused
@@ -46,7 +46,10 @@ pub(crate) fn find_refusal_if_used(function: &Function, rules: Rules) -> Option<
 
 /// The first store through one of these pointers, or through a pointer that is made of one, as a diagnostic. The front
 /// refuses it, live or not. It refuses atomics too, but no compare-and-swap.
-pub(super) fn stored(function: &Function, mut read_only: HashSet<ValueId>) -> Option<Diagnostic> {
+pub(super) fn find_constant_store(
+    function: &Function,
+    mut read_only: HashSet<ValueId>,
+) -> Option<Diagnostic> {
     if read_only.is_empty() {
         return None;
     }
@@ -112,8 +115,8 @@ fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<St
             (operand.is_float() && result.is_int()).then(|| {
                 format!(
                     "dot of {} into {} has no instruction",
-                    shown(operand),
-                    shown(result)
+                    describe_dtype(operand),
+                    describe_dtype(result)
                 )
             })
         }
@@ -127,19 +130,24 @@ fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<St
             (operand != result && passes(operand) && passes(result)).then(|| {
                 format!(
                     "cast of {} to {}: a pass of the compiler fails",
-                    shown(operand),
-                    shown(result)
+                    describe_dtype(operand),
+                    describe_dtype(result)
                 )
             })
         }
-        OpKind::Histogram { .. } => (operand.bits() != 32
-            && Gap::HistogramOfOtherWidths.holds(rules.version))
-        .then(|| format!("histogram of {}: a pass of the compiler fails", shown(operand))),
+        OpKind::Histogram { .. } => {
+            (operand.bits() != 32 && Gap::HistogramOfOtherWidths.holds(rules.version)).then(|| {
+                format!(
+                    "histogram of {}: a pass of the compiler fails",
+                    describe_dtype(operand)
+                )
+            })
+        }
         OpKind::Binary(_) | OpKind::Ternary(_) | OpKind::Compare(_) | OpKind::Unary(UnaryOp::Neg) => {
             operand.is_fp8().then(|| {
                 format!(
                     "{} of {operand}: it can only be moved and converted",
-                    spell(&operation.kind)
+                    describe_op(&operation.kind)
                 )
             })
         }
@@ -149,7 +157,7 @@ fn refuse(function: &Function, operation: &Operation, rules: Rules) -> Option<St
 
 /// An operation that the passes do not lower for 8-bit floats, in the language's words (compile-only runs of 3.0.0 to 3.9.0
 /// for NVIDIA's GPUs; `fadd` of `fp8e4b8` and `fp8e5b16` by 3.9.0 for AMD's).
-const fn spell(kind: &OpKind) -> &'static str {
+const fn describe_op(kind: &OpKind) -> &'static str {
     match kind {
         OpKind::Binary(BinaryOp::Add) => "+",
         OpKind::Binary(BinaryOp::Sub) | OpKind::Unary(_) => "-",

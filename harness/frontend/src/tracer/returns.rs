@@ -11,7 +11,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Type, ValueId};
 
 use super::Tracer;
-use super::frame::{leaves, rebuild};
+use super::frame::{collect_leaves, rebuild};
 use crate::constant::Constant;
 use crate::semantic;
 use crate::semantic::types::{same_type, triton_type, type_text};
@@ -59,12 +59,12 @@ pub(super) enum Common {
 
 impl Common {
     /// The types of the tensors in it.
-    pub fn types(&self, found: &mut Vec<Type>) {
+    pub fn collect_types(&self, found: &mut Vec<Type>) {
         match self {
             Self::Known(_) => {}
             Self::Tensor(ty) => found.push(ty.clone()),
             Self::Made(_, types) => found.extend(types.iter().cloned()),
-            Self::Tuple(items, _) => items.iter().for_each(|item| item.types(found)),
+            Self::Tuple(items, _) => items.iter().for_each(|item| item.collect_types(found)),
         }
     }
 
@@ -88,7 +88,10 @@ impl Tracer<'_> {
         match value {
             Value::Tensor(id) => Common::Tensor(self.lo.ty(*id).clone()),
             Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
-                let types = leaves(value).iter().map(|id| self.lo.ty(*id).clone()).collect();
+                let types = collect_leaves(value)
+                    .iter()
+                    .map(|id| self.lo.ty(*id).clone())
+                    .collect();
                 Common::Made(value.clone(), types)
             }
             Value::Tuple { items, names } => Common::Tuple(
@@ -100,7 +103,7 @@ impl Tracer<'_> {
     }
 
     /// The type that two returns have in common, or a rejection.
-    pub(super) fn common(&self, a: &Common, b: &Common) -> Traced<Common> {
+    pub(super) fn unify_types(&self, a: &Common, b: &Common) -> Traced<Common> {
         match (a, b) {
             (Common::Known(x), Common::Known(y)) | (Common::Made(x, _), Common::Made(y, _))
                 if same_type(&self.lo, x, y) =>
@@ -111,7 +114,7 @@ impl Tracer<'_> {
                 let items = x
                     .iter()
                     .zip(y)
-                    .map(|(x, y)| self.common(x, y))
+                    .map(|(x, y)| self.unify_types(x, y))
                     .collect::<Traced<_>>()?;
                 return Ok(Common::Tuple(items, Rc::clone(m)));
             }
@@ -154,11 +157,11 @@ impl Tracer<'_> {
                 let dtype = ty.elem.num().unwrap_or(DType::I32);
                 out.push(semantic::scalar_constant(&mut self.lo, constant, dtype)?);
             }
-            (Common::Tensor(ty), _) => out.push(self.lo.builder.op(OpKind::Poison, &[], ty.clone())),
-            (Common::Made(..), Some(value)) => out.extend(leaves(value)),
+            (Common::Tensor(ty), _) => out.push(self.lo.builder.add_op(OpKind::Poison, &[], ty.clone())),
+            (Common::Made(..), Some(value)) => out.extend(collect_leaves(value)),
             (Common::Made(_, types), None) => {
                 for ty in types {
-                    out.push(self.lo.builder.op(OpKind::Poison, &[], ty.clone()));
+                    out.push(self.lo.builder.add_op(OpKind::Poison, &[], ty.clone()));
                 }
             }
             (Common::Tuple(items, _), Some(Value::Tuple { items: values, .. })) => {
@@ -187,7 +190,7 @@ impl Tracer<'_> {
         }
         let mut common = self.common_of(&value);
         for other in &dead {
-            common = self.common(&common, &self.common_of(other))?;
+            common = self.unify_types(&common, &self.common_of(other))?;
         }
         let mut tensors = Vec::new();
         self.conform(Some(&value), &common, &mut tensors)?;

@@ -17,7 +17,7 @@ use crate::semantic;
 use crate::stop::Traced;
 use crate::text::span_of;
 use crate::traced::{Binding, Part};
-use crate::value::callable::{UserFunction, lists};
+use crate::value::callable::{UserFunction, is_listed};
 use crate::value::plain::ScopeId;
 use crate::value::{Descriptor, Value};
 
@@ -43,7 +43,7 @@ impl Tracer<'_> {
         let mut bindings = Vec::new();
         for (nth, (parameter, (name, given))) in places.zip(given).enumerate() {
             let annotation = match &parameter.annotation {
-                Some(annotation) => self.plain().annotation(function.scope, annotation),
+                Some(annotation) => self.plain().read_annotation(function.scope, annotation),
                 None => Parameter::Plain,
             };
             self.lo.span = span_of(self.modules.source_of(function.scope), parameter.range());
@@ -69,21 +69,21 @@ impl Tracer<'_> {
                 bound.push((Rc::clone(name), value, kind));
                 continue;
             }
-            let specialised = !lists(&function.options.do_not_specialize, nth, name);
+            let specialised = !is_listed(&function.options.do_not_specialize, nth, name);
             let mut path = Vec::new();
             let place = Place {
                 scope: function.scope,
                 name,
             };
             let (value, kind) =
-                self.parameter(place, given, annotation, specialised, &mut path, &mut bindings)?;
+                self.bind_parameter(place, given, annotation, specialised, &mut path, &mut bindings)?;
             bound.push((Rc::clone(name), value, kind));
         }
         Ok((bound, bindings))
     }
 
     /// What an argument is in the kernel: parameters of the IR, or a compile-time value.
-    fn parameter(
+    fn bind_parameter(
         &mut self,
         place: Place<'_>,
         arg: &RequestArg,
@@ -94,15 +94,15 @@ impl Tracer<'_> {
     ) -> Traced<(Value, Kind)> {
         let Place { scope, name } = place;
         let typed = match annotation {
-            Parameter::Typed(dtype) if !self.lo.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
+            Parameter::Typed(dtype) if !self.lo.has_quirk(Quirk::AnnotationsAreIgnored) => Some(dtype),
             _ => None,
         };
         let elem = match arg {
             RequestArg::None => return Ok((Value::NONE, Kind::Specialised)),
             RequestArg::Int(1)
-                if specialised && typed.is_none() && !self.lo.follows(Quirk::ArgumentsOfOneAreTensors) =>
+                if specialised && typed.is_none() && !self.lo.has_quirk(Quirk::ArgumentsOfOneAreTensors) =>
             {
-                return Ok((Value::int(1), Kind::Specialised));
+                return Ok((Value::from_int(1), Kind::Specialised));
             }
             RequestArg::Tuple(items) | RequestArg::NamedTuple { items, .. } => {
                 if !self.lo.rules.holds(Rule::TupleVariables) {
@@ -115,14 +115,14 @@ impl Tracer<'_> {
                 for (nth, item) in items.iter().enumerate() {
                     path.push(nth);
                     values.push(
-                        self.parameter(place, item, Parameter::Plain, true, path, bindings)?
+                        self.bind_parameter(place, item, Parameter::Plain, true, path, bindings)?
                             .0,
                     );
                     path.pop();
                 }
                 let value = match arg {
-                    RequestArg::NamedTuple { fields, .. } => Value::named(fields, values),
-                    _ => Value::tuple(values),
+                    RequestArg::NamedTuple { fields, .. } => Value::new_named_tuple(fields, values),
+                    _ => Value::new_tuple(values),
                 };
                 return Ok((value, Kind::Plain));
             }
@@ -133,7 +133,7 @@ impl Tracer<'_> {
                         format!("`{name}` is a scalar and cannot take a tensor descriptor"),
                     ));
                 }
-                let value = self.descriptor(name, descriptor, path, bindings)?;
+                let value = self.bind_descriptor(name, descriptor, path, bindings)?;
                 return Ok((value, Kind::Plain));
             }
             RequestArg::Global(_) | RequestArg::Constexpr(_) if is_constant(arg) => {
@@ -162,7 +162,7 @@ impl Tracer<'_> {
         let shown = path
             .iter()
             .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
-        let value = self.lo.builder.param(shown, Type::scalar(elem));
+        let value = self.lo.builder.add_param(shown, Type::scalar(elem));
         bindings.push(Binding {
             name: name.to_string(),
             path: path.clone(),
@@ -204,17 +204,17 @@ impl Tracer<'_> {
         let short = (1 << 31)..(1 << 32);
         match arg {
             RequestArg::Int(value)
-                if short.contains(value) && self.lo.follows(Quirk::WideArgumentsAreShort) =>
+                if short.contains(value) && self.lo.has_quirk(Quirk::WideArgumentsAreShort) =>
             {
                 Some(DType::U32)
             }
-            RequestArg::Bool(_) if self.lo.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            RequestArg::Bool(_) if self.lo.has_quirk(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
             _ => None,
         }
     }
 
     /// The parameters that a host's descriptor becomes.
-    fn descriptor(
+    fn bind_descriptor(
         &mut self,
         name: &Rc<str>,
         given: &request::Descriptor,
@@ -240,7 +240,7 @@ impl Tracer<'_> {
                 path: path.to_vec(),
                 part,
             });
-            tracer.lo.builder.param(shown, ty)
+            tracer.lo.builder.add_param(shown, ty)
         };
         let ty = Type::scalar(Elem::ptr_to(given.dtype));
         let base = parameter(self, Part::Base, name.clone(), ty);
@@ -337,14 +337,14 @@ fn constant_of(arg: &RequestArg, global: &mut dyn FnMut(&str) -> Traced<Value>) 
                 .iter()
                 .map(|item| constant_of(item, global))
                 .collect::<Traced<_>>()?;
-            return Ok(Value::tuple(items));
+            return Ok(Value::new_tuple(items));
         }
         RequestArg::NamedTuple { fields, items } => {
             let items: Vec<Value> = items
                 .iter()
                 .map(|item| constant_of(item, global))
                 .collect::<Traced<_>>()?;
-            return Ok(Value::named(fields, items));
+            return Ok(Value::new_named_tuple(fields, items));
         }
     }))
 }

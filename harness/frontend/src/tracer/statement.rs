@@ -20,7 +20,7 @@ use crate::{builtin, semantic};
 
 impl Tracer<'_> {
     /// Runs a statement other than `if`.
-    pub(super) fn statement(&mut self, statement: &Stmt) -> Traced<Flow> {
+    pub(super) fn run_statement(&mut self, statement: &Stmt) -> Traced<Flow> {
         self.lo.burn()?;
         let before = self.enter(statement.range());
         let flow = self.statement_inner(statement)?;
@@ -42,17 +42,17 @@ impl Tracer<'_> {
                 let value = self.eval(&node.value)?;
                 self.assign(target, value)?;
             }
-            Stmt::AnnAssign(node) => self.annotated(node)?,
+            Stmt::AnnAssign(node) => self.assign_annotated(node)?,
             Stmt::AugAssign(node) => {
                 let lhs = self.eval(&node.target)?;
                 let rhs = self.eval(&node.value)?;
                 self.check_held(&[(&node.target, &lhs), (&node.value, &rhs)])?;
-                let Some(op) = PyBinary::of(node.op) else {
+                let Some(op) = PyBinary::from_ast(node.op) else {
                     return Err(self
                         .lo
                         .reject("the operator `@` is not implemented by Triton's compiler"));
                 };
-                let value = self.binary(op, &lhs, &rhs)?;
+                let value = self.eval_binary(op, &lhs, &rhs)?;
                 self.assign_elsewhere(&node.target, value)?;
             }
             Stmt::Return(node) => {
@@ -66,7 +66,7 @@ impl Tracer<'_> {
                         return Err(self.lo.reject("cannot convert `None` to a tensor"));
                     }
                 }
-                return Ok(Flow::Returned(self.returned(value)?));
+                return Ok(Flow::Returned(self.convert_returned(value)?));
             }
             Stmt::For(node) => return self.for_loop(node),
             Stmt::While(node) => return self.while_loop(node),
@@ -75,12 +75,12 @@ impl Tracer<'_> {
                 let message = node
                     .msg
                     .as_deref()
-                    .map_or(Ok(Value::str("")), |message| self.eval(message))?;
+                    .map_or(Ok(Value::from_text("")), |message| self.eval(message))?;
                 match builtin::lookup(self.lo.rules, "tl", "device_assert") {
                     Some(assert) => {
                         self.call(&assert, vec![test, message], Vec::new())?;
                     }
-                    None => return Err(self.lo.unsupported("`assert`")),
+                    None => return Err(self.lo.report_unsupported("`assert`")),
                 }
             }
             Stmt::Pass(_) => {}
@@ -89,7 +89,7 @@ impl Tracer<'_> {
                 for item in &node.items {
                     self.eval(&item.context_expr)?;
                 }
-                return Err(self.lo.unsupported("`with`"));
+                return Err(self.lo.report_unsupported("`with`"));
             }
             Stmt::FunctionDef(_) => {
                 return Err(self.not_in_triton("a function inside of a kernel"));
@@ -107,13 +107,15 @@ impl Tracer<'_> {
             }
             Stmt::Match(_) => return Err(self.not_in_triton("`match`")),
             Stmt::TypeAlias(_) => return Err(self.not_in_triton("a type alias")),
-            Stmt::If(_) | Stmt::IpyEscapeCommand(_) => return Err(self.lo.unsupported("this statement")),
+            Stmt::If(_) | Stmt::IpyEscapeCommand(_) => {
+                return Err(self.lo.report_unsupported("this statement"));
+            }
         }
         Ok(Flow::Falls)
     }
 
     /// A returned value, as the caller gets it.
-    fn returned(&mut self, value: Value) -> Traced<Value> {
+    fn convert_returned(&mut self, value: Value) -> Traced<Value> {
         if self.lo.rules.holds(Rule::ReturnedConstexprsStay) || self.items_stay_python() {
             return Ok(value);
         }
@@ -128,7 +130,7 @@ impl Tracer<'_> {
             Value::Tuple { items, names } => {
                 let items = items
                     .iter()
-                    .map(|item| self.returned(item.clone()))
+                    .map(|item| self.convert_returned(item.clone()))
                     .collect::<Traced<Rc<[_]>>>()?;
                 Ok(Value::Tuple { items, names })
             }
@@ -136,7 +138,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn annotated(&mut self, node: &ast::StmtAnnAssign) -> Traced<()> {
+    fn assign_annotated(&mut self, node: &ast::StmtAnnAssign) -> Traced<()> {
         if let Expr::Name(_) = &*node.annotation {
             self.eval(&node.annotation)?;
         }
@@ -146,13 +148,13 @@ impl Tracer<'_> {
             return Err(stop);
         }
         let scope = self.frame.scope;
-        let is_constexpr = self.plain().annotation(scope, &node.annotation) == Parameter::Constexpr;
+        let is_constexpr = self.plain().read_annotation(scope, &node.annotation) == Parameter::Constexpr;
         let Some(value) = &node.value else {
             if let (Expr::Name(name), true) = (
                 &*node.target,
                 is_constexpr
-                    && self.lo.speaks(Rule::BareAnnotationsCount)
-                    && !self.lo.follows(Quirk::AnnouncementsAreIgnored),
+                    && self.lo.has_rule(Rule::BareAnnotationsCount)
+                    && !self.lo.has_quirk(Quirk::AnnouncementsAreIgnored),
             ) {
                 self.frame.pending.insert(name.id.as_str().into());
             }
@@ -160,7 +162,7 @@ impl Tracer<'_> {
         };
         let value = self.eval(value)?;
         if !is_constexpr {
-            if !self.lo.speaks(Rule::PlainAnnotations) {
+            if !self.lo.has_rule(Rule::PlainAnnotations) {
                 return Err(self
                     .lo
                     .reject("an annotation other than `tl.constexpr` is not supported"));
@@ -179,7 +181,7 @@ impl Tracer<'_> {
         // What is no value of Triton's own becomes a constexpr in every version, and what is one stays one.
         let held = match &value {
             Value::Tensor(_) | Value::Tuple { .. } | Value::List(_) => {
-                !self.lo.speaks(Rule::AnnotatedTensorsAreTensors)
+                !self.lo.has_rule(Rule::AnnotatedTensorsAreTensors)
                     || node
                         .value
                         .as_deref()
@@ -203,7 +205,7 @@ impl Tracer<'_> {
     pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
         if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
             (target, &value)
-            && self.lo.follows(Quirk::NumbersStayPython)
+            && self.lo.has_quirk(Quirk::NumbersStayPython)
         {
             self.frame.set(&name.id.as_str().into(), value, Kind::Plain);
             return Ok(());
@@ -214,7 +216,7 @@ impl Tracer<'_> {
     /// Whether numbers in tuples and results of functions stay Python numbers: the interpreter converts only an assigned value
     /// (`visit_Assign`, `to_tensor`). Models of bf16 need them so too, as a number becomes a bf16 in another way than an `i32` tensor.
     fn items_stay_python(&self) -> bool {
-        self.lo.follows(Quirk::NumbersStayPython) || self.lo.follows(Quirk::Bf16IsBits)
+        self.lo.has_quirk(Quirk::NumbersStayPython) || self.lo.has_quirk(Quirk::Bf16IsBits)
     }
 
     /// `target = value`: Python numbers become tensors here.
@@ -223,7 +225,7 @@ impl Tracer<'_> {
             Expr::Name(name) => {
                 let name: Rc<str> = name.id.as_str().into();
                 let value = match value {
-                    Value::Tuple { items, names } if !self.lo.speaks(Rule::TupleVariables) => {
+                    Value::Tuple { items, names } if !self.lo.has_rule(Rule::TupleVariables) => {
                         match items.first() {
                             Some(first) => first.clone(),
                             None => Value::Tuple { items, names },
@@ -237,14 +239,14 @@ impl Tracer<'_> {
                 }
                 let (value, kind) = self.sanitize(value)?;
                 if let Value::Tensor(id) = value {
-                    self.lo.builder.name(id, &name);
+                    self.lo.builder.name_value(id, &name);
                 }
                 self.frame.set(&name, value, kind);
                 Ok(())
             }
             Expr::List(_) => Err(self.not_in_triton("a list of assignment targets")),
             Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-                if !self.lo.speaks(Rule::NestedUnpacking) && elts.iter().any(Expr::is_tuple_expr) {
+                if !self.lo.has_rule(Rule::NestedUnpacking) && elts.iter().any(Expr::is_tuple_expr) {
                     return Err(self
                         .lo
                         .reject("tuples inside of assignment targets are not supported"));
@@ -266,7 +268,7 @@ impl Tracer<'_> {
             Expr::Starred(_) => Err(self.lo.reject("starred assignment targets are not supported")),
             Expr::Subscript(_) => Err(self.not_in_triton("assignment to an item")),
             Expr::Attribute(_) => Err(self.not_in_triton("assignment to an attribute")),
-            _ => Err(self.lo.unsupported("this assignment target")),
+            _ => Err(self.lo.report_unsupported("this assignment target")),
         }
     }
 
@@ -306,7 +308,7 @@ impl Tracer<'_> {
                 }
                 Ok(())
             }
-            _ => Err(self.lo.unsupported("this target of a comprehension")),
+            _ => Err(self.lo.report_unsupported("this target of a comprehension")),
         }
     }
 
@@ -346,15 +348,15 @@ impl Tracer<'_> {
                     Kind::Plain,
                 )
             }
-            Value::List(items) => return self.sanitize(Value::tuple(items.iter().cloned())),
+            Value::List(items) => return self.sanitize(Value::new_tuple(items.iter().cloned())),
             Value::Range(range) if !range.is_python => {
-                return Err(self.lo.unsupported("a range that a variable holds"));
+                return Err(self.lo.report_unsupported("a range that a variable holds"));
             }
             other => {
                 let text = type_text(&self.lo, &other);
                 let mut diagnostic = self
                     .lo
-                    .diagnostic("rejected", format!("cannot convert {text} to a tensor"));
+                    .build_diagnostic("rejected", format!("cannot convert {text} to a tensor"));
                 diagnostic.help = Some("annotate the variable as `tl.constexpr`".to_owned());
                 return Err(Stop::Rejected(Box::new(diagnostic)));
             }

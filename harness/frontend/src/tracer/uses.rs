@@ -14,7 +14,7 @@ use crate::value::Value;
 use crate::value::callable::Builtin;
 
 /// Uses as the caller of [`crate::trace`] gets them, in order.
-pub(super) fn told(uses: &Uses) -> Vec<Use> {
+pub(super) fn collect_uses(uses: &Uses) -> Vec<Use> {
     let mut told: Vec<Use> = uses
         .iter()
         .map(|&(home, name, dtype)| Use {
@@ -162,7 +162,7 @@ impl Tracer<'_> {
             Value::Module(path) if &**path == "tl.random" => "tl.random",
             _ => return,
         };
-        if let Some(name) = probe::probed(home, name) {
+        if let Some(name) = probe::find_probe_name(home, name) {
             self.use_of(home, name, &[value]);
         }
     }

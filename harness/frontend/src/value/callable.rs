@@ -42,10 +42,10 @@ pub(crate) trait Caller {
     fn call(&mut self, callee: &Value, positional: Vec<Value>) -> Traced<Value>;
 
     /// `value.name`.
-    fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value>;
+    fn get_attribute(&mut self, value: &Value, name: &str) -> Traced<Value>;
 
     /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
-    fn prelude(&mut self, module: &str, name: &str) -> Option<Value>;
+    fn find_in_prelude(&mut self, module: &str, name: &str) -> Option<Value>;
 
     /// Whether a value is a function of the prelude.
     fn is_of_prelude(&self, value: &Value) -> bool;
@@ -119,7 +119,7 @@ pub(crate) struct JitOptions {
 }
 
 /// Whether a parameter is in a list of places and names.
-pub(crate) fn lists(list: &[Constant], place: usize, name: &str) -> bool {
+pub(crate) fn is_listed(list: &[Constant], place: usize, name: &str) -> bool {
     list.iter().any(|entry| match entry {
         Constant::Str(entry) => **entry == *name,
         _ => constant::as_int(entry) == Some(place as i128),
@@ -197,7 +197,7 @@ impl UserFunction {
     }
 
     /// The same with one more wrapper around it.
-    pub fn wrapped(&self, wrapper: Rc<Wrapper>) -> Self {
+    pub fn with_wrapper(&self, wrapper: Rc<Wrapper>) -> Self {
         let wrappers = std::iter::once(wrapper)
             .chain(self.wrappers.iter().cloned())
             .collect();

@@ -74,7 +74,7 @@ pub(crate) struct Unknown {
     /// Where it came from.
     pub span: Span,
     /// What it is, fitting "the reference does not know …".
-    pub what: String,
+    pub description: String,
     /// Whether it is known not to be `None`.
     pub is_object: bool,
 }
@@ -175,7 +175,7 @@ pub(crate) enum Field {
 
 impl AggregateClass {
     /// A method.
-    pub fn member(&self, name: &str) -> Option<&Plain> {
+    pub fn find_member(&self, name: &str) -> Option<&Plain> {
         self.members
             .iter()
             .rev()
@@ -185,7 +185,7 @@ impl AggregateClass {
 }
 
 impl Field {
-    pub fn of(annotation: &Plain) -> Self {
+    pub fn from_annotation(annotation: &Plain) -> Self {
         match annotation {
             Plain::Symbol(module, name) if &**module == "tl" => match &**name {
                 "tensor" => Self::Tensor,
@@ -200,7 +200,7 @@ impl Field {
     }
 
     /// Whether it may hold a value.
-    pub fn admits(&self, value: &Value) -> bool {
+    pub fn can_hold(&self, value: &Value) -> bool {
         match self {
             Self::Tensor => matches!(value, Value::Tensor(_)),
             Self::Constexpr => !matches!(
@@ -311,36 +311,36 @@ impl PlainFunction {
 impl Plain {
     pub(crate) const NONE: Self = Self::Constant(Constant::None);
 
-    pub(crate) fn unknown(span: Span, what: impl Into<String>) -> Self {
+    pub(crate) fn new_unknown(span: Span, what: impl Into<String>) -> Self {
         Self::Unknown(Rc::new(Unknown {
             span,
-            what: what.into(),
+            description: what.into(),
             is_object: false,
         }))
     }
 
     /// An object of which nothing is known but that it is not `None`.
-    pub(crate) fn object(what: impl Into<String>) -> Self {
+    pub(crate) fn new_object(what: impl Into<String>) -> Self {
         Self::Unknown(Rc::new(Unknown {
             span: Span::default(),
-            what: what.into(),
+            description: what.into(),
             is_object: true,
         }))
     }
 
-    pub(crate) fn str(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         Self::Constant(Constant::Str(text.into()))
     }
 
-    pub(crate) const fn int(value: i128) -> Self {
+    pub(crate) const fn from_int(value: i128) -> Self {
         Self::Constant(Constant::Int(value))
     }
 
-    pub(crate) const fn bool(value: bool) -> Self {
+    pub(crate) const fn from_bool(value: bool) -> Self {
         Self::Constant(Constant::Bool(value))
     }
 
-    pub(crate) fn symbol(module: &Rc<str>, name: &str) -> Self {
+    pub(crate) fn new_symbol(module: &Rc<str>, name: &str) -> Self {
         Self::Symbol(Rc::clone(module), name.into())
     }
 
@@ -366,7 +366,7 @@ impl Plain {
             Value::Function(function) => Self::Jit(Rc::clone(function)),
             Value::Aggregate(_) => Self::Traced(value.clone()),
             Value::Python(plain) => (**plain).clone(),
-            _ => Self::unknown(Span::default(), "a value of a kernel"),
+            _ => Self::new_unknown(Span::default(), "a value of a kernel"),
         }
     }
 
@@ -382,9 +382,9 @@ impl Plain {
     /// Whether Python counts it as true, where that is known.
     pub(crate) fn truth(&self) -> Option<bool> {
         Some(match self {
-            Self::Constant(value) => constant::truth(value),
+            Self::Constant(value) => constant::is_truthy(value),
             Self::Constexpr(value) => match &**value {
-                Value::Constant(value) => constant::truth(value),
+                Value::Constant(value) => constant::is_truthy(value),
                 Value::Tuple { items, .. } | Value::List(items) => !items.is_empty(),
                 _ => true,
             },

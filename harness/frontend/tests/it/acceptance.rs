@@ -111,7 +111,7 @@ const LINES: &[(&str, usize, &str)] = &[
 ];
 
 /// The line of a refusal, and its message.
-fn refused(refusal: &str) -> Option<(usize, &str)> {
+fn parse_refusal(refusal: &str) -> Option<(usize, &str)> {
     let place = refusal
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("--> k.py:"))?;
@@ -123,7 +123,7 @@ fn refused(refusal: &str) -> Option<(usize, &str)> {
 }
 
 /// `accepted`, `rejected` or `unsupported`.
-fn outcome(program: &Program) -> String {
+fn describe_outcome(program: &Program) -> String {
     match program.traced() {
         Ok(_) => "accepted".to_owned(),
         Err(refusal) => refusal,
@@ -140,9 +140,12 @@ fn programs_are_accepted_as_by_the_compiler() {
         let (name, rest) = entry.split_once('\n').expect("a name's line");
         let (body, verdict) = rest.split_once("--- ").expect("a verdict");
         let body: String = body.lines().map(|line| ["    ", line, "\n"].concat()).collect();
-        let program =
-            Program::whole(&format!("{preamble}{body}")).args([I32, RequestArg::Int(5), RequestArg::Int(3)]);
-        let ours = outcome(&program);
+        let program = Program::from_file(&format!("{preamble}{body}")).with_args([
+            I32,
+            RequestArg::Int(5),
+            RequestArg::Int(3),
+        ]);
+        let ours = describe_outcome(&program);
         let theirs = verdict.split(':').next().unwrap_or(verdict).trim();
         let deviation = DEVIATIONS.iter().find(|(deviation, ..)| *deviation == name);
         let expected = deviation.map_or(theirs, |(_, outcome, _)| outcome);
@@ -151,7 +154,7 @@ fn programs_are_accepted_as_by_the_compiler() {
         if !ours.starts_with(expected) {
             wrong.push(format!("=== {name}: Triton {verdict}{ours}\n"));
         }
-        let (Some((line, message)), true) = (refused(&ours), theirs == "rejected") else {
+        let (Some((line, message)), true) = (parse_refusal(&ours), theirs == "rejected") else {
             continue;
         };
         rejected += 1;

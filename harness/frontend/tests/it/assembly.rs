@@ -8,18 +8,18 @@ use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 
 /// A kernel `k` of a tensor of this dtype that hands 16 of its elements to a snippet.
-fn snippet(of: DType, asm: &str, constraints: &str, to: &str, pack: usize) -> Program {
+fn build_program(of: DType, asm: &str, constraints: &str, to: &str, pack: usize) -> Program {
     let text = format!(
         "@triton.jit\ndef k(p, out):\n    i = tl.arange(0, 16)\n    x = tl.load(p + i)\n    tl.store(out + i, \
          tl.inline_asm_elementwise({asm:?}, {constraints:?}, [x], {to}, True, {pack}))\n"
     );
     let pointer = |dtype| RequestArg::Pointer(Elem::Num(dtype));
-    Program::new(&text).args([pointer(of), pointer(of)])
+    Program::new(&text).with_args([pointer(of), pointer(of)])
 }
 
 check!(
     assembly_with_a_rounding,
-    snippet(
+    build_program(
         DType::F32,
         "mul.f32 $0, $1, 2.0; add.rn.f32 $0, $0, 0f3F800000; ex2.approx.ftz.f32 $0, $0;",
         "=f,f",
@@ -30,7 +30,7 @@ check!(
 
 check!(
     assembly_under_a_predicate,
-    snippet(
+    build_program(
         DType::I32,
         "{ .reg .pred p; setp.gt.s32 p, $1, 3; mov.b32 $0, 7; @!p add.s32 $0, $1, 1; }",
         "=r,r",
@@ -41,7 +41,7 @@ check!(
 
 check!(
     assembly_of_two_halves,
-    snippet(
+    build_program(
         DType::F16,
         "{ .reg .b16 low, high; mov.b32 {low, high}, $1; neg.f16 high, high; mov.b32 $0, {low, high}; }",
         "=r,r",
@@ -52,11 +52,11 @@ check!(
 
 check!(
     assembly_of_bytes,
-    snippet(DType::U8, "and.b32 $0, $1, 0x0f0f0f0f;", "=r,r", "tl.uint8", 4)
+    build_program(DType::U8, "and.b32 $0, $1, 0x0f0f0f0f;", "=r,r", "tl.uint8", 4)
 );
 
 /// The first line of what is said.
-fn said(program: &Program) -> String {
+fn describe_outcome(program: &Program) -> String {
     let said = match program.traced() {
         Ok(_) => "traced".to_owned(),
         Err(said) => said,
@@ -66,7 +66,9 @@ fn said(program: &Program) -> String {
 
 #[test]
 fn what_is_not_known_is_named() {
-    let of = |asm: &str, constraints: &str| said(&snippet(DType::I32, asm, constraints, "tl.int32", 1));
+    let of = |asm: &str, constraints: &str| {
+        describe_outcome(&build_program(DType::I32, asm, constraints, "tl.int32", 1))
+    };
     let mut text = String::new();
     for (asm, constraints) in [
         ("mov.u32 $0, %tid.x;", "=r,r"),
@@ -97,7 +99,7 @@ fn what_is_not_known_is_named() {
 
 #[test]
 fn an_element_must_not_depend_on_others_of_its_pack() {
-    let of = |asm: &str| said(&snippet(DType::I32, asm, "=r,=r,r,r", "tl.int32", 2));
+    let of = |asm: &str| describe_outcome(&build_program(DType::I32, asm, "=r,=r,r,r", "tl.int32", 2));
     let apart = "mov.b32 $0, $2; add.s32 $1, $3, 1;";
     assert_eq!(of(apart), "traced");
     let swapped = of("mov.b32 $0, $3; mov.b32 $1, $2;");
@@ -113,8 +115,8 @@ fn the_dtype_of_a_result_is_no_constexpr() {
     let held = "@triton.jit\ndef k(p, TO: tl.constexpr):\n    x = tl.load(p)\n    tl.store(p, \
                 tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [x], dtype=TO, is_pure=True, pack=1))\n";
     let int = RequestArg::Pointer(Elem::Num(DType::I32));
-    let program = Program::new(held).args([int, RequestArg::DType(DType::I32)]);
-    let said = said(&program);
+    let program = Program::new(held).with_args([int, RequestArg::DType(DType::I32)]);
+    let said = describe_outcome(&program);
     assert!(
         said.contains("'constexpr' object has no attribute 'to_ir'"),
         "{said}"

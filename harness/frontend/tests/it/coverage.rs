@@ -1,7 +1,7 @@
 //! Which dtypes each public name takes, held against Triton 3.9.0's own compiler: `golden/coverage_3.9.0.txt`, which
 //! `golden/coverage.py` writes with the same kernels that `cerith coverage` asks the reference with.
 
-use cerith_frontend::coverage::{Support, has_dtypes, support};
+use cerith_frontend::coverage::{Support, check_support, has_dtypes};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
 
@@ -40,7 +40,7 @@ fn names_take_the_dtypes_that_the_compiler_takes() {
         for dtype in asked {
             pairs += 1;
             let theirs = taken.contains(&dtype.to_string().as_str());
-            let ours = support(name, *dtype, rules);
+            let ours = check_support(name, *dtype, rules);
             if (ours == Support::Supported) == theirs && !matches!(ours, Support::Unsupported(_)) {
                 continue;
             }

@@ -32,7 +32,7 @@ def halve(a, b):
 def k(pf, ph, pb, pi, pl, pc, pu, p1, pd, p8, s, w, f, b):
 ";
 
-fn arguments() -> Vec<RequestArg> {
+fn build_arguments() -> Vec<RequestArg> {
     use DType::{BF16, F8E4NV, F16, F32, F64, I1, I8, I32, I64, U8};
     let pointers = [F32, F16, BF16, I32, I64, I8, U8, I1, F64, F8E4NV];
     let mut arguments: Vec<RequestArg> = pointers
@@ -49,7 +49,7 @@ fn arguments() -> Vec<RequestArg> {
 }
 
 /// Traces a kernel that computes an expression, with the lines of the setup that it needs, and one line after it.
-fn traced(setup: &str, expression: &str, after: &str, version: Version) -> Result<Traced, Refused> {
+fn trace_expression(setup: &str, expression: &str, after: &str, version: Version) -> Result<Traced, Refused> {
     let words: Vec<&str> = expression
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .collect();
@@ -67,17 +67,17 @@ fn traced(setup: &str, expression: &str, after: &str, version: Version) -> Resul
         file: SourceFile::new("k.py", text).into(),
         modules: Vec::new(),
         kernel: "k".into(),
-        positional: arguments(),
+        positional: build_arguments(),
         keyword: Vec::new(),
         options: Vec::new(),
-        rules: Rules::of(version),
+        rules: Rules::from_version(version),
     })
 }
 
 /// The type of an expression as Triton prints it, `rejected`, or why the reference does not know.
-fn result(setup: &str, expression: &str, version: Version) -> String {
+fn describe_type(setup: &str, expression: &str, version: Version) -> String {
     let after = "tl.static_assert(False, f'TYPE {tl.constexpr(r.type)} END')";
-    let Err(refused) = traced(setup, expression, after, version) else {
+    let Err(refused) = trace_expression(setup, expression, after, version) else {
         return "compiled".to_owned();
     };
     match refused.refusal {
@@ -104,7 +104,7 @@ const UNCHECKED_CAS: &str = "tl.atomic_cas(pl, 0, 1): \"int32\" in Triton, \"uns
     support an atomic_cas whose `cmp` is not of the pointer's type yet\" here";
 
 /// A golden table of a version: that of 3.9.0 with what the version's own file changes.
-fn golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_json::Value> {
+fn read_golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_json::Value> {
     let read =
         |text: &str| serde_json::from_str::<serde_json::Map<_, _>>(text).expect("a golden file is JSON");
     let mut golden: serde_json::Map<String, serde_json::Value> = read(newest);
@@ -114,7 +114,7 @@ fn golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_json::Va
 }
 
 /// Where the reference says something else than a golden table.
-fn mismatches(
+fn find_mismatches(
     setup: &str,
     golden: &serde_json::Map<String, serde_json::Value>,
     version: &str,
@@ -123,10 +123,10 @@ fn mismatches(
     let mut wrong = Vec::new();
     for (expression, wanted) in golden {
         // What gives nothing has no type to ask for.
-        if wanted == "void" && traced(setup, expression, "pass", version).is_ok() {
+        if wanted == "void" && trace_expression(setup, expression, "pass", version).is_ok() {
             continue;
         }
-        let got = result(setup, expression, version);
+        let got = describe_type(setup, expression, version);
         // The table asks the compiler's front; its passes have no lowering for what that makes of 8-bit floats.
         if (expression.as_str(), got.as_str()) == ("tl.sum(e)", "rejected") {
             continue;
@@ -140,9 +140,9 @@ fn mismatches(
 
 /// Compares with the golden table of a version.
 fn check(version: &str, changes: &str) -> String {
-    let golden = golden(include_str!("../golden/functions_3.9.0.json"), changes);
+    let golden = read_golden(include_str!("../golden/functions_3.9.0.json"), changes);
     assert!(golden.len() > 490, "{} expressions", golden.len());
-    mismatches(&setup(), &golden, version).join("\n")
+    find_mismatches(&setup(), &golden, version).join("\n")
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn every_function_has_its_ir_and_every_refusal_its_words() {
     let mut shown = String::new();
     for expression in expressions.filter(|line| !line.is_empty() && !line.starts_with([' ', '#'])) {
         let _ = writeln!(shown, "## {expression}");
-        match traced(&setup, expression, "tl.device_print('', r)", Version::NEWEST) {
+        match trace_expression(&setup, expression, "tl.device_print('', r)", Version::NEWEST) {
             Ok(traced) => {
                 let ir = traced.function.to_string();
                 let lines = ir.lines().count();
@@ -272,7 +272,7 @@ const ODD: [&str; 22] = [
 ];
 
 /// The functions and methods that `functions.txt` calls.
-fn callees() -> Vec<String> {
+fn collect_callees() -> Vec<String> {
     let mut names: Vec<String> = include_str!("../golden/functions.txt")
         .lines()
         .filter_map(|line| line.split_once('('))
@@ -298,13 +298,13 @@ proptest::proptest! {
     /// Whatever a function is given, it is traced to IR that verifies or refused for a reason.
     #[test]
     fn odd_arguments_are_refused(
-        callee in proptest::sample::select(callees()),
+        callee in proptest::sample::select(collect_callees()),
         arguments in proptest::collection::vec(proptest::sample::select(ODD.to_vec()), 0..5),
         version in proptest::sample::select(vec!["3.9.0", "3.6.0", "3.2.0", "3.0.0"]),
     ) {
         let expression = format!("{callee}({})", arguments.join(", "));
         let version: Version = version.parse().expect("a version");
-        if let Err(refused) = traced(&(setup() + "    x = tl.load(pf + o)\n"), &expression, "pass", version) {
+        if let Err(refused) = trace_expression(&(setup() + "    x = tl.load(pf + o)\n"), &expression, "pass", version) {
             let (Refusal::Rejected(diagnostic)
             | Refusal::Unsupported(diagnostic)
             | Refusal::Exhausted(diagnostic)) = refused.refusal;

@@ -1,12 +1,12 @@
 //! Programs that Triton's compiler accepts, and the IR that they become.
 
-use crate::common::{F32, I32, Program, body, calling};
+use crate::common::{F32, I32, Program, build_caller, build_program};
 use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 
 check!(
     literals_become_tensors_on_assignment,
-    body(
+    build_program(
         "
 a = 5
 b = 1 << 31
@@ -19,7 +19,7 @@ tl.store(p, a + n)
 
 check!(
     constexprs_stay_where_they_are_annotated,
-    body(
+    build_program(
         "
 a: tl.constexpr = 7 // -2
 b: tl.constexpr
@@ -40,11 +40,14 @@ fn python_means_the_same_in_a_module_and_in_a_kernel() {
         let text = format!(
             "HERE = tl.constexpr(({left}) == {right})\n\n@triton.jit\ndef k(p, n):\n    tl.static_assert(HERE)\n"
         );
-        accepted(&Program::new(&text).args([I32, RequestArg::Int(5)]), left);
+        accepted(&Program::new(&text).with_args([I32, RequestArg::Int(5)]), left);
     };
     let everywhere = |left: &str, right: &str| {
         module(left, right);
-        accepted(&body(&format!("\ntl.static_assert(({left}) == {right})\n")), left);
+        accepted(
+            &build_program(&format!("\ntl.static_assert(({left}) == {right})\n")),
+            left,
+        );
     };
     everywhere("(2**60 + 1) / 3", "3.843071682022823e+17");
     everywhere("(2**53 + 1) / 2**60", "0.0078125");
@@ -79,12 +82,12 @@ def k(p, n, C: tl.constexpr):
         tl.store(p, 2)
 "
     )
-    .args([I32, RequestArg::Int(7), RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(7), RequestArg::Int(5)])
 );
 
 check!(
     an_if_on_a_tensor_merges_what_both_sides_bind,
-    body(
+    build_program(
         "
 x = 1
 if n > 3:
@@ -99,7 +102,7 @@ tl.store(p, x + y)
 
 check!(
     elif_nests,
-    body(
+    build_program(
         "
 if n > 3:
     x = 1
@@ -114,7 +117,7 @@ tl.store(p, x)
 
 check!(
     an_early_return_moves_the_rest_into_the_other_side,
-    body(
+    build_program(
         "
 if n > 3:
     return
@@ -126,7 +129,7 @@ tl.store(p, x)
 
 check!(
     returns_on_every_path_give_one_value,
-    calling(
+    build_caller(
         "
 @triton.jit
 def f(a):
@@ -141,7 +144,7 @@ def f(a):
 
 check!(
     a_path_that_returns_nothing_gives_poison,
-    calling(
+    build_caller(
         "
 @triton.jit
 def f(a):
@@ -153,7 +156,7 @@ def f(a):
 
 check!(
     a_return_inside_of_two_ifs_sets_a_flag,
-    calling(
+    build_caller(
         "
 @triton.jit
 def f(a):
@@ -169,7 +172,7 @@ def f(a):
 
 check!(
     a_loop_carries_what_it_changes,
-    body(
+    build_program(
         "
 s = 0
 t = n
@@ -182,7 +185,7 @@ tl.store(p, s)
 
 check!(
     a_loop_counts_down,
-    body(
+    build_program(
         "
 s = 0
 for i in range(10, n, -3):
@@ -194,7 +197,7 @@ tl.store(p, s)
 
 check!(
     loop_bounds_take_the_wider_type,
-    body(
+    build_program(
         "
 for i in range(0, n.to(tl.int64)):
     tl.store(p + i, 0)
@@ -204,7 +207,7 @@ for i in range(0, n.to(tl.int64)):
 
 check!(
     a_loop_variable_has_no_value_after_its_loop,
-    body(
+    build_program(
         "
 for i in range(n):
     tl.store(p + i, i)
@@ -215,7 +218,7 @@ tl.store(p, i)
 
 check!(
     a_static_range_is_unrolled,
-    body(
+    build_program(
         "
 s = n
 for i in tl.static_range(0, 6, 2):
@@ -227,7 +230,7 @@ tl.store(p, s)
 
 check!(
     a_while_has_a_test_and_a_body,
-    body(
+    build_program(
         "
 i = 0
 while i < n:
@@ -239,7 +242,7 @@ while i < n:
 
 check!(
     nested_loops_carry_tuples,
-    body(
+    build_program(
         "
 t = (1, 2)
 for i in range(n):
@@ -252,7 +255,7 @@ tl.store(p, t[0])
 
 check!(
     a_conditional_expression_is_an_if,
-    body(
+    build_program(
         "
 x = n + 1 if n > 3 else n
 y = 1 if n is None else 2
@@ -278,7 +281,7 @@ def k(p, n):
     tl.store(p, z)
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -296,7 +299,7 @@ def k(p, n):
     tl.store(p, f(n, 3))
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -314,7 +317,7 @@ def k(p, n):
     tl.store(p, apply(twice, n))
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -329,8 +332,8 @@ def make(width=8):
     return k
 "
     )
-    .kernel("make.k")
-    .args([I32, RequestArg::Int(5)])
+    .with_kernel("make.k")
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -346,7 +349,7 @@ def make(width):
 k = make(4)
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -366,7 +369,7 @@ def k(p, n):
     tl.store(p, (n + C + E + F).to(D).to(tl.int32))
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -380,7 +383,7 @@ def k(p, n):
     tl.store(p, twice(n) + h.THREE)
 "
     )
-    .module(
+    .with_module(
         "helpers",
         "
 import triton
@@ -391,18 +394,18 @@ def twice(a):
     return a * 2
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
     an_argument_of_one_is_a_constant_but_for_its_attributes,
-    body(
+    build_program(
         "
 tl.store(p, n.to(tl.int64))
 tl.store(p, n + 1)
 "
     )
-    .args([I32, RequestArg::Int(1)])
+    .with_args([I32, RequestArg::Int(1)])
 );
 
 check!(
@@ -414,7 +417,7 @@ def k(p, n):
     tl.store(p, n)
 "
     )
-    .args([I32, RequestArg::Int(1)])
+    .with_args([I32, RequestArg::Int(1)])
 );
 
 check!(
@@ -426,7 +429,7 @@ def k(a, b, c, d, e, f, g: tl.int64, h: 'fp64', i, j: tl.constexpr, *, z=3):
     pass
 "
     )
-    .args([
+    .with_args([
         F32,
         RequestArg::Int(1 << 31),
         RequestArg::Int(1 << 63),
@@ -451,7 +454,7 @@ def k(address, rows, both):
     tl.store(rows.out, tl.load(both[0].to(tl.pointer_type(tl.float32))))
 "
     )
-    .args([
+    .with_args([
         RequestArg::Address,
         RequestArg::NamedTuple {
             fields: vec!["out".into(), "at".into()],
@@ -481,12 +484,12 @@ def k(p, n, B: tl.constexpr, EVEN: tl.constexpr):
         tl.store(p, n + B)
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
     and_and_or_drop_constants,
-    body(
+    build_program(
         "
 if n > 3 and True:
     tl.store(p, 1)
@@ -498,7 +501,7 @@ tl.store(p, x)
 
 check!(
     comparisons_chain,
-    body(
+    build_program(
         "
 if 0 < n < 10 < 20:
     tl.store(p, n)
@@ -521,7 +524,7 @@ def k(p, n):
     tl.store(p, a.x + a.y + b.y)
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -547,7 +550,7 @@ def k(p, n, B: tl.constexpr):
     tl.store(p, n + x[0])
 "
     )
-    .args([I32, RequestArg::Int(5), RequestArg::Int(64)])
+    .with_args([I32, RequestArg::Int(5), RequestArg::Int(64)])
 );
 
 check!(
@@ -563,8 +566,8 @@ def k(p, n):
     tl.store(p, n + f())
 "
     )
-    .args([I32, RequestArg::Int(5)])
-    .version(2)
+    .with_args([I32, RequestArg::Int(5)])
+    .with_version(2)
 );
 
 check!(
@@ -589,7 +592,7 @@ def k(p, n):
     tl.store(p, tl.aggregate_replace(a, x=a.y * a.scale).x)
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );
 
 check!(
@@ -608,5 +611,5 @@ def k(p, n):
     tl.store(p + o, tl.map_elementwise(f, o))
 "
     )
-    .args([I32, RequestArg::Int(5)])
+    .with_args([I32, RequestArg::Int(5)])
 );

@@ -8,8 +8,8 @@ use crate::common::{I32, Program};
 use cerith_frontend::{Refusal, RequestArg, trace};
 
 /// What is said of a kernel of a tensor and an int, and of which place.
-fn said(name: &str, text: &str) -> String {
-    let program = Program::whole(text).args([I32, RequestArg::Int(5)]);
+fn describe_outcome(name: &str, text: &str) -> String {
+    let program = Program::from_file(text).with_args([I32, RequestArg::Int(5)]);
     let Err(refused) = trace(program.request()) else {
         return "accepted".to_owned();
     };
@@ -18,7 +18,7 @@ fn said(name: &str, text: &str) -> String {
         Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
         Refusal::Exhausted(diagnostic) => ("exhausted", diagnostic),
     };
-    let place = refused.sources.position(diagnostic.span().expect(name));
+    let place = refused.sources.describe_position(diagnostic.span().expect(name));
     assert!(
         place.starts_with("k.py:") && !diagnostic.message.is_empty(),
         "{name}: {place}"
@@ -26,12 +26,12 @@ fn said(name: &str, text: &str) -> String {
     format!("{kind} at {place}: {}", diagnostic.message)
 }
 
-fn kernel(body: &str) -> String {
+fn build_kernel(body: &str) -> String {
     let lines: String = body.lines().map(|line| ["    ", line, "\n"].concat()).collect();
     format!("import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n{lines}")
 }
 
-fn module(text: &str, used: &str) -> String {
+fn build_module(text: &str, used: &str) -> String {
     format!("import triton\nimport triton.language as tl\n{text}\n@triton.jit\ndef k(p, n):\n    {used}\n")
 }
 
@@ -39,7 +39,7 @@ fn module(text: &str, used: &str) -> String {
 fn check(name: &str, files: &[(&str, String)]) {
     let mut text = String::new();
     for (name, file) in files {
-        let _ = writeln!(text, "{name}\n  {}", said(name, file));
+        let _ = writeln!(text, "{name}\n  {}", describe_outcome(name, file));
     }
     insta::with_settings!({
         snapshot_path => "../../../../snapshots/frontend",
@@ -59,17 +59,17 @@ fn limits_of_tracing() {
         &[
             (
                 "a loop that is unrolled too far",
-                kernel("for a in tl.static_range(100000):\n    pass"),
+                build_kernel("for a in tl.static_range(100000):\n    pass"),
             ),
             (
                 "loops that are unrolled too far together",
-                kernel(
+                build_kernel(
                     "for a in tl.static_range(10000):\n    for b in tl.static_range(10000):\n        pass",
                 ),
             ),
             (
                 "operations that a loop makes when it is unrolled",
-                kernel(
+                build_kernel(
                     "x = n\nfor a in tl.static_range(10000):\n    for b in tl.static_range(10000):\n        x += n * 3",
                 ),
             ),
@@ -81,23 +81,26 @@ fn limits_of_tracing() {
             ),
             (
                 "a tuple in a tuple in a tuple",
-                kernel("t = (n,)\nfor a in tl.static_range(10000):\n    t = (t,)"),
+                build_kernel("t = (n,)\nfor a in tl.static_range(10000):\n    t = (t,)"),
             ),
             (
                 "a tuple that doubles",
-                kernel("t = (n,)\nfor a in tl.static_range(60):\n    t = t + t"),
+                build_kernel("t = (n,)\nfor a in tl.static_range(60):\n    t = t + t"),
             ),
-            ("a tuple many times", kernel("t = (n,) * 1000000000")),
+            ("a tuple many times", build_kernel("t = (n,) * 1000000000")),
             (
                 "brackets",
-                kernel(&format!("x = n\nx = {}n{}", deep("("), deep(")"))),
+                build_kernel(&format!("x = n\nx = {}n{}", deep("("), deep(")"))),
             ),
-            ("operators", kernel(&format!("x = n\nx = {}n", "-".repeat(500)))),
+            (
+                "operators",
+                build_kernel(&format!("x = n\nx = {}n", "-".repeat(500))),
+            ),
             (
                 "blocks",
                 format!(
                     "{}{}x = 1\n",
-                    kernel(""),
+                    build_kernel(""),
                     (0..120).fold(String::new(), |text, at| {
                         format!("{text}{}if n > 3:\n", " ".repeat(4 + at))
                     }) + &" ".repeat(124)
@@ -110,40 +113,46 @@ fn limits_of_tracing() {
                      f(a, N + 1)\n\n@triton.jit\ndef k(p, n):\n    f(n, 0)\n"
                 ),
             ),
-            ("a power without end", kernel("x: tl.constexpr = 2 ** 10 ** 9")),
-            ("a power of powers", kernel("x: tl.constexpr = 9 ** 9 ** 9")),
-            ("a shift too far", kernel("x: tl.constexpr = 1 << 10 ** 9")),
-            ("a text many times", kernel("x: tl.constexpr = \"a\" * 10 ** 9")),
+            (
+                "a power without end",
+                build_kernel("x: tl.constexpr = 2 ** 10 ** 9"),
+            ),
+            ("a power of powers", build_kernel("x: tl.constexpr = 9 ** 9 ** 9")),
+            ("a shift too far", build_kernel("x: tl.constexpr = 1 << 10 ** 9")),
+            (
+                "a text many times",
+                build_kernel("x: tl.constexpr = \"a\" * 10 ** 9"),
+            ),
             (
                 "a text of many",
-                kernel("tl.static_assert(len(\"ab\" * 10 ** 18) == 3)"),
+                build_kernel("tl.static_assert(len(\"ab\" * 10 ** 18) == 3)"),
             ),
             (
                 "a block with too many elements",
-                kernel("x = tl.zeros([1 << 21], tl.int8)"),
+                build_kernel("x = tl.zeros([1 << 21], tl.int8)"),
             ),
             (
                 "a block of two dimensions with too many elements",
-                kernel("x = tl.zeros([1 << 20, 1 << 20], tl.int8)"),
+                build_kernel("x = tl.zeros([1 << 20, 1 << 20], tl.int8)"),
             ),
             (
                 "a range with too many elements",
-                kernel("x = tl.arange(0, 1 << 30)"),
+                build_kernel("x = tl.arange(0, 1 << 30)"),
             ),
-            ("a range past 32 bits", kernel("x = tl.arange(0, 1 << 62)")),
+            ("a range past 32 bits", build_kernel("x = tl.arange(0, 1 << 62)")),
             (
                 "a product that grows",
-                kernel(
+                build_kernel(
                     "x = tl.arange(0, 1024)\ny = x[:, None] + x[None, :]\nz = y[:, :, None] + x[None, None, :]",
                 ),
             ),
             (
                 "a number past 128 bits",
-                kernel("x: tl.constexpr = 999999999999999999999999999999999999999999"),
+                build_kernel("x: tl.constexpr = 999999999999999999999999999999999999999999"),
             ),
             (
                 "a comprehension over a long range",
-                kernel("t = [a for a in range(1000000000)]"),
+                build_kernel("t = [a for a in range(1000000000)]"),
             ),
         ],
     );
@@ -232,7 +241,7 @@ fn python_outside_of_triton() {
     ];
     let files: Vec<(String, String)> = in_kernel
         .iter()
-        .map(|body| (body.replace('\n', "\\n"), kernel(body)))
+        .map(|body| (body.replace('\n', "\\n"), build_kernel(body)))
         .collect();
     let files: Vec<(&str, String)> = files
         .iter()
@@ -248,71 +257,71 @@ fn limits_of_modules() {
         &[
             (
                 "a list that doubles",
-                module("x = [1]\nfor i in range(60):\n    x = x + x", "tl.store(p, x[0])"),
+                build_module("x = [1]\nfor i in range(60):\n    x = x + x", "tl.store(p, x[0])"),
             ),
             (
                 "a list in a list",
-                module("x = []\nfor i in range(16000):\n    x = [x]", "tl.store(p, x)"),
+                build_module("x = []\nfor i in range(16000):\n    x = [x]", "tl.store(p, x)"),
             ),
             (
                 "lists of lists",
-                module(
+                build_module(
                     "x = [[i for i in range(16000)] for j in range(16000)]",
                     "tl.store(p, x[0])",
                 ),
             ),
             (
                 "a comprehension over a long range",
-                module("x = [i for i in range(10 ** 9)]", "tl.store(p, x[0])"),
+                build_module("x = [i for i in range(10 ** 9)]", "tl.store(p, x[0])"),
             ),
             (
                 "a loop without end",
-                module("x = 1\nwhile True:\n    x = x + 1", "tl.store(p, x)"),
+                build_module("x = 1\nwhile True:\n    x = x + 1", "tl.store(p, x)"),
             ),
             (
                 "a long loop",
-                module(
+                build_module(
                     "x = 1\nfor i in range(10 ** 12):\n    x = x + 1",
                     "tl.store(p, x)",
                 ),
             ),
             (
                 "loops in loops",
-                module(
+                build_module(
                     "x = 1\nfor i in range(16000):\n    for j in range(16000):\n        x = x + j",
                     "tl.store(p, x)",
                 ),
             ),
             (
                 "a function that calls itself",
-                module("def f(n):\n    return f(n + 1)\nx = f(0)", "tl.store(p, x)"),
+                build_module("def f(n):\n    return f(n + 1)\nx = f(0)", "tl.store(p, x)"),
             ),
             (
                 "a function that is called without end",
-                module("f = lambda f: f(f)\nx = f(f)", "tl.store(p, x)"),
+                build_module("f = lambda f: f(f)\nx = f(f)", "tl.store(p, x)"),
             ),
             (
                 "a text that doubles",
-                module(
+                build_module(
                     "x = 'a'\nfor i in range(60):\n    x = x + x",
                     "tl.static_assert(x == 3)",
                 ),
             ),
             (
                 "a text many times",
-                module("x = 'a' * 10 ** 12", "tl.static_assert(x == 3)"),
+                build_module("x = 'a' * 10 ** 12", "tl.static_assert(x == 3)"),
             ),
             (
                 "a number that squares itself",
-                module("x = 3\nfor i in range(60):\n    x = x * x", "tl.store(p, x)"),
+                build_module("x = 3\nfor i in range(60):\n    x = x * x", "tl.store(p, x)"),
             ),
             (
                 "a power without end",
-                module("x = 2 ** 10 ** 9", "tl.store(p, x)"),
+                build_module("x = 2 ** 10 ** 9", "tl.store(p, x)"),
             ),
             (
                 "a list many times",
-                module("x = [0] * 10 ** 9", "tl.store(p, x[0])"),
+                build_module("x = [0] * 10 ** 9", "tl.store(p, x[0])"),
             ),
         ],
     );
@@ -330,7 +339,7 @@ fn lists_that_share_what_they_hold_are_looked_into_once() {
         "sorted([b, a] * 100)",
     ] {
         let start = Instant::now();
-        said(used, &module(&format!("{text}x = {used}\n"), "p + x"));
+        describe_outcome(used, &build_module(&format!("{text}x = {used}\n"), "p + x"));
         assert!(start.elapsed() < Duration::from_secs(10), "{used}");
     }
 }

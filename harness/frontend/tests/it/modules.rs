@@ -12,7 +12,10 @@ fn limits_of_dtypes_are_known_to_modules_and_kernels() {
              tl.constexpr({condition})\n\n@triton.jit\ndef k(p, n):\n    tl.static_assert(HERE)\n    \
              tl.static_assert({condition})\n"
         );
-        if let Err(refused) = Program::whole(&text).args([I32, RequestArg::Int(5)]).traced() {
+        if let Err(refused) = Program::from_file(&text)
+            .with_args([I32, RequestArg::Int(5)])
+            .traced()
+        {
             panic!("{condition}: {refused}");
         }
     };
@@ -28,9 +31,9 @@ fn limits_of_dtypes_are_known_to_modules_and_kernels() {
     holds("np.iinfo(np.uint32).max == 2**32 - 1");
     let kernel = "import torch\nimport triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n    \
                   tl.store(p, torch.iinfo(torch.int8).max)\n";
-    let kernel = Program::whole(kernel).args([I32, RequestArg::Int(5)]);
+    let kernel = Program::from_file(kernel).with_args([I32, RequestArg::Int(5)]);
     let refused = kernel
-        .version(1)
+        .with_version(1)
         .traced()
         .expect_err("3.1 has no classes of modules");
     assert!(refused.contains("is not a Triton function itself"), "{refused}");
@@ -44,7 +47,7 @@ fn constexpr_may_hold_a_function() {
              n):\n    tl.static_assert({call})\n"
         );
         Program::new(&text)
-            .args([I32, RequestArg::Int(5)])
+            .with_args([I32, RequestArg::Int(5)])
             .traced()
             .map(|_| ())
     };
@@ -67,7 +70,10 @@ fn modules_of_libraries_are_understood() {
              tl\nfrom packaging import version\nfrom triton.language import core\n\n{module}\n\n@triton.jit\ndef k(p, \
              n):\n    tl.static_assert({condition})\n"
         );
-        if let Err(refused) = Program::whole(&text).args([I32, RequestArg::Int(5)]).traced() {
+        if let Err(refused) = Program::from_file(&text)
+            .with_args([I32, RequestArg::Int(5)])
+            .traced()
+        {
             panic!("{module}: {refused}");
         }
     };
@@ -108,9 +114,9 @@ fn a_heuristic_knows_that_a_tensor_is_there() {
     let text = "import torch\nimport triton\nimport triton.language as tl\n\n@triton.heuristics({'HAS': lambda args: \
                 args['bias'] is not None, 'HALF': lambda args: args['p'].dtype == torch.float16})\n@triton.jit\ndef k(p, bias, \
                 HAS: tl.constexpr, HALF: tl.constexpr):\n    tl.static_assert(HAS)\n    tl.static_assert(not HALF)\n";
-    let there = Program::whole(text).args([F32, F32]);
+    let there = Program::from_file(text).with_args([F32, F32]);
     assert_eq!(there.traced().map(|_| ()), Ok(()));
-    let missing = Program::whole(text).args([F32, RequestArg::None]);
+    let missing = Program::from_file(text).with_args([F32, RequestArg::None]);
     let refused = missing.traced().expect_err("HAS is false");
     assert!(refused.contains("static assertion failed"), "{refused}");
 }

@@ -11,7 +11,7 @@ use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
 /// What Triton calls a dtype in messages.
-fn shown(dtype: DType) -> String {
+fn describe_dtype(dtype: DType) -> String {
     match dtype {
         DType::BF16 => "bf16".to_owned(),
         _ => dtype.triton_name().replacen("float", "fp", 1),
@@ -19,7 +19,7 @@ fn shown(dtype: DType) -> String {
 }
 
 /// The dtype of an expression over `x` and `y`, or `rejected`.
-fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
+fn infer_dtype(expression: &str, dtypes: &[DType], version: Version) -> String {
     let mut text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, q):\n".to_owned();
     for ((name, pointer), dtype) in [("x", "p"), ("y", "q")].into_iter().zip(dtypes) {
         let _ = writeln!(text, "    {name} = tl.load({pointer} + tl.arange(0, 4))");
@@ -37,7 +37,7 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
         positional: vec![pointer(0), pointer(1)],
         keyword: Vec::new(),
         options: Vec::new(),
-        rules: Rules::of(version),
+        rules: Rules::from_version(version),
     };
     match trace(&request) {
         Ok(traced) => {
@@ -55,7 +55,7 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
                 .ty(*value)
                 .elem
                 .num()
-                .map_or_else(|| "pointer".to_owned(), shown)
+                .map_or_else(|| "pointer".to_owned(), describe_dtype)
         }
         Err(refused) => match refused.refusal {
             Refusal::Rejected(diagnostic)
@@ -78,7 +78,7 @@ const UNLOWERED: [&str; 2] = [
 ];
 
 /// The golden table of a version: that of 3.9.0 with what the version's own file changes.
-fn golden(version: &str) -> BTreeMap<String, String> {
+fn read_golden(version: &str) -> BTreeMap<String, String> {
     let newest = include_str!("../golden/promotion_3.9.0.json");
     let mut table: BTreeMap<String, String> = serde_json::from_str(newest).expect("the golden file is JSON");
     let changes = match version {
@@ -96,7 +96,7 @@ fn golden(version: &str) -> BTreeMap<String, String> {
 }
 
 fn check(version: &str) {
-    let golden = golden(version);
+    let golden = read_golden(version);
     let version: Version = version.parse().expect("a version");
     let (mut wrong, mut unlowered) = (Vec::new(), 0);
     for (key, wanted) in &golden {
@@ -106,7 +106,7 @@ fn check(version: &str) {
             .unwrap_or_default()
             .replace("tl.where(", "tl.where(True, ");
         let dtypes: Vec<DType> = parts.map(|name| name.parse().expect("a dtype")).collect();
-        let got = result(&expression, &dtypes, version);
+        let got = infer_dtype(&expression, &dtypes, version);
         // What is computed in 8-bit floats has a type, and no lowering: it is refused where the operands are promoted to one.
         let narrow = |dtype: &&DType| matches!(dtype, DType::F8E4NV | DType::F8E5 | DType::F8E4B15);
         if got == "unlowered" && (wanted == "rejected" || dtypes.iter().any(|dtype| narrow(&dtype))) {

@@ -1,7 +1,7 @@
 //! Known bugs that are in how a kernel's Python is read, each followed, and the IR that a kernel becomes. Left out: those that rewrite
 //! IR (`cerith-quirk`). The corpus holds each to the bytes of the engines that have it.
 
-use crate::common::{F32, I32, Program, body};
+use crate::common::{F32, I32, Program, build_program};
 use cerith_frontend::RequestArg;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
@@ -9,14 +9,14 @@ use cerith_tile::quirk::Quirk;
 
 check!(
     a_loop_index_stays_a_python_int,
-    body(
+    build_program(
         "
 for i in range(n):
     tl.store(p + i // 3, i % -3)
     tl.store(p, tl.load(p) + i)
 "
     )
-    .following(Quirk::LoopIndicesArePython)
+    .with_quirk(Quirk::LoopIndicesArePython)
 );
 
 check!(
@@ -28,8 +28,8 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, RequestArg::Int(1)])
-    .following(Quirk::ArgumentsOfOneAreTensors)
+    .with_args([I32, RequestArg::Int(1)])
+    .with_quirk(Quirk::ArgumentsOfOneAreTensors)
 );
 
 check!(
@@ -41,8 +41,8 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, RequestArg::Int(1 << 31)])
-    .following(Quirk::WideArgumentsAreShort)
+    .with_args([I32, RequestArg::Int(1 << 31)])
+    .with_quirk(Quirk::WideArgumentsAreShort)
 );
 
 check!(
@@ -54,25 +54,25 @@ def k(p, n):
     tl.store(p, n + n)
 "
     )
-    .args([I32, RequestArg::Bool(true)])
-    .following(Quirk::BoolArgumentsAreInts)
+    .with_args([I32, RequestArg::Bool(true)])
+    .with_quirk(Quirk::BoolArgumentsAreInts)
 );
 
 check!(
     a_block_is_true,
-    body(
+    build_program(
         "
 i = tl.arange(0, 4)
 tl.store(p + i, max(i, 3 - i))
 tl.store(p + i, not i)
 "
     )
-    .following(Quirk::BlocksAreTrue)
+    .with_quirk(Quirk::BlocksAreTrue)
 );
 
 check!(
     a_number_that_is_chosen_stays_one_of_python,
-    body(
+    build_program(
         "
 h = tl.load(p + tl.arange(0, 4)).to(tl.float16)
 tl.store(p + tl.arange(0, 4), h * (0.1 if n > 3 else 0.2))
@@ -80,7 +80,7 @@ c = 0.1 if n > 3 else 0.2
 tl.store(p + tl.arange(0, 4), h * c)
 "
     )
-    .following(Quirk::NumbersStayPython)
+    .with_quirk(Quirk::NumbersStayPython)
 );
 
 check!(
@@ -96,13 +96,13 @@ def k(p):
     tl.store(p, isinstance(3, int))
 "
     )
-    .args([I32])
-    .following(Quirk::ConstexprsAreObjects)
+    .with_args([I32])
+    .with_quirk(Quirk::ConstexprsAreObjects)
 );
 
 check!(
     logic_picks_an_operand,
-    body(
+    build_program(
         "
 i = tl.arange(0, 4)
 tl.store(p + i, i and 3 - i)
@@ -111,7 +111,7 @@ tl.store(p, n and 7)
 tl.store(p, 0 or n)
 "
     )
-    .following(Quirk::LogicPicksOperands)
+    .with_quirk(Quirk::LogicPicksOperands)
 );
 
 check!(
@@ -128,8 +128,8 @@ def k(p, x, s):
     tl.store(p + i[:, None] * 16 + i[None, :], tl.dot_scaled(a, None, 'bf16', b, scales, 'e5m2'))
 "
     )
-    .args([F32, F32, RequestArg::Pointer(Elem::Num(DType::U8))])
-    .following(Quirk::ScaledDotsByParts)
+    .with_args([F32, F32, RequestArg::Pointer(Elem::Num(DType::U8))])
+    .with_quirk(Quirk::ScaledDotsByParts)
 );
 
 check!(
@@ -147,8 +147,8 @@ def k(p):
     tl.store(p + i, tl.cumsum(tl.load(p + i), -1))
 "
     )
-    .args([F32])
-    .following(Quirk::NegativeScansForget)
+    .with_args([F32])
+    .with_quirk(Quirk::NegativeScansForget)
 );
 
 check!(
@@ -161,9 +161,9 @@ def k(p):
     tl.store(p + tl.arange(0, 4), tl.load(block, boundary_check=(0,)))
 "
     )
-    .args([F32])
-    .version(2)
-    .following(Quirk::BlockPointersCheckAbove)
+    .with_args([F32])
+    .with_version(2)
+    .with_quirk(Quirk::BlockPointersCheckAbove)
 );
 
 check!(
@@ -176,9 +176,9 @@ def k(p):
     tl.store(p + i, tl.flip(tl.load(p + i)))
 "
     )
-    .args([F32])
-    .version(2)
-    .following(Quirk::FlipMultiplies)
+    .with_args([F32])
+    .with_version(2)
+    .with_quirk(Quirk::FlipMultiplies)
 );
 
 check!(
@@ -191,7 +191,7 @@ def k(p):
     tl.store(p + i, tl.sort(tl.load(p + i)))
 "
     )
-    .args([F32])
-    .version(2)
-    .following(Quirk::SortAddsUp)
+    .with_args([F32])
+    .with_version(2)
+    .with_quirk(Quirk::SortAddsUp)
 );

@@ -33,7 +33,7 @@ struct Preamble<'a> {
     kernel: &'a str,
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
 
@@ -47,7 +47,7 @@ impl<'a> Preamble<'a> {
                 .lines()
                 .find_map(|line| line.strip_prefix("def ").or_else(|| line.strip_prefix("class ")))
                 .expect("a definition");
-            (words(line).next().expect("a name"), chunk)
+            (split_words(line).next().expect("a name"), chunk)
         });
         Self {
             head,
@@ -57,11 +57,11 @@ impl<'a> Preamble<'a> {
     }
 
     /// A file of what a body names and the body.
-    fn whole(&self, body: &str) -> String {
+    fn build_file(&self, body: &str) -> String {
         let mut seen: HashSet<&str> = HashSet::new();
         let mut wanted = vec![body];
         while let Some(text) = wanted.pop() {
-            for word in words(text) {
+            for word in split_words(text) {
                 if let Some((name, chunk)) = self.chunks.iter().find(|(name, _)| *name == word)
                     && seen.insert(name)
                 {
@@ -89,7 +89,7 @@ impl<'a> Preamble<'a> {
     }
 }
 
-fn entries<'a>(table: &'a str, preamble: &Preamble<'_>) -> Vec<Entry<'a>> {
+fn parse_entries<'a>(table: &'a str, preamble: &Preamble<'_>) -> Vec<Entry<'a>> {
     let programs: HashMap<&str, &str> = include_str!("../golden/programs_3.9.0.txt")
         .split("=== ")
         .skip(1)
@@ -129,14 +129,14 @@ fn entries<'a>(table: &'a str, preamble: &Preamble<'_>) -> Vec<Entry<'a>> {
         entries.push(Entry {
             name,
             dtypes: dtypes.split(' ').collect(),
-            text: preamble.whole(body),
+            text: preamble.build_file(body),
             verdicts,
         });
     }
     entries
 }
 
-fn dtype(name: &str) -> DType {
+fn parse_dtype(name: &str) -> DType {
     DType::ALL
         .into_iter()
         .find(|dtype| dtype.to_string() == name || dtype.triton_name() == name)
@@ -150,12 +150,12 @@ fn dtype(name: &str) -> DType {
 }
 
 /// `accepted`, or the refusal's kind and text.
-fn outcome(text: &str, elem: &str, version: Version) -> String {
-    let elem = RequestArg::Pointer(Elem::Num(dtype(elem)));
-    let program = Program::whole(text)
-        .args([elem, RequestArg::Int(5)])
-        .arg("C", RequestArg::Int(3))
-        .rules(Rules::of(version));
+fn describe_outcome(text: &str, elem: &str, version: Version) -> String {
+    let elem = RequestArg::Pointer(Elem::Num(parse_dtype(elem)));
+    let program = Program::from_file(text)
+        .with_args([elem, RequestArg::Int(5)])
+        .with_arg("C", RequestArg::Int(3))
+        .with_rules(Rules::from_version(version));
     match program.traced() {
         Ok(_) => "accepted".to_owned(),
         Err(refusal) => refusal,
@@ -166,12 +166,12 @@ fn outcome(text: &str, elem: &str, version: Version) -> String {
 type Outcome = (String, String, String, String);
 
 /// Where the reference says something else than the compilers about a part of the table.
-fn deviations(entries: &[Entry<'_>]) -> Vec<Outcome> {
+fn find_deviations(entries: &[Entry<'_>]) -> Vec<Outcome> {
     let mut found = Vec::new();
     for entry in entries {
         for (version, letters) in VERSIONS.iter().zip(&entry.verdicts) {
             for (elem, letter) in entry.dtypes.iter().zip(letters.chars()) {
-                let ours = outcome(&entry.text, elem, version.parse().expect("a version"));
+                let ours = describe_outcome(&entry.text, elem, version.parse().expect("a version"));
                 let kind = ours.lines().next().unwrap_or_default();
                 if kind == "unsupported" || (letter == 'a') != (kind == "accepted") {
                     found.push((
@@ -188,7 +188,7 @@ fn deviations(entries: &[Entry<'_>]) -> Vec<Outcome> {
 }
 
 /// The listed deviations.
-fn listed() -> BTreeSet<Outcome> {
+fn read_deviations() -> BTreeSet<Outcome> {
     let mut rows = BTreeSet::new();
     for line in include_str!("../golden/acceptance_deviations.txt").lines() {
         if line.is_empty() || line.starts_with("# ") {
@@ -217,7 +217,7 @@ fn listed() -> BTreeSet<Outcome> {
 fn programs_are_accepted_as_by_each_versions_compiler() {
     let preamble = Preamble::new(include_str!("../golden/programs.py"));
     let table = ["\n", include_str!("../golden/acceptance.txt")].concat();
-    let entries = entries(&table, &preamble);
+    let entries = parse_entries(&table, &preamble);
     let asked: usize = entries
         .iter()
         .flat_map(|entry| &entry.verdicts)
@@ -231,7 +231,7 @@ fn programs_are_accepted_as_by_each_versions_compiler() {
     let found: BTreeSet<Outcome> = std::thread::scope(|scope| {
         let parts: Vec<_> = entries
             .chunks(entries.len().div_ceil(4))
-            .map(|part| scope.spawn(move || deviations(part)))
+            .map(|part| scope.spawn(move || find_deviations(part)))
             .collect();
         parts
             .into_iter()
@@ -245,7 +245,7 @@ fn programs_are_accepted_as_by_each_versions_compiler() {
             .collect();
         std::fs::write(path, lines.join("\n")).expect("a file");
     }
-    let listed = listed();
+    let listed = read_deviations();
     let new: Vec<_> = found.difference(&listed).take(40).collect();
     let gone: Vec<_> = listed.difference(&found).take(40).collect();
     assert!(

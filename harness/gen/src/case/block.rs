@@ -6,8 +6,8 @@ use arbitrary::Result;
 use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 
-use super::maker::{MOST, Maker, Text, Value};
-use super::types::{self, tl};
+use super::maker::{MAX_ELEMENTS, Maker, Text, Value};
+use super::types::{self, render_dtype};
 
 pub(super) fn count(shape: &[usize]) -> usize {
     shape.iter().product()
@@ -15,16 +15,16 @@ pub(super) fn count(shape: &[usize]) -> usize {
 
 impl Maker<'_, '_> {
     fn block(&mut self) -> Result<Option<Value>> {
-        self.some(|value| !value.shape.is_empty())
+        self.choose_value(|value| !value.shape.is_empty())
     }
 
-    pub(super) fn axis(&mut self, value: &Value) -> Result<usize> {
+    pub(super) fn choose_axis(&mut self, value: &Value) -> Result<usize> {
         self.u.int_in_range(0..=value.shape.len() - 1)
     }
 
     /// A function above the kernel: its name.
-    pub(super) fn above(&mut self, parameters: &str, body: &str) -> String {
-        let fresh = self.fresh("f");
+    pub(super) fn add_function(&mut self, parameters: &str, body: &str) -> String {
+        let fresh = self.make_name("f");
         let function = format!("{}_{fresh}", self.name);
         let _ = write!(
             self.above,
@@ -42,7 +42,7 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn reduce_value(&mut self, value: &Value) -> Result<()> {
-        let axis = self.axis(value)?;
+        let axis = self.choose_axis(value)?;
         let mut shape = value.shape.clone();
         let mut how = format!("axis={axis}");
         match self.u.int_in_range(0..=5)? {
@@ -81,22 +81,22 @@ impl Maker<'_, '_> {
         };
         match op {
             "argmax" | "argmin" => {
-                let text = Text::exact(format!("tl.{op}({source}, {how})"));
+                let text = Text::from_exact(format!("tl.{op}({source}, {how})"));
                 self.assign(&text, DType::I32, &shape);
             }
             "pair" => {
-                let (x, y) = (self.fresh("v"), self.fresh("v"));
+                let (x, y) = (self.make_name("v"), self.make_name("v"));
                 let op = *self.u.choose(&["max", "min"])?;
-                self.line(&format!(
+                self.emit_line(&format!(
                     "{x}, {y} = tl.{op}({source}, {how}, return_indices=True)"
                 ));
-                self.line(&format!("{x} = {x}.to({})", tl(number)));
-                self.named(x, number, &shape, false);
-                self.named(y, DType::I32, &shape, false);
+                self.emit_line(&format!("{x} = {x}.to({})", render_dtype(number)));
+                self.add_value(x, number, &shape, false);
+                self.add_value(y, DType::I32, &shape, false);
             }
             _ => {
                 let text = Text {
-                    text: format!("tl.{op}({source}, {how}).to({})", tl(number)),
+                    text: format!("tl.{op}({source}, {how}).to({})", render_dtype(number)),
                     rough: value.rough || op == "sum" && number.is_float(),
                 };
                 self.assign(&text, number, &shape);
@@ -131,7 +131,7 @@ impl Maker<'_, '_> {
         } else {
             ""
         };
-        let function = self.above("a, b", &format!("    return {body}{back}\n"));
+        let function = self.add_function("a, b", &format!("    return {body}{back}\n"));
         Ok((function, rough))
     }
 
@@ -147,11 +147,11 @@ impl Maker<'_, '_> {
         if !self.takes_one_by_one(count(&value.shape)) {
             return self.reduce_value(value);
         }
-        let axis = self.axis(value)?;
+        let axis = self.choose_axis(value)?;
         let mut shape = value.shape.clone();
         shape.remove(axis);
-        let beside =
-            self.some(|other| other.shape == value.shape && other.dtype != DType::I1 && !other.rough)?;
+        let beside = self
+            .choose_value(|other| other.shape == value.shape && other.dtype != DType::I1 && !other.rough)?;
         if let Some(beside) = beside
             && self.u.ratio(1, 2)?
             && value.dtype != DType::I1
@@ -163,14 +163,14 @@ impl Maker<'_, '_> {
                 "    take = (a > c) | ((a == c) & (b < d))\n    return tl.where(take, a, c), tl.where(take, b, d)\n",
                 "    return tl.minimum(a, c), b ^ d\n",
             ])?;
-            let function = self.above("a, b, c, d", body);
-            let (x, y) = (self.fresh("v"), self.fresh("v"));
-            self.line(&format!(
+            let function = self.add_function("a, b, c, d", body);
+            let (x, y) = (self.make_name("v"), self.make_name("v"));
+            self.emit_line(&format!(
                 "{x}, {y} = tl.reduce(({}, {}), {axis}, {function})",
                 value.name, beside.name
             ));
-            self.named(x, value.dtype, &shape, value.rough);
-            self.named(y, beside.dtype, &shape, value.rough);
+            self.add_value(x, value.dtype, &shape, value.rough);
+            self.add_value(y, beside.dtype, &shape, value.rough);
             return Ok(());
         }
         let (function, rough) = self.combine(value.dtype)?;
@@ -183,18 +183,22 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn scan(&mut self) -> Result<()> {
-        match self.some(|value| !value.shape.is_empty() && value.dtype != DType::I1)? {
+        match self.choose_value(|value| !value.shape.is_empty() && value.dtype != DType::I1)? {
             Some(value) => self.scan_value(&value),
             None => Ok(()),
         }
     }
 
     pub(super) fn scan_value(&mut self, value: &Value) -> Result<()> {
-        let axis = self.axis(value)?;
+        let axis = self.choose_axis(value)?;
         let op = *self.u.choose(&["cumsum", "cumsum", "cumprod"])?;
         let reverse = if self.u.ratio(1, 3)? { ", reverse=True" } else { "" };
         let text = Text {
-            text: format!("tl.{op}({}, {axis}{reverse}).to({})", value.name, tl(value.dtype)),
+            text: format!(
+                "tl.{op}({}, {axis}{reverse}).to({})",
+                value.name,
+                render_dtype(value.dtype)
+            ),
             rough: value.rough || value.dtype.is_float(),
         };
         self.assign(&text, value.dtype, &value.shape);
@@ -213,22 +217,22 @@ impl Maker<'_, '_> {
         if !self.takes_one_by_one(count(&value.shape)) {
             return Ok(());
         }
-        let axis = self.axis(value)?;
+        let axis = self.choose_axis(value)?;
         let reverse = if self.u.ratio(1, 3)? { ", reverse=True" } else { "" };
-        let same = self.some(|other| other.shape == value.shape && other.dtype == value.dtype)?;
+        let same = self.choose_value(|other| other.shape == value.shape && other.dtype == value.dtype)?;
         if let Some(same) = same
             && value.dtype != DType::I1
             && self.u.ratio(1, 2)?
         {
-            let function = self.above("a, b, c, d", "    return a * c, b * c + d\n");
-            let (x, y) = (self.fresh("v"), self.fresh("v"));
-            self.line(&format!(
+            let function = self.add_function("a, b, c, d", "    return a * c, b * c + d\n");
+            let (x, y) = (self.make_name("v"), self.make_name("v"));
+            self.emit_line(&format!(
                 "{x}, {y} = tl.associative_scan(({}, {}), {axis}, {function}{reverse})",
                 value.name, same.name
             ));
             let rough = value.rough || same.rough || value.dtype.is_float();
-            self.named(x, value.dtype, &value.shape, rough);
-            self.named(y, value.dtype, &value.shape, rough);
+            self.add_value(x, value.dtype, &value.shape, rough);
+            self.add_value(y, value.dtype, &value.shape, rough);
             return Ok(());
         }
         let (function, rough) = self.combine(value.dtype)?;
@@ -242,7 +246,7 @@ impl Maker<'_, '_> {
 
     /// The same elements in another shape or order.
     pub(super) fn reshaped(&mut self) -> Result<()> {
-        match self.some(|_| true)? {
+        match self.choose_value(|_| true)? {
             Some(value) => self.reshape(value),
             None => Ok(()),
         }
@@ -290,13 +294,13 @@ impl Maker<'_, '_> {
             5 if rank > 0 && shape.contains(&1) => {
                 let axis = shape.iter().position(|&n| n == 1).unwrap_or(0);
                 shape[axis] = 1 << self.u.int_in_range(1..=3)?;
-                if count(&shape) > MOST {
+                if count(&shape) > MAX_ELEMENTS {
                     return Ok(());
                 }
                 format!("tl.broadcast_to({name}, {shape:?})")
             }
-            6 | 7 if rank < 4 && count(&shape) * 2 <= MOST => {
-                let other = self.some(|other| other.shape == value.shape && other.dtype == dtype)?;
+            6 | 7 if rank < 4 && count(&shape) * 2 <= MAX_ELEMENTS => {
+                let other = self.choose_value(|other| other.shape == value.shape && other.dtype == dtype)?;
                 let other = other.unwrap_or(value);
                 shape.push(2);
                 let text = Text {
@@ -308,19 +312,19 @@ impl Maker<'_, '_> {
             }
             8 | 9 if shape.last() == Some(&2) => {
                 shape.pop();
-                let (x, y) = (self.fresh("v"), self.fresh("v"));
+                let (x, y) = (self.make_name("v"), self.make_name("v"));
                 let text = if self.u.ratio(1, 2)? {
                     format!("tl.split({name})")
                 } else {
                     format!("{name}.split()")
                 };
-                self.line(&format!("{x}, {y} = {text}"));
-                self.named(x, dtype, &shape, rough);
-                self.named(y, dtype, &shape, rough);
+                self.emit_line(&format!("{x}, {y} = {text}"));
+                self.add_value(x, dtype, &shape, rough);
+                self.add_value(y, dtype, &shape, rough);
                 return Ok(());
             }
-            10 if rank > 0 && count(&shape) * 2 <= MOST => {
-                let other = self.some(|other| other.shape == value.shape && other.dtype == dtype)?;
+            10 if rank > 0 && count(&shape) * 2 <= MAX_ELEMENTS => {
+                let other = self.choose_value(|other| other.shape == value.shape && other.dtype == dtype)?;
                 let other = other.unwrap_or(value);
                 shape[rank - 1] *= 2;
                 let text = Text {
@@ -330,13 +334,13 @@ impl Maker<'_, '_> {
                 self.assign(&text, dtype, &shape);
                 return Ok(());
             }
-            11 if rank == 1 && !dtype.is_float() && count(&shape) * 2 <= MOST => {
+            11 if rank == 1 && !dtype.is_float() && count(&shape) * 2 <= MAX_ELEMENTS => {
                 // Any order of lanes has the same sum.
                 let number = if dtype == DType::I1 { DType::I32 } else { dtype };
                 let text = Text {
                     text: format!(
                         "tl.sum(tl.cat({name}, {name}, can_reorder=True), axis=0).to({})",
-                        tl(number)
+                        render_dtype(number)
                     ),
                     rough,
                 };
@@ -369,7 +373,7 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn sorted(&mut self) -> Result<()> {
-        let found = self.some(|value| {
+        let found = self.choose_value(|value| {
             !value.shape.is_empty() && value.dtype != DType::I1 && value.shape.last().is_some_and(|&n| n > 1)
         })?;
         match found {
@@ -379,14 +383,14 @@ impl Maker<'_, '_> {
     }
 
     /// Whether blocks of a dtype are sorted: before 3.2 small integers change their type.
-    pub(super) fn sorts(&self, dtype: DType) -> bool {
-        self.form.limits.since(3, 2) || dtype.bits() >= 32 || dtype.is_float()
+    pub(super) fn can_sort(&self, dtype: DType) -> bool {
+        self.form.limits.is_at_least(3, 2) || dtype.bits() >= 32 || dtype.is_float()
     }
 
     pub(super) fn sort(&mut self, value: &Value) -> Result<()> {
         let last = value.shape[value.shape.len() - 1];
         let rounds = last.ilog2() as usize;
-        let takes = self.sorts(value.dtype) && self.takes_one_by_one(count(&value.shape) * rounds.pow(2));
+        let takes = self.can_sort(value.dtype) && self.takes_one_by_one(count(&value.shape) * rounds.pow(2));
         if !takes {
             return Ok(());
         }
@@ -394,18 +398,18 @@ impl Maker<'_, '_> {
         let text = match self.u.int_in_range(0..=4)? {
             0 if last <= 64 => format!("tl.sort({})", value.name),
             1 if last <= 64 => format!("tl.sort({}, descending=True)", value.name),
-            2 if last <= 64 && !value.dtype.is_float() && self.form.limits.since(3, 4) => {
-                let least = u32::from(shape.len() == 1 && !self.form.limits.since(3, 9) && last > 2);
+            2 if last <= 64 && !value.dtype.is_float() && self.form.limits.is_at_least(3, 4) => {
+                let least = u32::from(shape.len() == 1 && !self.form.limits.is_at_least(3, 9) && last > 2);
                 let k = 1 << self.u.int_in_range(least..=last.trailing_zeros() - 1)?;
                 let at = shape.len() - 1;
                 shape[at] = k;
                 // Integers below 32 bits come back as 32 bits.
-                format!("tl.topk({}, {k}).to({})", value.name, tl(value.dtype))
+                format!("tl.topk({}, {k}).to({})", value.name, render_dtype(value.dtype))
             }
             _ => {
                 // Before 3.4 it is the last axis.
-                let axis = if self.form.limits.since(3, 4) {
-                    self.axis(value)?
+                let axis = if self.form.limits.is_at_least(3, 4) {
+                    self.choose_axis(value)?
                 } else {
                     shape.len() - 1
                 };
@@ -430,8 +434,8 @@ impl Maker<'_, '_> {
         if !self.form.limits.hold_since(3, 3, 1) {
             return Ok(());
         }
-        let axis = self.axis(&value)?;
-        let at = self.indices(value.shape[axis], &value.shape)?;
+        let axis = self.choose_axis(&value)?;
+        let at = self.build_indices(value.shape[axis], &value.shape)?;
         let text = Text {
             text: format!("tl.gather({}, {at}, {axis})", value.name),
             rough: value.rough,
@@ -441,13 +445,13 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn histogram(&mut self) -> Result<()> {
-        let Some(value) = self.some(|value| value.shape.len() == 1 && !value.rough)? else {
+        let Some(value) = self.choose_value(|value| value.shape.len() == 1 && !value.rough)? else {
             return Ok(());
         };
         let bins = 1 << self.u.int_in_range(1..=5)?;
-        let at = self.indices(bins, &value.shape)?;
+        let at = self.build_indices(bins, &value.shape)?;
         self.assign(
-            &Text::exact(format!("tl.histogram({at}, {bins})")),
+            &Text::from_exact(format!("tl.histogram({at}, {bins})")),
             DType::I32,
             &[bins],
         );
@@ -456,13 +460,14 @@ impl Maker<'_, '_> {
 
     /// A matrix product.
     pub(super) fn product(&mut self) -> Result<()> {
-        let found =
-            self.some(|value| value.shape.len() == 2 && value.shape.iter().all(|&n| (16..=64).contains(&n)))?;
+        let found = self.choose_value(|value| {
+            value.shape.len() == 2 && value.shape.iter().all(|&n| (16..=64).contains(&n))
+        })?;
         let Some(left) = found else {
             return self.with_more();
         };
         let (m, k) = (left.shape[0], left.shape[1]);
-        let right = self.some(|value| {
+        let right = self.choose_value(|value| {
             value.shape.len() == 2 && value.shape[0] == k && (16..=64).contains(&value.shape[1])
         })?;
         let n = right.map_or(m, |value| value.shape[1]);
@@ -478,18 +483,18 @@ impl Maker<'_, '_> {
                 (DType::I8, ", out_dtype=tl.int32", DType::I32),
             ),
         ];
-        let (dtype, how, result) = self.weighted(&kinds)?;
-        let a = self.anchor(dtype, &[m, k])?;
-        let b = self.anchor(dtype, &[k, n])?;
+        let (dtype, how, result) = self.choose_weighted(&kinds)?;
+        let a = self.build_anchor(dtype, &[m, k])?;
+        let b = self.build_anchor(dtype, &[k, n])?;
         let acc = match self.u.int_in_range(0..=3)? {
             0 => {
-                let acc = self.anchor(result, &[m, n])?;
+                let acc = self.build_anchor(result, &[m, n])?;
                 format!(", acc={}", acc.text)
             }
             _ => String::new(),
         };
         let plus = if self.u.ratio(1, 4)? {
-            self.anchor(result, &[m, n])?.text
+            self.build_anchor(result, &[m, n])?.text
         } else {
             String::new()
         };
@@ -504,11 +509,12 @@ impl Maker<'_, '_> {
 
     /// Where there is nothing to multiply: a sum over products.
     fn with_more(&mut self) -> Result<()> {
-        let Some(value) = self.some(|value| !value.shape.is_empty() && value.dtype != DType::I1)? else {
+        let Some(value) = self.choose_value(|value| !value.shape.is_empty() && value.dtype != DType::I1)?
+        else {
             return Ok(());
         };
-        let axis = self.axis(&value)?;
-        let other = self.expr(value.dtype, &value.shape, 1)?;
+        let axis = self.choose_axis(&value)?;
+        let other = self.build_expr(value.dtype, &value.shape, 1)?;
         let mut shape = value.shape.clone();
         shape.remove(axis);
         let text = Text {
@@ -516,7 +522,7 @@ impl Maker<'_, '_> {
                 "tl.sum({} * {}, axis={axis}).to({})",
                 value.name,
                 other.text,
-                tl(value.dtype)
+                render_dtype(value.dtype)
             ),
             rough: value.rough || other.rough || value.dtype.is_float(),
         };
@@ -526,7 +532,7 @@ impl Maker<'_, '_> {
 
     /// The bits of a value as another dtype.
     pub(super) fn bits(&mut self) -> Result<()> {
-        let Some(value) = self.some(|value| value.dtype != DType::I1)? else {
+        let Some(value) = self.choose_value(|value| value.dtype != DType::I1)? else {
             return Ok(());
         };
         if value.rough && !self.u.ratio(1, 8)? {
@@ -551,7 +557,7 @@ impl Maker<'_, '_> {
         .collect();
         let dtype = *self.u.choose(&same)?;
         let text = Text {
-            text: format!("{}.to({}, bitcast=True)", value.name, tl(dtype)),
+            text: format!("{}.to({}, bitcast=True)", value.name, render_dtype(dtype)),
             rough: value.rough,
         };
         self.assign(&text, dtype, &value.shape);
@@ -560,8 +566,8 @@ impl Maker<'_, '_> {
 
     /// One number.
     pub(super) fn scalar(&mut self) -> Result<()> {
-        let dtype = types::any(self.u)?;
-        let text = self.full(dtype, &[], 2)?;
+        let dtype = types::choose_dtype(self.u)?;
+        let text = self.build_full_expr(dtype, &[], 2)?;
         self.assign(&text, dtype, &[]);
         Ok(())
     }

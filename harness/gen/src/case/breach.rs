@@ -79,7 +79,7 @@ pub struct Broken {
     /// The case.
     pub case: Generated,
     /// The same case without the lines that break the rule.
-    pub whole: Generated,
+    pub unbroken: Generated,
     /// The rule.
     pub breach: &'static Breach,
 }
@@ -105,21 +105,25 @@ impl Broken {
             }
             at -= candidate.weight;
         }
-        Self::of(breach, name, form, u)
+        Self::from_breach(breach, name, form, u)
     }
 
     /// A case that breaks this rule.
     ///
     /// # Errors
     /// None that are known: what the bytes lack is made up.
-    pub fn of(
+    pub fn from_breach(
         breach: &'static Breach,
         name: &str,
         form: impl Into<Form>,
         u: &mut Unstructured<'_>,
     ) -> Result<Self> {
-        let (case, whole) = Maker::new(name, form.into(), u)?.broken(breach)?;
-        Ok(Self { case, whole, breach })
+        let (case, whole) = Maker::new(name, form.into(), u)?.build_broken(breach)?;
+        Ok(Self {
+            case,
+            unbroken: whole,
+            breach,
+        })
     }
 }
 
@@ -142,7 +146,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(maker: &Maker<'_, '_>) -> Self {
+    fn new(maker: &Maker<'_, '_>) -> Self {
         Self {
             above: maker.above.len(),
             lines: maker.lines.len(),
@@ -155,7 +159,7 @@ impl Mark {
 
 impl Maker<'_, '_> {
     /// The case that breaks a rule, and the case without the lines that do.
-    fn broken(mut self, breach: &Breach) -> Result<(Generated, Generated)> {
+    fn build_broken(mut self, breach: &Breach) -> Result<(Generated, Generated)> {
         if breach.takes_programs() {
             self.programs = 2;
         }
@@ -164,9 +168,9 @@ impl Maker<'_, '_> {
         for _ in 0..before {
             self.step()?;
         }
-        let from = Mark::of(&self);
-        self.breach(breach)?;
-        let to = Mark::of(&self);
+        let from = Mark::new(&self);
+        self.emit_breach(breach)?;
+        let to = Mark::new(&self);
         for _ in 0..after {
             self.step()?;
         }
@@ -181,8 +185,8 @@ impl Maker<'_, '_> {
         Ok((case, whole))
     }
 
-    fn breach(&mut self, breach: &Breach) -> Result<()> {
-        let place = self.weighted(&[
+    fn emit_breach(&mut self, breach: &Breach) -> Result<()> {
+        let place = self.choose_weighted(&[
             (5, Place::Plain),
             (2, Place::Loop),
             (2, Place::Branch),
@@ -192,43 +196,43 @@ impl Maker<'_, '_> {
         let text = snippet.fill(breach.lines)?;
         let names = snippet.names();
         match place {
-            Place::Plain => self.indented(&text),
+            Place::Plain => self.emit_lines(&text),
             Place::Loop => {
                 let times = self.u.int_in_range(1..=3)?;
-                let (n, j) = (self.run_time_int(times), self.fresh("j"));
+                let (n, j) = (self.run_time_int(times), self.make_name("j"));
                 let head = *self.u.choose(&["range", "range", "tl.range"])?;
-                self.line(&format!("for {j} in {head}({n}):"));
+                self.emit_line(&format!("for {j} in {head}({n}):"));
                 self.inside_of(&text);
             }
             Place::Branch => {
                 let n = self.run_time_int(3);
                 let condition = if breach.takes_programs() { "2" } else { "pid + 2" };
-                self.line(&format!("if {n} >= {condition}:"));
+                self.emit_line(&format!("if {n} >= {condition}:"));
                 self.inside_of(&text);
             }
             Place::Function => {
-                let fresh = self.fresh("f");
+                let fresh = self.make_name("f");
                 let function = format!("{}_{fresh}", self.name);
                 let names = names.join(", ");
                 let _ = write!(self.above, "\n\n@triton.jit\ndef {function}({names}):\n");
                 for line in text.lines() {
                     let _ = writeln!(self.above, "    {line}");
                 }
-                self.line(&format!("{function}({names})"));
+                self.emit_line(&format!("{function}({names})"));
             }
         }
         Ok(())
     }
 
-    fn indented(&mut self, text: &str) {
+    fn emit_lines(&mut self, text: &str) {
         for line in text.lines() {
-            self.line(line);
+            self.emit_line(line);
         }
     }
 
     fn inside_of(&mut self, text: &str) {
         self.depth += 1;
-        self.indented(text);
+        self.emit_lines(text);
         self.depth -= 1;
     }
 }

@@ -4,12 +4,12 @@
 use arbitrary::Result;
 use cerith_tile::DType;
 
-use super::maker::{MOST, Maker, Value};
+use super::maker::{MAX_ELEMENTS, Maker, Value};
 
 impl Maker<'_, '_> {
     /// Some changes of shape on a block, and what needs a layout of its own at the end.
     pub(super) fn chain(&mut self) -> Result<()> {
-        let found = self.some(|value| !value.shape.is_empty())?;
+        let found = self.choose_value(|value| !value.shape.is_empty())?;
         let Some(mut value) = found else {
             return Ok(());
         };
@@ -42,12 +42,12 @@ impl Maker<'_, '_> {
 
     /// Something elementwise of a block: other lanes come in, or it is used twice.
     fn elementwise_of(&mut self, value: &Value) -> Result<()> {
-        let text = self.full(value.dtype, &value.shape, 1)?;
+        let text = self.build_full_expr(value.dtype, &value.shape, 1)?;
         let own = super::maker::Text {
             text: value.name.clone(),
             rough: value.rough,
         };
-        let text = self.joined(value.dtype, own, text)?;
+        let text = self.join_exprs(value.dtype, own, text)?;
         self.assign(&text, value.dtype, &value.shape);
         Ok(())
     }
@@ -55,17 +55,17 @@ impl Maker<'_, '_> {
     /// A product of a block with itself, laid out anew to be square enough.
     fn product_of(&mut self, value: &Value) -> Result<()> {
         let count: usize = value.shape.iter().product();
-        if !(256..=MOST).contains(&count) || value.dtype == DType::I1 {
+        if !(256..=MAX_ELEMENTS).contains(&count) || value.dtype == DType::I1 {
             return self.reduce_value(value);
         }
         let rows = 16;
-        let name = self.fresh("v");
-        self.line(&format!(
+        let name = self.make_name("v");
+        self.emit_line(&format!(
             "{name} = tl.reshape({}, [{rows}, {}])",
             value.name,
             count / rows
         ));
-        self.named(name, value.dtype, &[rows, count / rows], value.rough);
+        self.add_value(name, value.dtype, &[rows, count / rows], value.rough);
         self.product()
     }
 }

@@ -8,14 +8,14 @@ use cerith_tile::DType;
 
 use super::block::count;
 use super::maker::{Maker, Text, Value};
-use super::types::{self, tl};
+use super::types::{self, render_dtype};
 
 /// Dtypes of integers that `umulhi` takes.
 const WIDE: [DType; 4] = [DType::I32, DType::U32, DType::I64, DType::U64];
 
 impl Maker<'_, '_> {
     /// One of some words.
-    pub(super) fn word(&mut self, words: &[&'static str]) -> Result<&'static str> {
+    pub(super) fn choose_word(&mut self, words: &[&'static str]) -> Result<&'static str> {
         self.u.choose(words).copied()
     }
 
@@ -68,7 +68,7 @@ impl Maker<'_, '_> {
                 _ => format!("{{ random: {seed} }}"),
             });
         }
-        let (least, most) = ends(dtype);
+        let (least, most) = render_bounds(dtype);
         Ok(match kind {
             0 => format!("{{ full: {least} }}"),
             1 => format!("{{ full: {most} }}"),
@@ -80,25 +80,25 @@ impl Maker<'_, '_> {
     }
 
     /// A block of special numbers, loaded from a storage of its own.
-    pub(super) fn special(&mut self, dtype: DType, shape: &[usize]) -> Result<Value> {
+    pub(super) fn load_special(&mut self, dtype: DType, shape: &[usize]) -> Result<Value> {
         let all = self.programs * count(shape);
         let fill = self.special_fill(dtype, all)?;
-        let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
+        let (storage, pointer) = (self.make_name("b"), self.make_name("x"));
         self.keep(&storage, dtype, &[all], &fill);
-        self.parameter(&pointer, "", storage);
-        let text = Text::exact(format!("tl.load({})", self.address(&pointer, shape)));
+        self.add_parameter(&pointer, "", storage);
+        let text = Text::from_exact(format!("tl.load({})", self.build_address(&pointer, shape)));
         Ok(self.assign(&text, dtype, shape))
     }
 
     /// A block of special numbers, or one in scope.
-    fn subject(&mut self, takes: impl Fn(DType) -> bool) -> Result<Value> {
+    fn choose_corner_operand(&mut self, takes: impl Fn(DType) -> bool) -> Result<Value> {
         if self.u.ratio(1, 3)? {
-            let found = self.some(|value| !value.shape.is_empty() && takes(value.dtype))?;
+            let found = self.choose_value(|value| !value.shape.is_empty() && takes(value.dtype))?;
             if let Some(value) = found {
                 return Ok(value);
             }
         }
-        let mut dtype = types::any(self.u)?;
+        let mut dtype = types::choose_dtype(self.u)?;
         if !takes(dtype) {
             dtype = DType::I32;
         }
@@ -106,12 +106,12 @@ impl Maker<'_, '_> {
             dtype = DType::F32;
         }
         let shape = self.small_shape()?;
-        self.special(dtype, &shape)
+        self.load_special(dtype, &shape)
     }
 
     /// An axis as it may be written: from the start or from the end.
     fn axis_of(&mut self, value: &Value) -> Result<(usize, String)> {
-        let axis = self.axis(value)?;
+        let axis = self.choose_axis(value)?;
         let written = if self.u.ratio(1, 4)? {
             format!("-{}", value.shape.len() - axis)
         } else {
@@ -122,7 +122,7 @@ impl Maker<'_, '_> {
 
     /// A reduction by one of Triton's functions, along any axis or all of them, which may stay.
     fn reduced(&mut self) -> Result<()> {
-        let value = self.subject(|dtype| dtype != DType::I1)?;
+        let value = self.choose_corner_operand(|dtype| dtype != DType::I1)?;
         let (axis, written) = self.axis_of(&value)?;
         let integer = !value.dtype.is_float();
         let mut ops = vec!["sum", "max", "min", "max", "min"];
@@ -132,11 +132,11 @@ impl Maker<'_, '_> {
         }
         if integer && self.takes_one_by_one(count(&value.shape)) {
             ops.push("xor_sum");
-            if self.form.limits.since(3, 4) {
+            if self.form.limits.is_at_least(3, 4) {
                 ops.push("reduce_or");
             }
         }
-        let op = self.word(&ops)?;
+        let op = self.choose_word(&ops)?;
         let all = matches!(op, "sum" | "max" | "min" | "xor_sum") && self.u.ratio(1, 4)?;
         let keep = self.u.ratio(1, 2)?;
         let mut shape = value.shape.clone();
@@ -165,26 +165,26 @@ impl Maker<'_, '_> {
         }
         let name = &value.name;
         if op == "pair" {
-            let op = self.word(&["max", "min"])?;
-            let (x, y) = (self.fresh("v"), self.fresh("v"));
-            self.line(&format!("{x}, {y} = tl.{op}({name}, {how}, return_indices=True)"));
-            self.line(&format!("{x} = {x}.to({})", tl(value.dtype)));
-            self.named(x, value.dtype, &shape, false);
-            self.named(y, DType::I32, &shape, false);
+            let op = self.choose_word(&["max", "min"])?;
+            let (x, y) = (self.make_name("v"), self.make_name("v"));
+            self.emit_line(&format!("{x}, {y} = tl.{op}({name}, {how}, return_indices=True)"));
+            self.emit_line(&format!("{x} = {x}.to({})", render_dtype(value.dtype)));
+            self.add_value(x, value.dtype, &shape, false);
+            self.add_value(y, DType::I32, &shape, false);
             return Ok(());
         }
         if op.starts_with("arg") {
-            let text = Text::exact(format!("tl.{op}({name}, {how})"));
+            let text = Text::from_exact(format!("tl.{op}({name}, {how})"));
             self.assign(&text, DType::I32, &shape);
             return Ok(());
         }
         let mut dtype = value.dtype;
         if op == "sum" && self.form.limits.hold_since(3, 3, 1) && self.u.ratio(1, 4)? {
             dtype = if integer { DType::I64 } else { DType::F32 };
-            let _ = write!(how, ", dtype={}", tl(dtype));
+            let _ = write!(how, ", dtype={}", render_dtype(dtype));
         }
         let text = Text {
-            text: format!("tl.{op}({name}, {how}).to({})", tl(dtype)),
+            text: format!("tl.{op}({name}, {how}).to({})", render_dtype(dtype)),
             rough: value.rough || op == "sum" && !integer,
         };
         self.assign(&text, dtype, &shape);
@@ -193,7 +193,7 @@ impl Maker<'_, '_> {
 
     /// A reduction with a function of its own, along an axis that may be counted from the end, and may stay.
     fn reduced_from_the_end(&mut self) -> Result<()> {
-        let value = self.subject(|_| true)?;
+        let value = self.choose_corner_operand(|_| true)?;
         if !self.takes_one_by_one(count(&value.shape)) {
             return self.reduced();
         }
@@ -217,9 +217,9 @@ impl Maker<'_, '_> {
 
     /// A scan along an axis that may be counted from the end.
     fn scanned_from_the_end(&mut self) -> Result<()> {
-        let value = self.subject(|dtype| dtype != DType::I1)?;
+        let value = self.choose_corner_operand(|dtype| dtype != DType::I1)?;
         let (_, written) = self.axis_of(&value)?;
-        let reverse = self.word(&["", "", ", reverse=True"])?;
+        let reverse = self.choose_word(&["", "", ", reverse=True"])?;
         let (text, rough) = if self.u.ratio(2, 3)? && self.takes_one_by_one(count(&value.shape)) {
             let (function, rough) = self.combine(value.dtype)?;
             let text = format!(
@@ -228,11 +228,11 @@ impl Maker<'_, '_> {
             );
             (text, rough)
         } else {
-            let op = self.word(&["cumsum", "cumprod"])?;
+            let op = self.choose_word(&["cumsum", "cumprod"])?;
             let text = format!(
                 "tl.{op}({}, axis={written}{reverse}).to({})",
                 value.name,
-                tl(value.dtype)
+                render_dtype(value.dtype)
             );
             (text, value.dtype.is_float())
         };
@@ -243,7 +243,7 @@ impl Maker<'_, '_> {
 
     /// A sort, the largest of a block, or a block in reverse, of numbers with ties.
     fn ordered(&mut self) -> Result<()> {
-        let value = self.subject(|dtype| dtype != DType::I1)?;
+        let value = self.choose_corner_operand(|dtype| dtype != DType::I1)?;
         let rank = value.shape.len();
         let last = value.shape[rank - 1];
         let mut shape = value.shape.clone();
@@ -255,25 +255,25 @@ impl Maker<'_, '_> {
         let name = &value.name;
         let rounds = last.ilog2() as usize;
         let sorts = last > 1
-            && self.sorts(value.dtype)
+            && self.can_sort(value.dtype)
             && last <= 64
             && self.takes_one_by_one(count(&shape) * rounds.pow(2));
         let kind = self.u.int_in_range(0..=4)?;
         let text = match kind {
             0 | 1 if sorts => {
-                let down = self.word(&["", ", descending=True", ", descending=False"])?;
+                let down = self.choose_word(&["", ", descending=True", ", descending=False"])?;
                 format!("tl.sort({name}{dim}{down})")
             }
-            2 if sorts && self.form.limits.since(3, 4) => {
+            2 if sorts && self.form.limits.is_at_least(3, 4) => {
                 // One element of one row was left without a dimension up to 3.8.
-                let least = u32::from(rank == 1 && !self.form.limits.since(3, 9));
+                let least = u32::from(rank == 1 && !self.form.limits.is_at_least(3, 9));
                 let k = 1 << self.u.int_in_range(least..=last.trailing_zeros())?;
                 shape[rank - 1] = k;
-                format!("tl.topk({name}, {k}).to({})", tl(value.dtype))
+                format!("tl.topk({name}, {k}).to({})", render_dtype(value.dtype))
             }
             _ if last == 1 => return Ok(()),
             // Only the last dimension before 3.4.
-            _ if self.form.limits.since(3, 4) => {
+            _ if self.form.limits.is_at_least(3, 4) => {
                 let (axis, written) = self.axis_of(&value)?;
                 if value.shape[axis] == 1 {
                     return Ok(());
@@ -296,7 +296,7 @@ impl Maker<'_, '_> {
         let n = 1 << self.u.int_in_range(1..=6)?;
         // Only integers of 32 bits are taken.
         let dtype = if self.u.ratio(1, 8)? {
-            types::int(self.u)?
+            types::choose_int(self.u)?
         } else {
             DType::I32
         };
@@ -310,80 +310,80 @@ impl Maker<'_, '_> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;
         let all = self.programs * n;
-        let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
+        let (storage, pointer) = (self.make_name("b"), self.make_name("x"));
         let fill = format!("{{ random: {{ seed: {seed}, low: {low}, high: {most}, edges: false }} }}");
         self.keep(&storage, dtype, &[all], &fill);
-        self.parameter(&pointer, "", storage);
-        let text = Text::exact(format!("tl.load({})", self.address(&pointer, &[n])));
+        self.add_parameter(&pointer, "", storage);
+        let text = Text::from_exact(format!("tl.load({})", self.build_address(&pointer, &[n])));
         let value = self.assign(&text, dtype, &[n]);
         let mut mask = String::new();
-        if self.form.limits.since(3, 4) && self.u.ratio(1, 2)? {
-            let text = self.full(DType::I1, &[n], 1)?;
+        if self.form.limits.is_at_least(3, 4) && self.u.ratio(1, 2)? {
+            let text = self.build_full_expr(DType::I1, &[n], 1)?;
             if !text.rough {
                 mask = format!(", mask={}", text.text);
             }
         }
-        let text = Text::exact(format!("tl.histogram({}, {bins}{mask})", value.name));
+        let text = Text::from_exact(format!("tl.histogram({}, {bins}{mask})", value.name));
         self.assign(&text, DType::I32, &[bins]);
         Ok(())
     }
 
     /// A load with hints about caches, and what masked lanes hold instead as a number or block of any dtype.
     fn hinted(&mut self) -> Result<()> {
-        let mut dtype = types::any(self.u)?;
+        let mut dtype = types::choose_dtype(self.u)?;
         if dtype == DType::I1 {
             dtype = DType::I8;
         }
         let shape = self.small_shape()?;
         let all = self.programs * count(&shape);
-        let storage = self.storage(dtype, &[all])?;
-        let pointer = self.fresh("x");
-        self.parameter(&pointer, "", storage);
+        let storage = self.add_storage(dtype, &[all])?;
+        let pointer = self.make_name("x");
+        self.add_parameter(&pointer, "", storage);
         let mut how = String::new();
         if self.u.ratio(1, 2)? {
-            let mask = self.full(DType::I1, &shape, 1)?;
+            let mask = self.build_full_expr(DType::I1, &shape, 1)?;
             if !mask.rough {
                 let other = match self.u.int_in_range(0..=3)? {
                     0 => {
-                        let mut of = types::any(self.u)?;
+                        let mut of = types::choose_dtype(self.u)?;
                         // A float outside of an integer's range is no integer.
                         if of.is_float() && !dtype.is_float() {
                             of = DType::I32;
                         }
-                        let other = self.full(of, &shape, 1)?;
+                        let other = self.build_full_expr(of, &shape, 1)?;
                         if other.rough { "0".to_owned() } else { other.text }
                     }
                     1 if dtype.is_float() => self
-                        .word(&["float(\"nan\")", "float(\"-inf\")", "-0.0"])?
+                        .choose_word(&["float(\"nan\")", "float(\"-inf\")", "-0.0"])?
                         .to_owned(),
                     2 if dtype.is_signed_int() => "-1".to_owned(),
-                    _ => self.word(&["0", "1", "5"])?.to_owned(),
+                    _ => self.choose_word(&["0", "1", "5"])?.to_owned(),
                 };
                 let _ = write!(how, ", mask={}, other={other}", mask.text);
             }
         }
-        how.push_str(self.word(&[
+        how.push_str(self.choose_word(&[
             "",
             "",
             ", cache_modifier=\".ca\"",
             ", cache_modifier=\".cg\"",
             ", cache_modifier=\".cv\"",
         ])?);
-        how.push_str(self.word(&[
+        how.push_str(self.choose_word(&[
             "",
             "",
             ", eviction_policy=\"evict_first\"",
             ", eviction_policy=\"evict_last\"",
         ])?);
-        how.push_str(self.word(&["", "", ", volatile=True"])?);
-        let text = Text::exact(format!("tl.load({}{how})", self.address(&pointer, &shape)));
+        how.push_str(self.choose_word(&["", "", ", volatile=True"])?);
+        let text = Text::from_exact(format!("tl.load({}{how})", self.build_address(&pointer, &shape)));
         let value = self.assign(&text, dtype, &shape);
         if self.u.ratio(1, 3)? {
-            let out = self.fresh("o");
-            self.output(&out, dtype, &shape);
-            let cache = self.word(&[".wb", ".cg", ".cs", ".wt"])?;
-            let place = self.address(&out, &shape);
-            self.line(&format!(
+            let out = self.make_name("o");
+            self.add_output(&out, dtype, &shape);
+            let cache = self.choose_word(&[".wb", ".cg", ".cs", ".wt"])?;
+            let place = self.build_address(&out, &shape);
+            self.emit_line(&format!(
                 "tl.store({place}, {}, cache_modifier=\"{cache}\")",
                 value.name
             ));
@@ -396,8 +396,8 @@ impl Maker<'_, '_> {
         let shape = self.small_shape()?;
         let dtype = *self.u.choose(&WIDE)?;
         let (a, b) = (
-            self.special(dtype, &shape)?.name,
-            self.special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
         );
         let text = match self.u.int_in_range(0..=8)? {
             0..=3 => format!("tl.umulhi({a}, {b})"),
@@ -405,12 +405,15 @@ impl Maker<'_, '_> {
             5 if dtype.is_signed_int() => format!("tl.abs({a})"),
             7 => {
                 let other = other_sign(dtype);
-                format!("({a}.to({other}) >> 3).to({}) // (({b} & 7) + 1)", tl(dtype))
+                format!(
+                    "({a}.to({other}) >> 3).to({}) // (({b} & 7) + 1)",
+                    render_dtype(dtype)
+                )
             }
             6 if self.form.limits.hold_since(3, 9, 0) => format!("tl.clamp({a}, tl.minimum({a}, {b}), {b})"),
             _ => format!("tl.maximum({a}, {b}) - tl.minimum({a}, {b})"),
         };
-        self.assign(&Text::exact(text), dtype, &shape);
+        self.assign(&Text::from_exact(text), dtype, &shape);
         Ok(())
     }
 
@@ -418,30 +421,30 @@ impl Maker<'_, '_> {
     fn of_bools(&mut self) -> Result<()> {
         let shape = self.small_shape()?;
         let (a, b) = (
-            self.special(DType::I1, &shape)?.name,
-            self.special(DType::I1, &shape)?.name,
+            self.load_special(DType::I1, &shape)?.name,
+            self.load_special(DType::I1, &shape)?.name,
         );
-        let op = self.word(&["-", "-", "+", "*", "&", "^", "|", "<", "=="])?;
-        self.assign(&Text::exact(format!("({a} {op} {b})")), DType::I1, &shape);
+        let op = self.choose_word(&["-", "-", "+", "*", "&", "^", "|", "<", "=="])?;
+        self.assign(&Text::from_exact(format!("({a} {op} {b})")), DType::I1, &shape);
         Ok(())
     }
 
     /// A softmax, along the only axis, or where the version takes one, along any.
     fn softened(&mut self) -> Result<()> {
         let shape = self.small_shape()?;
-        let value = self.special(DType::F32, &shape)?;
-        let dim = if self.form.limits.since(3, 4) {
+        let value = self.load_special(DType::F32, &shape)?;
+        let dim = if self.form.limits.is_at_least(3, 4) {
             // Up to 3.8 the axis is lost where it is not kept.
-            let keep = if self.form.limits.since(3, 9) {
+            let keep = if self.form.limits.is_at_least(3, 9) {
                 ""
             } else {
                 ", keep_dims=True"
             };
-            format!(", dim={}{keep}", self.axis(&value)?)
+            format!(", dim={}{keep}", self.choose_axis(&value)?)
         } else {
             String::new()
         };
-        let ieee = self.word(&["", ", ieee_rounding=True"])?;
+        let ieee = self.choose_word(&["", ", ieee_rounding=True"])?;
         let text = Text {
             text: format!("tl.softmax({}{dim}{ieee})", value.name),
             rough: true,
@@ -453,12 +456,12 @@ impl Maker<'_, '_> {
     /// Functions of floats on special numbers.
     fn of_floats(&mut self) -> Result<()> {
         let shape = self.small_shape()?;
-        let dtype = types::float(self.u)?;
+        let dtype = types::choose_float(self.u)?;
         let (a, b) = (
-            self.special(dtype, &shape)?.name,
-            self.special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
         );
-        let nan = self.word(&[
+        let nan = self.choose_word(&[
             "",
             ", propagate_nan=tl.PropagateNan.ALL",
             ", propagate_nan=tl.PropagateNan.NONE",
@@ -476,7 +479,7 @@ impl Maker<'_, '_> {
             8 => (format!("tl.where({a} == {b}, {a}, -{b})"), false),
             _ => (format!("tl.where({a} < {b}, {b}, tl.abs({a}))"), false),
         };
-        let text = format!("({text}).to({})", tl(dtype));
+        let text = format!("({text}).to({})", render_dtype(dtype));
         self.assign(&Text { text, rough }, dtype, &shape);
         Ok(())
     }
@@ -489,7 +492,7 @@ fn other_sign(dtype: DType) -> String {
 }
 
 /// The least and the largest number of a dtype of integers.
-fn ends(dtype: DType) -> (String, String) {
+fn render_bounds(dtype: DType) -> (String, String) {
     let bits = dtype.bits();
     if dtype.is_signed_int() {
         let half = 1i128 << (bits - 1);

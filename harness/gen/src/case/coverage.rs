@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::features::key;
+use super::features::hash_parts;
 
 /// A feature that was seen this often is common: more of it is worth nothing.
 const COMMON: u64 = 12;
@@ -21,10 +21,10 @@ pub struct Coverage {
 
 impl Coverage {
     /// The coverage that these counts say.
-    pub fn of(counts: BTreeMap<String, u64>) -> Self {
+    pub fn from_counts(counts: BTreeMap<String, u64>) -> Self {
         let by_key = counts
             .iter()
-            .map(|(feature, &count)| (number(feature), count))
+            .map(|(feature, &count)| (hash_feature(feature), count))
             .collect();
         Self { counts, by_key }
     }
@@ -37,28 +37,28 @@ impl Coverage {
     /// Counts one more kernel.
     pub fn add<'a>(&mut self, features: impl IntoIterator<Item = &'a String>) {
         for feature in features {
-            self.more(feature, 1);
+            self.add_count(feature, 1);
         }
     }
 
     /// Counts all kernels of another one.
     pub fn merge(&mut self, other: &Self) {
         for (feature, &count) in &other.counts {
-            self.more(feature, count);
+            self.add_count(feature, count);
         }
     }
 
-    fn more(&mut self, feature: &str, more: u64) {
+    fn add_count(&mut self, feature: &str, more: u64) {
         if let Some(count) = self.counts.get_mut(feature) {
             *count += more;
         } else {
             self.counts.insert(feature.to_owned(), more);
         }
-        *self.by_key.entry(number(feature)).or_default() += more;
+        *self.by_key.entry(hash_feature(feature)).or_default() += more;
     }
 
     /// What a kernel with these features is worth ([`super::Generated::feature_keys`]): the rarer they are, the more.
-    pub fn worth(&self, features: &[u64]) -> u64 {
+    pub fn score_features(&self, features: &[u64]) -> u64 {
         let worth = |feature: &u64| match self.by_key.get(feature) {
             Some(&count) if count >= COMMON => 0,
             count => WORTH / (1 + count.copied().unwrap_or_default()),
@@ -67,10 +67,10 @@ impl Coverage {
     }
 
     /// The kernel that is worth most; the first among equals.
-    pub fn best(&self, kernels: &[Vec<u64>]) -> usize {
+    pub fn find_best(&self, kernels: &[Vec<u64>]) -> usize {
         let mut best = (0, 0);
         for (at, features) in kernels.iter().enumerate() {
-            let worth = self.worth(features);
+            let worth = self.score_features(features);
             if worth > best.1 {
                 best = (at, worth);
             }
@@ -80,8 +80,8 @@ impl Coverage {
 }
 
 /// The number of a feature.
-fn number(feature: &str) -> u64 {
-    key(&feature.split(' ').collect::<Vec<_>>())
+fn hash_feature(feature: &str) -> u64 {
+    hash_parts(&feature.split(' ').collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -91,18 +91,18 @@ mod tests {
     #[test]
     fn what_is_rare_is_worth_more_and_what_is_common_nothing() {
         let mut coverage = Coverage::default();
-        let (seen, new) = (vec![number("op a")], vec![number("op b")]);
+        let (seen, new) = (vec![hash_feature("op a")], vec![hash_feature("op b")]);
         assert_eq!(
-            coverage.best(&[seen.clone(), new.clone()]),
+            coverage.find_best(&[seen.clone(), new.clone()]),
             0,
             "of equals the first"
         );
         for _ in 0..COMMON {
             coverage.add(&["op a".to_owned()]);
-            assert_eq!(coverage.best(&[seen.clone(), new.clone()]), 1);
+            assert_eq!(coverage.find_best(&[seen.clone(), new.clone()]), 1);
         }
-        assert_eq!(coverage.worth(&seen), 0);
-        assert_eq!(coverage.worth(&new), WORTH);
+        assert_eq!(coverage.score_features(&seen), 0);
+        assert_eq!(coverage.score_features(&new), WORTH);
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
         let mut two = one.clone();
         two.merge(&one);
         assert_eq!(two.counts().get("a"), Some(&2));
-        assert_eq!(Coverage::of(two.counts().clone()), two);
+        assert_eq!(Coverage::from_counts(two.counts().clone()), two);
     }
 }

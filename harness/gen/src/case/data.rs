@@ -6,8 +6,8 @@ use arbitrary::Result;
 use cerith_tile::DType;
 
 use super::form::Layout;
-use super::maker::{Maker, Scalar, Text, Value, index, offsets};
-use super::types::{self, tl};
+use super::maker::{Maker, Scalar, Text, Value, build_offsets, index};
+use super::types::{self, render_dtype};
 
 /// Integers on both sides of what Triton specialises and of what 32 bits hold.
 const INTS: [&str; 12] = [
@@ -42,14 +42,14 @@ impl Maker<'_, '_> {
     pub(super) fn launch_scalars(&mut self) -> Result<()> {
         let count = self.u.int_in_range(0..=2)?;
         for _ in 0..count {
-            let name = self.fresh("n");
+            let name = self.make_name("n");
             let float = self.u.ratio(1, 3)?;
             let value = if float {
                 *self.u.choose(&FLOATS)?
             } else {
                 *self.u.choose(&INTS)?
             };
-            self.parameter(&name, "", value);
+            self.add_parameter(&name, "", value);
             self.scalars.push(Scalar { name, float });
         }
         if self.u.ratio(1, 3)? {
@@ -61,16 +61,16 @@ impl Maker<'_, '_> {
 
     /// A small integer that is known when the kernel is compiled.
     pub(super) fn constant(&mut self) -> Result<String> {
-        let name = self.fresh("K");
+        let name = self.make_name("K");
         let value = self.u.int_in_range(0..=4)?;
-        self.parameter(&name, ": tl.constexpr", value.to_string());
+        self.add_parameter(&name, ": tl.constexpr", value.to_string());
         Ok(name)
     }
 
     /// An integer that only the launch knows.
     pub(super) fn run_time_int(&mut self, value: usize) -> String {
-        let name = self.fresh("n");
-        self.parameter(&name, "", value.to_string());
+        let name = self.make_name("n");
+        self.add_parameter(&name, "", value.to_string());
         name
     }
 
@@ -94,8 +94,8 @@ impl Maker<'_, '_> {
         })
     }
 
-    pub(super) fn storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
-        let name = self.fresh("b");
+    pub(super) fn add_storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+        let name = self.make_name("b");
         let fill = self.fill(dtype)?;
         self.keep(&name, dtype, shape, &fill);
         Ok(name)
@@ -103,7 +103,7 @@ impl Maker<'_, '_> {
 
     /// A storage that no tensor but the whole of it is made of.
     pub(super) fn whole_storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
-        let name = self.fresh("b");
+        let name = self.make_name("b");
         let fill = self.fill(dtype)?;
         self.hold(name.clone(), dtype, &format!("{shape:?}"), &fill);
         Ok(name)
@@ -136,7 +136,7 @@ impl Maker<'_, '_> {
 
     /// Loads a block through some view of a storage.
     pub(super) fn input(&mut self) -> Result<()> {
-        let dtype = types::any(self.u)?;
+        let dtype = types::choose_dtype(self.u)?;
         let shape = match self.u.int_in_range(0..=9)? {
             0 => Vec::new(),
             1 | 2 => {
@@ -145,11 +145,11 @@ impl Maker<'_, '_> {
             }
             _ => self.shape.clone(),
         };
-        let pointer = self.fresh("x");
+        let pointer = self.make_name("x");
         if shape.is_empty() {
-            let base = self.storage(dtype, &[self.programs])?;
-            self.parameter(&pointer, "", base);
-            let text = Text::exact(format!("tl.load({pointer} + pid)"));
+            let base = self.add_storage(dtype, &[self.programs])?;
+            self.add_parameter(&pointer, "", base);
+            let text = Text::from_exact(format!("tl.load({pointer} + pid)"));
             self.assign(&text, dtype, &[]);
             return Ok(());
         }
@@ -167,35 +167,35 @@ impl Maker<'_, '_> {
                 // Not from the start: an address that is no multiple of 16 bytes, mostly.
                 let off = self.u.int_in_range(1..=5)?;
                 let count: usize = all.iter().product();
-                let base = self.storage(dtype, &[off + count])?;
+                let base = self.add_storage(dtype, &[off + count])?;
                 Some(format!("{base}[{off}:].view({all:?})"))
             }
             1 => {
                 let mut wide = all.clone();
                 wide[rank - 1] = all[rank - 1] * 2 + 3;
-                let base = self.storage(dtype, &wide)?;
+                let base = self.add_storage(dtype, &wide)?;
                 let (from, step) = (self.u.int_in_range(0..=2)?, self.u.int_in_range(1..=2)?);
                 let to = from + all[rank - 1] * step;
                 Some(format!("{base}[{}{from}:{to}:{step}]", &full[..3 * (rank - 1)]))
             }
             2 if rank > 1 => {
                 let back: Vec<usize> = all.iter().rev().copied().collect();
-                let base = self.storage(dtype, &back)?;
+                let base = self.add_storage(dtype, &back)?;
                 let order: Vec<String> = (0..rank).rev().map(|axis| axis.to_string()).collect();
                 Some(format!("{base}.permute({})", order.join(", ")))
             }
             3 if rank > 1 => {
                 let mut one = all.clone();
                 one[rank - 1] = 1;
-                let base = self.storage(dtype, &one)?;
+                let base = self.add_storage(dtype, &one)?;
                 Some(format!("{base}.expand({all:?})"))
             }
             4 => {
                 // Two inputs of one storage, of which the one has all but a row of the other.
                 let mut more = all.clone();
                 more[0] += 1;
-                let base = self.storage(dtype, &more)?;
-                let again = self.fresh("x");
+                let base = self.add_storage(dtype, &more)?;
+                let again = self.make_name("x");
                 self.load(
                     &again,
                     Some(format!("{base}[:-1]")),
@@ -217,7 +217,7 @@ impl Maker<'_, '_> {
                 // Nothing is behind what the mask lets through.
                 all[0] = (*n).max(1);
             }
-            self.storage(dtype, &all)?
+            self.add_storage(dtype, &all)?
         };
         self.load(&pointer, view, base, dtype, &shape, masked.map(|(_, name)| name))
     }
@@ -234,21 +234,21 @@ impl Maker<'_, '_> {
         let strides: Option<Vec<String>> = if let Some(view) = view {
             let tensor = format!("t_{pointer}");
             self.tensors.push((tensor.clone(), format!("\"{view}\"")));
-            self.parameter(pointer, "", tensor.clone());
+            self.add_parameter(pointer, "", tensor.clone());
             let names = (0..shape.len()).map(|axis| {
                 let name = format!("{pointer}_s{axis}");
-                self.parameter(&name, "", format!("{tensor}.stride({axis})"));
+                self.add_parameter(&name, "", format!("{tensor}.stride({axis})"));
                 name
             });
             Some(names.collect())
         } else {
-            self.parameter(pointer, "", base);
+            self.add_parameter(pointer, "", base);
             None
         };
         let address = match strides {
-            None => self.address(pointer, shape),
+            None => self.build_address(pointer, shape),
             Some(strides) => {
-                let mut address = self.part(pointer, &format!("{} * {}", shape[0], strides[0]));
+                let mut address = self.offset_by_program(pointer, &format!("{} * {}", shape[0], strides[0]));
                 for (axis, stride) in strides.iter().enumerate() {
                     let _ = write!(address, " + {} * {stride}", index(shape, axis));
                 }
@@ -271,18 +271,18 @@ impl Maker<'_, '_> {
                 )
             }
         };
-        self.assign(&Text::exact(text), dtype, shape);
+        self.assign(&Text::from_exact(text), dtype, shape);
         Ok(())
     }
 
     /// An input of which a loop loads a row in each of its turns.
-    pub(super) fn rows(&mut self, times: usize) -> Result<Rows> {
-        let dtype = types::any(self.u)?;
+    pub(super) fn add_rows(&mut self, times: usize) -> Result<Rows> {
+        let dtype = types::choose_dtype(self.u)?;
         let shape = self.shape.clone();
         let stride: usize = shape.iter().product();
-        let pointer = self.fresh("x");
-        let base = self.storage(dtype, &[times.max(1) * stride])?;
-        self.parameter(&pointer, "", base);
+        let pointer = self.make_name("x");
+        let base = self.add_storage(dtype, &[times.max(1) * stride])?;
+        self.add_parameter(&pointer, "", base);
         Ok(Rows {
             pointer,
             stride,
@@ -292,14 +292,14 @@ impl Maker<'_, '_> {
     }
 
     /// An output for a value of this shape from each program.
-    pub(super) fn output(&mut self, name: &str, dtype: DType, shape: &[usize]) {
+    pub(super) fn add_output(&mut self, name: &str, dtype: DType, shape: &[usize]) {
         let count = self.programs * shape.iter().product::<usize>();
         self.keep(name, dtype, &[count], "zeros");
-        self.parameter(name, "", name);
+        self.add_parameter(name, "", name);
     }
 
     /// Where the part of a program begins, of so many elements each. In a small kernel of one program that is the pointer.
-    fn part(&self, pointer: &str, count: &str) -> String {
+    fn offset_by_program(&self, pointer: &str, count: &str) -> String {
         if self.small && self.programs == 1 {
             pointer.to_owned()
         } else {
@@ -308,39 +308,43 @@ impl Maker<'_, '_> {
     }
 
     /// Where a program's value of this shape is, one after the other.
-    pub(super) fn address(&self, pointer: &str, shape: &[usize]) -> String {
+    pub(super) fn build_address(&self, pointer: &str, shape: &[usize]) -> String {
         if shape.is_empty() {
             return format!("{pointer} + pid");
         }
         let count: usize = shape.iter().product();
-        format!("{} + {}", self.part(pointer, &count.to_string()), offsets(shape))
+        format!(
+            "{} + {}",
+            self.offset_by_program(pointer, &count.to_string()),
+            build_offsets(shape)
+        )
     }
 
     /// Stores a value: as it is, where a mask says so, transposed, as another dtype.
     pub(super) fn store_somehow(&mut self, value: &Value) -> Result<()> {
         let kind = self.u.int_in_range(0..=9)?;
-        let out = self.fresh("o");
+        let out = self.make_name("o");
         let mut dtype = value.dtype;
         if kind == 0 && dtype != DType::I1 {
             dtype = if dtype.is_float() {
-                types::float(self.u)?
+                types::choose_float(self.u)?
             } else {
-                types::int(self.u)?
+                types::choose_int(self.u)?
             };
         }
-        self.output(&out, dtype, &value.shape);
-        let mut place = self.address(&out, &value.shape);
+        self.add_output(&out, dtype, &value.shape);
+        let mut place = self.build_address(&out, &value.shape);
         let mut mask = String::new();
         match kind {
             1 | 2 if !value.shape.is_empty() => {
-                let text = self.full(DType::I1, &value.shape, 1)?;
+                let text = self.build_full_expr(DType::I1, &value.shape, 1)?;
                 if !text.rough {
                     mask = format!(", mask={}", text.text);
                 }
             }
             3 if value.shape.len() > 1 => {
                 let count: usize = value.shape.iter().product();
-                place = self.part(&out, &count.to_string());
+                place = self.offset_by_program(&out, &count.to_string());
                 let mut stride = 1;
                 for (axis, extent) in value.shape.iter().enumerate() {
                     let _ = write!(place, " + {} * {stride}", index(&value.shape, axis));
@@ -349,15 +353,15 @@ impl Maker<'_, '_> {
             }
             _ => {}
         }
-        self.line(&format!("tl.store({place}, {}{mask})", value.name));
+        self.emit_line(&format!("tl.store({place}, {}{mask})", value.name));
         Ok(())
     }
 
     /// Indices below a power of two, of exactly this shape, that every engine knows.
-    pub(super) fn indices(&mut self, below: usize, shape: &[usize]) -> Result<String> {
-        let text = self.full(DType::I32, shape, 1)?;
+    pub(super) fn build_indices(&mut self, below: usize, shape: &[usize]) -> Result<String> {
+        let text = self.build_full_expr(DType::I32, shape, 1)?;
         let text = if text.rough {
-            Text::exact(offsets(shape))
+            Text::from_exact(build_offsets(shape))
         } else {
             text
         };
@@ -366,17 +370,21 @@ impl Maker<'_, '_> {
 
     /// A load from computed addresses.
     pub(super) fn indirect(&mut self) -> Result<()> {
-        let dtype = types::any(self.u)?;
+        let dtype = types::choose_dtype(self.u)?;
         let count = 1usize << self.u.int_in_range(1..=8)?;
-        let pointer = self.fresh("x");
-        let base = self.storage(dtype, &[count])?;
-        self.parameter(&pointer, "", base);
-        let shape = match self.some(|_| true)? {
+        let pointer = self.make_name("x");
+        let base = self.add_storage(dtype, &[count])?;
+        self.add_parameter(&pointer, "", base);
+        let shape = match self.choose_value(|_| true)? {
             Some(value) => value.shape,
             None => self.shape.clone(),
         };
-        let at = self.indices(count, &shape)?;
-        self.assign(&Text::exact(format!("tl.load({pointer} + {at})")), dtype, &shape);
+        let at = self.build_indices(count, &shape)?;
+        self.assign(
+            &Text::from_exact(format!("tl.load({pointer} + {at})")),
+            dtype,
+            &shape,
+        );
         Ok(())
     }
 
@@ -396,24 +404,24 @@ impl Maker<'_, '_> {
             *self.u.choose(&["add", "max", "min", "and", "or", "xor"])?
         };
         let count = 1usize << self.u.int_in_range(0..=6)?;
-        let out = self.fresh("o");
+        let out = self.make_name("o");
         self.keep(&out, dtype, &[count], "arange");
-        self.parameter(&out, "", out.clone());
-        let shape = match self.some(|_| true)? {
+        self.add_parameter(&out, "", out.clone());
+        let shape = match self.choose_value(|_| true)? {
             Some(value) => value.shape,
             None => self.shape.clone(),
         };
-        let at = self.indices(count, &shape)?;
-        let value = self.full(dtype, &shape, 1)?;
+        let at = self.build_indices(count, &shape)?;
+        let value = self.build_full_expr(dtype, &shape, 1)?;
         let mut mask = String::new();
         if self.u.ratio(1, 3)? {
-            let text = self.full(DType::I1, &shape, 1)?;
+            let text = self.build_full_expr(DType::I1, &shape, 1)?;
             if !text.rough {
                 mask = format!(", mask={}", text.text);
             }
         }
         let order = *self.u.choose(&["", ", sem=\"relaxed\"", ", sem=\"release\""])?;
-        self.line(&format!(
+        self.emit_line(&format!(
             "tl.atomic_{op}({out} + {at}, {}{mask}{order})",
             value.text
         ));
@@ -423,18 +431,18 @@ impl Maker<'_, '_> {
     /// Random numbers.
     pub(super) fn random(&mut self) -> Result<()> {
         let shape = self.shape.clone();
-        let at = self.full(DType::I32, &shape, 1)?;
+        let at = self.build_full_expr(DType::I32, &shape, 1)?;
         let seed = self.u.int_in_range(0..=9)?;
         let (text, dtype) = match self.u.int_in_range(0..=3)? {
             0 => (format!("tl.rand({seed}, {})", at.text), DType::F32),
             1 => (
-                format!("tl.randint({seed}, {}).to({})", at.text, tl(DType::I32)),
+                format!("tl.randint({seed}, {}).to({})", at.text, render_dtype(DType::I32)),
                 DType::I32,
             ),
             2 => (format!("tl.randn({seed}, {})", at.text), DType::F32),
             _ => {
-                let names: Vec<String> = (0..4).map(|_| self.fresh("v")).collect();
-                self.line(&format!(
+                let names: Vec<String> = (0..4).map(|_| self.make_name("v")).collect();
+                self.emit_line(&format!(
                     "{} = tl.randint4x({seed}, {})",
                     names.join(", "),
                     at.text

@@ -33,25 +33,25 @@ impl Maker<'_, '_> {
             columns,
             stride,
             tile: [height, width],
-        } = self.matrix(1)?;
-        let (block, padding) = (self.fresh("p"), self.padding(dtype)?);
-        let off = self.word(&["", " - 1", " - 2", " + 1"])?;
-        let column = self.word(&["0", "-1", "1", "-3"])?;
-        self.line(&format!(
+        } = self.add_matrix(1)?;
+        let (block, padding) = (self.make_name("p"), self.choose_padding(dtype)?);
+        let off = self.choose_word(&["", " - 1", " - 2", " + 1"])?;
+        let column = self.choose_word(&["0", "-1", "1", "-3"])?;
+        self.emit_line(&format!(
             "{block} = tl.make_block_ptr({pointer}, ({rows}, {columns}), ({stride}, 1), (pid * {height}{off}, {column}), ({height}, {width}), (1, 0))"
         ));
         let load = format!("tl.load({block}, boundary_check=(0, 1), padding_option=\"{padding}\")");
-        let value = self.assign(&Text::exact(load), dtype, &[height, width]);
+        let value = self.assign(&Text::from_exact(load), dtype, &[height, width]);
         if self.u.ratio(1, 3)? {
-            let (out, target) = (self.fresh("o"), self.fresh("p"));
-            self.output(&out, dtype, &[height, width]);
+            let (out, target) = (self.make_name("o"), self.make_name("p"));
+            self.add_output(&out, dtype, &[height, width]);
             // Programs write rows of their own: none before the first one.
-            let column = self.word(&["0", "-1", "1"])?;
-            self.line(&format!(
+            let column = self.choose_word(&["0", "-1", "1"])?;
+            self.emit_line(&format!(
                 "{target} = tl.make_block_ptr({out} + pid * {}, ({height}, {width}), ({width}, 1), (1, {column}), ({height}, {width}), (1, 0))",
                 height * width
             ));
-            self.line(&format!(
+            self.emit_line(&format!(
                 "tl.store({target}, {}, boundary_check=(0, 1))",
                 value.name
             ));
@@ -60,9 +60,9 @@ impl Maker<'_, '_> {
     }
 
     /// What lanes outside hold: integers have no NaN.
-    fn padding(&mut self, dtype: DType) -> Result<&'static str> {
+    fn choose_padding(&mut self, dtype: DType) -> Result<&'static str> {
         if dtype.is_float() {
-            self.word(&["zero", "nan", "nan"])
+            self.choose_word(&["zero", "nan", "nan"])
         } else {
             Ok("zero")
         }
@@ -77,23 +77,23 @@ impl Maker<'_, '_> {
             columns,
             stride,
             tile,
-        } = self.matrix(1)?;
-        let descriptor = self.fresh("d");
+        } = self.add_matrix(1)?;
+        let descriptor = self.make_name("d");
         let mut how = String::new();
         if self.form.limits.hold_since(3, 5, 1) {
-            how = format!(", padding_option=\"{}\"", self.padding(dtype)?);
+            how = format!(", padding_option=\"{}\"", self.choose_padding(dtype)?);
         }
-        self.line(&format!(
+        self.emit_line(&format!(
             "{descriptor} = tl.make_tensor_descriptor({pointer}, [{rows}, {columns}], [{stride}, 1], {tile:?}{how})"
         ));
-        let off = self.word(&["", " - 1", " - 2", " + 1"])?;
+        let off = self.choose_word(&["", " - 1", " - 2", " + 1"])?;
         let column = (16 / (dtype.bits() as usize / 8)).max(1);
         let column = match self.u.int_in_range(0..=2)? {
             0 => format!("-{column}"),
             1 => column.to_string(),
             _ => "0".to_owned(),
         };
-        let text = Text::exact(format!("{descriptor}.load([pid * {}{off}, {column}])", tile[0]));
+        let text = Text::from_exact(format!("{descriptor}.load([pid * {}{off}, {column}])", tile[0]));
         self.assign(&text, dtype, &tile);
         Ok(())
     }
@@ -111,21 +111,21 @@ impl Maker<'_, '_> {
         ])?;
         let op = match dtype {
             DType::F32 | DType::F16 | DType::BF16 => "add",
-            DType::I32 | DType::U32 => self.word(&["add", "min", "max", "and", "or", "xor"])?,
-            DType::U64 => self.word(&["add", "min", "max"])?,
-            _ => self.word(&["min", "max"])?,
+            DType::I32 | DType::U32 => self.choose_word(&["add", "min", "max", "and", "or", "xor"])?,
+            DType::U64 => self.choose_word(&["add", "min", "max"])?,
+            _ => self.choose_word(&["min", "max"])?,
         };
         let tile = [1usize << self.u.int_in_range(0..=2)?, 16];
-        let (out, descriptor) = (self.fresh("o"), self.fresh("d"));
+        let (out, descriptor) = (self.make_name("o"), self.make_name("d"));
         let rows = tile[0] * self.programs;
         self.keep(&out, dtype, &[rows * 16], "arange");
-        self.parameter(&out, "", out.clone());
-        let columns = self.word(&["16", "16", "8"])?;
-        self.line(&format!(
+        self.add_parameter(&out, "", out.clone());
+        let columns = self.choose_word(&["16", "16", "8"])?;
+        self.emit_line(&format!(
             "{descriptor} = tl.make_tensor_descriptor({out}, [{rows}, {columns}], [16, 1], {tile:?})"
         ));
-        let value = self.special(dtype, &tile)?;
-        self.line(&format!(
+        let value = self.load_special(dtype, &tile)?;
+        self.emit_line(&format!(
             "{descriptor}.atomic_{op}([pid * {}, 0], {})",
             tile[0], value.name
         ));
@@ -139,25 +139,26 @@ impl Maker<'_, '_> {
             .choose(&[DType::F32, DType::F16, DType::I32, DType::BF16, DType::I8])?;
         let width = 32 / (dtype.bits() as usize / 8);
         let shape = [8, width];
-        let base = self.storage(dtype, &[8 * width])?;
-        let (pointer, descriptor) = (self.fresh("x"), self.fresh("d"));
-        self.parameter(&pointer, "", base);
-        self.line(&format!(
+        let base = self.add_storage(dtype, &[8 * width])?;
+        let (pointer, descriptor) = (self.make_name("x"), self.make_name("d"));
+        self.add_parameter(&pointer, "", base);
+        self.emit_line(&format!(
             "{descriptor} = tl.make_tensor_descriptor({pointer}, [8, {width}], [{width}, 1], [1, {width}])"
         ));
-        let at = self.indices(8, &[8])?;
-        let off = self.word(&["", "", " + 3", " - 2"])?;
-        let text = Text::exact(format!("{descriptor}.gather({at}{off}, 0)"));
+        let at = self.build_indices(8, &[8])?;
+        let off = self.choose_word(&["", "", " + 3", " - 2"])?;
+        let text = Text::from_exact(format!("{descriptor}.gather({at}{off}, 0)"));
         let value = self.assign(&text, dtype, &shape);
         if self.u.ratio(1, 2)? {
-            let (out, target) = (self.fresh("o"), self.fresh("d"));
-            self.output(&out, dtype, &shape);
-            self.line(&format!(
+            let (out, target) = (self.make_name("o"), self.make_name("d"));
+            self.add_output(&out, dtype, &shape);
+            self.emit_line(&format!(
                 "{target} = tl.make_tensor_descriptor({out} + pid * {}, [8, {width}], [{width}, 1], [1, {width}])",
                 count(&shape)
             ));
-            let back = self.word(&["tl.arange(0, 8)", "7 - tl.arange(0, 8)", "tl.arange(0, 8) + 2"])?;
-            self.line(&format!("{target}.scatter({}, {back}, 0)", value.name));
+            let back =
+                self.choose_word(&["tl.arange(0, 8)", "7 - tl.arange(0, 8)", "tl.arange(0, 8) + 2"])?;
+            self.emit_line(&format!("{target}.scatter({}, {back}, 0)", value.name));
         }
         Ok(())
     }

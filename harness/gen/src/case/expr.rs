@@ -5,10 +5,10 @@ use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 
 use super::maker::{Maker, Text, Value};
-use super::types::{self, convert, literal, promote, tl};
+use super::types::{self, choose_literal, convert, promote, render_dtype};
 
 /// Whether a value spreads to a shape: as a scalar, or by its extents of 1.
-fn spreads(value: &Value, shape: &[usize]) -> bool {
+fn can_broadcast(value: &Value, shape: &[usize]) -> bool {
     value.shape.is_empty()
         || value.shape.len() == shape.len() && value.shape.iter().zip(shape).all(|(a, b)| a == b || *a == 1)
 }
@@ -23,7 +23,7 @@ fn narrow(dtype: DType, text: String) -> String {
 }
 
 /// A literal without its sign; what is too large then is one less.
-fn positive(literal: &str) -> &str {
+fn strip_sign(literal: &str) -> &str {
     match literal {
         "-128" => "127",
         _ => literal.trim_start_matches('-'),
@@ -32,19 +32,22 @@ fn positive(literal: &str) -> &str {
 
 impl Maker<'_, '_> {
     /// An expression of exactly this shape.
-    pub(super) fn full(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let (a, b) = (self.anchor(dtype, shape)?, self.expr(dtype, shape, depth)?);
-        self.joined(dtype, a, b)
+    pub(super) fn build_full_expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let (a, b) = (
+            self.build_anchor(dtype, shape)?,
+            self.build_expr(dtype, shape, depth)?,
+        );
+        self.join_exprs(dtype, a, b)
     }
 
     /// Two expressions of a dtype in one of that dtype.
-    pub(super) fn joined(&mut self, dtype: DType, a: Text, b: Text) -> Result<Text> {
+    pub(super) fn join_exprs(&mut self, dtype: DType, a: Text, b: Text) -> Result<Text> {
         let (a, b) = if self.u.ratio(1, 2)? { (a, b) } else { (b, a) };
         let rough = a.rough || b.rough;
         let (a, b) = (a.text, b.text);
         if dtype == DType::I1 {
             let op = *self.u.choose(&["&", "|", "^"])?;
-            let text = self.operation(dtype, &a, op, &b);
+            let text = self.build_operation(dtype, &a, op, &b);
             return Ok(Text { text, rough });
         }
         let ops: &[&str] = if dtype.is_float() {
@@ -57,37 +60,37 @@ impl Maker<'_, '_> {
             text: match op {
                 "min" => narrow(dtype, format!("tl.minimum({a}, {b})")),
                 "max" => narrow(dtype, format!("tl.maximum({a}, {b})")),
-                _ => self.operation(dtype, &a, op, &b),
+                _ => self.build_operation(dtype, &a, op, &b),
             },
             rough: rough || dtype.is_float() && !matches!(op, "min" | "max"),
         })
     }
 
     /// An expression that spreads to this shape.
-    pub(super) fn expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+    pub(super) fn build_expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
         if depth == 0 {
-            return self.leaf(dtype, shape);
+            return self.build_leaf(dtype, shape);
         }
         if dtype == DType::I1 {
-            return self.truth(shape, depth);
+            return self.build_bool_expr(shape, depth);
         }
         match self.u.int_in_range(0..=11)? {
-            0 => self.leaf(dtype, shape),
-            1 => self.choice(dtype, shape, depth),
-            2 => self.mixed(dtype, shape, depth),
+            0 => self.build_leaf(dtype, shape),
+            1 => self.build_where(dtype, shape, depth),
+            2 => self.build_mixed_expr(dtype, shape, depth),
             3 => self.with_scalar(dtype, shape, depth),
-            _ if dtype.is_float() => self.float(dtype, shape, depth),
-            _ => self.int(dtype, shape, depth),
+            _ if dtype.is_float() => self.build_float_expr(dtype, shape, depth),
+            _ => self.build_int_expr(dtype, shape, depth),
         }
     }
 
-    fn leaf(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
-        let value = match self.some(|value| value.dtype == dtype && spreads(value, shape))? {
+    fn build_leaf(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
+        let value = match self.choose_value(|value| value.dtype == dtype && can_broadcast(value, shape))? {
             Some(value) => Some(value),
-            None => self.some(|value| spreads(value, shape))?,
+            None => self.choose_value(|value| can_broadcast(value, shape))?,
         };
         let lower = if shape.len() == 2 && self.u.ratio(1, 3)? {
-            self.some(|value| {
+            self.choose_value(|value| {
                 value.shape.len() == 1 && (value.shape[0] == shape[0] || value.shape[0] == shape[1])
             })?
         } else {
@@ -109,50 +112,52 @@ impl Maker<'_, '_> {
                 text: convert(&value.name, value.dtype, dtype),
                 rough: value.rough,
             }),
-            None => self.anchor(dtype, shape),
+            None => self.build_anchor(dtype, shape),
         }
     }
 
     /// A condition. Numbers that engines may round differently are seldom compared.
-    fn truth(&mut self, shape: &[usize], depth: usize) -> Result<Text> {
+    fn build_bool_expr(&mut self, shape: &[usize], depth: usize) -> Result<Text> {
         match self.u.int_in_range(0..=5)? {
             0 => {
                 let (a, b) = (
-                    self.expr(DType::I1, shape, depth - 1)?,
-                    self.expr(DType::I1, shape, depth - 1)?,
+                    self.build_expr(DType::I1, shape, depth - 1)?,
+                    self.build_expr(DType::I1, shape, depth - 1)?,
                 );
-                self.joined(DType::I1, a, b)
+                self.join_exprs(DType::I1, a, b)
             }
             1 => {
-                let a = self.expr(DType::I1, shape, depth - 1)?;
+                let a = self.build_expr(DType::I1, shape, depth - 1)?;
                 Ok(Text {
                     text: format!("(~{})", a.text),
                     rough: a.rough,
                 })
             }
             _ => {
-                let mut dtype = types::any(self.u)?;
+                let mut dtype = types::choose_dtype(self.u)?;
                 if dtype == DType::I1 {
                     dtype = DType::I32;
                 }
-                let mut a = self.expr(dtype, shape, depth - 1)?;
+                let mut a = self.build_expr(dtype, shape, depth - 1)?;
                 if a.rough && !self.u.ratio(1, 16)? {
-                    let exact =
-                        self.some(|value| !value.rough && value.dtype != DType::I1 && spreads(value, shape))?;
+                    let exact = self.choose_value(|value| {
+                        !value.rough && value.dtype != DType::I1 && can_broadcast(value, shape)
+                    })?;
                     if let Some(value) = exact {
                         dtype = value.dtype;
-                        a = Text::exact(value.name);
+                        a = Text::from_exact(value.name);
                     } else if self.has_program {
                         dtype = DType::I32;
-                        a = Text::exact(super::maker::offsets(shape));
+                        a = Text::from_exact(super::maker::build_offsets(shape));
                     }
                 }
                 let op = *self.u.choose(&["<", "<=", ">", ">=", "==", "!="])?;
-                let other =
-                    match self.some(|value| !value.rough && value.dtype == dtype && spreads(value, shape))? {
-                        Some(value) if self.u.ratio(1, 2)? => value.name,
-                        _ => literal(dtype, self.u)?,
-                    };
+                let other = match self.choose_value(|value| {
+                    !value.rough && value.dtype == dtype && can_broadcast(value, shape)
+                })? {
+                    Some(value) if self.u.ratio(1, 2)? => value.name,
+                    _ => choose_literal(dtype, self.u)?,
+                };
                 Ok(Text {
                     text: format!("({} {op} {other})", a.text),
                     rough: a.rough,
@@ -161,9 +166,9 @@ impl Maker<'_, '_> {
         }
     }
 
-    fn choice(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let c = self.truth(shape, 1)?;
-        let a = self.expr(dtype, shape, depth - 1)?;
+    fn build_where(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let c = self.build_bool_expr(shape, 1)?;
+        let a = self.build_expr(dtype, shape, depth - 1)?;
         if self.u.ratio(1, 4)? {
             // A number beside a block has a type of its own here.
             return Ok(Text {
@@ -171,13 +176,13 @@ impl Maker<'_, '_> {
                     "tl.where({}, {}, {}).to({})",
                     c.text,
                     a.text,
-                    literal(dtype, self.u)?,
-                    tl(dtype)
+                    choose_literal(dtype, self.u)?,
+                    render_dtype(dtype)
                 ),
                 rough: a.rough || c.rough,
             });
         }
-        let b = self.expr(dtype, shape, depth - 1)?;
+        let b = self.build_expr(dtype, shape, depth - 1)?;
         Ok(Text {
             text: format!("tl.where({}, {}, {})", c.text, a.text, b.text),
             rough: a.rough || b.rough || c.rough,
@@ -185,15 +190,18 @@ impl Maker<'_, '_> {
     }
 
     /// Two dtypes in one operation, as Triton promotes them.
-    fn mixed(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let (mut x, mut y) = (types::any(self.u)?, types::any(self.u)?);
+    fn build_mixed_expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let (mut x, mut y) = (types::choose_dtype(self.u)?, types::choose_dtype(self.u)?);
         if x == DType::I1 {
             x = DType::I32;
         }
         if y == DType::I1 {
             y = dtype;
         }
-        let (a, b) = (self.expr(x, shape, depth - 1)?, self.expr(y, shape, depth - 1)?);
+        let (a, b) = (
+            self.build_expr(x, shape, depth - 1)?,
+            self.build_expr(y, shape, depth - 1)?,
+        );
         let both = promote(x, y);
         let ops: &[&str] = if both.is_float() {
             &["+", "-", "*"]
@@ -209,7 +217,7 @@ impl Maker<'_, '_> {
 
     /// A number of the launch in an operation, whatever type it has come in.
     fn with_scalar(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let a = self.expr(dtype, shape, depth - 1)?;
+        let a = self.build_expr(dtype, shape, depth - 1)?;
         let fitting: Vec<String> = self
             .scalars
             .iter()
@@ -218,7 +226,7 @@ impl Maker<'_, '_> {
             .chain(self.constants.iter().cloned())
             .collect();
         let other = if fitting.is_empty() {
-            literal(dtype, self.u)?
+            choose_literal(dtype, self.u)?
         } else {
             self.u.choose(&fitting)?.clone()
         };
@@ -229,21 +237,21 @@ impl Maker<'_, '_> {
             (&a.text, &other)
         };
         Ok(Text {
-            text: format!("({left} {op} {right}).to({})", tl(dtype)),
+            text: format!("({left} {op} {right}).to({})", render_dtype(dtype)),
             rough: a.rough || dtype.is_float(),
         })
     }
 
-    fn int(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let a = self.expr(dtype, shape, depth - 1)?;
+    fn build_int_expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let a = self.build_expr(dtype, shape, depth - 1)?;
         let kind = self.u.int_in_range(0..=17)?;
         let literal_beside = self.u.ratio(1, 3)?;
         let b = if matches!(kind, 12..=15) {
-            Text::exact("")
+            Text::from_exact("")
         } else if literal_beside {
-            Text::exact(literal(dtype, self.u)?)
+            Text::from_exact(choose_literal(dtype, self.u)?)
         } else {
-            self.expr(dtype, shape, depth - 1)?
+            self.build_expr(dtype, shape, depth - 1)?
         };
         let rough = a.rough || b.rough;
         let (a, b) = (a.text, b.text);
@@ -263,9 +271,9 @@ impl Maker<'_, '_> {
             let text = if literal_beside {
                 format!("({a} {op} {b})")
             } else {
-                self.operation(dtype, &a, op, &b)
+                self.build_operation(dtype, &a, op, &b)
             };
-            let text = self.kept(dtype, text);
+            let text = self.restore_dtype(dtype, text);
             return Ok(Text { text, rough });
         }
         // Before 3.2 a number is signed, and not divided by.
@@ -273,9 +281,9 @@ impl Maker<'_, '_> {
         let text = match kind {
             8 | 14 | 15 if !divides => format!("({a} >> 2)"),
             9 if !divides => format!("({a} & 63)"),
-            8 if literal_beside => format!("({a} // {})", positive(&b)),
+            8 if literal_beside => format!("({a} // {})", strip_sign(&b)),
             8 => format!("({a} // (({b} & 15) + 1))"),
-            9 if literal_beside => format!("({a} % {})", positive(&b)),
+            9 if literal_beside => format!("({a} % {})", strip_sign(&b)),
             9 => format!("({a} % (({b} & 31) + 1))"),
             10 if literal_beside => format!("({a} << 2)"),
             10 => format!("({a} << ({b} & {most}))"),
@@ -288,12 +296,12 @@ impl Maker<'_, '_> {
             16 => format!("tl.minimum({a}, {b})"),
             _ => format!("tl.maximum({a}, {b})"),
         };
-        let text = self.kept(dtype, text);
+        let text = self.restore_dtype(dtype, text);
         Ok(Text { text, rough })
     }
 
-    fn float(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
-        let a = self.expr(dtype, shape, depth - 1)?;
+    fn build_float_expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let a = self.build_expr(dtype, shape, depth - 1)?;
         // Functions take f32 and f64 only.
         let wide = if dtype == DType::F64 { dtype } else { DType::F32 };
         let back = |text: String| convert(&text, wide, dtype);
@@ -301,12 +309,12 @@ impl Maker<'_, '_> {
         let literal_beside = self.u.ratio(1, 3)?;
         let b = if matches!(kind, 0..=9) {
             if literal_beside {
-                Text::exact(literal(dtype, self.u)?)
+                Text::from_exact(choose_literal(dtype, self.u)?)
             } else {
-                self.expr(dtype, shape, depth - 1)?
+                self.build_expr(dtype, shape, depth - 1)?
             }
         } else {
-            Text::exact("")
+            Text::from_exact("")
         };
         let rough = a.rough || b.rough;
         let (a, b) = (a.text, b.text);
@@ -335,7 +343,7 @@ impl Maker<'_, '_> {
                 true,
             ),
             8 => {
-                let c = self.expr(dtype, shape, depth - 1)?;
+                let c = self.build_expr(dtype, shape, depth - 1)?;
                 (
                     if literal_beside {
                         format!("({a} * {b} + {})", c.text)
@@ -372,7 +380,7 @@ impl Maker<'_, '_> {
             _ => (back(format!("({wide_a} % 2.0)")), false),
         };
         Ok(Text {
-            text: self.kept(dtype, text),
+            text: self.restore_dtype(dtype, text),
             rough: rough || !exact,
         })
     }

@@ -51,7 +51,7 @@ impl Context {
 }
 
 /// A feature in a number, where many kernels are compared.
-pub(super) fn key(parts: &[&str]) -> u64 {
+pub(super) fn hash_parts(parts: &[&str]) -> u64 {
     parts.iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         step(part.bytes().fold(hash, step), b' ')
@@ -62,7 +62,7 @@ impl Generated {
     /// What it has in it, each thing once: `op sum i8 2d loop`, `after sum trans`, `layout strided sum`.
     pub fn features(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        self.tell(&mut |parts| {
+        self.visit_features(&mut |parts| {
             found.insert(parts.join(" "));
         });
         found
@@ -71,14 +71,14 @@ impl Generated {
     /// The same in numbers, which take less time to make.
     pub fn feature_keys(&self) -> Vec<u64> {
         let mut found = Vec::new();
-        self.tell(&mut |parts| found.push(key(parts)));
+        self.visit_features(&mut |parts| found.push(hash_parts(parts)));
         found.sort_unstable();
         found.dedup();
         found
     }
 
     /// Reports each feature, as often as the kernel has it.
-    fn tell(&self, found: &mut dyn FnMut(&[&str])) {
+    fn visit_features(&self, found: &mut dyn FnMut(&[&str])) {
         let mut operations = BTreeSet::new();
         // What made each value.
         let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
@@ -105,10 +105,15 @@ impl Generated {
                 blocks.push((indent, if is_loop { Context::Loop } else { Context::Branch }));
             }
             let (targets, expression) = text.split_once(" = ").unwrap_or(("", text));
-            let operands = words(expression).filter(|word| self.known.contains_key(*word));
+            let operands = split_names(expression).filter(|word| self.value_types.contains_key(*word));
             let operands: Vec<&str> = operands.collect();
-            let target = targets.split(", ").find_map(|target| self.known.get(target));
-            let of = operands.first().and_then(|name| self.known.get(*name)).or(target);
+            let target = targets
+                .split(", ")
+                .find_map(|target| self.value_types.get(target));
+            let of = operands
+                .first()
+                .and_then(|name| self.value_types.get(*name))
+                .or(target);
             let mut outermost = None;
             for operation in operations_of(expression) {
                 outermost = outermost.or(Some(operation));
@@ -164,7 +169,7 @@ impl Generated {
 }
 
 /// The names in a text.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }

@@ -13,24 +13,24 @@ use super::types;
 impl Maker<'_, '_> {
     /// What a loop or branch changes: a new name for some value.
     fn carried(&mut self) -> Result<Value> {
-        let shape = match self.some(|_| true)? {
+        let shape = match self.choose_value(|_| true)? {
             Some(value) if self.u.ratio(1, 2)? => value.shape,
             _ => self.shape.clone(),
         };
-        let dtype = match self.some(|value| value.shape == shape && value.dtype != DType::I1)? {
+        let dtype = match self.choose_value(|value| value.shape == shape && value.dtype != DType::I1)? {
             Some(value) => value.dtype,
             None => DType::I32,
         };
-        let text = self.anchor(dtype, &shape)?;
-        let name = self.fresh("c");
-        self.line(&format!("{name} = {}", text.text));
+        let text = self.build_anchor(dtype, &shape)?;
+        let name = self.make_name("c");
+        self.emit_line(&format!("{name} = {}", text.text));
         let value = Value {
             name,
             dtype,
             shape,
             rough: text.rough,
         };
-        self.know(&value);
+        self.record_type(&value);
         self.values.push(value.clone());
         Ok(value)
     }
@@ -38,24 +38,24 @@ impl Maker<'_, '_> {
     /// Changes a carried value, with what is in scope here.
     fn change(&mut self, value: &Value) -> Result<bool> {
         let depth = self.u.int_in_range(0..=2)?;
-        let other = self.expr(value.dtype, &value.shape, depth)?;
+        let other = self.build_expr(value.dtype, &value.shape, depth)?;
         let own = Text {
             text: value.name.clone(),
             rough: value.rough,
         };
-        let text = self.joined(value.dtype, own, other)?;
-        self.line(&format!("{} = {}", value.name, text.text));
+        let text = self.join_exprs(value.dtype, own, other)?;
+        self.emit_line(&format!("{} = {}", value.name, text.text));
         Ok(text.rough)
     }
 
     /// Ends what carried values were changed in: names inside of it are gone, and the values are as rough as all of it.
-    fn after(&mut self, scope: usize, carried: Vec<Value>, rough: bool) {
+    fn close_scope(&mut self, scope: usize, carried: Vec<Value>, rough: bool) {
         self.depth -= 1;
         self.values.truncate(scope);
         for mut value in carried {
             value.rough |= rough;
             self.values.retain(|other| other.name != value.name);
-            self.named(value.name, value.dtype, &value.shape, value.rough);
+            self.add_value(value.name, value.dtype, &value.shape, value.rough);
         }
     }
 
@@ -70,11 +70,11 @@ impl Maker<'_, '_> {
         }
         let times = self.u.int_in_range(0..=if self.small { 3 } else { 6 })?;
         let stepped = if self.u.ratio(1, 2)? {
-            Some(self.rows(times)?)
+            Some(self.add_rows(times)?)
         } else {
             None
         };
-        let j = self.fresh("j");
+        let j = self.make_name("j");
         let n = self.run_time_int(times);
         let mut at_end = None;
         let head = match self.u.int_in_range(0..=9)? {
@@ -89,7 +89,7 @@ impl Maker<'_, '_> {
             7 => format!("for {j} in tl.static_range({times}):"),
             8 => format!("for {j} in tl.range({n}):"),
             _ => {
-                self.line(&format!("{j} = 0"));
+                self.emit_line(&format!("{j} = 0"));
                 at_end = Some(format!("{j} += 1"));
                 format!("while {j} < {n}:")
             }
@@ -110,12 +110,12 @@ impl Maker<'_, '_> {
         } else {
             None
         };
-        self.line(unrolled.as_ref().unwrap_or(&head));
+        self.emit_line(unrolled.as_ref().unwrap_or(&head));
         let scope = self.values.len();
         self.depth += 1;
         if unrolled.is_some_and(|head| head.contains("static")) {
             // A number of the launch again, which it is in the loop that turns.
-            self.line(&format!("{j} = tl.full([], {j}_, tl.int32)"));
+            self.emit_line(&format!("{j} = tl.full([], {j}_, tl.int32)"));
         }
         let outside = self.turns;
         self.turns *= times.max(1);
@@ -129,9 +129,9 @@ impl Maker<'_, '_> {
         {
             let text = format!(
                 "tl.load({pointer} + {j} * {stride} + {})",
-                super::maker::offsets(&shape)
+                super::maker::build_offsets(&shape)
             );
-            self.assign(&Text::exact(text), dtype, &shape);
+            self.assign(&Text::from_exact(text), dtype, &shape);
         }
         if head.starts_with("for") && !head.contains("static") {
             self.values.push(Value {
@@ -155,10 +155,10 @@ impl Maker<'_, '_> {
             rough |= self.change(value)?;
         }
         if let Some(text) = at_end {
-            self.line(&text);
+            self.emit_line(&text);
         }
         self.turns = outside;
-        self.after(scope, carried, rough);
+        self.close_scope(scope, carried, rough);
         Ok(())
     }
 
@@ -170,7 +170,9 @@ impl Maker<'_, '_> {
         let condition = match self.u.int_in_range(0..=4)? {
             0 => "pid == 0".to_owned(),
             1 => {
-                match self.some(|value| value.shape.is_empty() && !value.rough && !value.dtype.is_float())? {
+                match self
+                    .choose_value(|value| value.shape.is_empty() && !value.rough && !value.dtype.is_float())?
+                {
                     Some(scalar) if scalar.dtype == DType::I1 => scalar.name,
                     Some(scalar) => format!("{} > 3", scalar.name),
                     None => "pid != 0".to_owned(),
@@ -182,17 +184,17 @@ impl Maker<'_, '_> {
                 format!("{} > 2", self.run_time_int(n))
             }
         };
-        self.line(&format!("if {condition}:"));
+        self.emit_line(&format!("if {condition}:"));
         let scope = self.values.len();
         self.depth += 1;
         let mut rough = self.change(&value)?;
         if self.u.ratio(1, 2)? {
             self.depth -= 1;
-            self.line("else:");
+            self.emit_line("else:");
             self.depth += 1;
             rough |= self.change(&value)?;
         }
-        self.after(scope, vec![value], rough);
+        self.close_scope(scope, vec![value], rough);
         Ok(())
     }
 
@@ -201,12 +203,12 @@ impl Maker<'_, '_> {
         let count = self.u.int_in_range(1..=3)?;
         let mut given = Vec::new();
         for _ in 0..count {
-            given.extend(self.some(|_| true)?);
+            given.extend(self.choose_value(|_| true)?);
         }
         let Some(first) = given.first().cloned() else {
             return Ok(());
         };
-        let fresh = self.fresh("f");
+        let fresh = self.make_name("f");
         let function = format!("{}_{fresh}", self.name);
         let parameters: Vec<Value> = given
             .iter()
@@ -216,15 +218,15 @@ impl Maker<'_, '_> {
                 ..value.clone()
             })
             .collect();
-        let dtype = types::any(self.u)?;
+        let dtype = types::choose_dtype(self.u)?;
         // Nothing of the kernel is in scope there.
         let mut outer = std::mem::replace(&mut self.values, parameters);
         let scalars = std::mem::take(&mut self.scalars);
         let constants = std::mem::take(&mut self.constants);
         self.has_program = false;
-        let one = self.inside(dtype, &first)?;
+        let one = self.build_body_expr(dtype, &first)?;
         let two = if self.u.ratio(1, 3)? {
-            Some(self.inside(dtype, &first)?)
+            Some(self.build_body_expr(dtype, &first)?)
         } else {
             None
         };
@@ -252,30 +254,30 @@ impl Maker<'_, '_> {
                 self.assign(&text, dtype, &first.shape);
             }
             Some(two) => {
-                let (x, y) = (self.fresh("v"), self.fresh("v"));
-                self.line(&format!("{x}, {y} = {call}"));
-                self.named(x, dtype, &first.shape, one.rough);
-                self.named(y, dtype, &first.shape, two.rough);
+                let (x, y) = (self.make_name("v"), self.make_name("v"));
+                self.emit_line(&format!("{x}, {y} = {call}"));
+                self.add_value(x, dtype, &first.shape, one.rough);
+                self.add_value(y, dtype, &first.shape, two.rough);
             }
         }
         Ok(())
     }
 
     /// An expression of the first parameter's shape.
-    fn inside(&mut self, dtype: DType, first: &Value) -> Result<Text> {
+    fn build_body_expr(&mut self, dtype: DType, first: &Value) -> Result<Text> {
         let depth = self.u.int_in_range(1..=2)?;
-        self.full(dtype, &first.shape, depth)
+        self.build_full_expr(dtype, &first.shape, depth)
     }
 
     /// `a, b = b, a`.
     pub(super) fn swap(&mut self) -> Result<()> {
-        let (Some(a), Some(b)) = (self.some(|_| true)?, self.some(|_| true)?) else {
+        let (Some(a), Some(b)) = (self.choose_value(|_| true)?, self.choose_value(|_| true)?) else {
             return Ok(());
         };
-        let (x, y) = (self.fresh("v"), self.fresh("v"));
-        self.line(&format!("{x}, {y} = {}, {}", b.name, a.name));
-        self.named(x, b.dtype, &b.shape, b.rough);
-        self.named(y, a.dtype, &a.shape, a.rough);
+        let (x, y) = (self.make_name("v"), self.make_name("v"));
+        self.emit_line(&format!("{x}, {y} = {}, {}", b.name, a.name));
+        self.add_value(x, b.dtype, &b.shape, b.rough);
+        self.add_value(y, a.dtype, &a.shape, a.rough);
         Ok(())
     }
 }

@@ -110,8 +110,8 @@ pub struct Limits {
 
 impl Limits {
     /// Those of a version of Triton, compiled.
-    pub fn compiled(version: Version) -> Self {
-        let rules = Rules::of(version);
+    pub fn from_compiler(version: Version) -> Self {
+        let rules = Rules::from_version(version);
         Self {
             one_by_one: usize::MAX,
             oldest: version,
@@ -124,12 +124,12 @@ impl Limits {
     }
 
     /// Those of a version of Triton, interpreted.
-    pub fn interpreted(version: Version) -> Self {
+    pub fn from_interpreter(version: Version) -> Self {
         Self {
             one_by_one: 48,
             hardware: Hardware::Emulated,
             small: 9,
-            ..Self::compiled(version)
+            ..Self::from_compiler(version)
         }
     }
 
@@ -137,13 +137,13 @@ impl Limits {
     pub fn compiled_for_ampere(version: Version) -> Self {
         Self {
             hardware: Hardware::Ampere,
-            ..Self::compiled(version)
+            ..Self::from_compiler(version)
         }
     }
 
     /// What both can do.
     #[must_use]
-    pub fn both(self, other: Self) -> Self {
+    pub fn intersect(self, other: Self) -> Self {
         Self {
             one_by_one: self.one_by_one.min(other.one_by_one),
             oldest: self.oldest.min(other.oldest),
@@ -156,7 +156,7 @@ impl Limits {
     }
 
     /// Whether all of them have what came with this version.
-    pub fn since(self, major: u16, minor: u16) -> bool {
+    pub fn is_at_least(self, major: u16, minor: u16) -> bool {
         self.oldest >= Version::new(major, minor, 0)
     }
 
@@ -173,7 +173,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self::compiled(Version::NEWEST)
+        Self::from_compiler(Version::NEWEST)
     }
 }
 

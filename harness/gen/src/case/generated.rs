@@ -10,7 +10,7 @@ pub(super) const FIRST: &str = "first";
 
 /// What was known of a value when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct ValueType {
     pub(super) dtype: DType,
     pub(super) shape: Vec<usize>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Launched {
     /// Whether the case's arguments are wrong on purpose.
     pub(super) unchecked: bool,
     /// Whether all launches are made twice.
-    pub(super) again: bool,
+    pub(super) repeated: bool,
 }
 
 /// The first lines of every module.
@@ -46,7 +46,7 @@ pub struct Generated {
     /// Whether each program is a launch of its own.
     pub(super) split: bool,
     /// What was known of its values.
-    pub(super) known: HashMap<String, Known>,
+    pub(super) value_types: HashMap<String, ValueType>,
     /// The idioms that it is written in.
     pub(super) idioms: Vec<&'static str>,
 }
@@ -59,7 +59,7 @@ impl Generated {
 
     /// A Python module of its own.
     pub fn module(&self) -> String {
-        module(std::slice::from_ref(self))
+        render_module(std::slice::from_ref(self))
     }
 
     /// Whether what is compiled for it serves for the other too: their kernels are the same, and so is what Triton specialises
@@ -104,7 +104,7 @@ impl Generated {
         let arguments: Vec<String> = self.arguments.iter().map(|(k, v)| format!("{k}: {v}")).collect();
         let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
         let launches = if self.split { self.programs } else { 1 };
-        let times = if self.launched.again { 2 } else { 1 };
+        let times = if self.launched.repeated { 2 } else { 1 };
         for first in (0..times).flat_map(|_| 0..launches) {
             let mut arguments = arguments.clone();
             if self.split {
@@ -131,7 +131,7 @@ impl Generated {
 }
 
 /// A Python module with the functions of several cases.
-pub fn module(cases: &[Generated]) -> String {
+pub fn render_module(cases: &[Generated]) -> String {
     let mut text = HEAD.to_owned();
     if cases.iter().any(|case| case.functions.contains("libdevice.")) {
         text.push_str(LIBRARY);

@@ -11,7 +11,7 @@ use super::maker::Maker;
 
 /// A way to make or launch a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum LaunchMode {
     Plain,
     Host(Host),
     Option(&'static str),
@@ -77,73 +77,76 @@ impl Host {
 
 impl Maker<'_, '_> {
     /// Chooses how the kernel is made and launched.
-    pub(super) fn launched(&mut self, options: &mut Vec<(&'static str, String)>) -> Result<Launched> {
-        let tunes = u32::from(self.form.limits.since(3, 2) && !self.lines.contains("atomic"));
+    pub(super) fn choose_launch(&mut self, options: &mut Vec<(&'static str, String)>) -> Result<Launched> {
+        let tunes = u32::from(self.form.limits.is_at_least(3, 2) && !self.lines.contains("atomic"));
         let rare = |since| if since { 8 } else { 4 };
-        let misspells = u32::from(self.form.limits.since(3, 3));
+        let misspells = u32::from(self.form.limits.is_at_least(3, 3));
         let ways = [
-            (640, Way::Plain),
-            (8, Way::Host(Host::ListGrid)),
-            (16, Way::Host(Host::FunctionGrid)),
-            (8, Way::Host(Host::TensorGrid)),
-            (8, Way::Host(Host::Handle)),
-            (8, Way::Host(Host::Warmup)),
-            (8, Way::Host(Host::Hook)),
+            (640, LaunchMode::Plain),
+            (8, LaunchMode::Host(Host::ListGrid)),
+            (16, LaunchMode::Host(Host::FunctionGrid)),
+            (8, LaunchMode::Host(Host::TensorGrid)),
+            (8, LaunchMode::Host(Host::Handle)),
+            (8, LaunchMode::Host(Host::Warmup)),
+            (8, LaunchMode::Host(Host::Hook)),
             // Earlier interpreters leave functions of their own there, and a failed assertion of a host function is never known by
             // itself.
             (
-                4 * u32::from(self.form.limits.since(3, 6)),
-                Way::Host(Host::Language),
+                4 * u32::from(self.form.limits.is_at_least(3, 6)),
+                LaunchMode::Host(Host::Language),
             ),
             (
-                rare(self.form.limits.since(3, 3)),
-                Way::Option("launch_cooperative_grid"),
+                rare(self.form.limits.is_at_least(3, 3)),
+                LaunchMode::Option("launch_cooperative_grid"),
             ),
-            (rare(self.form.limits.since(3, 4)), Way::Option("launch_pdl")),
-            (8, Way::NamedLikeAnOption),
-            (misspells, Way::Misspelled),
-            (24, Way::Unspecialised),
-            (1, Way::UnspecialisedConstant),
-            (24, Way::Debug),
-            (8 * tunes, Way::Tuned(Tuning::One)),
-            (8 * tunes, Way::Tuned(Tuning::Several)),
-            (4 * tunes, Way::Tuned(Tuning::Pruned)),
-            (4 * tunes, Way::Tuned(Tuning::Restored)),
-            (4 * tunes, Way::Tuned(Tuning::Fraction)),
-            (4 * tunes, Way::Tuned(Tuning::SmallFraction)),
-            (24, Way::Again),
+            (
+                rare(self.form.limits.is_at_least(3, 4)),
+                LaunchMode::Option("launch_pdl"),
+            ),
+            (8, LaunchMode::NamedLikeAnOption),
+            (misspells, LaunchMode::Misspelled),
+            (24, LaunchMode::Unspecialised),
+            (1, LaunchMode::UnspecialisedConstant),
+            (24, LaunchMode::Debug),
+            (8 * tunes, LaunchMode::Tuned(Tuning::One)),
+            (8 * tunes, LaunchMode::Tuned(Tuning::Several)),
+            (4 * tunes, LaunchMode::Tuned(Tuning::Pruned)),
+            (4 * tunes, LaunchMode::Tuned(Tuning::Restored)),
+            (4 * tunes, LaunchMode::Tuned(Tuning::Fraction)),
+            (4 * tunes, LaunchMode::Tuned(Tuning::SmallFraction)),
+            (24, LaunchMode::Again),
         ];
-        let way = self.weighted(&ways)?;
+        let way = self.choose_weighted(&ways)?;
         let mut launched = Launched::default();
         match way {
-            Way::Plain => {}
-            Way::Host(host) => launched.host = self.host(host),
-            Way::Option(name) => options.push((name, "true".to_owned())),
-            Way::NamedLikeAnOption => {
+            LaunchMode::Plain => {}
+            LaunchMode::Host(host) => launched.host = self.emit_host(host),
+            LaunchMode::Option(name) => options.push((name, "true".to_owned())),
+            LaunchMode::NamedLikeAnOption => {
                 options.retain(|(name, _)| *name != "num_warps");
-                self.parameter("num_warps", ": tl.constexpr", "4");
-                self.line("tl.static_assert(num_warps == 4)");
+                self.add_parameter("num_warps", ": tl.constexpr", "4");
+                self.emit_line("tl.static_assert(num_warps == 4)");
             }
-            Way::Misspelled => {
+            LaunchMode::Misspelled => {
                 self.arguments.push(("num_wraps".to_owned(), "4".to_owned()));
                 launched.unchecked = true;
             }
-            Way::Unspecialised => self.unspecialised('n')?,
-            Way::UnspecialisedConstant => self.unspecialised('K')?,
+            LaunchMode::Unspecialised => self.disable_specialisation('n')?,
+            LaunchMode::UnspecialisedConstant => self.disable_specialisation('K')?,
             // Compiled for debugging, a kernel stops where an integer overflows, and in these they do.
-            Way::Debug if !self.form.limits.hardware.emulated() => {}
-            Way::Debug => {
+            LaunchMode::Debug if !self.form.limits.hardware.emulated() => {}
+            LaunchMode::Debug => {
                 if self.u.ratio(1, 2)? {
                     "@triton.jit(debug=True)".clone_into(&mut self.decorators);
                 } else {
                     options.push(("debug", "true".to_owned()));
                 }
             }
-            Way::Tuned(tuning) => {
+            LaunchMode::Tuned(tuning) => {
                 options.retain(|(name, _)| !name.starts_with("num_"));
-                launched.host = self.tuned(tuning);
+                launched.host = self.add_autotuner(tuning);
             }
-            Way::Again => launched.again = true,
+            LaunchMode::Again => launched.repeated = true,
         }
         if self.form.twist == Some(Twist::Launches) {
             // A launch of each program is a way of its own.
@@ -153,7 +156,7 @@ impl Maker<'_, '_> {
     }
 
     /// A function that launches the kernel: its name.
-    fn host(&mut self, host: Host) -> Option<String> {
+    fn emit_host(&mut self, host: Host) -> Option<String> {
         let mut lines = host.lines().to_owned();
         if host == Host::TensorGrid {
             let (tensor, count) = self.flat()?;
@@ -186,7 +189,7 @@ impl Maker<'_, '_> {
     }
 
     /// Says of some parameters that their values are not looked at.
-    fn unspecialised(&mut self, kind: char) -> Result<()> {
+    fn disable_specialisation(&mut self, kind: char) -> Result<()> {
         let numbers = self.arguments.iter().filter(|(name, value)| {
             name.starts_with(kind) && value.parse::<i64>().is_ok() && !name.contains('_')
         });
@@ -200,7 +203,7 @@ impl Maker<'_, '_> {
     }
 
     /// An autotuner of a parameter that changes nothing; the function that launches the kernel, if there is one.
-    fn tuned(&mut self, tuning: Tuning) -> Option<String> {
+    fn add_autotuner(&mut self, tuning: Tuning) -> Option<String> {
         let name = self.name.clone();
         let values: &[u32] = match tuning {
             Tuning::One => &[2],
@@ -213,7 +216,7 @@ impl Maker<'_, '_> {
             .first()
             .map_or_else(String::new, |(key, _)| format!("\"{key}\""));
         self.parameters.push(format!("{TUNED}: tl.constexpr"));
-        self.line(&format!("tl.static_assert({TUNED} > 0)"));
+        self.emit_line(&format!("tl.static_assert({TUNED} > 0)"));
         let measures = tuning != Tuning::One;
         if measures {
             let _ = write!(
@@ -262,7 +265,7 @@ impl Maker<'_, '_> {
             configs.join(", ")
         );
         // Earlier tuners take the fraction of all configurations.
-        (tuning == Tuning::Fraction && self.form.limits.since(3, 9)).then(|| {
+        (tuning == Tuning::Fraction && self.form.limits.is_at_least(3, 9)).then(|| {
             self.host_function(&format!(
                 "kernel[grid](**args)\nassert len({name}_measured) == 2, f\"{{len({name}_measured)}} configurations were measured\""
             ))

@@ -38,8 +38,8 @@ use cerith_tile::rules::Version;
 
 use super::block::count;
 use super::form::Limits;
-use super::maker::{Maker, Value, offsets};
-use super::types::{literal, tl};
+use super::maker::{Maker, Value, build_offsets};
+use super::types::{choose_literal, render_dtype};
 
 /// No compiler takes it.
 const NEVER: (u16, u16) = (u16::MAX, 0);
@@ -78,7 +78,7 @@ pub(super) struct Idiom {
     name: &'static str,
     weight: u32,
     since: (u16, u16),
-    until: (u16, u16),
+    removed_in: (u16, u16),
     takes: Takes,
     gives: Gives,
     /// What stands above the kernel.
@@ -99,7 +99,7 @@ impl Idiom {
             name,
             weight: 4,
             since: (3, 0),
-            until: NEVER,
+            removed_in: NEVER,
             takes,
             gives,
             above,
@@ -114,9 +114,9 @@ impl Idiom {
         }
     }
 
-    const fn until(self, major: u16, minor: u16) -> Self {
+    const fn removed_in(self, major: u16, minor: u16) -> Self {
         Self {
-            until: (major, minor),
+            removed_in: (major, minor),
             ..self
         }
     }
@@ -143,8 +143,8 @@ impl Idiom {
 
     /// Whether all of these versions' compilers take it.
     pub(super) fn is_taken(&self, limits: Limits) -> bool {
-        let (since, until) = (self.since, self.until);
-        limits.since(since.0, since.1)
+        let (since, until) = (self.since, self.removed_in);
+        limits.is_at_least(since.0, since.1)
             && (until == NEVER || limits.newest < Version::new(until.0, until.1, 0))
     }
 
@@ -180,14 +180,14 @@ impl Maker<'_, '_> {
         let again = self.depth > 1;
         let fitting = Idiom::all().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
         let choices: Vec<(u32, &Idiom)> = fitting.map(|idiom| (idiom.weight, idiom)).collect();
-        let idiom = self.weighted(&choices)?;
+        let idiom = self.choose_weighted(&choices)?;
         self.write(idiom)
     }
 
     /// Writes an idiom.
     pub(super) fn write(&mut self, idiom: &Idiom) -> Result<()> {
         self.idioms.push(idiom.name);
-        let operand = self.operand(idiom.takes)?;
+        let operand = self.choose_operand(idiom.takes)?;
         if idiom.gives == Gives::Reduced && !self.takes_one_by_one(count(&operand.shape)) {
             return Ok(());
         }
@@ -197,15 +197,15 @@ impl Maker<'_, '_> {
             operand,
         };
         if !idiom.above.is_empty() {
-            let above = self.filled(idiom.above, &mut filling)?;
+            let above = self.fill_lines(idiom.above, &mut filling)?;
             self.above.push_str("\n\n");
             self.above.push_str(&above);
             self.above.push('\n');
         }
         let lines = *self.u.choose(idiom.lines)?;
-        let text = self.filled(lines, &mut filling)?;
+        let text = self.fill_lines(lines, &mut filling)?;
         for line in text.lines() {
-            self.line(line);
+            self.emit_line(line);
         }
         let Filling {
             words,
@@ -214,7 +214,7 @@ impl Maker<'_, '_> {
         } = filling;
         let mut give = |word: &str, dtype: DType, shape: &[usize]| {
             if let Some(name) = words.get(word) {
-                self.named(name.clone(), dtype, shape, rough);
+                self.add_value(name.clone(), dtype, shape, rough);
             }
         };
         match idiom.gives {
@@ -231,7 +231,7 @@ impl Maker<'_, '_> {
     }
 
     /// A value for an idiom: one in scope, or one made for it.
-    fn operand(&mut self, takes: Takes) -> Result<Value> {
+    fn choose_operand(&mut self, takes: Takes) -> Result<Value> {
         let whole = |dtype: DType| dtype != DType::I1 && (!dtype.is_float() || dtype.bits() > 8);
         let fits = |value: &Value| match takes {
             Takes::Any => true,
@@ -241,7 +241,7 @@ impl Maker<'_, '_> {
             Takes::Scalar => value.shape.is_empty() && !value.dtype.is_float() && !value.rough,
             Takes::Number => value.shape.is_empty() && !value.rough,
         };
-        let found = self.some(|value| whole(value.dtype) && fits(value))?;
+        let found = self.choose_value(|value| whole(value.dtype) && fits(value))?;
         if let Some(value) = found {
             return Ok(value);
         }
@@ -254,11 +254,11 @@ impl Maker<'_, '_> {
             Takes::Scalar | Takes::Number => Vec::new(),
             _ => self.shape.clone(),
         };
-        let text = self.anchor(dtype, &shape)?;
+        let text = self.build_anchor(dtype, &shape)?;
         Ok(self.assign(&text, dtype, &shape))
     }
 
-    fn filled(&mut self, lines: &str, filling: &mut Filling) -> Result<String> {
+    fn fill_lines(&mut self, lines: &str, filling: &mut Filling) -> Result<String> {
         let mut text = String::new();
         let mut rest = lines;
         while let Some((before, after)) = rest.split_once('{') {
@@ -269,18 +269,18 @@ impl Maker<'_, '_> {
                 continue;
             }
             let (word, behind) = after.split_once('}').unwrap_or((after, ""));
-            text.push_str(&self.wording(word, filling)?);
+            text.push_str(&self.fill_word(word, filling)?);
             rest = behind;
         }
         text.push_str(rest);
         Ok(text.replace("}}", "}"))
     }
 
-    fn wording(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
+    fn fill_word(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
         if let Some(known) = filling.words.get(word) {
             return Ok(known.clone());
         }
-        let text = self.meaning(word, filling)?;
+        let text = self.expand_word(word, filling)?;
         // Another `l` is another number.
         if word != "l" {
             filling.words.insert(word.to_owned(), text.clone());
@@ -288,19 +288,19 @@ impl Maker<'_, '_> {
         Ok(text)
     }
 
-    fn meaning(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
+    fn expand_word(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
         let (dtype, shape) = (filling.operand.dtype, filling.operand.shape.clone());
         Ok(match word {
             "x" => filling.operand.name.clone(),
             "y" | "z" => {
-                let text = self.full(dtype, &shape, 1)?;
+                let text = self.build_full_expr(dtype, &shape, 1)?;
                 filling.rough |= text.rough;
                 text.text
             }
-            "T" => tl(dtype),
+            "T" => render_dtype(dtype),
             "shape" => format!("{shape:?}"),
-            "at" => offsets(&shape),
-            "l" => literal(dtype, self.u)?,
+            "at" => build_offsets(&shape),
+            "l" => choose_literal(dtype, self.u)?,
             "+" | "*" => {
                 filling.rough |= dtype.is_float();
                 let ops: &[&str] = if dtype.is_float() {
@@ -320,7 +320,7 @@ impl Maker<'_, '_> {
             "cond" | "test" => self.condition()?,
             "fl" => self.one_of("n", "", &["0.5", "1.5", "-2.0", "0.1", "3.0"])?,
             "flag" => self.one_of("n", "", &["true", "false"])?,
-            "none" => self.given("n", "", "null"),
+            "none" => self.add_fresh_parameter("n", "", "null"),
             "wide" => {
                 let numbers = [
                     "2147483648",
@@ -334,35 +334,35 @@ impl Maker<'_, '_> {
             "pair" => self.one_of("n", "", &["\"(2, 3)\"", "\"(17, 1)\"", "\"(-1, 40)\""])?,
             "dtype" => self.one_of("D", ": tl.constexpr", &["tl.float32", "tl.float64", "tl.float16"])?,
             "F" => {
-                let function = self.wording("f", filling)?;
+                let function = self.fill_word("f", filling)?;
                 let annotation = *self.u.choose(&[": tl.constexpr", ""])?;
-                self.given("F", annotation, &format!("{{ global: {function} }}"))
+                self.add_fresh_parameter("F", annotation, &format!("{{ global: {function} }}"))
             }
-            "ptrs" => self.addresses(dtype, &shape)?,
+            "ptrs" => self.add_address_parameter(dtype, &shape)?,
             "f" | "g" | "G" => {
-                let fresh = self.fresh(word);
+                let fresh = self.make_name(word);
                 format!("{}_{fresh}", self.name)
             }
-            "j" => self.fresh("j"),
-            _ => self.fresh("v"),
+            "j" => self.make_name("j"),
+            _ => self.make_name("v"),
         })
     }
 
     /// A parameter of its own, with this argument.
-    pub(super) fn given(&mut self, kind: &str, annotation: &str, argument: &str) -> String {
-        let name = self.fresh(kind);
-        self.parameter(&name, annotation, argument);
+    pub(super) fn add_fresh_parameter(&mut self, kind: &str, annotation: &str, argument: &str) -> String {
+        let name = self.make_name(kind);
+        self.add_parameter(&name, annotation, argument);
         name
     }
 
     /// A parameter of its own, with one of these arguments.
     fn one_of(&mut self, kind: &str, annotation: &str, arguments: &[&str]) -> Result<String> {
         let argument = *self.u.choose(arguments)?;
-        Ok(self.given(kind, annotation, argument))
+        Ok(self.add_fresh_parameter(kind, annotation, argument))
     }
 
     /// A parameter that points to the addresses of two blocks.
-    fn addresses(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+    fn add_address_parameter(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
         // The place of a number is its program.
         let each = if shape.is_empty() {
             self.programs
@@ -373,18 +373,18 @@ impl Maker<'_, '_> {
             self.whole_storage(dtype, &[each])?,
             self.whole_storage(dtype, &[each])?,
         ];
-        let table = self.fresh("b");
+        let table = self.make_name("b");
         let fill = format!("{{ addresses: [{}] }}", blocks.join(", "));
         self.storages.push((
             table.clone(),
             format!("{{ dtype: i64, shape: [2], fill: {fill} }}"),
         ));
-        Ok(self.given("x", "", &table))
+        Ok(self.add_fresh_parameter("x", "", &table))
     }
 
     /// A condition that is not known when the kernel is compiled.
     fn condition(&mut self) -> Result<String> {
-        let scalar = self.some(|value| value.shape.is_empty() && !value.rough)?;
+        let scalar = self.choose_value(|value| value.shape.is_empty() && !value.rough)?;
         Ok(match (self.u.int_in_range(0..=4)?, scalar) {
             (0 | 1, Some(scalar)) if scalar.dtype == DType::I1 => format!("{} != 0", scalar.name),
             (0, Some(scalar)) if scalar.dtype.is_float() => format!("{} > 0.5", scalar.name),
@@ -393,7 +393,7 @@ impl Maker<'_, '_> {
             (1, Some(scalar)) => format!("({} & 3) == 1", scalar.name),
             (2, _) => "pid == 0".to_owned(),
             (3, _) => {
-                let wide = self.given("n", "", "4294967296");
+                let wide = self.add_fresh_parameter("n", "", "4294967296");
                 format!("{wide} > pid")
             }
             _ => {

@@ -4,8 +4,8 @@ use arbitrary::Result;
 use cerith_tile::DType;
 
 use super::block::count;
-use super::maker::{MOST, Maker, Text};
-use super::types::tl;
+use super::maker::{MAX_ELEMENTS, Maker, Text};
+use super::types::render_dtype;
 
 /// Functions of one float that give one of its dtype, the same everywhere.
 const EXACT: [&str; 7] = ["trunc", "rint", "floor", "ceil", "nearbyint", "round", "abs"];
@@ -31,8 +31,8 @@ impl Maker<'_, '_> {
             7 => {
                 let text = "tl.extra.cuda.num_threads() // (32 * tl.extra.cuda.num_warps())";
                 let shape = self.small_shape()?;
-                let value = self.special(DType::I32, &shape)?;
-                let text = Text::exact(format!("{} + {text}", value.name));
+                let value = self.load_special(DType::I32, &shape)?;
+                let text = Text::from_exact(format!("{} + {text}", value.name));
                 self.assign(&text, DType::I32, &shape);
                 Ok(())
             }
@@ -47,30 +47,37 @@ impl Maker<'_, '_> {
     fn of_library(&mut self) -> Result<()> {
         let dtype = self.wide_float()?;
         let shape = self.small_shape()?;
-        let a = self.special(dtype, &shape)?.name;
+        let a = self.load_special(dtype, &shape)?.name;
         let (text, dtype, rough) = match self.u.int_in_range(0..=4)? {
             0 => (
-                format!("tl.abs(libdevice.{}({a}))", self.word(&EXACT)?),
+                format!("tl.abs(libdevice.{}({a}))", self.choose_word(&EXACT)?),
                 dtype,
                 false,
             ),
             1 => {
-                let (outer, inner) = (self.word(&EXACT)?, self.word(&EXACT)?);
-                let text = format!("libdevice.{outer}(libdevice.{inner}({a})).to({})", tl(dtype));
+                let (outer, inner) = (self.choose_word(&EXACT)?, self.choose_word(&EXACT)?);
+                let text = format!(
+                    "libdevice.{outer}(libdevice.{inner}({a})).to({})",
+                    render_dtype(dtype)
+                );
                 (text, dtype, false)
             }
             2 => (
-                format!("libdevice.{}({a}) + {a}", self.word(&ROUNDED)?),
+                format!("libdevice.{}({a}) + {a}", self.choose_word(&ROUNDED)?),
                 dtype,
                 true,
             ),
             3 => {
-                let test = self.word(&["isnan", "isinf"])?;
+                let test = self.choose_word(&["isnan", "isinf"])?;
                 (format!("libdevice.{test}({a}).to(tl.int32)"), DType::I32, false)
             }
             _ => {
-                let b = self.special(dtype, &shape)?.name;
-                let text = format!("libdevice.{}({a}, {b}).to({})", self.word(&OF_TWO)?, tl(dtype));
+                let b = self.load_special(dtype, &shape)?.name;
+                let text = format!(
+                    "libdevice.{}({a}, {b}).to({})",
+                    self.choose_word(&OF_TWO)?,
+                    render_dtype(dtype)
+                );
                 (text, dtype, false)
             }
         };
@@ -81,16 +88,16 @@ impl Maker<'_, '_> {
     fn of_library_bits(&mut self) -> Result<()> {
         let dtype = *self.u.choose(&[DType::I32, DType::I32, DType::I64])?;
         let shape = self.small_shape()?;
-        let a = self.special(dtype, &shape)?.name;
+        let a = self.load_special(dtype, &shape)?.name;
         let (text, dtype) = if self.u.ratio(1, 3)? {
             (format!("libdevice.brev({a}) ^ {a}"), dtype)
         } else {
             (
-                format!("libdevice.{}({a}).to(tl.int32)", self.word(&OF_BITS)?),
+                format!("libdevice.{}({a}).to(tl.int32)", self.choose_word(&OF_BITS)?),
                 DType::I32,
             )
         };
-        self.assign(&Text::exact(text), dtype, &shape);
+        self.assign(&Text::from_exact(text), dtype, &shape);
         Ok(())
     }
 
@@ -99,15 +106,15 @@ impl Maker<'_, '_> {
         let dtype = *self.u.choose(&[DType::I32, DType::F32, DType::I64])?;
         let shape = self.small_shape()?;
         let (a, b) = (
-            self.special(dtype, &shape)?.name,
-            self.special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
+            self.load_special(dtype, &shape)?.name,
         );
-        let body = self.word(&[
+        let body = self.choose_word(&[
             "    return a + b\n",
             "    if a > b:\n        return a\n    else:\n        return b\n",
             "    return tl.where(a == b, a, b)\n",
         ])?;
-        let function = self.above("a, b", body);
+        let function = self.add_function("a, b", body);
         let text = Text {
             text: format!("tl.map_elementwise({function}, {a}, {b})"),
             rough: dtype.is_float() && body.contains('+'),
@@ -119,25 +126,25 @@ impl Maker<'_, '_> {
     /// A function as a method of a block.
     fn as_method(&mut self) -> Result<()> {
         let dtype = self.wide_float()?;
-        let found = self.some(|value| value.dtype == dtype && !value.shape.is_empty())?;
+        let found = self.choose_value(|value| value.dtype == dtype && !value.shape.is_empty())?;
         let value = match found {
-            Some(value) if count(&value.shape) <= MOST => value,
+            Some(value) if count(&value.shape) <= MAX_ELEMENTS => value,
             _ => {
                 let shape = self.small_shape()?;
-                self.special(dtype, &shape)?
+                self.load_special(dtype, &shape)?
             }
         };
-        let method = self.word(&METHODS)?;
+        let method = self.choose_word(&METHODS)?;
         let text = Text {
             text: format!("{}.{method}()", value.name),
             rough: value.rough || method != "floor",
         };
         self.assign(&text, dtype, &value.shape);
         let integer = *self.u.choose(&[DType::I32, DType::I8, DType::I16, DType::I64])?;
-        if self.form.limits.since(3, 4) && self.u.ratio(1, 4)? {
+        if self.form.limits.is_at_least(3, 4) && self.u.ratio(1, 4)? {
             let shape = self.small_shape()?;
-            let value = self.special(integer, &shape)?;
-            let text = Text::exact(format!("{}.cdiv(3).to({})", value.name, tl(integer)));
+            let value = self.load_special(integer, &shape)?;
+            let text = Text::from_exact(format!("{}.cdiv(3).to({})", value.name, render_dtype(integer)));
             self.assign(&text, integer, &shape);
         }
         Ok(())

@@ -8,7 +8,7 @@ use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 
 use super::form::{Detail, Form, Twist};
-use super::generated::{FIRST, Generated, Known};
+use super::generated::{FIRST, Generated, ValueType};
 use super::types::{self, convert};
 
 /// A value that a name in scope has.
@@ -29,7 +29,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    pub(super) fn exact(text: impl Into<String>) -> Self {
+    pub(super) fn from_exact(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             rough: false,
@@ -78,11 +78,11 @@ pub(super) struct Maker<'u, 'b> {
     /// How many times something was twisted or could have been.
     pub(super) twisted: usize,
     /// How many names a twist has made.
-    pub(super) beside: usize,
+    pub(super) twist_names: usize,
     /// Elements that engines take one by one, so far.
     one_by_one: usize,
     /// What is known of every value, whatever is in scope.
-    pub(super) known: HashMap<String, Known>,
+    pub(super) value_types: HashMap<String, ValueType>,
     /// The idioms that it is written in.
     pub(super) idioms: Vec<&'static str>,
 }
@@ -91,7 +91,7 @@ pub(super) struct Maker<'u, 'b> {
 const STRAYS: u32 = 139;
 
 /// The most elements of a block.
-pub(super) const MOST: usize = 4096;
+pub(super) const MAX_ELEMENTS: usize = 4096;
 
 /// Warps and stages of a launch that names none.
 const WARPS: u32 = 4;
@@ -110,7 +110,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         };
         let programs = programs + usize::from(form.programs);
         let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
-        let few = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
+        let few = form.limits.one_by_one < MAX_ELEMENTS && u.ratio(2, 3)?;
         let shape = match u.int_in_range(0..=9)? {
             0..=3 if few => vec![2 * extent(u, 3)?],
             4..=7 if few => vec![extent(u, 3)?, extent(u, 2)?],
@@ -145,15 +145,15 @@ impl<'u, 'b> Maker<'u, 'b> {
             names: 0,
             outputs: 0,
             twisted: 0,
-            beside: 0,
+            twist_names: 0,
             one_by_one: 0,
-            known: HashMap::new(),
+            value_types: HashMap::new(),
             idioms: Vec::new(),
         })
     }
 
     /// One of some choices, each with its weight.
-    pub(super) fn weighted<T: Copy>(&mut self, choices: &[(u32, T)]) -> Result<T> {
+    pub(super) fn choose_weighted<T: Copy>(&mut self, choices: &[(u32, T)]) -> Result<T> {
         let all: u32 = choices.iter().map(|(weight, _)| weight).sum();
         let mut at = self.u.int_in_range(0..=all - 1)?;
         for &(weight, choice) in choices {
@@ -165,41 +165,41 @@ impl<'u, 'b> Maker<'u, 'b> {
         Ok(choices[0].1)
     }
 
-    pub(super) fn fresh(&mut self, kind: &str) -> String {
+    pub(super) fn make_name(&mut self, kind: &str) -> String {
         self.names += 1;
         format!("{kind}{}", self.names)
     }
 
-    pub(super) fn line(&mut self, text: &str) {
+    pub(super) fn emit_line(&mut self, text: &str) {
         let _ = writeln!(self.lines, "{:indent$}{text}", "", indent = 4 * self.depth);
     }
 
     /// A parameter with its argument as a case file writes it.
-    pub(super) fn parameter(&mut self, name: &str, annotation: &str, argument: impl Into<String>) {
+    pub(super) fn add_parameter(&mut self, name: &str, annotation: &str, argument: impl Into<String>) {
         self.parameters.push(format!("{name}{annotation}"));
         self.arguments.push((name.to_owned(), argument.into()));
     }
 
     /// A new name for a value, which is stored at once if every value is.
     pub(super) fn assign(&mut self, text: &Text, dtype: DType, shape: &[usize]) -> Value {
-        let name = self.fresh("v");
+        let name = self.make_name("v");
         let text = Text {
-            text: self.loaded(dtype, &text.text),
+            text: self.convert_loaded(dtype, &text.text),
             rough: text.rough,
         };
-        self.line(&format!("{name} = {}", text.text));
-        self.named(name, dtype, shape, text.rough)
+        self.emit_line(&format!("{name} = {}", text.text));
+        self.add_value(name, dtype, shape, text.rough)
     }
 
     /// A value that the lines above have given this name.
-    pub(super) fn named(&mut self, name: String, dtype: DType, shape: &[usize], rough: bool) -> Value {
+    pub(super) fn add_value(&mut self, name: String, dtype: DType, shape: &[usize], rough: bool) -> Value {
         let value = Value {
             name,
             dtype,
             shape: shape.to_vec(),
             rough,
         };
-        self.know(&value);
+        self.record_type(&value);
         self.values.push(value.clone());
         self.twist(&value);
         if self.form.detail == Detail::Every && self.depth == 1 {
@@ -209,7 +209,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     }
 
     /// What is loaded, as this dtype: bools come as bytes before 3.2.
-    pub(super) fn loaded(&self, dtype: DType, text: &str) -> String {
+    pub(super) fn convert_loaded(&self, dtype: DType, text: &str) -> String {
         let bytes = dtype == DType::I1 && !self.form.limits.hold(Rule::LoadedBoolsAreI1);
         if bytes && text.starts_with("tl.load(") {
             format!("({text} != 0)")
@@ -219,36 +219,37 @@ impl<'u, 'b> Maker<'u, 'b> {
     }
 
     /// What a number beside it has made of a value of this dtype, as this dtype: before 3.2 a number has 32 bits or more.
-    pub(super) fn kept(&self, dtype: DType, text: String) -> String {
+    pub(super) fn restore_dtype(&self, dtype: DType, text: String) -> String {
         if self.form.limits.hold(Rule::WeakPythonScalars) || !(8..32).contains(&dtype.bits()) {
             return text;
         }
-        format!("({text}).to({})", types::tl(dtype))
+        format!("({text}).to({})", types::render_dtype(dtype))
     }
 
     /// Remembers what a value is, for what is told of the kernel.
-    pub(super) fn know(&mut self, value: &Value) {
+    pub(super) fn record_type(&mut self, value: &Value) {
         let (dtype, shape) = (value.dtype, value.shape.clone());
-        self.known.insert(value.name.clone(), Known { dtype, shape });
+        self.value_types
+            .insert(value.name.clone(), ValueType { dtype, shape });
     }
 
     /// Stores a value in a storage of its own, in order.
     pub(super) fn store(&mut self, value: &Value, kind: &str) {
         self.outputs += 1;
         let out = format!("{kind}{}", self.outputs);
-        self.output(&out, value.dtype, &value.shape);
-        let address = self.address(&out, &value.shape);
-        self.line(&format!("tl.store({address}, {})", value.name));
+        self.add_output(&out, value.dtype, &value.shape);
+        let address = self.build_address(&out, &value.shape);
+        self.emit_line(&format!("tl.store({address}, {})", value.name));
     }
 
     /// Values that a test accepts.
-    pub(super) fn those(&self, test: impl Fn(&Value) -> bool) -> Vec<Value> {
+    pub(super) fn find_values(&self, test: impl Fn(&Value) -> bool) -> Vec<Value> {
         self.values.iter().filter(|value| test(value)).cloned().collect()
     }
 
     /// Some value that a test accepts; a later one is likelier.
-    pub(super) fn some(&mut self, test: impl Fn(&Value) -> bool) -> Result<Option<Value>> {
-        let found = self.those(test);
+    pub(super) fn choose_value(&mut self, test: impl Fn(&Value) -> bool) -> Result<Option<Value>> {
+        let found = self.find_values(test);
         if found.is_empty() {
             return Ok(None);
         }
@@ -261,18 +262,18 @@ impl<'u, 'b> Maker<'u, 'b> {
     }
 
     /// A value of exactly this shape, as one of this dtype: one in scope, or numbers in order.
-    pub(super) fn anchor(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
-        let same = self.some(|value| value.shape == shape && value.dtype == dtype)?;
+    pub(super) fn build_anchor(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
+        let same = self.choose_value(|value| value.shape == shape && value.dtype == dtype)?;
         let found = match same {
             Some(value) => Some(value),
-            None => self.some(|value| value.shape == shape)?,
+            None => self.choose_value(|value| value.shape == shape)?,
         };
         Ok(match found {
             Some(value) => Text {
                 text: convert(&value.name, value.dtype, dtype),
                 rough: value.rough,
             },
-            None => Text::exact(convert(&offsets(shape), DType::I32, dtype)),
+            None => Text::from_exact(convert(&build_offsets(shape), DType::I32, dtype)),
         })
     }
 
@@ -300,7 +301,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             }
             _ => "tl.program_id(0)".to_owned(),
         };
-        self.line(&format!("pid = {pid}"));
+        self.emit_line(&format!("pid = {pid}"));
         self.launch_scalars()?;
         let inputs = self.u.int_in_range(1..=if self.small { 2 } else { 3 })?;
         for _ in 0..inputs {
@@ -313,7 +314,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     pub(super) fn end(&mut self) -> Result<Generated> {
         self.stores()?;
         let mut options = self.options()?;
-        let launched = self.launched(&mut options)?;
+        let launched = self.choose_launch(&mut options)?;
         Ok(Generated {
             name: self.name.clone(),
             functions: self.functions(),
@@ -324,7 +325,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             launched,
             programs: self.programs,
             split: self.form.twist == Some(Twist::Launches),
-            known: self.known.clone(),
+            value_types: self.value_types.clone(),
             idioms: self.idioms.clone(),
         })
     }
@@ -420,19 +421,19 @@ impl<'u, 'b> Maker<'u, 'b> {
             (16, Self::idiom),
             (2, Self::edges),
         ];
-        let step = self.weighted(&steps)?;
+        let step = self.choose_weighted(&steps)?;
         step(self)
     }
 
     /// An elementwise expression as a value.
     fn elementwise(&mut self) -> Result<()> {
-        let shape = match self.some(|_| true)? {
+        let shape = match self.choose_value(|_| true)? {
             Some(value) if self.u.ratio(1, 3)? => value.shape,
             _ => self.shape.clone(),
         };
-        let dtype = types::any(self.u)?;
+        let dtype = types::choose_dtype(self.u)?;
         let depth = self.u.int_in_range(1..=if self.small { 2 } else { 3 })?;
-        let text = self.full(dtype, &shape, depth)?;
+        let text = self.build_full_expr(dtype, &shape, depth)?;
         self.assign(&text, dtype, &shape);
         Ok(())
     }
@@ -442,7 +443,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         let mut chosen: Vec<Value> = self.values.last().cloned().into_iter().collect();
         let more = self.u.int_in_range(0..=if self.small { 1 } else { 3 })?;
         for _ in 0..more {
-            chosen.extend(self.some(|_| true)?);
+            chosen.extend(self.choose_value(|_| true)?);
         }
         let mut seen = Vec::new();
         for value in chosen {
@@ -457,7 +458,7 @@ impl<'u, 'b> Maker<'u, 'b> {
 }
 
 /// `0, 1, 2, …` in this shape, in `i32`.
-pub(super) fn offsets(shape: &[usize]) -> String {
+pub(super) fn build_offsets(shape: &[usize]) -> String {
     match shape {
         [] => "pid".to_owned(),
         [n] => format!("tl.arange(0, {n})"),

@@ -7,7 +7,7 @@ use cerith_tile::rules::Rule;
 
 use super::block::count;
 use super::maker::{Maker, Text};
-use super::types::tl;
+use super::types::render_dtype;
 
 impl Maker<'_, '_> {
     pub(super) fn narrow_dtype(&mut self) -> Result<DType> {
@@ -32,29 +32,32 @@ impl Maker<'_, '_> {
         let dtype = self.narrow_dtype()?;
         let mut shape = self.small_shape()?;
         let source = self.narrow_source(dtype, &shape)?;
-        let mut name = self.fresh("e");
-        self.line(&format!("{name} = {source}"));
+        let mut name = self.make_name("e");
+        self.emit_line(&format!("{name} = {source}"));
         let moves = self.u.int_in_range(0..=2)?;
         for _ in 0..moves {
             let moved = self.narrow_moved(&name, &mut shape)?;
-            name = self.fresh("e");
-            self.line(&format!("{name} = {moved}"));
+            name = self.make_name("e");
+            self.emit_line(&format!("{name} = {moved}"));
         }
         if dtype == DType::F8E4B15 && self.u.ratio(1, 4)? {
-            let positive = self.fresh("e");
-            self.line(&format!("{positive} = tl.abs({name})"));
+            let positive = self.make_name("e");
+            self.emit_line(&format!("{positive} = tl.abs({name})"));
             name = positive;
         }
         if self.u.ratio(1, 40)? {
-            let computed = self.fresh("e");
-            let op = self.word(&["+", "*", "-"])?;
-            self.line(&format!("{computed} = ({name} {op} {name}).to({})", tl(dtype)));
+            let computed = self.make_name("e");
+            let op = self.choose_word(&["+", "*", "-"])?;
+            self.emit_line(&format!(
+                "{computed} = ({name} {op} {name}).to({})",
+                render_dtype(dtype)
+            ));
             // Compilers refuse it only if something uses it. A twin stores what comes into scope, and would use it.
             if self.u.arbitrary()? {
-                let out = self.fresh("o");
-                self.output(&out, DType::U8, &shape);
-                let place = self.address(&out, &shape);
-                self.line(&format!(
+                let out = self.make_name("o");
+                self.add_output(&out, DType::U8, &shape);
+                let place = self.build_address(&out, &shape);
+                self.emit_line(&format!(
                     "tl.store({place}, {computed}.to(tl.uint8, bitcast=True))"
                 ));
             }
@@ -69,19 +72,19 @@ impl Maker<'_, '_> {
             0 | 1 if in_memory => {
                 let all = self.programs * count(shape);
                 let seed: u16 = self.u.arbitrary()?;
-                let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
-                let fill = self.word(&["random: ", "random: ", "arange: "])?;
+                let (storage, pointer) = (self.make_name("b"), self.make_name("x"));
+                let fill = self.choose_word(&["random: ", "random: ", "arange: "])?;
                 self.keep(&storage, dtype, &[all], &format!("{{ {fill}{} }}", seed % 100));
-                self.parameter(&pointer, "", storage);
-                let place = self.address(&pointer, shape);
+                self.add_parameter(&pointer, "", storage);
+                let place = self.build_address(&pointer, shape);
                 let masked = self.form.limits.hold_since(3, 7, 1) && self.u.ratio(1, 2)?;
                 let mask = if masked {
-                    self.full(DType::I1, shape, 1)?
+                    self.build_full_expr(DType::I1, shape, 1)?
                 } else {
-                    Text::exact("")
+                    Text::from_exact("")
                 };
                 if masked && !mask.rough {
-                    let other = self.word(&["0.0", "1.5", "-2.0"])?;
+                    let other = self.choose_word(&["0.0", "1.5", "-2.0"])?;
                     format!("tl.load({place}, mask={}, other={other})", mask.text)
                 } else {
                     format!("tl.load({place})")
@@ -89,14 +92,14 @@ impl Maker<'_, '_> {
             }
             2 | 3 => {
                 let from = *self.u.choose(&[DType::U8, DType::I8])?;
-                let bytes = self.special(from, shape)?.name;
-                format!("{bytes}.to({}, bitcast=True)", tl(dtype))
+                let bytes = self.load_special(from, shape)?.name;
+                format!("{bytes}.to({}, bitcast=True)", render_dtype(dtype))
             }
             4 if in_memory && self.form.limits.hold_since(3, 7, 1) => {
-                let number = self.word(&["1.5", "0.0", "-3.0", "448.0", "0.3125"])?;
-                format!("tl.full({shape:?}, {number}, {})", tl(dtype))
+                let number = self.choose_word(&["1.5", "0.0", "-3.0", "448.0", "0.3125"])?;
+                format!("tl.full({shape:?}, {number}, {})", render_dtype(dtype))
             }
-            5 if in_memory => format!("tl.full({shape:?}, 1.5, tl.float32).to({})", tl(dtype)),
+            5 if in_memory => format!("tl.full({shape:?}, 1.5, tl.float32).to({})", render_dtype(dtype)),
             _ => {
                 // Nothing but these two is cast to fp8e4b15.
                 let from = match dtype {
@@ -105,14 +108,14 @@ impl Maker<'_, '_> {
                         .u
                         .choose(&[DType::F32, DType::F32, DType::F16, DType::BF16])?,
                 };
-                let value = self.special(from, shape)?.name;
+                let value = self.load_special(from, shape)?.name;
                 let toward_zero = dtype == DType::F8E5 && from == DType::F32 && self.u.ratio(1, 4)?;
                 let how = if toward_zero {
                     ", fp_downcast_rounding=\"rtz\""
                 } else {
                     ""
                 };
-                format!("{value}.to({}{how})", tl(dtype))
+                format!("{value}.to({}{how})", render_dtype(dtype))
             }
         })
     }
@@ -140,11 +143,11 @@ impl Maker<'_, '_> {
                 format!("tl.expand_dims({name}, 0)")
             }
             5 if rank == 1 && self.form.limits.hold_since(3, 3, 1) => {
-                let at = self.indices(all, shape)?;
+                let at = self.build_indices(all, shape)?;
                 format!("tl.gather({name}, {at}, 0)")
             }
             _ => {
-                let mask = self.full(DType::I1, shape, 1)?;
+                let mask = self.build_full_expr(DType::I1, shape, 1)?;
                 if mask.rough || !self.form.limits.hold(Rule::Fp8PairsPromote) {
                     return Ok(format!("tl.ravel({name}).reshape({shape:?})"));
                 }
@@ -158,22 +161,22 @@ impl Maker<'_, '_> {
         let in_memory = matches!(dtype, DType::F8E5 | DType::F8E4NV);
         match self.u.int_in_range(0..=7)? {
             0 | 1 if in_memory => {
-                let out = self.fresh("o");
-                self.output(&out, dtype, shape);
-                self.line(&format!("tl.store({}, {name})", self.address(&out, shape)));
+                let out = self.make_name("o");
+                self.add_output(&out, dtype, shape);
+                self.emit_line(&format!("tl.store({}, {name})", self.build_address(&out, shape)));
             }
             2 if in_memory => {
                 // A store casts to what the pointer points to.
-                let out = self.fresh("o");
-                self.output(&out, dtype, shape);
-                let value = self.special(DType::F32, shape)?.name;
-                self.line(&format!(
+                let out = self.make_name("o");
+                self.add_output(&out, dtype, shape);
+                let value = self.load_special(DType::F32, shape)?.name;
+                self.emit_line(&format!(
                     "tl.store({}, {value} + {name}.to(tl.float32))",
-                    self.address(&out, shape)
+                    self.build_address(&out, shape)
                 ));
             }
             3 | 4 => {
-                let text = Text::exact(format!("{name}.to(tl.uint8, bitcast=True)"));
+                let text = Text::from_exact(format!("{name}.to(tl.uint8, bitcast=True)"));
                 self.assign(&text, DType::U8, shape);
             }
             kind => {
@@ -182,7 +185,7 @@ impl Maker<'_, '_> {
                     6 => DType::BF16,
                     _ => DType::F32,
                 };
-                let text = Text::exact(format!("{name}.to({})", tl(wide)));
+                let text = Text::from_exact(format!("{name}.to({})", render_dtype(wide)));
                 self.assign(&text, wide, shape);
             }
         }

@@ -14,7 +14,7 @@ impl Maker<'_, '_> {
         if self.depth > 1 {
             return Ok(());
         }
-        if self.form.limits.since(3, 2) && self.u.ratio(1, 4)? {
+        if self.form.limits.is_at_least(3, 2) && self.u.ratio(1, 4)? {
             self.scaled()
         } else {
             self.dot()
@@ -22,7 +22,7 @@ impl Maker<'_, '_> {
     }
 
     /// The fewest rows and columns, and the fewest elements between, of a product of this dtype.
-    fn least(&self, dtype: DType) -> (usize, usize) {
+    fn find_min_shape(&self, dtype: DType) -> (usize, usize) {
         let limits = self.form.limits;
         let side = if limits.hold(Rule::SmallDots) { 1 } else { 16 };
         let shallow = limits.hold(Rule::ShallowDots);
@@ -36,7 +36,7 @@ impl Maker<'_, '_> {
     }
 
     /// Numbers for one side of a product, of a storage of their own.
-    fn factor(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+    fn load_factor(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;
         let fill = if self.u.ratio(1, 4)? {
@@ -51,10 +51,13 @@ impl Maker<'_, '_> {
 
     fn factor_of(&mut self, dtype: DType, shape: &[usize], fill: &str) -> String {
         let all = self.programs * shape.iter().product::<usize>();
-        let (storage, pointer, name) = (self.fresh("b"), self.fresh("x"), self.fresh("e"));
+        let (storage, pointer, name) = (self.make_name("b"), self.make_name("x"), self.make_name("e"));
         self.keep(&storage, dtype, &[all], fill);
-        self.parameter(&pointer, "", storage);
-        self.line(&format!("{name} = tl.load({})", self.address(&pointer, shape)));
+        self.add_parameter(&pointer, "", storage);
+        self.emit_line(&format!(
+            "{name} = tl.load({})",
+            self.build_address(&pointer, shape)
+        ));
         name
     }
 
@@ -76,7 +79,7 @@ impl Maker<'_, '_> {
             dtypes.retain(|&dtype| dtype != DType::F8E4NV);
         }
         let dtype = *self.u.choose(&dtypes)?;
-        let (mut side, mut inner) = self.least(dtype);
+        let (mut side, mut inner) = self.find_min_shape(dtype);
         if self.u.ratio(1, 24)? {
             // Smaller than what is taken, mostly.
             (side, inner) = (1, 1);
@@ -90,8 +93,8 @@ impl Maker<'_, '_> {
         let shaped = |rows: usize, columns: usize| -> Vec<usize> {
             batch.into_iter().chain([rows, columns]).collect()
         };
-        let a = self.factor(dtype, &shaped(m, k))?;
-        let b = self.factor(dtype, &shaped(k, n))?;
+        let a = self.load_factor(dtype, &shaped(m, k))?;
+        let b = self.load_factor(dtype, &shaped(k, n))?;
         let mut how = String::new();
         if matches!(dtype, DType::F32 | DType::F16 | DType::BF16) && self.u.ratio(3, 4)? {
             let mut precisions = vec!["tf32", "tf32x3", "ieee"];
@@ -99,9 +102,9 @@ impl Maker<'_, '_> {
                 precisions.extend(["bf16x3", "bf16x6"]);
             }
             if self.u.ratio(1, 6)? {
-                how.push_str(self.word(&[", allow_tf32=True", ", allow_tf32=False"])?);
+                how.push_str(self.choose_word(&[", allow_tf32=True", ", allow_tf32=False"])?);
             } else {
-                let _ = write!(how, ", input_precision=\"{}\"", self.word(&precisions)?);
+                let _ = write!(how, ", input_precision=\"{}\"", self.choose_word(&precisions)?);
             }
         }
         let mut result = match dtype {
@@ -118,11 +121,11 @@ impl Maker<'_, '_> {
             how.push_str(", out_dtype=tl.float64");
         }
         if dtype.bits() == 8 && result != DType::I32 && self.u.ratio(1, 3)? {
-            how.push_str(self.word(&[", max_num_imprecise_acc=0", ", max_num_imprecise_acc=16"])?);
+            how.push_str(self.choose_word(&[", max_num_imprecise_acc=0", ", max_num_imprecise_acc=16"])?);
         }
         let shape = shaped(m, n);
         if self.u.ratio(1, 3)? {
-            let acc = self.factor(result, &shape)?;
+            let acc = self.load_factor(result, &shape)?;
             let _ = write!(how, ", acc={acc}");
         }
         let text = Text {
@@ -141,17 +144,17 @@ impl Maker<'_, '_> {
             16 << self.u.int_in_range(0..=1)?,
         );
         let k = 64;
-        let left = self.word(&["e4m3", "e5m2", "e2m1"])?;
+        let left = self.choose_word(&["e4m3", "e5m2", "e2m1"])?;
         let right = if both {
-            self.word(&["e4m3", "e5m2", "e2m1", "bf16", "fp16"])?
+            self.choose_word(&["e4m3", "e5m2", "e2m1", "bf16", "fp16"])?
         } else {
-            self.word(&["e4m3", "e5m2"])?
+            self.choose_word(&["e4m3", "e5m2"])?
         };
         let a = self.scaled_side(left, m, k, false)?;
-        let a_scale = self.scales(m, k)?;
+        let a_scale = self.load_scales(m, k)?;
         let b = self.scaled_side(right, k, n, true)?;
         let b_scale = if both && self.u.ratio(1, 2)? {
-            self.scales(n, k)?
+            self.load_scales(n, k)?
         } else {
             "None".to_owned()
         };
@@ -177,11 +180,11 @@ impl Maker<'_, '_> {
             "e5m2" if typed => DType::F8E5,
             _ => DType::U8,
         };
-        self.factor(dtype, &shape)
+        self.load_factor(dtype, &shape)
     }
 
     /// Scales of rows of a left side, or of columns of a right one.
-    fn scales(&mut self, rows: usize, inner: usize) -> Result<String> {
+    fn load_scales(&mut self, rows: usize, inner: usize) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let (low, high) = *self.u.choose(&[(124, 131), (124, 131), (0, 256)])?;
         let fill = format!("{{ random: {{ seed: {seed}, low: {low}, high: {high}, edges: false }} }}");

@@ -4,7 +4,7 @@ use arbitrary::Result;
 use cerith_tile::DType;
 
 use super::block::count;
-use super::maker::{Maker, Text, offsets};
+use super::maker::{Maker, Text, build_offsets};
 use super::types;
 
 /// Descriptors' last extents are at least so many bytes.
@@ -24,8 +24,8 @@ pub(super) struct Matrix {
 
 impl Maker<'_, '_> {
     /// A matrix with at least a part of a tile for each program; its last tile may hang over.
-    pub(super) fn matrix(&mut self, turns: usize) -> Result<Matrix> {
-        let mut dtype = types::any(self.u)?;
+    pub(super) fn add_matrix(&mut self, turns: usize) -> Result<Matrix> {
+        let mut dtype = types::choose_dtype(self.u)?;
         if dtype == DType::I1 {
             dtype = DType::I8;
         }
@@ -42,9 +42,9 @@ impl Maker<'_, '_> {
             width
         };
         let stride = width * self.u.int_in_range(1..=2)?;
-        let base = self.storage(dtype, &[rows.max(1), stride])?;
-        let pointer = self.fresh("x");
-        self.parameter(&pointer, "", base);
+        let base = self.add_storage(dtype, &[rows.max(1), stride])?;
+        let pointer = self.make_name("x");
+        self.add_parameter(&pointer, "", base);
         let rows = self.run_time_int(rows.max(1));
         let columns = if self.u.ratio(1, 2)? {
             self.run_time_int(columns)
@@ -73,26 +73,26 @@ impl Maker<'_, '_> {
             columns,
             stride,
             tile,
-        } = self.matrix(1)?;
-        let descriptor = self.fresh("d");
-        self.line(&format!(
+        } = self.add_matrix(1)?;
+        let descriptor = self.make_name("d");
+        self.emit_line(&format!(
             "{descriptor} = tl.make_tensor_descriptor({pointer}, [{rows}, {columns}], [{stride}, 1], {tile:?})"
         ));
         let row = format!("pid * {}", tile[0]);
-        let text = Text::exact(format!("{descriptor}.load([{row}, 0])"));
+        let text = Text::from_exact(format!("{descriptor}.load([{row}, 0])"));
         let value = self.assign(&text, dtype, &tile);
         if self.u.ratio(1, 3)? {
-            let out = self.fresh("o");
+            let out = self.make_name("o");
             let all = [tile[0] * self.programs, tile[1]];
-            self.output(&out, dtype, &tile);
-            let target = self.fresh("d");
-            self.line(&format!(
+            self.add_output(&out, dtype, &tile);
+            let target = self.make_name("d");
+            self.emit_line(&format!(
                 "{target} = tl.make_tensor_descriptor({out}, {all:?}, [{}, 1], {tile:?})",
                 tile[1]
             ));
-            let stored = self.full(dtype, &tile, 1)?;
+            let stored = self.build_full_expr(dtype, &tile, 1)?;
             let stored = if stored.rough { value.name } else { stored.text };
-            self.line(&format!("{target}.store([{row}, 0], {stored})"));
+            self.emit_line(&format!("{target}.store([{row}, 0], {stored})"));
         }
         Ok(())
     }
@@ -110,25 +110,28 @@ impl Maker<'_, '_> {
             columns,
             stride,
             tile,
-        } = self.matrix(turns)?;
-        let block = self.fresh("p");
-        self.line(&format!(
+        } = self.add_matrix(turns)?;
+        let block = self.make_name("p");
+        self.emit_line(&format!(
             "{block} = tl.make_block_ptr({pointer}, ({rows}, {columns}), ({stride}, 1), (pid * {}, 0), ({}, {}), (1, 0))",
             tile[0] * turns,
             tile[0],
             tile[1]
         ));
-        let sum = self.fresh("v");
+        let sum = self.make_name("v");
         let wide = if dtype.is_float() { DType::F32 } else { DType::I32 };
         let wide = if dtype.bits() == 64 { dtype } else { wide };
-        self.line(&format!("{sum} = tl.zeros({tile:?}, {})", types::tl(wide)));
-        self.line(&format!("for {block}_i in range({turns}):"));
+        self.emit_line(&format!(
+            "{sum} = tl.zeros({tile:?}, {})",
+            types::render_dtype(wide)
+        ));
+        self.emit_line(&format!("for {block}_i in range({turns}):"));
         self.depth += 1;
         let load = format!("tl.load({block}, boundary_check=(0, 1), padding_option=\"zero\")");
-        self.line(&format!("{sum} += {load}.to({})", types::tl(wide)));
-        self.line(&format!("{block} = tl.advance({block}, ({}, 0))", tile[0]));
+        self.emit_line(&format!("{sum} += {load}.to({})", types::render_dtype(wide)));
+        self.emit_line(&format!("{block} = tl.advance({block}, ({}, 0))", tile[0]));
         self.depth -= 1;
-        self.named(sum, wide, &tile, wide.is_float());
+        self.add_value(sum, wide, &tile, wide.is_float());
         Ok(())
     }
 
@@ -152,23 +155,23 @@ impl Maker<'_, '_> {
         };
         let places = turns.max(1);
         let (a, b) = (
-            self.storage(dtype, &[places * m, k])?,
-            self.storage(dtype, &[places * k, n])?,
+            self.add_storage(dtype, &[places * m, k])?,
+            self.add_storage(dtype, &[places * k, n])?,
         );
-        let (x, y) = (self.fresh("x"), self.fresh("x"));
-        self.parameter(&x, "", a);
-        self.parameter(&y, "", b);
+        let (x, y) = (self.make_name("x"), self.make_name("x"));
+        self.add_parameter(&x, "", a);
+        self.add_parameter(&y, "", b);
         let order = if self.u.ratio(1, 3)? {
-            let name = self.fresh("x");
-            let storage = self.fresh("b");
+            let name = self.make_name("x");
+            let storage = self.make_name("b");
             let fill = format!("{{ dtype: i32, shape: [{places}], fill: arange }}");
             self.storages.push((storage.clone(), fill));
-            self.parameter(&name, "", storage);
+            self.add_parameter(&name, "", storage);
             Some(name)
         } else {
             None
         };
-        let (acc, sum, j) = (self.fresh("v"), self.fresh("v"), self.fresh("j"));
+        let (acc, sum, j) = (self.make_name("v"), self.make_name("v"), self.make_name("j"));
         let count_of = self.run_time_int(turns);
         let stages = self.u.int_in_range(0..=4)?;
         let how = match dtype {
@@ -178,53 +181,62 @@ impl Maker<'_, '_> {
         };
         let twice = self.u.ratio(1, 2)?;
         let stored = self.u.ratio(1, 4)?;
-        self.line(&format!("{acc} = tl.zeros([{m}, {n}], {})", types::tl(result)));
-        self.line(&format!("{sum} = tl.zeros([{m}], {})", types::tl(result)));
+        self.emit_line(&format!(
+            "{acc} = tl.zeros([{m}, {n}], {})",
+            types::render_dtype(result)
+        ));
+        self.emit_line(&format!(
+            "{sum} = tl.zeros([{m}], {})",
+            types::render_dtype(result)
+        ));
         let head = match stages {
             0 => format!("range({count_of})"),
             stages => format!("tl.range(0, {count_of}, num_stages={stages})"),
         };
-        let out = self.fresh("o");
+        let out = self.make_name("o");
         if stored {
-            self.output(&out, dtype, &[places * m * k]);
+            self.add_output(&out, dtype, &[places * m * k]);
         }
-        self.line(&format!("for {j} in {head}:"));
+        self.emit_line(&format!("for {j} in {head}:"));
         self.depth += 1;
         let at = match &order {
             Some(order) => format!("tl.load({order} + {j})"),
             None => j.clone(),
         };
-        let (left, right) = (self.fresh("v"), self.fresh("v"));
-        self.line(&format!(
+        let (left, right) = (self.make_name("v"), self.make_name("v"));
+        self.emit_line(&format!(
             "{left} = tl.load({x} + {at} * {} + {})",
             m * k,
-            offsets(&[m, k])
+            build_offsets(&[m, k])
         ));
-        self.line(&format!(
+        self.emit_line(&format!(
             "{right} = tl.load({y} + {j} * {} + {})",
             k * n,
-            offsets(&[k, n])
+            build_offsets(&[k, n])
         ));
         if stored {
             let place = format!(
                 "{out} + (pid * {places} + {j}) * {} + {}",
                 m * k,
-                offsets(&[m, k])
+                build_offsets(&[m, k])
             );
-            self.line(&format!("tl.store({place}, {left})"));
+            self.emit_line(&format!("tl.store({place}, {left})"));
         }
-        self.line(&format!("{acc} = tl.dot({left}, {right}, {acc}{how})"));
+        self.emit_line(&format!("{acc} = tl.dot({left}, {right}, {acc}{how})"));
         if twice {
-            self.line(&format!(
+            self.emit_line(&format!(
                 "{sum} += tl.sum({left}.to({}), axis=1)",
-                types::tl(result)
+                types::render_dtype(result)
             ));
         }
         self.depth -= 1;
         let rough = result.is_float();
-        debug_assert!(count(&[m, n]) <= super::maker::MOST, "a block of few elements");
-        self.named(acc, result, &[m, n], rough);
-        self.named(sum, result, &[m], rough);
+        debug_assert!(
+            count(&[m, n]) <= super::maker::MAX_ELEMENTS,
+            "a block of few elements"
+        );
+        self.add_value(acc, result, &[m, n], rough);
+        self.add_value(sum, result, &[m], rough);
         Ok(())
     }
 }

@@ -25,9 +25,9 @@ impl Maker<'_, '_> {
     }
 
     /// A name that the kernel itself does not have.
-    fn beside(&mut self, kind: &str) -> String {
-        self.beside += 1;
-        format!("{kind}_{}", self.beside)
+    fn make_twist_name(&mut self, kind: &str) -> String {
+        self.twist_names += 1;
+        format!("{kind}_{}", self.twist_names)
     }
 
     fn there_and_back(&mut self, value: &Value) {
@@ -48,28 +48,28 @@ impl Maker<'_, '_> {
             (4, 1..4) => format!("tl.split(tl.join({name}, {name}))[0]"),
             (5, _) if count > 1 && shape[0] > 1 => {
                 let halves = [count / 2, 2];
-                let (x, y) = (self.beside("w"), self.beside("w"));
-                self.line(&format!("{x}, {y} = tl.split(tl.reshape({name}, {halves:?}))"));
+                let (x, y) = (self.make_twist_name("w"), self.make_twist_name("w"));
+                self.emit_line(&format!("{x}, {y} = tl.split(tl.reshape({name}, {halves:?}))"));
                 format!("tl.reshape(tl.join({x}, {y}), {shape:?})")
             }
             _ => return,
         };
-        self.line(&format!("{name} = {text}"));
+        self.emit_line(&format!("{name} = {text}"));
     }
 
     fn through_memory(&mut self, value: &Value) {
-        let place = self.beside("s");
-        self.output(&place, value.dtype, &value.shape);
-        let address = self.address(&place, &value.shape);
+        let place = self.make_twist_name("s");
+        self.add_output(&place, value.dtype, &value.shape);
+        let address = self.build_address(&place, &value.shape);
         let name = &value.name;
         if self.depth > 1 {
             // The turn before may still be reading.
-            self.line("tl.debug_barrier()");
+            self.emit_line("tl.debug_barrier()");
         }
-        self.line(&format!("tl.store({address}, {name})"));
-        self.line("tl.debug_barrier()");
-        let loaded = self.loaded(value.dtype, &format!("tl.load({address})"));
-        self.line(&format!("{name} = {loaded}"));
+        self.emit_line(&format!("tl.store({address}, {name})"));
+        self.emit_line("tl.debug_barrier()");
+        let loaded = self.convert_loaded(value.dtype, &format!("tl.load({address})"));
+        self.emit_line(&format!("{name} = {loaded}"));
     }
 
     fn in_no_branch(&mut self, value: &Value) {
@@ -77,23 +77,23 @@ impl Maker<'_, '_> {
         if self.twisted.is_multiple_of(2) {
             return;
         }
-        let never = self.beside("n");
-        self.parameter(&never, "", NEVER);
+        let never = self.make_twist_name("n");
+        self.add_parameter(&never, "", NEVER);
         let name = &value.name;
         let other = match value.dtype {
             DType::I1 => format!("~{name}"),
             dtype if dtype.is_float() => format!("-{name}"),
             _ => format!("{name} + {name}"),
         };
-        self.line(&format!("if {never} > {NEVER}:"));
+        self.emit_line(&format!("if {never} > {NEVER}:"));
         self.depth += 1;
-        self.line(&format!("{name} = {other}"));
+        self.emit_line(&format!("{name} = {other}"));
         self.depth -= 1;
     }
 
     /// An operation on two integers, in another order and another grouping where the twist says so. Both have the dtype
     /// that comes out, in which arithmetic is modulo its range.
-    pub(super) fn operation(&mut self, dtype: DType, a: &str, op: &str, b: &str) -> String {
+    pub(super) fn build_operation(&mut self, dtype: DType, a: &str, op: &str, b: &str) -> String {
         let plain = |a: &str, b: &str| match op {
             "min" => format!("tl.minimum({a}, {b})"),
             "max" => format!("tl.maximum({a}, {b})"),
@@ -104,10 +104,10 @@ impl Maker<'_, '_> {
         }
         self.twisted += 1;
         match (op, self.twisted % 3) {
-            ("+", 1) => self.kept(dtype, format!("(({b} - 5) + ({a} + 5))")),
-            ("-", 0 | 1) => self.kept(dtype, format!("(({a} + 5) - ({b} + 5))")),
-            ("*", 1) => self.kept(dtype, format!("(({b} - 1) * {a} + {a})")),
-            ("^", 1) if dtype != DType::I1 => self.kept(dtype, format!("(({b} ^ 5) ^ ({a} ^ 5))")),
+            ("+", 1) => self.restore_dtype(dtype, format!("(({b} - 5) + ({a} + 5))")),
+            ("-", 0 | 1) => self.restore_dtype(dtype, format!("(({a} + 5) - ({b} + 5))")),
+            ("*", 1) => self.restore_dtype(dtype, format!("(({b} - 1) * {a} + {a})")),
+            ("^", 1) if dtype != DType::I1 => self.restore_dtype(dtype, format!("(({b} ^ 5) ^ ({a} ^ 5))")),
             ("-", _) => plain(a, b),
             _ => plain(b, a),
         }

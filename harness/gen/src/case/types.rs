@@ -17,16 +17,16 @@ const INTS: [DType; 8] = [
 const FLOATS: [DType; 4] = [DType::F32, DType::F16, DType::BF16, DType::F64];
 
 /// Some dtype; `f32` and `i32` are the most common.
-pub(super) fn any(u: &mut Unstructured<'_>) -> Result<DType> {
+pub(super) fn choose_dtype(u: &mut Unstructured<'_>) -> Result<DType> {
     Ok(match u.int_in_range(0..=9)? {
-        0..=3 => float(u)?,
+        0..=3 => choose_float(u)?,
         9 => DType::I1,
-        _ => int(u)?,
+        _ => choose_int(u)?,
     })
 }
 
 /// Some dtype of integers.
-pub(super) fn int(u: &mut Unstructured<'_>) -> Result<DType> {
+pub(super) fn choose_int(u: &mut Unstructured<'_>) -> Result<DType> {
     if u.ratio(1, 3)? {
         Ok(DType::I32)
     } else {
@@ -35,7 +35,7 @@ pub(super) fn int(u: &mut Unstructured<'_>) -> Result<DType> {
 }
 
 /// Some dtype of floats.
-pub(super) fn float(u: &mut Unstructured<'_>) -> Result<DType> {
+pub(super) fn choose_float(u: &mut Unstructured<'_>) -> Result<DType> {
     if u.ratio(1, 2)? {
         Ok(DType::F32)
     } else {
@@ -44,7 +44,7 @@ pub(super) fn float(u: &mut Unstructured<'_>) -> Result<DType> {
 }
 
 /// As Triton's functions call it: `tl.float32`.
-pub(super) fn tl(dtype: DType) -> String {
+pub(super) fn render_dtype(dtype: DType) -> String {
     format!("tl.{}", dtype.triton_name())
 }
 
@@ -79,7 +79,7 @@ pub(super) fn convert(text: &str, from: DType, to: DType) -> String {
     if from == to {
         return text.to_owned();
     }
-    let to_name = tl(to);
+    let to_name = render_dtype(to);
     if to == DType::I1 {
         return if from.is_float() {
             format!("({text} > 0)")
@@ -95,7 +95,7 @@ pub(super) fn convert(text: &str, from: DType, to: DType) -> String {
 }
 
 /// A number as it is written beside a tensor of this dtype; never 0.
-pub(super) fn literal(dtype: DType, u: &mut Unstructured<'_>) -> Result<String> {
+pub(super) fn choose_literal(dtype: DType, u: &mut Unstructured<'_>) -> Result<String> {
     if dtype == DType::I1 {
         return Ok("1".to_owned());
     }

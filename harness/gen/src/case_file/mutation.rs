@@ -132,7 +132,7 @@ const LINES: &[&str] = &[
 const LONGEST: usize = 1 << 13;
 
 /// A piece of text that YAML, Python or placeholders care about.
-pub fn fragment(u: &mut Unstructured<'_>) -> Result<String> {
+pub fn choose_fragment(u: &mut Unstructured<'_>) -> Result<String> {
     Ok(match u.int_in_range(0..=3u8)? {
         0 => {
             const SIGNS: &[u8] = b"[]{}:,'\"#&*!|>%@`\\ \n\t-?";
@@ -145,7 +145,7 @@ pub fn fragment(u: &mut Unstructured<'_>) -> Result<String> {
     })
 }
 
-fn at(u: &mut Unstructured<'_>, count: usize) -> Result<usize> {
+fn choose_index(u: &mut Unstructured<'_>, count: usize) -> Result<usize> {
     u.int_in_range(0..=count.saturating_sub(1) as u32)
         .map(|at| at as usize)
 }
@@ -172,7 +172,7 @@ fn of_lines(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     if lines.is_empty() {
         return Ok((*u.choose(&SEEDS)?).to_owned());
     }
-    let (here, there) = (at(u, lines.len())?, at(u, lines.len())?);
+    let (here, there) = (choose_index(u, lines.len())?, choose_index(u, lines.len())?);
     match u.int_in_range(0..=6u8)? {
         0 => {
             lines.remove(here);
@@ -214,7 +214,7 @@ fn of_numbers(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         .map(|(start, _)| start)
         .filter(|&start| !text[..start].ends_with(|c: char| c.is_alphanumeric() || c == '.'))
         .collect();
-    let Some(&start) = starts.get(at(u, starts.len())?) else {
+    let Some(&start) = starts.get(choose_index(u, starts.len())?) else {
         return Ok(text.to_owned());
     };
     let length = text[start..].find(|c| !digit(c)).unwrap_or(text.len() - start);
@@ -226,10 +226,10 @@ fn of_values(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let parts: Vec<&str> = text
         .split_inclusive([' ', ',', '\n', '[', ']', '{', '}', ':'])
         .collect();
-    let here = at(u, parts.len())?;
+    let here = choose_index(u, parts.len())?;
     let mut made: Vec<&str> = parts.clone();
-    let with = fragment(u)?;
-    let other = at(u, parts.len())?;
+    let with = choose_fragment(u)?;
+    let other = choose_index(u, parts.len())?;
     let last = |part: &str| part.len() - part.chars().next_back().map_or(0, char::len_utf8);
     let replaced = parts.get(here).map(|part| [&with, &part[last(part)..]].concat());
     if let (Some(replaced), Some(slot)) = (&replaced, made.get_mut(here)) {

@@ -6,21 +6,21 @@ use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
 use super::{DTYPES, Program};
-use crate::{Ended, Fault, Tried, ensure};
+use crate::{Ended, Fault, TrialResult, ensure};
 
 /// Checks the laws on the program that these bytes make, within small limits.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     let limits = Config {
         fuel: 1 << 20,
         memory_limit: 1 << 20,
         print_limit: 1 << 12,
         ..Config::default()
     };
-    check_within(&Program::of(bytes), &limits)
+    check_within(&Program::from_bytes(bytes), &limits)
 }
 
 /// Checks the laws on a program, within these limits.
-pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
+pub fn check_within(of: &Program, limits: &Config<'_>) -> TrialResult {
     let function = of.function();
     function
         .verify()
@@ -28,7 +28,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
     let grid = [of.programs, 1, 1];
     let program =
         cerith_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
-    let (memory, args) = Program::world();
+    let (memory, args) = Program::build_world();
     let fault = |message: String| Fault(format!("{message}\n{}", program.function()));
     let run = |config: &Config<'_>| -> Result<(LaunchOutcome, Memory), Fault> {
         let mut memory = memory.clone();
@@ -84,12 +84,13 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
         .accept(grid, &args, &mut exact, &mut map, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
     // Keeping book of what widens, lanes are looked at one by one; without, whole blocks are, where that can be.
-    let (mut single, mut singly) = (memory.clone(), AcceptanceMap::explaining());
+    let (mut single, mut singly) = (memory.clone(), AcceptanceMap::with_book());
     let one_by_one = program
         .accept(grid, &args, &mut single, &mut singly, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
     let exhausted = |end: &Acceptance| matches!(end, Acceptance::Stopped(LaunchOutcome::Exhausted(_)));
-    let same = acceptance == one_by_one && alike(&exact, &single, &map) && map.iter().eq(singly.iter());
+    let same =
+        acceptance == one_by_one && is_same_memory(&exact, &single, &map) && map.iter().eq(singly.iter());
     ensure(same || exhausted(&acceptance) || exhausted(&one_by_one), || {
         let other = map.iter().zip(singly.iter()).find(|(one, other)| one != other);
         format!(
@@ -98,7 +99,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
         )
     })?;
     match acceptance {
-        Acceptance::Known => accepted(&after, &exact, &map).map_err(fault)?,
+        Acceptance::Known => check_accepted(&after, &exact, &map).map_err(fault)?,
         // Intervals may cost more than the limits give.
         Acceptance::Inconclusive { .. } | Acceptance::Stopped(LaunchOutcome::Exhausted(_)) => {}
         Acceptance::Stopped(outcome) => return Err(fault(format!("with intervals: {outcome:?}"))),
@@ -107,19 +108,19 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
 }
 
 /// Whether two memories are the same where lanes have one value.
-fn alike(one: &Memory, other: &Memory, map: &AcceptanceMap) -> bool {
+fn is_same_memory(one: &Memory, other: &Memory, map: &AcceptanceMap) -> bool {
     one.ids().all(|id| {
         let bytes = one.bytes(id).iter().zip(other.bytes(id));
         let states = one.states(id).iter().zip(other.states(id));
         bytes.zip(states).enumerate().all(|(at, ((a, b), (known, now)))| {
-            let open = *known == ByteState::Poison || map.at(id, at).1 != Accepted::Exact;
+            let open = *known == ByteState::Poison || map.accepted_at(id, at).1 != Accepted::Exact;
             known == now && (a == b || open)
         })
     })
 }
 
 /// Whether the bytes that a launch left are accepted.
-fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), String> {
+fn check_accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), String> {
     for (id, dtype) in memory.ids().zip(DTYPES) {
         let size = dtype.size();
         for at in (0..memory.size(id)).step_by(size) {
@@ -130,7 +131,7 @@ fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), 
             let bits = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &b| sum << 8 | u64::from(b));
             let got = bits(&memory.bytes(id)[at..at + size]);
             let name = memory.name(id);
-            match map.at(id, at).1 {
+            match map.accepted_at(id, at).1 {
                 Accepted::Unknown => {}
                 Accepted::Exact => {
                     let expected = bits(&exact.bytes(id)[at..at + size]);
@@ -140,7 +141,7 @@ fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), 
                     }
                 }
                 within @ Accepted::Within { dtype, low, high, .. } => {
-                    if within.admits(got) != Some(true) {
+                    if within.check_bits(got) != Some(true) {
                         let value = numeric::decode(dtype, got);
                         return Err(format!("{name}+{at}: {value} is not in {low}..={high}"));
                     }

@@ -90,7 +90,7 @@ impl Maker {
     }
 
     /// Makes operations of the next `most` choices. One that fits nothing there adds nothing.
-    pub fn steps(&mut self, choices: &mut dyn Iterator<Item = Choice>, most: usize) {
+    pub fn add_operations(&mut self, choices: &mut dyn Iterator<Item = Choice>, most: usize) {
         for _ in 0..most {
             let Some(choice) = choices.next() else { return };
             let _ = self.step(choice, choices);
@@ -119,7 +119,7 @@ impl Maker {
             };
             let value = self.k.cast(value, to);
             let index = self.k.arange(ty.numel() as i32);
-            let place = self.k.offset(pointer, index);
+            let place = self.k.offset_pointer(pointer, index);
             // Other lanes may have been here: without a barrier the program has no answer.
             self.barrier();
             self.k.store(place, value, None);
@@ -137,7 +137,7 @@ impl Maker {
         (!all.is_empty()).then(|| all[nth as usize % all.len()])
     }
 
-    fn like(&self, nth: u16, value: ValueId) -> ValueId {
+    fn pick_like(&self, nth: u16, value: ValueId) -> ValueId {
         let ty = self.k.b.ty(value).clone();
         self.pick(nth, |other| *other == ty).unwrap_or(value)
     }
@@ -159,7 +159,7 @@ impl Maker {
     }
 
     /// A pointer block into a storage, mostly inside of it.
-    fn pointer(&mut self, Choice { b, c, .. }: Choice) -> Option<ValueId> {
+    fn build_pointer(&mut self, Choice { b, c, .. }: Choice) -> Option<ValueId> {
         let base = self.pointers[c as usize / 4 % self.pointers.len()];
         let index = self.pick(b, |ty| ty.elem == Elem::Num(DType::I32) && !ty.is_scalar())?;
         let index = if c.is_multiple_of(4) {
@@ -168,7 +168,7 @@ impl Maker {
             let limit = self.k.int(ELEMENTS as i32 - 1);
             self.k.binary(BinaryOp::And, index, limit)
         };
-        Some(self.k.offset(base, index))
+        Some(self.k.offset_pointer(base, index))
     }
 
     fn step(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
@@ -182,7 +182,7 @@ impl Maker {
                 let shape = SHAPES[a as usize % SHAPES.len()];
                 let dtype = ELEMS[b as usize % ELEMS.len()];
                 let bits = u64::from(c) << (dtype.bits().max(16) - 16);
-                let value = self.k.b.constant(bits, Type::block(Elem::Num(dtype), shape));
+                let value = self.k.b.add_constant(bits, Type::block(Elem::Num(dtype), shape));
                 self.put(value)
             }
             10 | 11 => {
@@ -198,12 +198,12 @@ impl Maker {
                     .b
                     .ty(x)
                     .with_elem(Elem::Num(numeric::unary_result(op, dtype)));
-                let value = self.k.b.op(OpKind::Unary(op), &[x], ty);
+                let value = self.k.b.add_op(OpKind::Unary(op), &[x], ty);
                 self.put(value)
             }
             12 | 13 => {
                 let x = self.pick(a, |ty| ty.elem.num().is_some())?;
-                let y = self.like(b, x);
+                let y = self.pick_like(b, x);
                 let value = self.k.compare(CmpPredicate::ALL[c as usize % 6], x, y);
                 self.put(value)
             }
@@ -211,14 +211,14 @@ impl Maker {
                 let condition = self.pick(a, |ty| ty.elem == Elem::Num(DType::I1))?;
                 let of = self.k.b.ty(condition).clone();
                 let x = self.pick(b, |ty| ty.shape == of.shape)?;
-                let y = self.like(c, x);
+                let y = self.pick_like(c, x);
                 let value = self.k.select(condition, x, y);
                 self.put(value)
             }
             16 | 17 => self.cast(choice),
             18..=25 => self.move_lanes(choice),
             26 | 27 => {
-                let pointer = self.pointer(choice)?;
+                let pointer = self.build_pointer(choice)?;
                 let ty = self.k.b.ty(pointer).clone();
                 let mask = self.mask(a, &ty.shape);
                 let value = ty.with_elem(ty.elem.pointee()?);
@@ -227,7 +227,7 @@ impl Maker {
                 self.put(value)
             }
             28 | 29 => {
-                let pointer = self.pointer(choice)?;
+                let pointer = self.build_pointer(choice)?;
                 let ty = self.k.b.ty(pointer).clone();
                 let of = ty.with_elem(ty.elem.pointee()?);
                 let value = self.pick(a, |ty| *ty == of)?;
@@ -238,13 +238,13 @@ impl Maker {
                 self.k.store(pointer, value, mask.filter(|_| b % 2 == 0));
                 Some(())
             }
-            30 | 31 => self.atomic(choice),
+            30 | 31 => self.add_atomic(choice),
             32 => {
                 let x = self.pick(a, |ty| ty.elem.num().is_some())?;
-                let (y, z) = (self.like(b, x), self.like(c, x));
+                let (y, z) = (self.pick_like(b, x), self.pick_like(c, x));
                 let op = TernaryOp::ALL[b as usize % TernaryOp::ALL.len()];
                 numeric::ternary_defined(op, self.dtype(x)?).then_some(())?;
-                let value = self.k.same(OpKind::Ternary(op), &[x, y, z]);
+                let value = self.k.apply_op(OpKind::Ternary(op), &[x, y, z]);
                 self.put(value)
             }
             33 => {
@@ -260,7 +260,7 @@ impl Maker {
             34 => {
                 let dtype = ELEMS[b as usize % ELEMS.len()];
                 let bits = u64::from(c) << (dtype.bits().max(16) - 16);
-                let value = self.k.b.constant(bits, Type::num(dtype));
+                let value = self.k.b.add_constant(bits, Type::num(dtype));
                 self.put(value)
             }
             35 => {
@@ -269,7 +269,7 @@ impl Maker {
                 } else {
                     OpKind::NumPrograms((b % 3) as u8)
                 };
-                let value = self.k.b.op(kind, &[], Type::num(DType::I32));
+                let value = self.k.b.add_op(kind, &[], Type::num(DType::I32));
                 self.put(value)
             }
             36 => self.promise(choice),
@@ -281,22 +281,22 @@ impl Maker {
             44 => {
                 let x = self.pick(a, |_| true)?;
                 let ty = self.k.b.ty(x).clone();
-                let value = self.k.b.op(OpKind::Poison, &[], ty);
+                let value = self.k.b.add_op(OpKind::Poison, &[], ty);
                 (c % 4 == 0).then(|| self.put(value))?
             }
-            _ => self.binary(choice),
+            _ => self.add_binary(choice),
         }
     }
 
-    fn binary(&mut self, Choice { a, b, c, .. }: Choice) -> Option<()> {
+    fn add_binary(&mut self, Choice { a, b, c, .. }: Choice) -> Option<()> {
         let x = self.pick(a, |ty| ty.elem.num().is_some())?;
-        let y = self.like(b, x);
+        let y = self.pick_like(b, x);
         let op = BINARY[c as usize % BINARY.len()];
         // Most divisors here are zero in some lane.
         let divides = matches!(op, BinaryOp::IntDiv | BinaryOp::Rem);
         (!divides || self.dtype(x)?.is_float() || b % 8 == 0).then_some(())?;
         numeric::binary_defined(op, self.dtype(x)?).then_some(())?;
-        let value = self.k.same(OpKind::Binary(op), &[x, y]);
+        let value = self.k.apply_op(OpKind::Binary(op), &[x, y]);
         self.put(value)
     }
 
@@ -315,20 +315,20 @@ impl Maker {
         .then_some(())?;
         let rounding = Rounding::ALL[usize::from(c % 8 == 1)];
         let ty = self.k.b.ty(x).with_elem(Elem::Num(to));
-        let value = self.k.b.op(OpKind::Cast { kind, rounding }, &[x], ty);
+        let value = self.k.b.add_op(OpKind::Cast { kind, rounding }, &[x], ty);
         self.put(value)
     }
 
-    fn atomic(&mut self, choice: Choice) -> Option<()> {
+    fn add_atomic(&mut self, choice: Choice) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
-        let pointer = self.pointer(choice)?;
+        let pointer = self.build_pointer(choice)?;
         let ty = self.k.b.ty(pointer).clone();
         let elem = ty.elem.pointee()?;
         let of = ty.with_elem(elem);
         let value = self.pick(a, |other| *other == of)?;
         if b % 5 == 4 {
-            let compare = self.like(c, value);
-            let old = self.k.b.op(
+            let compare = self.pick_like(c, value);
+            let old = self.k.b.add_op(
                 OpKind::AtomicCas {
                     order: MemoryOrder::AcquireRelease,
                 },
@@ -344,7 +344,7 @@ impl Maker {
         let mask = self.mask(c, &ty.shape).filter(|_| a % 2 == 0);
         let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
         let mask = mask.is_some();
-        let old = self.k.b.op(
+        let old = self.k.b.add_op(
             OpKind::AtomicRmw {
                 op,
                 mask,
@@ -365,16 +365,16 @@ impl Maker {
                 let rank = self.k.shape(x).len().max(1);
                 let promise = Promise::ALL[c as usize / 4 % Promise::ALL.len()];
                 let values = vec![1 << (c % 4); rank].into();
-                let value = self.k.same(OpKind::Hint { promise, values }, &[x]);
+                let value = self.k.apply_op(OpKind::Hint { promise, values }, &[x]);
                 self.put(value)
             }
             1 => {
-                self.k.b.effect(OpKind::Assume, &[condition?]);
+                self.k.b.add_effect(OpKind::Assume, &[condition?]);
                 Some(())
             }
             2 => {
                 let message = "no".to_owned();
-                self.k.b.effect(
+                self.k.b.add_effect(
                     OpKind::Assert {
                         message,
                         mask: false,
@@ -386,7 +386,7 @@ impl Maker {
             }
             3 => {
                 let (prefix, hex) = ("x".to_owned(), c % 2 == 0);
-                self.k.b.effect(OpKind::Print { prefix, hex }, &[x]);
+                self.k.b.add_effect(OpKind::Print { prefix, hex }, &[x]);
                 Some(())
             }
             _ => {
@@ -397,6 +397,6 @@ impl Maker {
     }
 
     fn barrier(&mut self) {
-        self.k.b.effect(OpKind::Barrier, &[]);
+        self.k.b.add_effect(OpKind::Barrier, &[]);
     }
 }

@@ -11,7 +11,7 @@ use cerith_tile::DType;
 use cerith_tile::numeric;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::tree::{Tree, callee};
+use super::tree::{Tree, find_callee};
 
 /// The name that a reduced case's kernel file has.
 const KERNEL: &str = "kernel.py";
@@ -22,13 +22,13 @@ pub struct Candidate {
     /// What stays as it is: the id, what is said of it, files beside the kernels'.
     frame: Arc<Case>,
     pub(super) text: Arc<str>,
-    pub(super) storages: Vec<Held>,
+    pub(super) storages: Vec<CandidateStorage>,
     pub(super) launches: Vec<Launch>,
 }
 
 /// A storage with what it holds.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct CandidateStorage {
     pub name: String,
     pub dtype: DType,
     pub shape: Vec<i64>,
@@ -38,7 +38,7 @@ pub(super) struct Held {
 /// What a storage holds, the plainest last.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    Own(Arc<Own>),
+    Own(Arc<StorageBytes>),
     Arange,
     Ones,
     Zeros,
@@ -46,7 +46,7 @@ pub(super) enum Content {
 
 /// Bytes of a storage.
 #[derive(Clone, Debug, Hash)]
-pub(super) struct Own {
+pub(super) struct StorageBytes {
     pub bytes: Vec<u8>,
     pub states: Vec<ByteState>,
     pub pointers: Vec<Pointer>,
@@ -63,7 +63,7 @@ pub(super) struct Edit {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Change {
     pub edits: Vec<Edit>,
-    pub storages: Option<Vec<Held>>,
+    pub storages: Option<Vec<CandidateStorage>>,
     pub launches: Option<Vec<Launch>>,
 }
 
@@ -80,7 +80,7 @@ pub struct Size {
     pub programs: usize,
 }
 
-impl Held {
+impl CandidateStorage {
     pub fn count(&self) -> usize {
         let count: i64 = self
             .shape
@@ -90,13 +90,13 @@ impl Held {
     }
 
     /// Its bytes, if it holds no addresses.
-    pub fn alone(&self) -> Option<Own> {
+    pub fn to_bytes(&self) -> Option<StorageBytes> {
         let mut storages = Storages::new();
         let bytes = (self.count() as u64).checked_mul(self.dtype.size() as u64)?;
         let id = storages.add("alone", bytes).ok()?;
         self.fill(&mut storages, id);
         let storage = storages.get(id)?;
-        Some(Own {
+        Some(StorageBytes {
             bytes: storage.bytes().to_vec(),
             states: storage.states().to_vec(),
             pointers: Vec::new(),
@@ -138,12 +138,12 @@ impl Held {
 }
 
 impl Content {
-    fn of(storage: &Storage) -> Self {
+    fn from_storage(storage: &Storage) -> Self {
         let init = storage.states().iter().all(|&state| state == ByteState::Init);
         if init && storage.pointers().is_empty() && storage.bytes().iter().all(|&byte| byte == 0) {
             return Self::Zeros;
         }
-        Self::Own(Arc::new(Own {
+        Self::Own(Arc::new(StorageBytes {
             bytes: storage.bytes().to_vec(),
             states: storage.states().to_vec(),
             pointers: storage.pointers().to_vec(),
@@ -166,7 +166,7 @@ impl Edit {
 }
 
 impl Change {
-    pub fn text(edits: Vec<Edit>) -> Self {
+    pub fn from_edits(edits: Vec<Edit>) -> Self {
         Self {
             edits,
             ..Self::default()
@@ -177,7 +177,7 @@ impl Change {
 impl Candidate {
     /// The candidate that a case is: one file of kernels, which holds what its launches need; arguments by name; all storages
     /// named. None where there is nothing to reduce: nothing is launched, or kernels are in several files.
-    pub fn of(case: &Case) -> Option<Self> {
+    pub fn from_case(case: &Case) -> Option<Self> {
         let module = &case.module;
         if case.launches.is_empty()
             || case
@@ -187,22 +187,22 @@ impl Candidate {
         {
             return None;
         }
-        let text = squeezed(&case.text_of(module));
+        let text = squeeze_blank_lines(&case.text_of(module));
         let mut storages = Vec::with_capacity(case.storages.len());
         for (at, (_, storage)) in case.storages.iter().enumerate() {
             let bytes = storage.bytes().len();
             let (name, dtype, shape) = if let Some(declared) = case.declared.get(at) {
                 (storage.name().to_owned(), declared.dtype, declared.shape.clone())
             } else {
-                let dtype = viewed(case, at).filter(|dtype| bytes % dtype.size() == 0);
+                let dtype = find_view_dtype(case, at).filter(|dtype| bytes % dtype.size() == 0);
                 let dtype = dtype.unwrap_or(DType::U8);
                 (format!("copy_{at}"), dtype, vec![(bytes / dtype.size()) as i64])
             };
-            storages.push(Held {
+            storages.push(CandidateStorage {
                 name,
                 dtype,
                 shape,
-                content: Content::of(storage),
+                content: Content::from_storage(storage),
             });
         }
         let mut launches = case.launches.clone();
@@ -214,10 +214,10 @@ impl Candidate {
         frame.declared = Vec::new();
         frame.tensors = Vec::new();
         frame.launches = Vec::new();
-        frame.given = Vec::new();
+        frame.expected_contents = Vec::new();
         frame.expectations = Vec::new();
         frame.recorded = None;
-        frame.found = None;
+        frame.discovery = None;
         frame.compile = None;
         frame.point = Vec::new();
         Some(Self {
@@ -246,8 +246,13 @@ impl Candidate {
         let yaml = self
             .case_file()
             .ok_or_else(|| "there is no way to write it".to_owned())?;
-        let beside = self.beside().map(|(path, text)| Input::text(path, text));
-        let inputs = [Input::text("case.yaml", yaml), Input::text(KERNEL, &*self.text)];
+        let beside = self
+            .imported_files()
+            .map(|(path, text)| Input::from_text(path, text));
+        let inputs = [
+            Input::from_text("case.yaml", yaml),
+            Input::from_text(KERNEL, &*self.text),
+        ];
         let corpus = cerith_case::Corpus::load(inputs.into_iter().chain(beside));
         if let Some(problem) = corpus.problems().first() {
             return Err(problem.message.clone());
@@ -261,7 +266,7 @@ impl Candidate {
     }
 
     /// Files that the kernels' file imports, by the path that they must have beside it.
-    pub fn beside(&self) -> impl Iterator<Item = (String, String)> + '_ {
+    pub fn imported_files(&self) -> impl Iterator<Item = (String, String)> + '_ {
         self.frame.module.imports.iter().map(|(name, file)| {
             let path = format!("{}.py", name.replace('.', "/"));
             (path, file.text.to_string())
@@ -270,7 +275,7 @@ impl Candidate {
 
     /// The case that engines run. None where the text has no such kernels, or where storages are too large.
     pub fn case(&self) -> Option<Case> {
-        let mut module = Module::alone(KERNEL, Arc::clone(&self.text)).ok()?;
+        let mut module = Module::from_text(KERNEL, Arc::clone(&self.text)).ok()?;
         module.imports.clone_from(&self.frame.module.imports);
         let module = Arc::new(module);
         let mut storages = Storages::new();
@@ -301,7 +306,7 @@ impl Candidate {
         });
         let tensors = self.storages.iter().zip(&ids).map(|(held, &id)| NamedTensor {
             name: held.name.clone(),
-            tensor: Tensor::contiguous(id, held.dtype, &held.shape),
+            tensor: Tensor::new_contiguous(id, held.dtype, &held.shape),
         });
         Some(Case {
             module,
@@ -317,8 +322,8 @@ impl Candidate {
     /// How large it is.
     pub fn size(&self) -> Size {
         let kernel = self.launches.first().map(|launch| launch.kernel.name.as_str());
-        let lines = Tree::of(&self.text).zip(kernel).and_then(|(tree, kernel)| {
-            let def = tree.function(kernel)?;
+        let lines = Tree::parse(&self.text).zip(kernel).and_then(|(tree, kernel)| {
+            let def = tree.find_function(kernel)?;
             let (first, last) = (def.body.first()?, def.body.last()?);
             let body = self.text.get(first.start().to_usize()..last.end().to_usize())?;
             Some(
@@ -335,7 +340,7 @@ impl Candidate {
                 .map(|launch| launch.positional.len() + launch.keyword.len())
                 .max()
                 .unwrap_or(0),
-            elements: self.storages.iter().map(Held::count).sum(),
+            elements: self.storages.iter().map(CandidateStorage::count).sum(),
             programs: self
                 .launches
                 .iter()
@@ -345,11 +350,11 @@ impl Candidate {
     }
 
     /// It with a change; none where edits meet.
-    pub(super) fn with(&self, change: &Change) -> Option<Self> {
+    pub(super) fn apply_change(&self, change: &Change) -> Option<Self> {
         let text = if change.edits.is_empty() {
             Arc::clone(&self.text)
         } else {
-            edited(&self.text, &change.edits)?.into()
+            apply_edits(&self.text, &change.edits)?.into()
         };
         Some(Self {
             frame: Arc::clone(&self.frame),
@@ -388,25 +393,25 @@ impl Candidate {
 
     /// It with other words about it.
     #[must_use]
-    pub fn about(mut self, about: String, origin: Option<String>) -> Self {
+    pub fn with_description(mut self, about: String, origin: Option<String>) -> Self {
         let frame = Arc::make_mut(&mut self.frame);
-        frame.about = about;
+        frame.summary = about;
         frame.origin = origin;
         self
     }
 
     /// Whether its text still calls a function of this name.
-    pub fn calls(&self, name: &str) -> bool {
-        Tree::of(&self.text).is_some_and(|tree| {
+    pub fn has_call(&self, name: &str) -> bool {
+        Tree::parse(&self.text).is_some_and(|tree| {
             tree.all_expressions().iter().any(|expr| match expr {
-                ruff_python_ast::Expr::Call(call) => callee(call) == Some(name),
+                ruff_python_ast::Expr::Call(call) => find_callee(call) == Some(name),
                 _ => false,
             })
         })
     }
 
     /// The dtype that a pointer argument of a kernel has, by its parameter.
-    pub(super) fn pointee(&self, parameter: &str) -> Option<DType> {
+    pub(super) fn find_pointee(&self, parameter: &str) -> Option<DType> {
         self.launches
             .iter()
             .flat_map(Launch::arguments)
@@ -418,7 +423,7 @@ impl Candidate {
 }
 
 /// The dtype that some view has of a storage.
-fn viewed(case: &Case, at: usize) -> Option<DType> {
+fn find_view_dtype(case: &Case, at: usize) -> Option<DType> {
     let values = case.launches.iter().flat_map(Launch::arguments);
     values
         .filter_map(|(_, arg)| match &arg.value {
@@ -448,7 +453,7 @@ fn by_name(launch: &mut Launch) {
 }
 
 /// The text without runs of blank lines and without blank lines at its ends.
-pub(super) fn squeezed(text: &str) -> String {
+pub(super) fn squeeze_blank_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank = 0;
     for line in text.lines() {
@@ -468,7 +473,7 @@ pub(super) fn squeezed(text: &str) -> String {
 }
 
 /// The text with things replaced; none where they meet.
-fn edited(text: &str, edits: &[Edit]) -> Option<String> {
+fn apply_edits(text: &str, edits: &[Edit]) -> Option<String> {
     let mut sorted: Vec<&Edit> = edits.iter().collect();
     sorted.sort_by_key(|edit| (edit.range.start(), edit.range.end()));
     let mut out = String::with_capacity(text.len());

@@ -11,15 +11,15 @@ use cerith_tile::numeric;
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::candidate::{Candidate, Change, Content, Edit, Held, Own};
-use super::numbers::{below, rounder};
+use super::candidate::{Candidate, CandidateStorage, Change, Content, Edit, StorageBytes};
+use super::numbers::{shrink_float, shrink_int};
 use super::tree::Tree;
 
 /// Storages of more elements than this are not made plainer element by element.
-const FEW: usize = 32;
+const MAX_ELEMENTWISE: usize = 32;
 
 /// Fewer launches.
-pub(super) fn launches(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_launches(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let all = &candidate.launches;
     let mut changes = Vec::new();
     let mut length = all.len() / 2;
@@ -57,7 +57,7 @@ fn each_launch(candidate: &Candidate, mut change: impl FnMut(&Launch) -> Vec<Lau
 }
 
 /// Fewer options.
-pub(super) fn options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     if candidate.launches.iter().any(|launch| !launch.options.is_empty()) {
         let mut launches = candidate.launches.clone();
@@ -79,7 +79,7 @@ pub(super) fn options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Fewer programs, and no host functions.
-pub(super) fn grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn shrink_grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     each_launch(candidate, |launch| {
         let mut found = Vec::new();
         let mut with = |grid: [u32; 3], dims: u8| {
@@ -112,14 +112,14 @@ pub(super) fn grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Every tensor among the arguments.
-fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
-    fn inside<'t>(value: &'t mut ArgValue, found: &mut Vec<&'t mut Tensor>) {
+fn collect_tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
+    fn collect_from_value<'t>(value: &'t mut ArgValue, found: &mut Vec<&'t mut Tensor>) {
         match value {
             ArgValue::Tensor { tensor, .. } => found.push(tensor),
-            ArgValue::Constexpr(inner) => inside(inner, found),
+            ArgValue::Constexpr(inner) => collect_from_value(inner, found),
             ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
                 for item in items {
-                    inside(item, found);
+                    collect_from_value(item, found);
                 }
             }
             _ => {}
@@ -131,13 +131,13 @@ fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
             .positional
             .iter_mut()
             .chain(launch.keyword.iter_mut().map(|(_, arg)| arg));
-        values.for_each(|arg| inside(&mut arg.value, &mut found));
+        values.for_each(|arg| collect_from_value(&mut arg.value, &mut found));
     }
     found
 }
 
 /// Every descriptor among the arguments.
-fn descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
+fn collect_descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
     let args = launches.iter_mut().flat_map(|launch| {
         let named = launch.keyword.iter_mut().map(|(_, arg)| arg);
         launch.positional.iter_mut().chain(named)
@@ -150,7 +150,7 @@ fn descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
 }
 
 /// Descriptors of less: of as much as their block, of smaller blocks, without padding and rounding.
-pub(super) fn described(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn simplify_descriptors(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let literals: Vec<TextRange> = tree
         .all_expressions()
         .into_iter()
@@ -159,10 +159,10 @@ pub(super) fn described(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
         .collect();
     let mut launches = candidate.launches.clone();
     let mut changes = Vec::new();
-    for at in 0..descriptors(&mut launches).len() {
+    for at in 0..collect_descriptors(&mut launches).len() {
         let with = |change: &dyn Fn(&mut Descriptor)| {
             let mut launches = candidate.launches.clone();
-            if let Some(descriptor) = descriptors(&mut launches).into_iter().nth(at) {
+            if let Some(descriptor) = collect_descriptors(&mut launches).into_iter().nth(at) {
                 change(descriptor);
                 if !descriptor.is_whole() && descriptor.base.shape.len() == descriptor.shape.len() {
                     // The tensor is what is described.
@@ -177,7 +177,7 @@ pub(super) fn described(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             let both = descriptor.shape.iter_mut().zip(&descriptor.block_shape);
             both.for_each(|(extent, block)| *extent = (*extent).min(*block));
         }));
-        let blocks = descriptors(&mut launches)
+        let blocks = collect_descriptors(&mut launches)
             .get(at)
             .map_or_else(Vec::new, |descriptor| descriptor.block_shape.clone());
         for (dim, extent) in blocks.into_iter().enumerate().filter(|(_, extent)| *extent > 1) {
@@ -206,28 +206,28 @@ pub(super) fn described(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Tensors that are whole storages, or begin where these do; storages of the dtype that they are seen as, of one dimension.
-pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn simplify_layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let whole = |tensor: &mut Tensor| {
         if let Some(held) = candidate.storages.get(tensor.storage.0 as usize) {
-            *tensor = Tensor::contiguous(tensor.storage, held.dtype, &held.shape);
+            *tensor = Tensor::new_contiguous(tensor.storage, held.dtype, &held.shape);
         }
     };
     let mut changes = Vec::new();
     let mut all = candidate.launches.clone();
-    tensors(&mut all).into_iter().for_each(whole);
+    collect_tensors(&mut all).into_iter().for_each(whole);
     changes.push(of_launches(all));
     let mut seen: Vec<(usize, DType)> = Vec::new();
     let mut launches = candidate.launches.clone();
-    let count = tensors(&mut launches).len();
+    let count = collect_tensors(&mut launches).len();
     for at in 0..count {
         let mut each = candidate.launches.clone();
-        if let Some(tensor) = tensors(&mut each).into_iter().nth(at) {
+        if let Some(tensor) = collect_tensors(&mut each).into_iter().nth(at) {
             seen.push((tensor.storage.0 as usize, tensor.dtype));
             whole(tensor);
         }
         changes.push(of_launches(each));
         let mut each = candidate.launches.clone();
-        if let Some(tensor) = tensors(&mut each).into_iter().nth(at) {
+        if let Some(tensor) = collect_tensors(&mut each).into_iter().nth(at) {
             tensor.offset = 0;
         }
         changes.push(of_launches(each));
@@ -239,7 +239,7 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
         let bytes = held.count() * held.dtype.size();
         let content = match &held.content {
             Content::Own(own) => Some(Content::Own(Arc::clone(own))),
-            _ => held.alone().map(|own| Content::Own(Arc::new(own))),
+            _ => held.to_bytes().map(|own| Content::Own(Arc::new(own))),
         };
         if let Some(content) = content
             && held.dtype != dtype
@@ -248,7 +248,7 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             changes.push(with_storage(
                 candidate,
                 at,
-                Held {
+                CandidateStorage {
                     dtype,
                     shape: vec![(bytes / dtype.size()) as i64],
                     content,
@@ -263,7 +263,7 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             changes.push(with_storage(
                 candidate,
                 at,
-                Held {
+                CandidateStorage {
                     shape,
                     ..held.clone()
                 },
@@ -274,14 +274,14 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Another storage in place of one, and the tensors that are all of it with it.
-fn with_storage(candidate: &Candidate, at: usize, held: Held) -> Change {
+fn with_storage(candidate: &Candidate, at: usize, held: CandidateStorage) -> Change {
     let mut storages = candidate.storages.clone();
     let mut launches = candidate.launches.clone();
     if let Some(old) = candidate.storages.get(at) {
-        for tensor in tensors(&mut launches) {
-            let all = Tensor::contiguous(tensor.storage, old.dtype, &old.shape);
+        for tensor in collect_tensors(&mut launches) {
+            let all = Tensor::new_contiguous(tensor.storage, old.dtype, &old.shape);
             if tensor.storage.0 as usize == at && *tensor == all {
-                *tensor = Tensor::contiguous(tensor.storage, held.dtype, &held.shape);
+                *tensor = Tensor::new_contiguous(tensor.storage, held.dtype, &held.shape);
             }
         }
     }
@@ -294,18 +294,18 @@ fn with_storage(candidate: &Candidate, at: usize, held: Held) -> Change {
 }
 
 /// Smaller storages.
-pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn shrink_storages(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, held) in candidate.storages.iter().enumerate() {
         let count = held.count();
-        for smaller in below(count as i128) {
+        for smaller in shrink_int(count as i128) {
             let smaller = usize::try_from(smaller).unwrap_or(0);
             let bytes = smaller * held.dtype.size();
             let cut = match &held.content {
                 Content::Own(own) if own.pointers.iter().any(|pointer| pointer.offset + 8 > bytes) => {
                     continue;
                 }
-                Content::Own(own) => Content::Own(Arc::new(Own {
+                Content::Own(own) => Content::Own(Arc::new(StorageBytes {
                     bytes: own.bytes.iter().take(bytes).copied().collect(),
                     states: own.states.iter().take(bytes).copied().collect(),
                     pointers: own.pointers.clone(),
@@ -318,7 +318,7 @@ pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             let change = with_storage(
                 candidate,
                 at,
-                Held {
+                CandidateStorage {
                     shape: vec![smaller as i64],
                     content: cut,
                     ..held.clone()
@@ -326,12 +326,12 @@ pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             );
             // A view of what is no longer there is no case.
             let mut launches = change.launches.clone().unwrap_or_default();
-            let mut views: Vec<Tensor> = tensors(&mut launches)
+            let mut views: Vec<Tensor> = collect_tensors(&mut launches)
                 .into_iter()
                 .map(|tensor| tensor.clone())
                 .collect();
             views.extend(
-                descriptors(&mut launches)
+                collect_descriptors(&mut launches)
                     .into_iter()
                     .map(|descriptor| descriptor.base.clone()),
             );
@@ -348,7 +348,7 @@ pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Storages with plainer elements.
-pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn simplify_fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, held) in candidate.storages.iter().enumerate() {
         if held.content.has_pointers() {
@@ -364,7 +364,7 @@ pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             with_storage(
                 candidate,
                 at,
-                Held {
+                CandidateStorage {
                     content,
                     ..held.clone()
                 },
@@ -381,7 +381,7 @@ pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             1
         };
         let mut length = count / 2;
-        while length > 0 && (count <= FEW || length * 8 >= count) {
+        while length > 0 && (count <= MAX_ELEMENTWISE || length * 8 >= count) {
             for first in (0..count).step_by(length) {
                 for value in [0, one] {
                     let bits = value.to_le_bytes();
@@ -415,13 +415,13 @@ pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Rounder numbers among the arguments.
-pub(super) fn scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+pub(super) fn simplify_scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     each_launch(candidate, |launch| {
         let mut found = Vec::new();
         for (at, (_, arg)) in launch.keyword.iter().enumerate() {
             let values: Vec<ArgValue> = match &arg.value {
-                ArgValue::Int(value) => below(*value).into_iter().map(ArgValue::Int).collect(),
-                ArgValue::Float(value) => rounder(*value).into_iter().map(ArgValue::Float).collect(),
+                ArgValue::Int(value) => shrink_int(*value).into_iter().map(ArgValue::Int).collect(),
+                ArgValue::Float(value) => shrink_float(*value).into_iter().map(ArgValue::Float).collect(),
                 ArgValue::Bool(true) => vec![ArgValue::Bool(false)],
                 _ => Vec::new(),
             };
@@ -438,7 +438,7 @@ pub(super) fn scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Plainer dtypes: f32 for floats and i32 for integers, everywhere, and for storages and in the kernel alone.
-pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn simplify_dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut named: Vec<(DType, TextRange)> = Vec::new();
     for expr in tree.all_expressions() {
         if let Expr::Call(call) = expr {
@@ -474,7 +474,7 @@ pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             .collect();
         let edits: Vec<Edit> = places.iter().map(|&range| edit(range)).collect();
         if !holding.is_empty() {
-            let all = retyped(candidate, &holding, from, to);
+            let all = retype_storages(candidate, &holding, from, to);
             if !edits.is_empty() {
                 changes.push(Change {
                     edits: edits.clone(),
@@ -483,10 +483,14 @@ pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             }
             changes.push(all);
             if holding.len() > 1 {
-                changes.extend(holding.iter().map(|&at| retyped(candidate, &[at], from, to)));
+                changes.extend(
+                    holding
+                        .iter()
+                        .map(|&at| retype_storages(candidate, &[at], from, to)),
+                );
             }
         }
-        changes.extend(edits.into_iter().map(|edit| Change::text(vec![edit])));
+        changes.extend(edits.into_iter().map(|edit| Change::from_edits(vec![edit])));
     }
     changes
 }
@@ -502,7 +506,7 @@ fn dtype_of(expr: &Expr) -> Option<DType> {
 }
 
 /// Storages and the tensors in them with another dtype, each element with the nearest value.
-fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> Change {
+fn retype_storages(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> Change {
     let mut storages = candidate.storages.clone();
     let mut launches = candidate.launches.clone();
     for &at in holding {
@@ -511,7 +515,7 @@ fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> 
         };
         held.dtype = to;
         if let Content::Own(own) = &held.content {
-            let mut cast = Own {
+            let mut cast = StorageBytes {
                 bytes: Vec::new(),
                 states: Vec::new(),
                 pointers: Vec::new(),
@@ -539,8 +543,8 @@ fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> 
             tensor.dtype = to;
         }
     };
-    tensors(&mut launches).into_iter().for_each(retype);
-    let described = descriptors(&mut launches).into_iter();
+    collect_tensors(&mut launches).into_iter().for_each(retype);
+    let described = collect_descriptors(&mut launches).into_iter();
     described.for_each(|descriptor| retype(&mut descriptor.base));
     Change {
         storages: Some(storages),

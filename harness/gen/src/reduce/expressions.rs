@@ -5,7 +5,7 @@ use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::candidate::{Candidate, Change, Edit};
-use super::tree::{Names, Tree, callee, descendants, wrapped};
+use super::tree::{Names, Tree, collect_descendants, find_callee, parenthesize};
 
 /// How far down operands are looked for.
 const DEPTH: usize = 3;
@@ -14,13 +14,13 @@ const DEPTH: usize = 3;
 const LINE: usize = 110;
 
 /// Expressions as something that is inside of them, outer ones first.
-pub(super) fn operands(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn replace_by_operands(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for expr in tree.all_expressions() {
-        for inner in descendants(expr, DEPTH) {
-            let text = tree.operand(inner);
+        for inner in collect_descendants(expr, DEPTH) {
+            let text = tree.render_operand(inner);
             if inner.range() != expr.range() {
-                changes.push(Change::text(vec![Edit::new(expr.range(), text)]));
+                changes.push(Change::from_edits(vec![Edit::new(expr.range(), text)]));
             }
         }
     }
@@ -28,11 +28,11 @@ pub(super) fn operands(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// What is loaded as the index that it is loaded from, in its dtype.
-pub(super) fn loads(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn replace_loads(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for expr in tree.all_expressions() {
         let Expr::Call(call) = expr else { continue };
-        if callee(call) != Some("load") {
+        if find_callee(call) != Some("load") {
             continue;
         }
         let Some(address) = call.arguments.args.first() else {
@@ -48,7 +48,7 @@ pub(super) fn loads(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             leftmost = left;
         }
         let Expr::Name(pointer) = leftmost else { continue };
-        let Some(dtype) = candidate.pointee(pointer.id.as_str()) else {
+        let Some(dtype) = candidate.find_pointee(pointer.id.as_str()) else {
             continue;
         };
         let rest = tree.slice(TextRange::new(pointer.end(), address.end()));
@@ -56,7 +56,7 @@ pub(super) fn loads(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             continue;
         };
         let text = format!("({}).to(tl.{})", index.trim(), dtype.triton_name());
-        changes.push(Change::text(vec![Edit::new(call.range(), text)]));
+        changes.push(Change::from_edits(vec![Edit::new(call.range(), text)]));
     }
     changes
 }
@@ -80,7 +80,7 @@ pub(super) fn call_arguments(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             .collect();
         let mut with = |args: &[&str], keywords: &[&str]| {
             let all = [args, keywords].concat().join(", ");
-            changes.push(Change::text(vec![Edit::new(
+            changes.push(Change::from_edits(vec![Edit::new(
                 call.arguments.range(),
                 format!("({all})"),
             )]));
@@ -101,10 +101,10 @@ pub(super) fn call_arguments(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Values in place of variables that are used once, or that are names or numbers.
-pub(super) fn variables(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn inline_variables(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for def in tree.functions() {
-        let names = Names::of(&def.body);
+        let names = Names::from_statements(&def.body);
         for (stmt, _) in tree.inner() {
             let Stmt::Assign(assign) = stmt else { continue };
             let [Expr::Name(target)] = &assign.targets[..] else {
@@ -125,7 +125,7 @@ pub(super) fn variables(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             if reads.is_empty() || reads.len() > 1 && !simple {
                 continue;
             }
-            let text = wrapped(&assign.value, tree.slice(assign.value.range()));
+            let text = parenthesize(&assign.value, tree.slice(assign.value.range()));
             let fits = reads.iter().all(|read| {
                 let before = tree.text.get(..read.start().to_usize()).unwrap_or_default();
                 let behind = tree.text.get(read.end().to_usize()..).unwrap_or_default();
@@ -136,9 +136,9 @@ pub(super) fn variables(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             if !fits {
                 continue;
             }
-            let mut edits = tree.without(&[stmt]);
+            let mut edits = tree.remove_statements(&[stmt]);
             edits.extend(reads.iter().map(|read| Edit::new(read.range(), text.clone())));
-            changes.push(Change::text(edits));
+            changes.push(Change::from_edits(edits));
         }
     }
     changes

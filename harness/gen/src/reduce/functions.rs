@@ -8,25 +8,28 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::candidate::{Candidate, Change, Edit};
-use super::tree::{Block, Names, Tree, callee, wrapped};
+use super::tree::{Block, Names, Tree, find_callee, parenthesize};
 
 /// Texts that come of putting calls in place are no longer than this.
 const LONGEST: usize = 2000;
 
 /// Nothing that is not read: all of it, and each by itself.
-pub(super) fn unused(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_unused(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let dead = dead_statements(tree);
     let top = dead_pieces(candidate, tree);
     let parameters = dead_parameters(candidate, tree);
     let mut changes = Vec::new();
     let gone: Vec<&Stmt> = dead.iter().chain(&top).copied().collect();
     if gone.len() > 1 {
-        changes.push(Change::text(tree.without(&gone)));
+        changes.push(Change::from_edits(tree.remove_statements(&gone)));
     }
     if !top.is_empty() && gone.len() > top.len() {
-        changes.push(Change::text(tree.without(&top)));
+        changes.push(Change::from_edits(tree.remove_statements(&top)));
     }
-    changes.extend(gone.iter().map(|stmt| Change::text(tree.without(&[*stmt]))));
+    changes.extend(
+        gone.iter()
+            .map(|stmt| Change::from_edits(tree.remove_statements(&[*stmt]))),
+    );
     if parameters.len() > 1 {
         changes.push(without_parameters(candidate, tree, &parameters));
     }
@@ -42,13 +45,13 @@ pub(super) fn unused(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 fn dead_statements<'a>(tree: &'a Tree<'_>) -> Vec<&'a Stmt> {
     let mut dead = Vec::new();
     for def in tree.functions() {
-        let read = Names::of(&def.body).read();
+        let read = Names::from_statements(&def.body).read();
         for (stmt, _) in tree.inner() {
             if !def.range().contains_range(stmt.range()) {
                 continue;
             }
             let targets = match stmt {
-                Stmt::Assign(_) | Stmt::AnnAssign(_) => Names::of([stmt]).bound(),
+                Stmt::Assign(_) | Stmt::AnnAssign(_) => Names::from_statements([stmt]).bound(),
                 Stmt::Pass(_) => {
                     let alone = tree
                         .statements()
@@ -78,7 +81,7 @@ fn dead_pieces<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a Stmt> {
         roots.extend(launch.kernel.name.split('.').map(str::to_owned));
         roots.extend(launch.host.iter().map(|host| host.name.clone()));
         for (_, arg) in launch.arguments() {
-            globals(&arg.value, &mut roots);
+            collect_globals(&arg.value, &mut roots);
         }
     }
     let body = tree.body();
@@ -100,12 +103,14 @@ fn dead_pieces<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a Stmt> {
                 .iter()
                 .map(|alias| alias.asname.as_ref().unwrap_or(&alias.name).as_str())
                 .collect(),
-            Stmt::Assign(_) | Stmt::AnnAssign(_) => Names::of([stmt]).bound().into_iter().collect(),
+            Stmt::Assign(_) | Stmt::AnnAssign(_) => {
+                Names::from_statements([stmt]).bound().into_iter().collect()
+            }
             Stmt::Expr(_) | Stmt::If(_) | Stmt::Try(_) => Vec::new(),
             _ => continue,
         };
         let others = body.iter().filter(|other| other.range() != stmt.range());
-        let read = Names::of(others).read();
+        let read = Names::from_statements(others).read();
         if bound
             .iter()
             .all(|name| !read.contains(name) && !roots.iter().any(|root| root == name))
@@ -116,27 +121,27 @@ fn dead_pieces<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a Stmt> {
     dead
 }
 
-fn globals(value: &ArgValue, found: &mut Vec<String>) {
+fn collect_globals(value: &ArgValue, found: &mut Vec<String>) {
     match value {
         ArgValue::Global(name) => found.extend(name.split('.').map(str::to_owned)),
-        ArgValue::Constexpr(inner) => globals(inner, found),
+        ArgValue::Constexpr(inner) => collect_globals(inner, found),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
             for item in items {
-                globals(item, found);
+                collect_globals(item, found);
             }
         }
         _ => {}
     }
 }
 
-type Of<'a> = (&'a ast::StmtFunctionDef, &'a ast::ParameterWithDefault);
+type FunctionParameter<'a> = (&'a ast::StmtFunctionDef, &'a ast::ParameterWithDefault);
 
 /// Parameters of launched kernels that nothing reads.
-fn dead_parameters<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<Of<'a>> {
+fn dead_parameters<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<FunctionParameter<'a>> {
     let mut dead = Vec::new();
-    for def in launched(candidate, tree) {
-        let read = Names::of(&def.body).read();
-        for parameter in plain(def) {
+    for def in collect_launched(candidate, tree) {
+        let read = Names::from_statements(&def.body).read();
+        for parameter in plain_parameters(def) {
             if !read.contains(parameter.name().as_str()) {
                 dead.push((def, parameter));
             }
@@ -145,15 +150,15 @@ fn dead_parameters<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<Of<'a>>
     dead
 }
 
-fn plain(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
+fn plain_parameters(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
     def.parameters.args.iter().chain(&def.parameters.kwonlyargs)
 }
 
 /// The functions that launches name.
-fn launched<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a ast::StmtFunctionDef> {
+fn collect_launched<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a ast::StmtFunctionDef> {
     let mut found: Vec<&ast::StmtFunctionDef> = Vec::new();
     for launch in &candidate.launches {
-        if let Some(def) = tree.function(&launch.kernel.name)
+        if let Some(def) = tree.find_function(&launch.kernel.name)
             && !found.iter().any(|other| other.range() == def.range())
         {
             found.push(def);
@@ -163,10 +168,10 @@ fn launched<'a>(candidate: &Candidate, tree: &'a Tree<'_>) -> Vec<&'a ast::StmtF
 }
 
 /// Without parameters of launched kernels, and without what is passed to them.
-fn without_parameters(candidate: &Candidate, tree: &Tree<'_>, gone: &[Of<'_>]) -> Change {
+fn without_parameters(candidate: &Candidate, tree: &Tree<'_>, gone: &[FunctionParameter<'_>]) -> Change {
     let mut launches = candidate.launches.clone();
     let mut edits = Vec::new();
-    for def in launched(candidate, tree) {
+    for def in collect_launched(candidate, tree) {
         let names: Vec<&str> = gone
             .iter()
             .filter(|(of, _)| of.range() == def.range())
@@ -175,7 +180,7 @@ fn without_parameters(candidate: &Candidate, tree: &Tree<'_>, gone: &[Of<'_>]) -
         if names.is_empty() {
             continue;
         }
-        edits.push(signature(tree, def, &names));
+        edits.push(rewrite_signature(tree, def, &names));
         for launch in of_kernel(&mut launches, def) {
             launch.keyword.retain(|(name, _)| !names.contains(&name.as_str()));
         }
@@ -198,7 +203,7 @@ fn of_kernel<'l>(
 }
 
 /// A signature without these parameters.
-fn signature(tree: &Tree<'_>, def: &ast::StmtFunctionDef, gone: &[&str]) -> Edit {
+fn rewrite_signature(tree: &Tree<'_>, def: &ast::StmtFunctionDef, gone: &[&str]) -> Edit {
     let parameters = &*def.parameters;
     let kept = |one: &&ast::ParameterWithDefault| !gone.contains(&one.name().as_str());
     let text = |one: &ast::ParameterWithDefault| tree.slice(one.range()).to_owned();
@@ -257,7 +262,7 @@ fn without_storages(candidate: &Candidate) -> Option<Change> {
             .chain(launch.keyword.iter_mut().map(|(_, arg)| arg));
         values.for_each(|arg| renumber(&mut arg.value, &moved));
     }
-    let mut storages: Vec<super::candidate::Held> = candidate
+    let mut storages: Vec<super::candidate::CandidateStorage> = candidate
         .storages
         .iter()
         .zip(&used)
@@ -288,7 +293,7 @@ fn mark(value: &ArgValue, used: &mut [bool]) {
     let id = match value {
         ArgValue::Tensor { tensor, .. } => tensor.storage,
         ArgValue::Descriptor(descriptor) => descriptor.base.storage,
-        ArgValue::Address { at, .. } => at.storage,
+        ArgValue::Address { address: at, .. } => at.storage,
         ArgValue::Constexpr(inner) => return mark(inner, used),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
             return items.iter().for_each(|item| mark(item, used));
@@ -304,7 +309,7 @@ fn renumber(value: &mut ArgValue, moved: &[u32]) {
     let id = match value {
         ArgValue::Tensor { tensor, .. } => &mut tensor.storage,
         ArgValue::Descriptor(descriptor) => &mut descriptor.base.storage,
-        ArgValue::Address { at, .. } => &mut at.storage,
+        ArgValue::Address { address: at, .. } => &mut at.storage,
         ArgValue::Constexpr(inner) => return renumber(inner, moved),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
             return items.iter_mut().for_each(|item| renumber(item, moved));
@@ -315,7 +320,7 @@ fn renumber(value: &mut ArgValue, moved: &[u32]) {
 }
 
 /// Without decorators beside `triton.jit`. What an autotuner's first configuration gives is passed.
-pub(super) fn decorators(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_decorators(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for def in tree.functions() {
         for decorator in &def.decorator_list {
@@ -323,17 +328,17 @@ pub(super) fn decorators(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> 
                 Expr::Call(call) => Some(call),
                 _ => None,
             };
-            let name = call.and_then(callee);
+            let name = call.and_then(find_callee);
             if call.is_none() {
                 continue;
             }
             if name == Some("jit") {
                 let func = call.map_or(decorator.range(), |call| call.func.range());
                 let plain = format!("@{}", tree.slice(func));
-                changes.push(Change::text(vec![Edit::new(decorator.range(), plain)]));
+                changes.push(Change::from_edits(vec![Edit::new(decorator.range(), plain)]));
                 continue;
             }
-            let Some(lines) = tree.lines(decorator.range()) else {
+            let Some(lines) = tree.find_lines(decorator.range()) else {
                 continue;
             };
             let given = call.map(first_configuration).unwrap_or_default();
@@ -387,7 +392,7 @@ fn first_configuration(call: &ast::ExprCall) -> Vec<(String, i128)> {
 }
 
 /// Calls of the file's own functions with what they give in their place.
-pub(super) fn inlined(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn inline_calls(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let top: Vec<&ast::StmtFunctionDef> = tree.functions();
     for expr in tree.all_expressions() {
@@ -399,38 +404,44 @@ pub(super) fn inlined(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
         if def.range().contains_range(call.range()) {
             continue;
         }
-        let Some(passed) = passed(tree, def, call) else {
+        let Some(passed) = match_arguments(tree, def, call) else {
             continue;
         };
         if let Some(text) = value_of(tree, &def.body, passed)
             && text.len() < LONGEST
         {
-            changes.push(Change::text(vec![Edit::new(call.range(), format!("({text})"))]));
+            changes.push(Change::from_edits(vec![Edit::new(
+                call.range(),
+                format!("({text})"),
+            )]));
         }
     }
     changes
 }
 
 /// What a call passes, by parameter.
-fn passed(
+fn match_arguments(
     tree: &Tree<'_>,
     def: &ast::StmtFunctionDef,
     call: &ast::ExprCall,
 ) -> Option<HashMap<String, String>> {
-    let parameters: Vec<&ast::ParameterWithDefault> = plain(def).collect();
+    let parameters: Vec<&ast::ParameterWithDefault> = plain_parameters(def).collect();
     let mut found = HashMap::new();
     for (parameter, arg) in parameters.iter().zip(&*call.arguments.args) {
-        found.insert(parameter.name().to_string(), tree.operand(arg));
+        found.insert(parameter.name().to_string(), tree.render_operand(arg));
     }
     for keyword in &call.arguments.keywords {
-        found.insert(keyword.arg.as_ref()?.to_string(), tree.operand(&keyword.value));
+        found.insert(
+            keyword.arg.as_ref()?.to_string(),
+            tree.render_operand(&keyword.value),
+        );
     }
     for parameter in parameters {
         let name = parameter.name().to_string();
         if let Some(default) = parameter.default()
             && !found.contains_key(&name)
         {
-            found.insert(name.clone(), tree.operand(default));
+            found.insert(name.clone(), tree.render_operand(default));
         }
         found.contains_key(&name).then_some(())?;
     }
@@ -446,14 +457,14 @@ fn value_of(tree: &Tree<'_>, body: Block<'_>, mut known: HashMap<String, String>
                 let [Expr::Name(target)] = &assign.targets[..] else {
                     return None;
                 };
-                let text = substituted(tree, &assign.value, &known);
+                let text = substitute_names(tree, &assign.value, &known);
                 if text.len() > LONGEST {
                     return None;
                 }
-                known.insert(target.id.to_string(), wrapped(&assign.value, &text));
+                known.insert(target.id.to_string(), parenthesize(&assign.value, &text));
             }
             Stmt::Return(one) => {
-                return Some(substituted(tree, one.value.as_deref()?, &known));
+                return Some(substitute_names(tree, one.value.as_deref()?, &known));
             }
             _ => return None,
         }
@@ -462,7 +473,7 @@ fn value_of(tree: &Tree<'_>, body: Block<'_>, mut known: HashMap<String, String>
 }
 
 /// An expression's text with other texts for names.
-fn substituted(tree: &Tree<'_>, expr: &Expr, known: &HashMap<String, String>) -> String {
+fn substitute_names(tree: &Tree<'_>, expr: &Expr, known: &HashMap<String, String>) -> String {
     use ruff_python_ast::visitor::Visitor as _;
     let mut names = Names::default();
     names.visit_expr(expr);
@@ -483,12 +494,12 @@ fn substituted(tree: &Tree<'_>, expr: &Expr, known: &HashMap<String, String>) ->
 }
 
 /// Parameters with what is passed in their place, where every launch passes the same number, word or nothing.
-pub(super) fn known(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn inline_arguments(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut each = Vec::new();
-    for def in launched(candidate, tree) {
-        let names = Names::of(&def.body);
+    for def in collect_launched(candidate, tree) {
+        let names = Names::from_statements(&def.body);
         let bound = names.bound();
-        for parameter in plain(def) {
+        for parameter in plain_parameters(def) {
             let name = parameter.name().as_str();
             let mut launches = candidate.launches.clone();
             let mut values: Vec<Option<ArgValue>> = Vec::new();
@@ -500,10 +511,10 @@ pub(super) fn known(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
                 continue;
             };
             let same = values.iter().all(|value| value.as_ref() == Some(first));
-            let Some(text) = literal(first).filter(|_| same && !bound.contains(name)) else {
+            let Some(text) = render_literal(first).filter(|_| same && !bound.contains(name)) else {
                 continue;
             };
-            let mut edits = vec![signature(tree, def, &[name])];
+            let mut edits = vec![rewrite_signature(tree, def, &[name])];
             let reads = names.reads.iter().filter(|read| read.id.as_str() == name);
             edits.extend(reads.map(|read| Edit::new(read.range(), text.clone())));
             each.push((def.range(), name.to_owned(), edits, launches));
@@ -519,7 +530,7 @@ pub(super) fn known(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// A value as Python that a kernel may have.
-fn literal(value: &ArgValue) -> Option<String> {
+fn render_literal(value: &ArgValue) -> Option<String> {
     Some(match value {
         ArgValue::None => "None".to_owned(),
         ArgValue::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
@@ -535,34 +546,34 @@ fn literal(value: &ArgValue) -> Option<String> {
             format!("'{text}'")
         }
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-        ArgValue::Constexpr(inner) => literal(inner)?,
+        ArgValue::Constexpr(inner) => render_literal(inner)?,
         ArgValue::Global(name) if !name.contains('.') => name.clone(),
         _ => return None,
     })
 }
 
 /// One pointer in place of two of a dtype.
-pub(super) fn merged(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn merge_pointers(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
-    for def in launched(candidate, tree) {
-        let names = Names::of(&def.body);
-        let pointers: Vec<&str> = plain(def)
+    for def in collect_launched(candidate, tree) {
+        let names = Names::from_statements(&def.body);
+        let pointers: Vec<&str> = plain_parameters(def)
             .map(|parameter| parameter.name().as_str())
-            .filter(|name| candidate.pointee(name).is_some())
+            .filter(|name| candidate.find_pointee(name).is_some())
             .collect();
         if pointers.len() < 3 {
             continue;
         }
         for gone in &pointers {
             for kept in &pointers {
-                if gone == kept || candidate.pointee(gone) != candidate.pointee(kept) {
+                if gone == kept || candidate.find_pointee(gone) != candidate.find_pointee(kept) {
                     continue;
                 }
                 let mut launches = candidate.launches.clone();
                 for launch in of_kernel(&mut launches, def) {
                     launch.keyword.retain(|(name, _)| name != gone);
                 }
-                let mut edits = vec![signature(tree, def, &[gone])];
+                let mut edits = vec![rewrite_signature(tree, def, &[gone])];
                 let reads = names.reads.iter().filter(|read| read.id.as_str() == *gone);
                 edits.extend(reads.map(|read| Edit::new(read.range(), *kept)));
                 changes.push(Change {

@@ -7,10 +7,10 @@ use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
 
 use super::candidate::{Candidate, Change, Edit};
-use super::tree::{Tree, callee};
+use super::tree::{Tree, find_callee};
 
 /// Calls whose second argument is an axis.
-const ALONG: [&str; 22] = [
+const AXIS_FUNCTIONS: [&str; 22] = [
     "sum",
     "max",
     "min",
@@ -36,7 +36,7 @@ const ALONG: [&str; 22] = [
 ];
 
 /// The integers below one that are tried in its place, the smallest first.
-pub(super) fn below(value: i128) -> Vec<i128> {
+pub(super) fn shrink_int(value: i128) -> Vec<i128> {
     let mut tried = vec![0, 1];
     let mut power = 2;
     while power < value && tried.len() < 12 {
@@ -50,7 +50,7 @@ pub(super) fn below(value: i128) -> Vec<i128> {
 }
 
 /// The floats that are rounder than one.
-pub(super) fn rounder(value: f64) -> Vec<f64> {
+pub(super) fn shrink_float(value: f64) -> Vec<f64> {
     let mut tried = vec![0.0, 1.0, 2.0, value.trunc()];
     let rank = |value: f64| (format!("{value:?}").len(), value.abs());
     tried.retain(|&other| {
@@ -63,7 +63,7 @@ pub(super) fn rounder(value: f64) -> Vec<f64> {
 }
 
 /// Literals as smaller ones: one value everywhere, and each literal by itself.
-pub(super) fn literals(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn shrink_literals(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut by_value: BTreeMap<String, Vec<&ast::ExprNumberLiteral>> = BTreeMap::new();
     for expr in tree.all_expressions() {
         if let Expr::NumberLiteral(number) = expr {
@@ -77,11 +77,15 @@ pub(super) fn literals(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut apart = Vec::new();
     for numbers in by_value.values() {
         let Some(first) = numbers.first() else { continue };
-        for text in smaller(&first.value) {
+        for text in shrink_number(&first.value) {
             let edit = |number: &&ast::ExprNumberLiteral| Edit::new(number.range(), text.clone());
-            together.push(Change::text(numbers.iter().map(edit).collect()));
+            together.push(Change::from_edits(numbers.iter().map(edit).collect()));
             if numbers.len() > 1 {
-                apart.extend(numbers.iter().map(|number| Change::text(vec![edit(number)])));
+                apart.extend(
+                    numbers
+                        .iter()
+                        .map(|number| Change::from_edits(vec![edit(number)])),
+                );
             }
         }
     }
@@ -89,30 +93,33 @@ pub(super) fn literals(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     together
 }
 
-fn smaller(number: &Number) -> Vec<String> {
+fn shrink_number(number: &Number) -> Vec<String> {
     match number {
         Number::Int(value) => {
             let value = value.as_i64().unwrap_or(i64::MAX);
-            below(value.into()).iter().map(ToString::to_string).collect()
+            shrink_int(value.into()).iter().map(ToString::to_string).collect()
         }
-        Number::Float(value) => rounder(*value).iter().map(|value| format!("{value:?}")).collect(),
+        Number::Float(value) => shrink_float(*value)
+            .iter()
+            .map(|value| format!("{value:?}"))
+            .collect(),
         Number::Complex { .. } => Vec::new(),
     }
 }
 
 /// Every index without one of its dimensions.
-pub(super) fn axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let all = tree.all_expressions();
     let mut indices = Vec::new();
     let mut numbers = Vec::new();
     for expr in &all {
         match expr {
             Expr::Subscript(subscript) => {
-                if let Some(dims) = dimensions(&subscript.slice) {
+                if let Some(dims) = find_dimensions(&subscript.slice) {
                     indices.push((subscript, dims));
                 }
             }
-            Expr::Call(call) => numbers.extend(axis(call)),
+            Expr::Call(call) => numbers.extend(find_axis(call)),
             _ => {}
         }
     }
@@ -123,7 +130,7 @@ pub(super) fn axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             .iter()
             .filter(|(_, dims)| dims.len() == rank)
             .map(|(subscript, dims)| {
-                let value = tree.operand(&subscript.value);
+                let value = tree.render_operand(&subscript.value);
                 let text = match dims.get(dim) {
                     // The lanes lie along this dimension alone.
                     Some(true) if dims.iter().filter(|&&kept| kept).count() == 1 => "0".to_owned(),
@@ -148,15 +155,15 @@ pub(super) fn axes(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             .map(|(number, axis)| Edit::new(number.range(), (axis - 1).to_string()))
             .collect();
         if !moved.is_empty() {
-            changes.push(Change::text(edits.iter().chain(&moved).cloned().collect()));
+            changes.push(Change::from_edits(edits.iter().chain(&moved).cloned().collect()));
         }
-        changes.push(Change::text(edits));
+        changes.push(Change::from_edits(edits));
     }
     changes
 }
 
 /// Of `[:, None]`, which dimensions are there already.
-fn dimensions(slice: &Expr) -> Option<Vec<bool>> {
+fn find_dimensions(slice: &Expr) -> Option<Vec<bool>> {
     let Expr::Tuple(tuple) = slice else { return None };
     tuple
         .elts
@@ -172,12 +179,12 @@ fn dimensions(slice: &Expr) -> Option<Vec<bool>> {
 }
 
 /// The axis that a call names, if it is a number.
-fn axis(call: &ast::ExprCall) -> Option<(&ast::ExprNumberLiteral, i64)> {
+fn find_axis(call: &ast::ExprCall) -> Option<(&ast::ExprNumberLiteral, i64)> {
     let named = ["axis", "dim"]
         .iter()
         .find_map(|name| call.arguments.find_keyword(name))
         .map(|keyword| &keyword.value);
-    let known = callee(call).is_some_and(|name| ALONG.contains(&name));
+    let known = find_callee(call).is_some_and(|name| AXIS_FUNCTIONS.contains(&name));
     let second = || call.arguments.args.get(1).filter(|_| known);
     match named.or_else(second)? {
         Expr::NumberLiteral(number) => match &number.value {

@@ -7,10 +7,10 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::candidate::{Candidate, Change, Edit};
-use super::tree::{Block, Names, Tree, callee};
+use super::tree::{Block, Names, Tree, find_callee};
 
 /// For each statement of a function, from the last to the first: nothing but what it needs.
-pub(super) fn slices(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn slice_statements(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for def in tree.functions() {
         let body: Block<'_> = &def.body;
@@ -22,7 +22,7 @@ pub(super) fn slices(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
             .rev()
             .partition(|&at| matches!(body.get(at), Some(Stmt::Expr(_))));
         for at in stores.into_iter().chain(others) {
-            let kept = needed(body, at);
+            let kept = find_dependencies(body, at);
             let gone: Vec<&Stmt> = body
                 .iter()
                 .enumerate()
@@ -30,7 +30,7 @@ pub(super) fn slices(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
                 .map(|(_, stmt)| stmt)
                 .collect();
             if !gone.is_empty() {
-                changes.push(Change::text(tree.without(&gone)));
+                changes.push(Change::from_edits(tree.remove_statements(&gone)));
             }
         }
     }
@@ -38,8 +38,8 @@ pub(super) fn slices(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// The statements of a block that one of them needs, by what they bind.
-fn needed(body: Block<'_>, at: usize) -> HashSet<usize> {
-    let names: Vec<Names<'_>> = body.iter().map(|stmt| Names::of([stmt])).collect();
+fn find_dependencies(body: Block<'_>, at: usize) -> HashSet<usize> {
+    let names: Vec<Names<'_>> = body.iter().map(|stmt| Names::from_statements([stmt])).collect();
     let mut kept = HashSet::from([at]);
     let mut wanted: HashSet<&str> = names.get(at).map(Names::read).unwrap_or_default();
     loop {
@@ -57,13 +57,13 @@ fn needed(body: Block<'_>, at: usize) -> HashSet<usize> {
 }
 
 /// Without runs of statements: halves first, then quarters, down to single ones, each from the last to the first.
-pub(super) fn dropped(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn remove_runs(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let all: Vec<&Stmt> = tree.inner().into_iter().map(|(stmt, _)| stmt).collect();
     let mut changes = Vec::new();
     let mut length = all.len() / 2;
     while length > 0 {
         for chunk in all.rchunks(length) {
-            changes.push(Change::text(tree.without(chunk)));
+            changes.push(Change::from_edits(tree.remove_statements(chunk)));
         }
         length /= 2;
     }
@@ -71,14 +71,14 @@ pub(super) fn dropped(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// Loops as one turn, branches as one of their arms.
-pub(super) fn flow(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+pub(super) fn flatten_flow(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for (stmt, _) in tree.inner() {
         let mut put = |before: String, body: &[Stmt]| {
-            if let Some(text) = moved(tree, stmt, body)
-                && let Some(lines) = tree.lines(stmt.range())
+            if let Some(text) = dedent_body(tree, stmt, body)
+                && let Some(lines) = tree.find_lines(stmt.range())
             {
-                changes.push(Change::text(vec![Edit::new(lines, before + &text)]));
+                changes.push(Change::from_edits(vec![Edit::new(lines, before + &text)]));
             }
         };
         match stmt {
@@ -105,9 +105,11 @@ pub(super) fn flow(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 /// What a loop over something begins with.
 fn first_turn(tree: &Tree<'_>, over: &Expr) -> String {
     let range = match over {
-        Expr::Call(call) if matches!(callee(call), Some("range" | "static_range")) => call,
+        Expr::Call(call) if matches!(find_callee(call), Some("range" | "static_range")) => call,
         Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
-            return elts.first().map_or("0".to_owned(), |first| tree.operand(first));
+            return elts
+                .first()
+                .map_or("0".to_owned(), |first| tree.render_operand(first));
         }
         _ => return "0".to_owned(),
     };
@@ -118,9 +120,9 @@ fn first_turn(tree: &Tree<'_>, over: &Expr) -> String {
 }
 
 /// Statements as they would stand in place of the one that they are in.
-fn moved(tree: &Tree<'_>, outer: &Stmt, body: &[Stmt]) -> Option<String> {
+fn dedent_body(tree: &Tree<'_>, outer: &Stmt, body: &[Stmt]) -> Option<String> {
     let (first, last) = (body.first()?, body.last()?);
-    let range = tree.lines(TextRange::new(first.start(), last.end()))?;
+    let range = tree.find_lines(TextRange::new(first.start(), last.end()))?;
     let (from, to) = (tree.indent(first), tree.indent(outer));
     let mut text = String::new();
     for line in tree.slice(range).lines() {

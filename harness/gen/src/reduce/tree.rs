@@ -20,7 +20,7 @@ pub(super) type Block<'a> = &'a [Stmt];
 
 impl<'t> Tree<'t> {
     /// The tree of a text; none where it is no Python.
-    pub fn of(text: &'t str) -> Option<Self> {
+    pub fn parse(text: &'t str) -> Option<Self> {
         let parsed = parse_module(text).ok()?;
         Some(Self { text, parsed })
     }
@@ -45,7 +45,7 @@ impl<'t> Tree<'t> {
     }
 
     /// The function of a dotted name: the last of its last part.
-    pub fn function(&self, name: &str) -> Option<&ast::StmtFunctionDef> {
+    pub fn find_function(&self, name: &str) -> Option<&ast::StmtFunctionDef> {
         let last = name.rsplit('.').next().unwrap_or(name);
         self.functions()
             .into_iter()
@@ -59,7 +59,7 @@ impl<'t> Tree<'t> {
         while let Some(block) = blocks.pop() {
             for stmt in block {
                 found.push((stmt, block));
-                blocks.extend(bodies(stmt));
+                blocks.extend(collect_blocks(stmt));
             }
         }
         found.sort_by_key(|(stmt, _)| (stmt.start(), std::cmp::Reverse(stmt.end())));
@@ -88,12 +88,12 @@ impl<'t> Tree<'t> {
     }
 
     /// An expression's text, in parentheses where it could come apart.
-    pub fn operand(&self, expr: &Expr) -> String {
-        wrapped(expr, self.slice(expr.range()))
+    pub fn render_operand(&self, expr: &Expr) -> String {
+        parenthesize(expr, self.slice(expr.range()))
     }
 
     /// The lines of a range, if nothing else is on them.
-    pub fn lines(&self, range: TextRange) -> Option<TextRange> {
+    pub fn find_lines(&self, range: TextRange) -> Option<TextRange> {
         let (start, end) = (range.start().to_usize(), range.end().to_usize());
         let before = self.text.get(..start)?;
         let first = before.rfind('\n').map_or(0, |at| at + 1);
@@ -101,7 +101,7 @@ impl<'t> Tree<'t> {
         let length = behind.find('\n').map_or(behind.len(), |at| at + 1);
         let rest = behind.get(..length)?.trim();
         let alone = before.get(first..)?.trim().is_empty() && (rest.is_empty() || rest.starts_with('#'));
-        alone.then(|| TextRange::new(size(first), size(end + length)))
+        alone.then(|| TextRange::new(to_text_size(first), to_text_size(end + length)))
     }
 
     /// What is before a statement on its line.
@@ -112,7 +112,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Edits that take statements away. A block that would be empty has `pass`.
-    pub fn without(&self, gone: &[&Stmt]) -> Vec<Edit> {
+    pub fn remove_statements(&self, gone: &[&Stmt]) -> Vec<Edit> {
         let is_gone = |stmt: &Stmt| gone.iter().any(|other| other.range() == stmt.range());
         let mut edits = Vec::new();
         for (stmt, block) in self.statements() {
@@ -128,7 +128,7 @@ impl<'t> Tree<'t> {
             let keeps = block.iter().any(|other| !is_gone(other));
             let first = block.first().is_some_and(|first| first.range() == stmt.range());
             let top = block.first().map(Ranged::range) == self.body().first().map(Ranged::range);
-            match self.lines(stmt.range()) {
+            match self.find_lines(stmt.range()) {
                 Some(lines) if keeps || top || !first => edits.push(Edit::new(lines, "")),
                 _ => edits.push(Edit::new(stmt.range(), "pass")),
             }
@@ -156,18 +156,18 @@ impl<'t> Tree<'t> {
         let mut found = Vec::new();
         for expr in self.expressions() {
             found.push(expr);
-            found.extend(descendants(expr, usize::MAX));
+            found.extend(collect_descendants(expr, usize::MAX));
         }
         found
     }
 }
 
-pub(super) fn size(at: usize) -> TextSize {
+pub(super) fn to_text_size(at: usize) -> TextSize {
     TextSize::try_from(at).unwrap_or_default()
 }
 
 /// Text of an expression, in parentheses where it could come apart.
-pub(super) fn wrapped(expr: &Expr, text: &str) -> String {
+pub(super) fn parenthesize(expr: &Expr, text: &str) -> String {
     let whole = matches!(
         expr,
         Expr::Name(_)
@@ -189,7 +189,7 @@ pub(super) fn wrapped(expr: &Expr, text: &str) -> String {
 }
 
 /// The blocks of a statement.
-pub(super) fn bodies(stmt: &Stmt) -> Vec<Block<'_>> {
+pub(super) fn collect_blocks(stmt: &Stmt) -> Vec<Block<'_>> {
     match stmt {
         Stmt::FunctionDef(def) => vec![&def.body],
         Stmt::ClassDef(def) => vec![&def.body],
@@ -234,7 +234,7 @@ fn is_target(expr: &Expr) -> bool {
 }
 
 /// The operands of an expression: no names of functions and modules, no keywords' names.
-pub(super) fn operands(expr: &Expr) -> Vec<&Expr> {
+pub(super) fn collect_operands(expr: &Expr) -> Vec<&Expr> {
     struct Direct<'a>(Vec<&'a Expr>);
     impl<'a> Visitor<'a> for Direct<'a> {
         fn visit_expr(&mut self, expr: &'a Expr) {
@@ -271,13 +271,13 @@ fn is_module(expr: &Expr) -> bool {
 }
 
 /// What is inside of an expression down to a depth, nearest first.
-pub(super) fn descendants(expr: &Expr, depth: usize) -> Vec<&Expr> {
+pub(super) fn collect_descendants(expr: &Expr, depth: usize) -> Vec<&Expr> {
     let mut found: Vec<&Expr> = Vec::new();
-    let mut level = operands(expr);
+    let mut level = collect_operands(expr);
     let mut left = depth;
     while left > 0 && !level.is_empty() {
         left -= 1;
-        let next = level.iter().flat_map(|one| operands(one)).collect();
+        let next = level.iter().flat_map(|one| collect_operands(one)).collect();
         found.append(&mut level);
         level = next;
     }
@@ -292,7 +292,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn of(stmts: impl IntoIterator<Item = &'a Stmt>) -> Self {
+    pub fn from_statements(stmts: impl IntoIterator<Item = &'a Stmt>) -> Self {
         let mut names = Self::default();
         for stmt in stmts {
             names.visit_stmt(stmt);
@@ -333,7 +333,7 @@ impl<'a> Visitor<'a> for Names<'a> {
 }
 
 /// The last part of a call's function: `load` of `tl.load(…)`.
-pub(super) fn callee(call: &ast::ExprCall) -> Option<&str> {
+pub(super) fn find_callee(call: &ast::ExprCall) -> Option<&str> {
     match &*call.func {
         Expr::Name(name) => Some(name.id.as_str()),
         Expr::Attribute(attribute) => Some(attribute.attr.as_str()),

@@ -87,18 +87,18 @@ pub(super) fn is_value(word: &str) -> bool {
 }
 
 /// Some phrase, as it is in the list.
-pub(super) fn phrase(u: &mut Unstructured<'_>) -> Result<&'static str> {
+pub(super) fn choose_phrase(u: &mut Unstructured<'_>) -> Result<&'static str> {
     u.choose(&PHRASES).copied()
 }
 
 /// Some name of a number or of a block of them.
-pub(super) fn name(u: &mut Unstructured<'_>) -> Result<&'static str> {
+pub(super) fn choose_name(u: &mut Unstructured<'_>) -> Result<&'static str> {
     Ok(u.choose(&NAMES[..NUMBERS])?.0)
 }
 
 /// A phrase, some of whose names are phrases themselves or other names.
-pub(super) fn expression(u: &mut Unstructured<'_>, depth: usize) -> Result<String> {
-    let phrase = phrase(u)?;
+pub(super) fn build_expression(u: &mut Unstructured<'_>, depth: usize) -> Result<String> {
+    let phrase = choose_phrase(u)?;
     if depth == 0 || u.ratio(1, 3)? {
         return Ok(phrase.to_owned());
     }
@@ -113,10 +113,10 @@ pub(super) fn expression(u: &mut Unstructured<'_>, depth: usize) -> Result<Strin
         if free && u.ratio(1, 4)? {
             if u.ratio(1, 2)? {
                 made.push('(');
-                made.push_str(&expression(u, depth - 1)?);
+                made.push_str(&build_expression(u, depth - 1)?);
                 made.push(')');
             } else {
-                made.push_str(name(u)?);
+                made.push_str(choose_name(u)?);
             }
         } else {
             made.push_str(first);
@@ -133,7 +133,7 @@ struct Body<'u, 'b> {
 }
 
 impl Body<'_, '_> {
-    fn line(&mut self, depth: usize, text: &str) {
+    fn emit_line(&mut self, depth: usize, text: &str) {
         self.text.push_str(&"    ".repeat(depth));
         self.text.push_str(text);
         self.text.push('\n');
@@ -142,23 +142,23 @@ impl Body<'_, '_> {
     fn block(&mut self, depth: usize) -> Result<()> {
         let count = self.u.int_in_range(1..=3)?;
         for _ in 0..count {
-            self.statement(depth)?;
+            self.emit_statement(depth)?;
         }
         Ok(())
     }
 
-    fn statement(&mut self, depth: usize) -> Result<()> {
+    fn emit_statement(&mut self, depth: usize) -> Result<()> {
         self.left = self.left.saturating_sub(1);
         let nests = depth < 4 && self.left > 0;
         let depth_of_value = usize::from(self.u.ratio(1, 2)?);
-        let value = expression(self.u, depth_of_value)?;
-        let variable = name(self.u)?;
+        let value = build_expression(self.u, depth_of_value)?;
+        let variable = choose_name(self.u)?;
         match self.u.int_in_range(0..=29u8)? {
             0 if nests => {
-                self.line(depth, &format!("if {value}:"));
+                self.emit_line(depth, &format!("if {value}:"));
                 self.block(depth + 1)?;
                 if self.u.arbitrary()? {
-                    self.line(depth, "else:");
+                    self.emit_line(depth, "else:");
                     self.block(depth + 1)?;
                 }
             }
@@ -166,10 +166,10 @@ impl Body<'_, '_> {
                 let condition = *self
                     .u
                     .choose(&["n > 3", "h == 0", "N == 16", "s > 0", "c", "K > 3"])?;
-                self.line(depth, &format!("if {condition}:"));
+                self.emit_line(depth, &format!("if {condition}:"));
                 self.block(depth + 1)?;
                 if self.u.arbitrary()? {
-                    self.line(depth, "else:");
+                    self.emit_line(depth, "else:");
                     self.block(depth + 1)?;
                 }
             }
@@ -184,14 +184,14 @@ impl Body<'_, '_> {
                     "tl.range(n, 0, -1)",
                     "(x, y)",
                 ])?;
-                self.line(depth, &format!("for j in {range}:"));
+                self.emit_line(depth, &format!("for j in {range}:"));
                 self.block(depth + 1)?;
             }
             5 if nests => {
                 let condition = *self.u.choose(&["h < 4", "n > 0", "s < 3", "N > 20", "True"])?;
-                self.line(depth, &format!("while {condition}:"));
+                self.emit_line(depth, &format!("while {condition}:"));
                 self.block(depth + 1)?;
-                self.line(depth + 1, "h += 1");
+                self.emit_line(depth + 1, "h += 1");
             }
             6 if self.u.ratio(1, 4)? => {
                 let odd = *self.u.choose(&[
@@ -217,25 +217,25 @@ impl Body<'_, '_> {
                     "nonlocal x",
                     "match n:\n        case 1: pass",
                 ])?;
-                self.line(depth, odd);
+                self.emit_line(depth, odd);
             }
             7 => {
                 let value = if self.u.arbitrary()? { value } else { String::new() };
-                self.line(depth, &format!("return {value}"));
+                self.emit_line(depth, &format!("return {value}"));
             }
-            8 | 9 => self.line(depth, &value),
+            8 | 9 => self.emit_line(depth, &value),
             10..=12 => {
                 let op = *self.u.choose(&[
                     "+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "@",
                 ])?;
-                self.line(depth, &format!("{variable} {op}= {value}"));
+                self.emit_line(depth, &format!("{variable} {op}= {value}"));
             }
             13 | 14 => {
-                let other = name(self.u)?;
-                self.line(depth, &format!("{variable}, {other} = {value}"));
+                let other = choose_name(self.u)?;
+                self.emit_line(depth, &format!("{variable}, {other} = {value}"));
             }
-            15..=17 => self.line(depth, &format!("tl.store(p + i, {value})")),
-            _ => self.line(depth, &format!("{variable} = {value}")),
+            15..=17 => self.emit_line(depth, &format!("tl.store(p + i, {value})")),
+            _ => self.emit_line(depth, &format!("{variable} = {value}")),
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ pub fn generate(u: &mut Unstructured<'_>) -> Result<String> {
         text: String::new(),
     };
     while body.left > 0 && !body.u.is_empty() {
-        body.statement(1)?;
+        body.emit_statement(1)?;
     }
     let body = body.text;
     let mentions = |name: &str| {

@@ -16,7 +16,7 @@ use cerith_tile::source::SourceFile;
 /// What the first line begins with.
 pub(super) const HEAD: &str = "# launch:";
 /// The most arguments that are read.
-const MOST: usize = 64;
+const MAX_ARGUMENTS: usize = 64;
 
 /// The request for a text's kernel.
 pub fn request(text: &str) -> Request {
@@ -33,8 +33,8 @@ pub fn request(text: &str) -> Request {
         rules: Rules::default(),
     };
     match head {
-        Some(words) => said(&mut request, words),
-        None => guessed(&mut request, parameters),
+        Some(words) => parse_header(&mut request, words),
+        None => guess_arguments(&mut request, parameters),
     }
     request
 }
@@ -66,18 +66,18 @@ fn last_kernel(text: &str) -> (&str, &str) {
     (name, end.map_or("", |end| &from[..end]))
 }
 
-fn said(request: &mut Request, words: &str) {
-    for word in words.split_whitespace().take(MOST) {
+fn parse_header(request: &mut Request, words: &str) {
+    for word in words.split_whitespace().take(MAX_ARGUMENTS) {
         if let Some(kernel) = word.strip_prefix('@') {
             kernel.clone_into(&mut request.kernel);
-        } else if let Some(version) = word.strip_prefix('v').and_then(version) {
-            request.rules = Rules::of(version);
+        } else if let Some(version) = word.strip_prefix('v').and_then(parse_version) {
+            request.rules = Rules::from_version(version);
         } else if let Some((name, value)) = word.strip_prefix("--").and_then(|word| word.split_once('=')) {
-            request.options.push((name.to_owned(), argument(value)));
+            request.options.push((name.to_owned(), parse_argument(value)));
         } else if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name)) {
-            request.keyword.push((name.to_owned(), argument(value)));
+            request.keyword.push((name.to_owned(), parse_argument(value)));
         } else {
-            request.positional.push(argument(word));
+            request.positional.push(parse_argument(word));
         }
     }
 }
@@ -87,13 +87,13 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-fn version(text: &str) -> Option<Version> {
+fn parse_version(text: &str) -> Option<Version> {
     let mut parts = text.split('.').map(|part| part.parse().ok());
     let (major, minor) = (parts.next()??, parts.next()??);
     Some(Version::new(major, minor, parts.next().flatten().unwrap_or(0)))
 }
 
-fn argument(word: &str) -> RequestArg {
+fn parse_argument(word: &str) -> RequestArg {
     let numbers = |text: &str| -> Vec<i64> { text.split(',').filter_map(|n| n.parse().ok()).collect() };
     let quoted = word.strip_prefix('\'').map(|word| word.trim_end_matches('\''));
     match word {
@@ -114,14 +114,14 @@ fn argument(word: &str) -> RequestArg {
         RequestArg::Global(global.to_owned())
     } else if let Some(inner) = word.strip_prefix('!') {
         // Only one deep, so that a line of exclamation marks is no deep recursion.
-        RequestArg::Constexpr(Box::new(argument(inner.trim_start_matches('!'))))
+        RequestArg::Constexpr(Box::new(parse_argument(inner.trim_start_matches('!'))))
     } else if let Some(items) = word.strip_prefix('(') {
         let items = items.trim_end_matches(')').split(',');
         // None inside of another: a line of brackets is no deep recursion.
         let items = items
             .map(|item| item.trim_start_matches(['(', '!']))
             .filter(|item| !item.is_empty());
-        RequestArg::Tuple(items.take(MOST).map(argument).collect())
+        RequestArg::Tuple(items.take(MAX_ARGUMENTS).map(parse_argument).collect())
     } else if let Some(descriptor) = word.strip_prefix('%') {
         let (dtype, block) = descriptor.split_once('[').unwrap_or((descriptor, ""));
         RequestArg::Descriptor(Descriptor {
@@ -139,7 +139,7 @@ fn argument(word: &str) -> RequestArg {
 }
 
 /// Arguments by the names of parameters: what has no default gets something that such a name often stands for.
-fn guessed(request: &mut Request, parameters: &str) {
+fn guess_arguments(request: &mut Request, parameters: &str) {
     const POINTEES: [DType; 3] = [DType::F32, DType::I32, DType::F16];
     let mut depth = 0;
     let parted = parameters.split(|c| {
@@ -150,7 +150,7 @@ fn guessed(request: &mut Request, parameters: &str) {
         }
         c == ',' && depth == 0
     });
-    for (nth, parameter) in parted.take(MOST).enumerate() {
+    for (nth, parameter) in parted.take(MAX_ARGUMENTS).enumerate() {
         let name = parameter.split([':', '=']).next().unwrap_or_default().trim();
         if !is_name(name) || parameter.contains('=') {
             continue;

@@ -9,22 +9,22 @@ use cerith_tile::source::{Sources, Span};
 use cerith_tile::{DType, numeric};
 
 use super::request;
-use crate::{Ended, Fault, Tried, ensure};
+use crate::{Ended, Fault, TrialResult, ensure};
 
 /// Elements of each tensor that a kernel is given.
 const ELEMENTS: usize = 256;
 
 /// Checks the laws of the frontend on these bytes as a text.
-pub fn check(bytes: &[u8]) -> Tried {
+pub fn check(bytes: &[u8]) -> TrialResult {
     check_request(&request(&String::from_utf8_lossy(bytes)))
 }
 
 /// Checks the laws of the frontend on a request, and those of the interpreter on the IR that it makes.
-pub fn check_request(request: &Request) -> Tried {
+pub fn check_request(request: &Request) -> TrialResult {
     let traced = match trace(request) {
         Ok(traced) => traced,
         Err(refused) => {
-            refusal(&refused)?;
+            check_refusal(&refused)?;
             // Another time, when it costs next to nothing.
             if request.file.text.len().is_multiple_of(8) {
                 let again = trace(request).err();
@@ -40,7 +40,7 @@ pub fn check_request(request: &Request) -> Tried {
         .verify()
         .map_err(|error| Fault(format!("the IR does not verify: {error}\n{function}")))?;
     for loc in &function.locs {
-        within(&function.sources, loc.span)?;
+        check_span(&function.sources, loc.span)?;
     }
     ensure(!function.to_string().is_empty(), || {
         "it prints as nothing".to_owned()
@@ -49,10 +49,10 @@ pub fn check_request(request: &Request) -> Tried {
     ensure(again.function == *function, || {
         "a second trace makes other IR".to_owned()
     })?;
-    launched(&traced)
+    check_launch(&traced)
 }
 
-fn refusal(refused: &Refused) -> Result<(), Fault> {
+fn check_refusal(refused: &Refused) -> Result<(), Fault> {
     let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic) | Refusal::Exhausted(diagnostic)) =
         &refused.refusal;
     let shown = diagnostic.render(&refused.sources, false);
@@ -62,13 +62,13 @@ fn refusal(refused: &Refused) -> Result<(), Fault> {
     ensure(!diagnostic.message.is_empty(), || format!("no message: {shown}"))?;
     ensure(diagnostic.span().is_some(), || format!("no place: {shown}"))?;
     for label in &diagnostic.labels {
-        within(&refused.sources, label.span).map_err(|fault| Fault(format!("{fault}: {shown}")))?;
+        check_span(&refused.sources, label.span).map_err(|fault| Fault(format!("{fault}: {shown}")))?;
     }
     ensure(shown.contains("k.py:"), || format!("no line is shown: {shown}"))
 }
 
 /// Whether a place is in its file.
-fn within(sources: &Sources, span: Span) -> Result<(), Fault> {
+fn check_span(sources: &Sources, span: Span) -> Result<(), Fault> {
     let text = sources.get(span.source).map(|file| &file.text);
     let (start, end) = (span.start as usize, span.end as usize);
     let inside = text.is_some_and(|text| start <= end && text.get(start..end).is_some());
@@ -76,7 +76,7 @@ fn within(sources: &Sources, span: Span) -> Result<(), Fault> {
 }
 
 /// Runs what was traced, twice.
-fn launched(traced: &Traced) -> Tried {
+fn check_launch(traced: &Traced) -> TrialResult {
     let function = &traced.function;
     let program = Program::prepare(function.clone())
         .map_err(|error| Fault(format!("failed to {error}\n{function}")))?;
@@ -87,7 +87,7 @@ fn launched(traced: &Traced) -> Tried {
         device_asserts: true,
         ..Config::default()
     };
-    let (memory, args) = world(traced);
+    let (memory, args) = build_world(traced);
     let run = || -> Result<(LaunchOutcome, Memory), Fault> {
         let mut memory = memory.clone();
         let outcome = program
@@ -103,15 +103,15 @@ fn launched(traced: &Traced) -> Tried {
         LaunchOutcome::Finished(_) => return Ok(Ended::Finished),
         LaunchOutcome::Trapped(trap) => {
             for label in &trap.diagnostic.labels {
-                within(&function.sources, label.span)?;
+                check_span(&function.sources, label.span)?;
             }
             let shown = trap.diagnostic.render(&function.sources, false);
             ensure(!shown.is_empty(), || "a trap shows nothing".to_owned())?;
         }
-        LaunchOutcome::Unsupported(unsupported) => within(&function.sources, unsupported.span)?,
+        LaunchOutcome::Unsupported(unsupported) => check_span(&function.sources, unsupported.span)?,
         LaunchOutcome::Exhausted(exhausted) => {
             if let Some(span) = exhausted.span {
-                within(&function.sources, span)?;
+                check_span(&function.sources, span)?;
             }
         }
     }
@@ -119,7 +119,7 @@ fn launched(traced: &Traced) -> Tried {
 }
 
 /// A storage for every pointer, and the numbers that the launch passes.
-fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
+fn build_world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
     let Traced {
         function, bindings, ..
     } = traced;
@@ -136,7 +136,7 @@ fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
             storages.write(id, 0, &bytes);
             tensors.push(NamedTensor {
                 name: param.name.clone(),
-                tensor: Tensor::contiguous(id, pointee, &[ELEMENTS as i64]),
+                tensor: Tensor::new_contiguous(id, pointee, &[ELEMENTS as i64]),
             });
         }
     }
@@ -154,8 +154,8 @@ fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
                 Elem::Ptr { .. } => NULL,
                 Elem::Num(dtype) => {
                     let given = traced.arguments.iter().find(|(name, _)| *name == binding.name);
-                    let given = given.and_then(|(_, arg)| arg.inside(&binding.path));
-                    cerith_interp::ParamValue::Number(number(given, binding.part, dtype))
+                    let given = given.and_then(|(_, arg)| arg.get_nested(&binding.path));
+                    cerith_interp::ParamValue::Number(encode_argument(given, binding.part, dtype))
                 }
             });
     let args = args.collect();
@@ -171,7 +171,7 @@ const NULL: cerith_interp::ParamValue = cerith_interp::ParamValue::Pointer {
 };
 
 /// The bits of a number that a launch passes; of a descriptor, 16 rows of 16 elements.
-fn number(given: Option<&RequestArg>, part: Part, dtype: DType) -> u64 {
+fn encode_argument(given: Option<&RequestArg>, part: Part, dtype: DType) -> u64 {
     let float = |number: f64| numeric::encode(dtype, number, Rounding::NearestEven);
     let int = |number: i128| {
         if dtype.is_float() {

@@ -191,7 +191,7 @@ const NUMBERS: &[&str] = &[
 const LONGEST: usize = 1 << 14;
 
 /// A piece of a line: a word or number, white space, or one sign.
-fn tokens(text: &str) -> Vec<&str> {
+fn split_tokens(text: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 0,
         ' ' => 1,
@@ -234,7 +234,7 @@ pub fn mutate(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Resu
     Ok(text)
 }
 
-fn at(u: &mut Unstructured<'_>, count: usize) -> Result<usize> {
+fn choose_index(u: &mut Unstructured<'_>, count: usize) -> Result<usize> {
     u.int_in_range(0..=count.saturating_sub(1) as u32)
         .map(|at| at as usize)
 }
@@ -244,7 +244,7 @@ fn of_lines(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result
     if lines.is_empty() {
         return Ok(text.to_owned());
     }
-    let (here, there) = (at(u, lines.len())?, at(u, lines.len())?);
+    let (here, there) = (choose_index(u, lines.len())?, choose_index(u, lines.len())?);
     let indent = |line: &str| line[..line.len() - line.trim_start_matches(' ').len()].to_owned();
     match u.int_in_range(0..=8u8)? {
         0 => {
@@ -264,8 +264,8 @@ fn of_lines(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result
             lines[here] = line.unwrap_or_default();
         }
         5 | 6 => {
-            let made = grammar::expression(u, 2)?;
-            let name = grammar::name(u)?;
+            let made = grammar::build_expression(u, 2)?;
+            let name = grammar::choose_name(u)?;
             let line = format!("{}{name} = {made}", indent(&lines[here]));
             lines.insert(here, line);
         }
@@ -287,7 +287,7 @@ fn of_lines(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result
         _ => {
             let others: Vec<&str> = other.unwrap_or(text).lines().collect();
             if !others.is_empty() {
-                let from = at(u, others.len())?;
+                let from = choose_index(u, others.len())?;
                 let count = u.int_in_range(1..=6)?;
                 let part = others[from..].iter().take(count).map(|line| (*line).to_owned());
                 let part: Vec<String> = part.collect();
@@ -299,12 +299,12 @@ fn of_lines(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result
 }
 
 fn of_tokens(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
-    let mut tokens = tokens(text);
+    let mut tokens = split_tokens(text);
     if tokens.is_empty() {
         // Changes before this one left nothing.
         return grammar::generate(u);
     }
-    let (here, there) = (at(u, tokens.len())?, at(u, tokens.len())?);
+    let (here, there) = (choose_index(u, tokens.len())?, choose_index(u, tokens.len())?);
     let made;
     match u.int_in_range(0..=9u8)? {
         0 => {
@@ -319,7 +319,7 @@ fn of_tokens(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
             let value = |token: &&str| grammar::is_value(token);
             let near = tokens[here..].iter().position(value).map(|at| here + at);
             if let Some(near) = near {
-                tokens[near] = grammar::name(u)?;
+                tokens[near] = grammar::choose_name(u)?;
             }
         }
         7 => {
@@ -333,13 +333,13 @@ fn of_tokens(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         }
         8 => {
             let near = tokens[here..].iter().position(|token| grammar::is_value(token));
-            made = format!("({})", grammar::expression(u, 1)?);
+            made = format!("({})", grammar::build_expression(u, 1)?);
             if let Some(near) = near {
                 tokens[here + near] = &made;
             }
         }
         _ => {
-            let end = (here + 1 + at(u, 12)?).min(tokens.len());
+            let end = (here + 1 + choose_index(u, 12)?).min(tokens.len());
             tokens.drain(here..end);
         }
     }

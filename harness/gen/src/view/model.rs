@@ -5,7 +5,7 @@
 
 use cerith_memory::{Index, Storages, Tensor};
 
-use super::{MOST, Op};
+use super::{MAX_ELEMENTS, Op};
 
 /// What the model says of an operation.
 pub(super) enum Expected {
@@ -20,20 +20,20 @@ pub(super) enum Expected {
 }
 
 impl Expected {
-    fn unless(self, unknown: bool) -> Self {
+    fn unknown_if(self, unknown: bool) -> Self {
         if unknown { Self::Unknown } else { self }
     }
 }
 
 /// A dimension by a number that may count from the end.
-fn dimension(dim: i64, rank: usize) -> Option<usize> {
+fn resolve_dimension(dim: i64, rank: usize) -> Option<usize> {
     let rank = rank as i64;
     let at = if dim < 0 { dim.checked_add(rank)? } else { dim };
     (0..rank).contains(&at).then_some(at as usize)
 }
 
-fn dimensions(dims: &[i64], rank: usize) -> Option<Vec<usize>> {
-    let found: Option<Vec<usize>> = dims.iter().map(|&dim| dimension(dim, rank)).collect();
+fn resolve_dimensions(dims: &[i64], rank: usize) -> Option<Vec<usize>> {
+    let found: Option<Vec<usize>> = dims.iter().map(|&dim| resolve_dimension(dim, rank)).collect();
     let found = found?;
     let mut seen = found.clone();
     seen.sort_unstable();
@@ -47,12 +47,14 @@ fn count(shape: &[i64]) -> Option<i64> {
         return Some(0);
     }
     shape.iter().try_fold(1i64, |product, &extent| {
-        product.checked_mul(extent).filter(|n| (0..=MOST).contains(n))
+        product
+            .checked_mul(extent)
+            .filter(|n| (0..=MAX_ELEMENTS).contains(n))
     })
 }
 
 /// A result whose element at an index is the operand's at another one.
-fn mapped(x: &[i64], shape: Vec<i64>, of: impl Fn(&[i64]) -> Vec<i64>) -> Expected {
+fn map_elements(x: &[i64], shape: Vec<i64>, of: impl Fn(&[i64]) -> Vec<i64>) -> Expected {
     let Some(elements) = count(&shape) else {
         return Expected::Unknown;
     };
@@ -76,9 +78,9 @@ fn mapped(x: &[i64], shape: Vec<i64>, of: impl Fn(&[i64]) -> Vec<i64>) -> Expect
 }
 
 /// A result whose dimension `i` is the operand's `order[i]`; those left out have one element.
-fn permuted(x: &[i64], order: &[usize]) -> Expected {
+fn permute_dimensions(x: &[i64], order: &[usize]) -> Expected {
     let shape = order.iter().map(|&at| x[at]).collect();
-    mapped(x, shape, |index| {
+    map_elements(x, shape, |index| {
         let mut of = vec![0; x.len()];
         for (&at, &i) in order.iter().zip(index) {
             of[at] = i;
@@ -88,10 +90,10 @@ fn permuted(x: &[i64], order: &[usize]) -> Expected {
 }
 
 /// A part of one dimension.
-fn part(x: &[i64], dim: usize, start: i64, length: i64) -> Expected {
+fn narrow_dimension(x: &[i64], dim: usize, start: i64, length: i64) -> Expected {
     let mut shape = x.to_vec();
     shape[dim] = length;
-    mapped(x, shape, |index| {
+    map_elements(x, shape, |index| {
         let mut of = index.to_vec();
         of[dim] += start;
         of
@@ -99,7 +101,7 @@ fn part(x: &[i64], dim: usize, start: i64, length: i64) -> Expected {
 }
 
 /// A shape for the same elements in the same order; one extent may be -1.
-fn reshaped(x: &[i64], wanted: &[i64]) -> Option<Vec<i64>> {
+fn resolve_shape(x: &[i64], wanted: &[i64]) -> Option<Vec<i64>> {
     let elements = count(x)?;
     let mut shape = wanted.to_vec();
     if let Some(at) = wanted.iter().position(|&extent| extent == -1) {
@@ -124,10 +126,10 @@ fn or_fails(expected: Option<Expected>) -> Expected {
 }
 
 /// What the operation makes of a tensor of [`MOST`] elements or fewer.
-pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
+pub(super) fn predict_result(op: &Op, x: &Tensor) -> Expected {
     let (shape, rank) = (&x.shape[..], x.shape.len());
     // Extents this large are only there where another one is 0.
-    if shape.iter().any(|&extent| extent > MOST) {
+    if shape.iter().any(|&extent| extent > MAX_ELEMENTS) {
         return Expected::Unknown;
     }
     // Dimension 0 of a scalar is a matter of its own.
@@ -139,24 +141,26 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
         return Expected::Unknown;
     }
     match op {
-        Op::Transpose(a, b) => or_fails(dimension(*a, rank).zip(dimension(*b, rank)).map(|(a, b)| {
-            let mut order: Vec<usize> = (0..rank).collect();
-            order.swap(a, b);
-            permuted(shape, &order)
-        })),
+        Op::Transpose(a, b) => or_fails(resolve_dimension(*a, rank).zip(resolve_dimension(*b, rank)).map(
+            |(a, b)| {
+                let mut order: Vec<usize> = (0..rank).collect();
+                order.swap(a, b);
+                permute_dimensions(shape, &order)
+            },
+        )),
         Op::Permute(dims) => or_fails(
-            dimensions(dims, rank)
+            resolve_dimensions(dims, rank)
                 .filter(|order| order.len() == rank)
-                .map(|order| permuted(shape, &order)),
+                .map(|order| permute_dimensions(shape, &order)),
         ),
-        Op::Movedim(source, destination) => moved(shape, source, destination),
-        Op::Expand(sizes) => expanded(shape, sizes),
-        Op::View(wanted) => match same_order(shape, reshaped(shape, wanted)) {
+        Op::Movedim(source, destination) => move_dimensions(shape, source, destination),
+        Op::Expand(sizes) => expand_dimensions(shape, sizes),
+        Op::View(wanted) => match same_order(shape, resolve_shape(shape, wanted)) {
             Expected::Is(shape, from) => Expected::IfAny(shape, from),
             other => other,
         },
-        Op::Reshape(wanted) => same_order(shape, reshaped(shape, wanted)),
-        Op::Flatten(a, b) => match (dimension(*a, rank), dimension(*b, rank)) {
+        Op::Reshape(wanted) => same_order(shape, resolve_shape(shape, wanted)),
+        Op::Flatten(a, b) => match (resolve_dimension(*a, rank), resolve_dimension(*b, rank)) {
             (Some(a), Some(b)) if a <= b => {
                 // More than can be enumerated, where another extent is 0.
                 let merged = shape[a..=b]
@@ -168,13 +172,13 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
             _ => Expected::Fails,
         },
         Op::Unflatten(dim, sizes) => {
-            let split = dimension(*dim, rank).and_then(|at| {
-                let sizes = reshaped(&shape[at..=at], sizes).filter(|sizes| !sizes.is_empty())?;
+            let split = resolve_dimension(*dim, rank).and_then(|at| {
+                let sizes = resolve_shape(&shape[at..=at], sizes).filter(|sizes| !sizes.is_empty())?;
                 Some([&shape[..at], &sizes, &shape[at + 1..]].concat())
             });
             same_order(shape, split)
         }
-        Op::Narrow(dim, start, length) => or_fails(dimension(*dim, rank).and_then(|at| {
+        Op::Narrow(dim, start, length) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
             let extent = shape[at];
             let start = if *start < 0 {
                 start.checked_add(extent)?
@@ -182,73 +186,74 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
                 *start
             };
             let end = start.checked_add(*length)?;
-            (start >= 0 && *length >= 0 && end <= extent).then(|| part(shape, at, start, *length))
+            (start >= 0 && *length >= 0 && end <= extent).then(|| narrow_dimension(shape, at, start, *length))
         })),
-        Op::Select(dim, index) => or_fails(dimension(*dim, rank).and_then(|at| {
-            let index = dimension(*index, shape[at] as usize)? as i64;
+        Op::Select(dim, index) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
+            let index = resolve_dimension(*index, shape[at] as usize)? as i64;
             let rest = [&shape[..at], &shape[at + 1..]].concat();
-            Some(mapped(shape, rest, |of| {
+            Some(map_elements(shape, rest, |of| {
                 [&of[..at], &[index], &of[at..]].concat()
             }))
         })),
-        Op::Index(items) => indexed(shape, items),
-        Op::Unfold(dim, size, step) => or_fails(dimension(*dim, rank).and_then(|at| {
+        Op::Index(items) => apply_index(shape, items),
+        Op::Unfold(dim, size, step) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
             (0 <= *size && *size <= shape[at] && *step > 0).then_some(())?;
             let mut unfolded = shape.to_vec();
             unfolded[at] = (shape[at] - size) / step + 1;
             unfolded.push(*size);
-            Some(mapped(shape, unfolded, |index| {
+            Some(map_elements(shape, unfolded, |index| {
                 let mut of = index[..rank].to_vec();
                 of[at] = of[at] * step + index[rank];
                 of
             }))
         })),
         Op::Diagonal(offset, a, b) => or_fails(
-            dimension(*a, rank)
-                .zip(dimension(*b, rank))
+            resolve_dimension(*a, rank)
+                .zip(resolve_dimension(*b, rank))
                 .filter(|(a, b)| a != b)
-                .map(|(a, b)| diagonal(shape, i128::from(*offset), a, b)),
+                .map(|(a, b)| take_diagonal(shape, i128::from(*offset), a, b)),
         ),
         Op::Squeeze(dims) => {
-            let chosen = dims
-                .as_ref()
-                .map_or_else(|| Some((0..rank).collect()), |dims| dimensions(dims, rank));
+            let chosen = dims.as_ref().map_or_else(
+                || Some((0..rank).collect()),
+                |dims| resolve_dimensions(dims, rank),
+            );
             or_fails(chosen.map(|chosen: Vec<usize>| {
                 let kept: Vec<usize> = (0..rank)
                     .filter(|at| shape[*at] != 1 || !chosen.contains(at))
                     .collect();
-                permuted(shape, &kept)
+                permute_dimensions(shape, &kept)
             }))
         }
-        Op::Unsqueeze(dim) => or_fails(dimension(*dim, rank + 1).map(|at| {
+        Op::Unsqueeze(dim) => or_fails(resolve_dimension(*dim, rank + 1).map(|at| {
             let longer = [&shape[..at], &[1], &shape[at..]].concat();
-            mapped(shape, longer, |of| [&of[..at], &of[at + 1..]].concat())
+            map_elements(shape, longer, |of| [&of[..at], &of[at + 1..]].concat())
         })),
-        Op::Split(size, dim) => or_fails(dimension(*dim, rank).and_then(|at| {
+        Op::Split(size, dim) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
             (*size > 0).then_some(())?;
             let start = (shape[at] - 1).max(0) / size * size;
-            Some(part(shape, at, start, shape[at] - start))
+            Some(narrow_dimension(shape, at, start, shape[at] - start))
         }))
         // Nothing may be split into pieces of nothing.
-        .unless(*size == 0),
-        Op::Chunk(chunks, dim) => or_fails(dimension(*dim, rank).and_then(|at| {
+        .unknown_if(*size == 0),
+        Op::Chunk(chunks, dim) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
             (*chunks > 0).then_some(())?;
             let size = (shape[at] / chunks + i64::from(shape[at] % chunks != 0)).max(1);
             let start = (shape[at] - 1).max(0) / size * size;
-            Some(part(shape, at, start, shape[at] - start))
+            Some(narrow_dimension(shape, at, start, shape[at] - start))
         }))
         // So many pieces are not made.
-        .unless(*chunks > MOST),
-        Op::TensorSplit(sections, dim) => or_fails(dimension(*dim, rank).and_then(|at| {
+        .unknown_if(*chunks > MAX_ELEMENTS),
+        Op::TensorSplit(sections, dim) => or_fails(resolve_dimension(*dim, rank).and_then(|at| {
             (*sections > 0).then_some(())?;
             let length = shape[at] / sections;
-            Some(part(shape, at, shape[at] - length, length))
+            Some(narrow_dimension(shape, at, shape[at] - length, length))
         }))
         // So many pieces are not made.
-        .unless(*sections > MOST),
+        .unknown_if(*sections > MAX_ELEMENTS),
         Op::Clone | Op::Contiguous => same_order(shape, Some(shape.to_vec())),
-        Op::Flip(dims) => or_fails(dimensions(dims, rank).map(|dims| {
-            mapped(shape, shape.to_vec(), |index| {
+        Op::Flip(dims) => or_fails(resolve_dimensions(dims, rank).map(|dims| {
+            map_elements(shape, shape.to_vec(), |index| {
                 let mut of = index.to_vec();
                 for &at in &dims {
                     of[at] = shape[at] - 1 - of[at];
@@ -256,13 +261,16 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
                 of
             })
         })),
-        Op::Repeat(sizes) => repeated(shape, sizes),
+        Op::Repeat(sizes) => repeat_dimensions(shape, sizes),
         Op::AsStrided(..) | Op::Dtype(_) => Expected::Unknown,
     }
 }
 
-fn moved(x: &[i64], source: &[i64], destination: &[i64]) -> Expected {
-    match (dimensions(source, x.len()), dimensions(destination, x.len())) {
+fn move_dimensions(x: &[i64], source: &[i64], destination: &[i64]) -> Expected {
+    match (
+        resolve_dimensions(source, x.len()),
+        resolve_dimensions(destination, x.len()),
+    ) {
         (Some(from), Some(to)) if from.len() == to.len() => {
             let mut order = vec![usize::MAX; x.len()];
             for (&from, &to) in from.iter().zip(&to) {
@@ -272,13 +280,13 @@ fn moved(x: &[i64], source: &[i64], destination: &[i64]) -> Expected {
             for slot in order.iter_mut().filter(|slot| **slot == usize::MAX) {
                 *slot = rest.next().unwrap_or_default();
             }
-            permuted(x, &order)
+            permute_dimensions(x, &order)
         }
         _ => Expected::Fails,
     }
 }
 
-fn expanded(x: &[i64], sizes: &[i64]) -> Expected {
+fn expand_dimensions(x: &[i64], sizes: &[i64]) -> Expected {
     let Some(new) = sizes.len().checked_sub(x.len()) else {
         return Expected::Fails;
     };
@@ -291,14 +299,14 @@ fn expanded(x: &[i64], sizes: &[i64]) -> Expected {
             _ => return Expected::Fails,
         });
     }
-    mapped(x, shape, |index| {
+    map_elements(x, shape, |index| {
         let own = index[new..].iter().zip(x);
         own.map(|(&at, &extent)| if extent == 1 { 0 } else { at })
             .collect()
     })
 }
 
-fn repeated(x: &[i64], sizes: &[i64]) -> Expected {
+fn repeat_dimensions(x: &[i64], sizes: &[i64]) -> Expected {
     let Some(new) = sizes.len().checked_sub(x.len()) else {
         return Expected::Fails;
     };
@@ -309,7 +317,7 @@ fn repeated(x: &[i64], sizes: &[i64]) -> Expected {
     match extents.collect::<Option<Vec<i64>>>() {
         // No elements, repeated a negative number of times, are no elements.
         Some(shape) if shape.iter().any(|&extent| extent < 0) => Expected::Fails,
-        Some(shape) => mapped(x, shape, |index| {
+        Some(shape) => map_elements(x, shape, |index| {
             let own = index[new..].iter().zip(x);
             own.map(|(at, extent)| at % extent).collect()
         }),
@@ -317,7 +325,7 @@ fn repeated(x: &[i64], sizes: &[i64]) -> Expected {
     }
 }
 
-fn diagonal(x: &[i64], offset: i128, a: usize, b: usize) -> Expected {
+fn take_diagonal(x: &[i64], offset: i128, a: usize, b: usize) -> Expected {
     let (down, right) = (i128::from(x[a]), i128::from(x[b]));
     let length = if offset >= 0 {
         down.min(right - offset)
@@ -328,7 +336,7 @@ fn diagonal(x: &[i64], offset: i128, a: usize, b: usize) -> Expected {
     let mut shape: Vec<i64> = others.iter().map(|&at| x[at]).collect();
     shape.push(length.max(0) as i64);
     let (first_down, first_right) = ((-offset).max(0) as i64, offset.max(0) as i64);
-    mapped(x, shape, |index| {
+    map_elements(x, shape, |index| {
         let mut of = vec![0; x.len()];
         for (&at, &i) in others.iter().zip(index) {
             of[at] = i;
@@ -344,7 +352,7 @@ fn diagonal(x: &[i64], offset: i128, a: usize, b: usize) -> Expected {
 /// by which step.
 struct Indexed<'a> {
     x: &'a [i64],
-    of: Vec<(i64, Option<(usize, i64)>)>,
+    sources: Vec<(i64, Option<(usize, i64)>)>,
     shape: Vec<i64>,
 }
 
@@ -352,14 +360,14 @@ impl Indexed<'_> {
     /// Keeps the next dimensions whole.
     fn keep(&mut self, times: usize) {
         for _ in 0..times {
-            let extent = self.x[self.of.len()];
-            self.of.push((0, Some((self.shape.len(), 1))));
+            let extent = self.x[self.sources.len()];
+            self.sources.push((0, Some((self.shape.len(), 1))));
             self.shape.push(extent);
         }
     }
 }
 
-fn indexed(x: &[i64], items: &[Index]) -> Expected {
+fn apply_index(x: &[i64], items: &[Index]) -> Expected {
     let ellipses = items.iter().filter(|item| matches!(item, Index::Ellipsis));
     if ellipses.count() > 1 {
         return Expected::Unknown;
@@ -372,19 +380,19 @@ fn indexed(x: &[i64], items: &[Index]) -> Expected {
     };
     let mut made = Indexed {
         x,
-        of: Vec::new(),
+        sources: Vec::new(),
         shape: Vec::new(),
     };
     for item in items {
         match *item {
             Index::NewAxis => made.shape.push(1),
             Index::Ellipsis => made.keep(rest),
-            Index::At(at) => match dimension(at, x[made.of.len()] as usize) {
-                Some(at) => made.of.push((at as i64, None)),
+            Index::At(at) => match resolve_dimension(at, x[made.sources.len()] as usize) {
+                Some(at) => made.sources.push((at as i64, None)),
                 None => return Expected::Fails,
             },
             Index::Slice { start, end, step } => {
-                let (extent, step) = (x[made.of.len()], step.unwrap_or(1));
+                let (extent, step) = (x[made.sources.len()], step.unwrap_or(1));
                 if step <= 0 {
                     return Expected::Fails;
                 }
@@ -394,14 +402,16 @@ fn indexed(x: &[i64], items: &[Index]) -> Expected {
                 };
                 let (start, end) = (bound(start.unwrap_or(0)), bound(end.unwrap_or(extent)));
                 let length = (end - start).max(0);
-                made.of.push((start, Some((made.shape.len(), step))));
+                made.sources.push((start, Some((made.shape.len(), step))));
                 made.shape.push(length / step + i64::from(length % step != 0));
             }
         }
     }
-    made.keep(x.len() - made.of.len());
-    let Indexed { of, shape, .. } = made;
-    mapped(x, shape, |index| {
+    made.keep(x.len() - made.sources.len());
+    let Indexed {
+        sources: of, shape, ..
+    } = made;
+    map_elements(x, shape, |index| {
         of.iter()
             .map(|&(start, along)| along.map_or(start, |(at, step)| start + index[at] * step))
             .collect()

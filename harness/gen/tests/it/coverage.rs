@@ -12,29 +12,29 @@ const CANDIDATES: u64 = 3;
 /// After so many kernels, what they had is taken into account.
 const EPOCH: u64 = 64;
 
-fn kernel(number: u64, candidate: u64) -> Generated {
-    let bytes = seeded::candidate(5, number, candidate);
+fn generate_kernel(number: u64, candidate: u64) -> Generated {
+    let bytes = seeded::generate_candidate(5, number, candidate);
     let generated = Generated::new("k", Detail::Chosen, &mut Unstructured::new(&bytes));
     generated.expect("any bytes are a case")
 }
 
 /// What so many kernels cover.
-fn covered(kernels: u64, candidates: u64) -> Coverage {
+fn measure_coverage(kernels: u64, candidates: u64) -> Coverage {
     let (mut known, mut all) = (Coverage::default(), Coverage::default());
     for number in 0..kernels {
         if number % EPOCH == 0 {
             known = all.clone();
         }
-        let choice: Vec<Generated> = (0..candidates).map(|at| kernel(number, at)).collect();
+        let choice: Vec<Generated> = (0..candidates).map(|at| generate_kernel(number, at)).collect();
         let keys: Vec<Vec<u64>> = choice.iter().map(Generated::feature_keys).collect();
-        all.add(&choice[known.best(&keys)].features());
+        all.add(&choice[known.find_best(&keys)].features());
     }
     all
 }
 
 #[test]
 fn steering_covers_more_in_as_many_kernels() {
-    let (plain, steered) = (covered(512, 1), covered(512, CANDIDATES));
+    let (plain, steered) = (measure_coverage(512, 1), measure_coverage(512, CANDIDATES));
     let (plain, steered) = (plain.counts().len(), steered.counts().len());
     println!("512 kernels have {plain} features as they come, and {steered} steered");
     assert!(steered > plain, "{steered} are no more than {plain}");
@@ -43,14 +43,16 @@ fn steering_covers_more_in_as_many_kernels() {
 #[test]
 fn numbers_stand_for_features() {
     for number in 0..64 {
-        let kernel = kernel(number, 0);
+        let kernel = generate_kernel(number, 0);
         assert_eq!(kernel.features().len(), kernel.feature_keys().len());
     }
 }
 
 #[test]
 fn a_kernel_has_the_features_that_it_is_made_of() {
-    let all: BTreeSet<String> = (0..64).flat_map(|number| kernel(number, 0).features()).collect();
+    let all: BTreeSet<String> = (0..64)
+        .flat_map(|number| generate_kernel(number, 0).features())
+        .collect();
     for part in [
         "op load f32 ",
         "op store ",

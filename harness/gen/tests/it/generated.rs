@@ -7,7 +7,7 @@ use cerith_gen::case::{Detail, Generated};
 use cerith_tile::rules::{Rules, Version};
 
 /// splitmix64: any seed is good.
-fn bytes(seed: u64, count: usize) -> Vec<u8> {
+fn generate_bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -23,15 +23,15 @@ fn bytes(seed: u64, count: usize) -> Vec<u8> {
         .collect()
 }
 
-fn made(bytes: &[u8], detail: Detail) -> Generated {
+fn generate_case(bytes: &[u8], detail: Detail) -> Generated {
     Generated::new("kernel", detail, &mut Unstructured::new(bytes)).expect("any bytes are a case")
 }
 
 /// What the reference makes of a case; a case file that is none, and an error of ours, fail here.
 fn run(case: &Generated) -> Outcome {
     let files = [
-        Input::text("k.py", case.module()),
-        Input::text("c.yaml", case.case_file("k.py")),
+        Input::from_text("k.py", case.module()),
+        Input::from_text("c.yaml", case.case_file("k.py")),
     ];
     let corpus = Corpus::load(files);
     let shown = || format!("{}\n{}", case.module(), case.case_file("k.py"));
@@ -49,7 +49,7 @@ fn run(case: &Generated) -> Outcome {
             .collect();
         panic!("{}\n{}", problems.join("\n"), shown())
     });
-    let run = Reference::default().run(&resolved, Rules::of(Version::new(3, 9, 0)));
+    let run = Reference::default().run(&resolved, Rules::from_version(Version::new(3, 9, 0)));
     run.unwrap_or_else(|failure| panic!("{failure}\n{}", shown()))
         .outcome
 }
@@ -60,7 +60,7 @@ const TRIALS: u64 = 300;
 fn most_of_them_finish() {
     let (mut rejected, mut stopped, mut other) = (Vec::new(), Vec::new(), Vec::new());
     for seed in 0..TRIALS {
-        match run(&made(&bytes(seed, 4096), Detail::Chosen)) {
+        match run(&generate_case(&generate_bytes(seed, 4096), Detail::Chosen)) {
             Outcome::Finished(..) => {}
             Outcome::Rejected(why) => rejected.push((seed, why.message)),
             Outcome::Trapped(_, why) => stopped.push((seed, why.message)),
@@ -76,17 +76,20 @@ fn most_of_them_finish() {
 fn any_bytes_are_a_case() {
     for seed in 0..TRIALS {
         // Bytes that end early, and bytes that are all alike.
-        let few = bytes(seed, seed as usize);
-        made(&few, Detail::Chosen);
-        run(&made(&[seed as u8; 200], Detail::Chosen));
+        let few = generate_bytes(seed, seed as usize);
+        generate_case(&few, Detail::Chosen);
+        run(&generate_case(&[seed as u8; 200], Detail::Chosen));
     }
 }
 
 #[test]
 fn storing_every_value_changes_no_other_line() {
     for seed in 0..TRIALS {
-        let bytes = bytes(seed, 2048);
-        let (chosen, every) = (made(&bytes, Detail::Chosen), made(&bytes, Detail::Every));
+        let bytes = generate_bytes(seed, 2048);
+        let (chosen, every) = (
+            generate_case(&bytes, Detail::Chosen),
+            generate_case(&bytes, Detail::Every),
+        );
         let lines = |case: &Generated| -> Vec<String> {
             let text = case.functions().lines();
             text.filter(|line| !line.contains("tl.store(t") && !line.starts_with("def kernel("))
@@ -94,6 +97,6 @@ fn storing_every_value_changes_no_other_line() {
                 .collect()
         };
         assert_eq!(lines(&chosen), lines(&every));
-        assert_eq!(made(&bytes, Detail::Chosen), chosen);
+        assert_eq!(generate_case(&bytes, Detail::Chosen), chosen);
     }
 }

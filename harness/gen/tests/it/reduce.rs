@@ -12,10 +12,10 @@ use cerith_gen::seeded;
 use cerith_tile::rules::Rules;
 
 /// Keeps what the reference finishes and what a test wants of it.
-struct Kept<F>(Reference, F);
+struct FilterOracle<F>(Reference, F);
 
-impl<F: Fn(&Candidate) -> bool> Oracle for Kept<F> {
-    fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
+impl<F: Fn(&Candidate) -> bool> Oracle for FilterOracle<F> {
+    fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
         let finishes = |case: &Case| {
             let run = self.0.run(case, Rules::default());
             matches!(run, Ok(run) if matches!(run.outcome, Outcome::Finished(_)))
@@ -29,14 +29,17 @@ impl<F: Fn(&Candidate) -> bool> Oracle for Kept<F> {
 
 #[track_caller]
 fn of_texts(kernel: &str, yaml: &str) -> Case {
-    let corpus = Corpus::load([Input::text("case.yaml", yaml), Input::text("kernel.py", kernel)]);
+    let corpus = Corpus::load([
+        Input::from_text("case.yaml", yaml),
+        Input::from_text("kernel.py", kernel),
+    ]);
     assert_eq!(corpus.problems(), []);
     let entry = corpus.entries().next().expect("a case");
     entry.resolve().expect("a case that is right")
 }
 
-fn generated(number: u64) -> Case {
-    let bytes = seeded::bytes(11, number);
+fn generate_case(number: u64) -> Case {
+    let bytes = seeded::generate_bytes(11, number);
     let name = format!("k{number}");
     let made = Generated::new(&name, Detail::Chosen, &mut Unstructured::new(&bytes)).expect("a case");
     of_texts(&made.module(), &made.case_file("kernel.py"))
@@ -53,10 +56,10 @@ fn of_folder(folder: &str, filter: &[&str]) -> Case {
 
 /// Reduces a case to what calls these functions, and answers with its texts.
 #[track_caller]
-fn calling(case: &Case, functions: &[&str]) -> String {
-    let start = Candidate::of(case).expect("a kernel");
-    let mut oracle = Kept(Reference::default(), |candidate: &Candidate| {
-        functions.iter().all(|name| candidate.calls(name))
+fn reduce_to_calls(case: &Case, functions: &[&str]) -> String {
+    let start = Candidate::from_case(case).expect("a kernel");
+    let mut oracle = FilterOracle(Reference::default(), |candidate: &Candidate| {
+        functions.iter().all(|name| candidate.has_call(name))
     });
     let Reduced {
         candidate, complete, ..
@@ -78,7 +81,7 @@ fn reads_back(candidate: &Candidate) {
     assert_eq!(case.content_hash(), read.content_hash(), "{}", candidate.kernel());
 }
 
-const SEVERAL: &str = "import triton
+const SAMPLE_KERNEL: &str = "import triton
 import triton.language as tl
 
 LIMIT = 4
@@ -105,7 +108,7 @@ def kernel(x, y, out, n, step: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out + i, tl.cumsum(ordered, 0), mask=i < n)
 ";
 
-const SEVERAL_CASE: &str = "about: Several things in one kernel.
+const SAMPLE_CASE: &str = "about: Several things in one kernel.
 kernel: kernel.py:kernel
 storages:
   data: { dtype: f16, shape: [4, 32], fill: random }
@@ -121,40 +124,40 @@ launches:
 
 #[test]
 fn what_is_not_wanted_goes() {
-    let case = of_texts(SEVERAL, SEVERAL_CASE);
-    insta::assert_snapshot!("sort", calling(&case, &["sort"]));
+    let case = of_texts(SAMPLE_KERNEL, SAMPLE_CASE);
+    insta::assert_snapshot!("sort", reduce_to_calls(&case, &["sort"]));
     insta::assert_snapshot!(
         "sort_of_a_load_stored",
-        calling(&case, &["sort", "load", "store"])
+        reduce_to_calls(&case, &["sort", "load", "store"])
     );
-    insta::assert_snapshot!("call_of_a_function", calling(&case, &["add", "store"]));
+    insta::assert_snapshot!("call_of_a_function", reduce_to_calls(&case, &["add", "store"]));
 }
 
 #[test]
 fn a_case_of_the_corpus_loses_its_matrix() {
     let case = of_folder("cases", &["layout/split_columns:dtype=f16"]);
-    insta::assert_snapshot!("split_columns", calling(&case, &["load", "store"]));
+    insta::assert_snapshot!("split_columns", reduce_to_calls(&case, &["load", "store"]));
 }
 
 #[test]
 fn a_descriptor_describes_less() {
     let case = of_folder("cases", &["descriptor/store_edge"]);
-    insta::assert_snapshot!("store_edge", calling(&case, &["store"]));
+    insta::assert_snapshot!("store_edge", reduce_to_calls(&case, &["store"]));
 }
 
 #[test]
 fn a_recorded_case_needs_its_archive_no_more() {
     let case = of_folder("harness/cli/tests/recordings/bf16", &[]);
-    let left = calling(&case, &["load", "store"]);
+    let left = reduce_to_calls(&case, &["load", "store"]);
     assert!(!left.contains("bytes:"), "{left}");
 }
 
 #[test]
 fn an_expression_of_a_generated_kernel_is_left() {
     for number in 0..40 {
-        let case = generated(number);
-        if Candidate::of(&case).is_some_and(|start| start.calls("cumsum")) {
-            let left = calling(&case, &["cumsum"]);
+        let case = generate_case(number);
+        if Candidate::from_case(&case).is_some_and(|start| start.has_call("cumsum")) {
+            let left = reduce_to_calls(&case, &["cumsum"]);
             let body = left.lines().filter(|line| line.starts_with("    ")).count();
             assert!(body <= 4, "{left}");
             return;
@@ -167,11 +170,11 @@ fn an_expression_of_a_generated_kernel_is_left() {
 fn every_candidate_that_is_kept_reads_back() {
     // Which ones are kept is as good as random, so that steps are taken that no engine would ask for.
     for number in 0..12 {
-        let case = generated(number);
+        let case = generate_case(number);
         let asked = AtomicUsize::new(0);
-        let start = Candidate::of(&case).expect("a kernel");
+        let start = Candidate::from_case(&case).expect("a kernel");
         reads_back(&start);
-        let mut oracle = Kept(Reference::default(), |candidate: &Candidate| {
+        let mut oracle = FilterOracle(Reference::default(), |candidate: &Candidate| {
             let nth = asked.fetch_add(1, Ordering::Relaxed);
             let kept = (nth + number as usize).is_multiple_of(3);
             if kept && candidate.case().is_some() {
@@ -187,18 +190,18 @@ fn every_candidate_that_is_kept_reads_back() {
 
 #[test]
 fn a_search_that_is_ended_has_the_smallest_so_far() {
-    struct Once(bool);
-    impl Oracle for Once {
-        fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
+    struct OneStepOracle(bool);
+    impl Oracle for OneStepOracle {
+        fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
             if std::mem::replace(&mut self.0, true) {
                 return Err(Ended);
             }
             Ok((!candidates.is_empty()).then_some(0))
         }
     }
-    let case = of_texts(SEVERAL, SEVERAL_CASE);
-    let start = Candidate::of(&case).expect("a kernel");
-    let left = reduce(start, &mut Once(false));
+    let case = of_texts(SAMPLE_KERNEL, SAMPLE_CASE);
+    let start = Candidate::from_case(&case).expect("a kernel");
+    let left = reduce(start, &mut OneStepOracle(false));
     assert!(!left.complete);
     assert_eq!(left.steps, 1);
     assert_eq!(left.candidate.case().expect("a case").launches.len(), 1);

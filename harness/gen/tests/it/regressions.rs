@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use cerith_gen::{Tried, case_file, program, text, view};
+use cerith_gen::{TrialResult, case_file, program, text, view};
 
 /// Bytes of all inputs together.
-const MOST: u64 = 1 << 20;
+const MAX_TOTAL_BYTES: u64 = 1 << 20;
 
-fn check(target: &str, check: fn(&[u8]) -> Tried) {
+fn check(target: &str, check: fn(&[u8]) -> TrialResult) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/regressions")
         .join(target);
@@ -36,7 +36,11 @@ fn check(target: &str, check: fn(&[u8]) -> Tried) {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(size > 0, "{} is empty", folder.display());
-    assert!(size < MOST / 4, "{} has {size} bytes", folder.display());
+    assert!(
+        size < MAX_TOTAL_BYTES / 4,
+        "{} has {size} bytes",
+        folder.display()
+    );
 }
 
 #[test]

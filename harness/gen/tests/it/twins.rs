@@ -4,21 +4,21 @@ use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::Reference;
 use cerith_gen::case::{Form, Generated, Twist};
-use cerith_gen::seeded::bytes;
+use cerith_gen::seeded::generate_bytes;
 use cerith_tile::rules::Rules;
-use cerith_verdict::{Twins, twins};
+use cerith_verdict::{Twins, compare_twins};
 
 const TRIALS: u64 = 200;
 
-fn made(number: u64, form: Form) -> Generated {
-    let bytes = bytes(9, number);
+fn generate_case(number: u64, form: Form) -> Generated {
+    let bytes = generate_bytes(9, number);
     Generated::new("kernel", form, &mut Unstructured::new(&bytes)).expect("any bytes are a case")
 }
 
 fn read(made: &Generated) -> Case {
     let files = [
-        Input::text("k.py", made.module()),
-        Input::text("c.yaml", made.case_file("k.py")),
+        Input::from_text("k.py", made.module()),
+        Input::from_text("c.yaml", made.case_file("k.py")),
     ];
     let corpus = Corpus::load(files);
     assert!(corpus.problems().is_empty(), "{:?}", corpus.problems());
@@ -30,8 +30,8 @@ fn check(twist: Twist) {
     let reference = Reference::default();
     let mut compared = 0;
     for number in 0..TRIALS {
-        let plain = made(number, Form::default());
-        let twin = made(
+        let plain = generate_case(number, Form::default());
+        let twin = generate_case(
             number,
             Form {
                 twist: Some(twist),
@@ -42,7 +42,7 @@ fn check(twist: Twist) {
             continue;
         }
         let (case, other) = (read(&plain), read(&twin));
-        match twins(&reference, &case, &other, Rules::default()).expect("no failure of ours") {
+        match compare_twins(&reference, &case, &other, Rules::default()).expect("no failure of ours") {
             Twins::Same => compared += 1,
             Twins::Silent(_) => {}
             Twins::Differ(how) => panic!("{number}: {how}\n{}\n{}", plain.module(), twin.module()),
@@ -98,7 +98,10 @@ fn other_data_is_told() {
         data: 77,
         ..Form::default()
     };
-    let (case, other) = (read(&made(0, Form::default())), read(&made(0, other)));
-    let told = twins(&reference, &case, &other, Rules::default()).expect("no failure of ours");
+    let (case, other) = (
+        read(&generate_case(0, Form::default())),
+        read(&generate_case(0, other)),
+    );
+    let told = compare_twins(&reference, &case, &other, Rules::default()).expect("no failure of ours");
     assert!(matches!(told, Twins::Differ(_)), "{told:?}");
 }

@@ -4,7 +4,7 @@ use arbitrary::Unstructured;
 use cerith_gen::{Ended, case_file, program, text, view};
 
 /// Bytes that are the same in every run.
-fn bytes(seed: u64, count: usize) -> Vec<u8> {
+fn generate_bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = || {
         state ^= state << 13;
@@ -23,7 +23,7 @@ fn count(how: Ended, trial: impl Fn(u64) -> Ended) -> usize {
 #[test]
 fn many_generated_kernels_are_traced() {
     let refused = count(Ended::Refused, |seed| {
-        let bytes = bytes(seed, 600);
+        let bytes = generate_bytes(seed, 600);
         let text = text::generate(&mut Unstructured::new(&bytes)).expect("bytes enough");
         text::check(text.as_bytes()).unwrap_or_else(|fault| panic!("{fault}\n{text}"))
     });
@@ -33,7 +33,7 @@ fn many_generated_kernels_are_traced() {
 #[test]
 fn a_change_leaves_some_kernels_valid() {
     let refused = count(Ended::Refused, |seed| {
-        let bytes = bytes(seed, 300);
+        let bytes = generate_bytes(seed, 300);
         let kernel = "@triton.jit\ndef kernel(p, n):\n    x = tl.load(p + tl.arange(0, 16))\n    tl.store(p + n, tl.sum(x, 0))\n";
         let kernel = format!("import triton\nimport triton.language as tl\n{kernel}");
         let text = text::mutate(&kernel, None, &mut Unstructured::new(&bytes)).expect("bytes enough");
@@ -46,7 +46,7 @@ fn a_change_leaves_some_kernels_valid() {
 fn any_text_can_be_changed() {
     for text in ["", "\n", " ", "é", "\n\n", "(", "x"] {
         for seed in 0..200 {
-            let bytes = bytes(seed, 200);
+            let bytes = generate_bytes(seed, 200);
             let made = text::mutate(text, Some(text), &mut Unstructured::new(&bytes));
             let made = made.and_then(|text| text::mutate(&text, None, &mut Unstructured::new(&bytes)));
             assert!(made.is_ok());
@@ -58,7 +58,7 @@ fn any_text_can_be_changed() {
 #[test]
 fn many_programs_finish() {
     let finished = count(Ended::Finished, |seed| {
-        program::check(&bytes(seed, 200)).unwrap_or_else(|fault| panic!("{fault}"))
+        program::check(&generate_bytes(seed, 200)).unwrap_or_else(|fault| panic!("{fault}"))
     });
     assert!(finished > 80, "{finished} of 200 finish");
 }
@@ -67,7 +67,7 @@ fn many_programs_finish() {
 fn chains_of_views_are_long() {
     let ops: usize = (0..200)
         .map(|seed| {
-            let chain = view::Chain::of(&bytes(seed, 160));
+            let chain = view::Chain::from_bytes(&generate_bytes(seed, 160));
             let (mut storages, x) = chain.tensor();
             chain
                 .ops
@@ -82,7 +82,7 @@ fn chains_of_views_are_long() {
 #[test]
 fn some_changed_case_files_are_whole() {
     let whole = count(Ended::Finished, |seed| {
-        let bytes = bytes(seed, 200);
+        let bytes = generate_bytes(seed, 200);
         let seed = case_file::SEEDS[seed as usize % case_file::SEEDS.len()];
         let text = case_file::mutate(seed, &mut Unstructured::new(&bytes)).expect("bytes enough");
         case_file::check(text.as_bytes()).unwrap_or_else(|fault| panic!("{fault}\n{text}"))

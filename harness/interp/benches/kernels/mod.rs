@@ -15,7 +15,7 @@ use cerith_tile::source::SourceFile;
 const TEXT: &str = include_str!("../acceptance.py");
 
 /// A kernel whose tensors have so many elements of a dtype.
-pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Program {
+pub fn build_program(kernel: &str, dtype: DType, count: usize, block: usize) -> Program {
     let pointer = || cerith_frontend::RequestArg::Pointer(Elem::Num(dtype));
     let number = |value: usize| cerith_frontend::RequestArg::Int(value as i128);
     let traced = trace(&Request {
@@ -32,7 +32,11 @@ pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Progra
 }
 
 /// Its tensors, and the arguments that point to them. `bits` gives an element by its place and its tensor's number.
-pub fn tensors(dtype: DType, count: usize, bits: impl Fn(usize, usize) -> u64) -> (Memory, Vec<ParamValue>) {
+pub fn build_tensors(
+    dtype: DType,
+    count: usize,
+    bits: impl Fn(usize, usize) -> u64,
+) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     for (nth, name) in ["out", "x", "y"].into_iter().enumerate() {
         let bytes: Vec<u8> = (0..count)

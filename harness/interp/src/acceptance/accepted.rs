@@ -31,7 +31,7 @@ pub enum Accepted {
 
 impl Accepted {
     /// Whether bits other than the reference's are accepted; nothing where they may or may not be.
-    pub fn admits(self, bits: u64) -> Option<bool> {
+    pub fn check_bits(self, bits: u64) -> Option<bool> {
         match self {
             Self::Exact => Some(false),
             Self::Unknown => None,
@@ -50,7 +50,7 @@ impl Accepted {
     }
 
     /// What is accepted of a lane that was stored as a dtype.
-    pub(super) fn of(lane: Lane, dtype: Option<DType>) -> Self {
+    pub(super) fn from_lane(lane: Lane, dtype: Option<DType>) -> Self {
         match (lane, dtype) {
             // What every number is accepted in is bounded by nothing.
             (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => Self::Unknown,
@@ -104,7 +104,7 @@ pub enum Acceptance {
     /// way, and cannot be followed.
     Inconclusive {
         /// What depends on it.
-        what: &'static str,
+        decision: &'static str,
         /// Where.
         span: Span,
     },

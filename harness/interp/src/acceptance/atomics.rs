@@ -15,21 +15,21 @@ use cerith_tile::ir::{AtomicOp, BinaryOp};
 
 use super::float;
 use super::interval::Interval;
-use super::lane::{Lane, either, guessed};
+use super::lane::{Lane, map_guesses, merge_either};
 use super::lanes::Lanes;
 use super::precision::power_of_two;
 use super::state::Machine;
 use super::sum::Sum;
 use super::touched::Deed;
 use super::transfer::Reach;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::Step;
 
 /// A lane of an atomic sum, whose operands and result a GPU may make zeros of where they are subnormal: `atom.add.f32`
 /// does so in global memory (PTX ISA, `atom`; seen on an H200 with Triton 3.9.0).
-fn flushed(lane: Lane, dtype: DType) -> Lane {
+fn flush_subnormals(lane: Lane, dtype: DType) -> Lane {
     const SMALLEST: f64 = power_of_two(-126);
-    let interval = lane.interval(dtype);
+    let interval = lane.to_interval(dtype);
     let subnormal = interval.low < SMALLEST && interval.high > -SMALLEST && interval.magnitude() > 0.0;
     if dtype != DType::F32 || lane == Lane::Poison || !subnormal {
         return lane;
@@ -39,7 +39,7 @@ fn flushed(lane: Lane, dtype: DType) -> Lane {
         high: interval.high.max(0.0),
         nan: interval.nan,
     }
-    .lane(dtype)
+    .to_lane(dtype)
 }
 
 impl Machine<'_> {
@@ -56,11 +56,11 @@ impl Machine<'_> {
             Reach::At(place) => (place, new),
             Reach::Maybe(place, done) => (
                 place,
-                either(old, new, dtype).or_guess(if done { new } else { old }),
+                merge_either(old, new, dtype).or_guess(if done { new } else { old }),
             ),
             Reach::Off | Reach::Anywhere => return,
         };
-        let new = if self.touched.mixes(place, deed) {
+        let new = if self.touched.is_mixed(place, deed) {
             Lane::Unknown.or_guess(new)
         } else {
             new
@@ -69,8 +69,8 @@ impl Machine<'_> {
     }
 
     /// What an atomic returns: where others come there, it depends on who is first.
-    fn returned(&self, place: Place, old: Lane) -> Lane {
-        if old != Lane::Poison && self.touched.meets(place) {
+    fn guess_returned(&self, place: Place, old: Lane) -> Lane {
+        if old != Lane::Poison && self.touched.is_met(place) {
             return Lane::Unknown.or_guess(old);
         }
         old
@@ -78,7 +78,7 @@ impl Machine<'_> {
 
     pub(super) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) {
         let layout = self.layout(step.ins[1]);
-        let (dtype, seen) = (arithmetic(layout.elem), layout.elem.num());
+        let (dtype, seen) = (compute_dtype(layout.elem), layout.elem.num());
         let mask = if mask { step.ins.get(2).copied() } else { None };
         let mut lanes = Vec::with_capacity(layout.lanes);
         self.touched.access += 1;
@@ -97,7 +97,7 @@ impl Machine<'_> {
             };
             let deed = Deed::Rmw(op);
             self.touched.touch(place, deed);
-            let value = self.value(step.ins[1]).at(lane).plain();
+            let value = self.value(step.ins[1]).lane_at(lane).plain();
             let old = self.get(place, layout.size, seen);
             let adds = op == AtomicOp::Add && dtype.is_float();
             // What may not happen at all is no term of a sum.
@@ -122,23 +122,23 @@ impl Machine<'_> {
                 AtomicOp::Xchg => None,
             };
             let new = match function {
-                Some(function) => guessed(&[old, value], &|x: &[Lane]| {
-                    float::binary(function, dtype, x[0], x[1]).plain()
+                Some(function) => map_guesses(&[old, value], &|x: &[Lane]| {
+                    float::apply_binary(function, dtype, x[0], x[1]).plain()
                 }),
                 None if adds => {
                     let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
                         let mut sum = Sum::default();
-                        sum.add(flushed(old, dtype), dtype);
+                        sum.add(flush_subnormals(old, dtype), dtype);
                         sum
                     });
-                    sum.add(flushed(value, dtype), dtype);
-                    flushed(sum.of(dtype), dtype)
+                    sum.add(flush_subnormals(value, dtype), dtype);
+                    flush_subnormals(sum.to_lane(dtype), dtype)
                 }
                 None => value,
             };
-            let new = self.caused(new, step, [old, value].into_iter());
+            let new = self.assign_cause(new, step, [old, value].into_iter());
             self.leave(reach, deed, (old, new), layout.size, seen);
-            lanes.push(self.returned(place, old));
+            lanes.push(self.guess_returned(place, old));
         }
         self.set(step.outs[0], Lanes::Each(lanes));
     }
@@ -157,8 +157,8 @@ impl Machine<'_> {
             };
             self.touched.touch(place, Deed::Swap);
             let (expected, new) = (
-                self.value(step.ins[1]).at(lane),
-                self.value(step.ins[2]).at(lane).plain(),
+                self.value(step.ins[1]).lane_at(lane),
+                self.value(step.ins[2]).lane_at(lane).plain(),
             );
             let old = self.get(place, layout.size, dtype);
             self.forget_sums(place, layout.size);
@@ -170,12 +170,12 @@ impl Machine<'_> {
                         .followed()
                         .zip(expected.followed())
                         .map(|(old, expected)| old == expected);
-                    let left = either(old, new, dtype);
+                    let left = merge_either(old, new, dtype);
                     swaps.map_or(left, |swaps| left.or_guess(if swaps { new } else { old }))
                 }
             };
             self.leave(reach, Deed::Swap, (old, left), layout.size, dtype);
-            lanes.push(self.returned(place, old));
+            lanes.push(self.guess_returned(place, old));
         }
         self.set(step.outs[0], Lanes::Each(lanes));
     }
@@ -191,7 +191,7 @@ impl Machine<'_> {
                 continue;
             };
             let old = self.get(place, layout.size, layout.elem.num());
-            let expected = self.value(step.ins[1]).at(lane);
+            let expected = self.value(step.ins[1]).lane_at(lane);
             lanes.push(match (old.followed(), expected.followed()) {
                 _ if old == Lane::Poison || expected == Lane::Poison => Lane::Poison,
                 // It waits until that is so.

@@ -12,9 +12,9 @@ use crate::program::{Code, Op, Program, Slot, Step};
 
 impl Program {
     /// The operation that gives a value: what it does, in a word, and where it is written.
-    pub fn operation(&self, value: u32) -> Option<(&'static str, Span)> {
+    pub fn find_operation(&self, value: u32) -> Option<(&'static str, Span)> {
         let step = find(&self.prologue, value).or_else(|| find(&self.body, value))?;
-        Some((word(&step.op), self.function.span(step.loc)))
+        Some((name_operation(&step.op), self.function.span(step.loc)))
     }
 }
 
@@ -29,7 +29,7 @@ fn find(code: &Code, value: Slot) -> Option<&Step> {
     })
 }
 
-const fn word(op: &Op) -> &'static str {
+const fn name_operation(op: &Op) -> &'static str {
     match op {
         Op::Binary(op) => op.name(),
         Op::Unary(op) => op.name(),
@@ -50,7 +50,7 @@ const fn word(op: &Op) -> &'static str {
 }
 
 /// Whether operands are added up.
-const fn adds(op: &Op) -> bool {
+const fn is_additive(op: &Op) -> bool {
     matches!(
         op,
         Op::Binary(BinaryOp::Add | BinaryOp::Sub)
@@ -70,7 +70,7 @@ const fn adds(op: &Op) -> bool {
 }
 
 /// The largest magnitude of a lane that is not exact; none of another.
-fn magnitude(lane: Lane) -> Option<f64> {
+fn measure_magnitude(lane: Lane) -> Option<f64> {
     match lane {
         Lane::Within { low, high, .. } => Some(low.abs().max(high.abs())),
         Lane::Apart { .. } => Some(f64::INFINITY),
@@ -97,14 +97,14 @@ fn spread(lane: Lane) -> f32 {
 
 impl Machine<'_> {
     /// A lane that a step just made of others, with what widened it most.
-    pub(super) fn caused(&self, lane: Lane, step: &Step, from: impl Iterator<Item = Lane>) -> Lane {
+    pub(super) fn assign_cause(&self, lane: Lane, step: &Step, from: impl Iterator<Item = Lane>) -> Lane {
         let (Some(book), Some(Cause { step: 0, .. })) = (&self.map.book, lane.cause()) else {
             return lane;
         };
         let (mut most, mut widest) = (Cause::default(), 0.0f32);
-        let whole = magnitude(lane).filter(|&whole| whole > 0.0 && adds(&step.op));
+        let whole = measure_magnitude(lane).filter(|&whole| whole > 0.0 && is_additive(&step.op));
         for operand in from {
-            let part = match (whole, magnitude(operand)) {
+            let part = match (whole, measure_magnitude(operand)) {
                 (Some(whole), Some(part)) if part < whole => (part / whole) as f32,
                 _ => 1.0,
             };
@@ -130,11 +130,11 @@ impl Machine<'_> {
             },
             _ => most,
         };
-        lane.because(cause)
+        lane.with_cause(cause)
     }
 
     /// Says of the lanes that a step made what widened them most.
-    pub(super) fn attribute(&mut self, step: &Step) -> Result<(), Halt> {
+    pub(super) fn attribute_step(&mut self, step: &Step) -> Result<(), Halt> {
         if matches!(step.op, Op::For(_) | Op::While(..) | Op::If(..)) {
             return Ok(());
         }
@@ -144,12 +144,11 @@ impl Machine<'_> {
             }
             let mut lanes = std::mem::replace(&mut self.slots[out as usize], Lanes::Uniform(Lane::Poison));
             let told = match &mut lanes {
-                Lanes::Uniform(lane) => self.told(*lane, 0, step).map(|told| *lane = told),
+                Lanes::Uniform(lane) => self.attribute_lane(*lane, 0, step).map(|told| *lane = told),
                 Lanes::Wide(_) | Lanes::Plain => Ok(()),
-                Lanes::Each(lanes) => lanes
-                    .iter_mut()
-                    .enumerate()
-                    .try_for_each(|(nth, lane)| self.told(*lane, nth, step).map(|told| *lane = told)),
+                Lanes::Each(lanes) => lanes.iter_mut().enumerate().try_for_each(|(nth, lane)| {
+                    self.attribute_lane(*lane, nth, step).map(|told| *lane = told)
+                }),
             };
             self.slots[out as usize] = lanes;
             told?;
@@ -158,23 +157,23 @@ impl Machine<'_> {
     }
 
     /// One lane of a step's result, with what widened it most.
-    fn told(&self, lane: Lane, nth: usize, step: &Step) -> Result<Lane, Halt> {
+    fn attribute_lane(&self, lane: Lane, nth: usize, step: &Step) -> Result<Lane, Halt> {
         if lane.cause().is_none() {
             return Ok(lane);
         }
-        let at = |slot: Slot, lane: usize| self.value(slot).at(lane);
+        let at = |slot: Slot, lane: usize| self.value(slot).lane_at(lane);
         Ok(match &step.op {
             Op::Reduce { axis, .. } | Op::Scan { axis, .. } => {
-                let along = self.axis(step.ins[0], *axis)?;
+                let along = self.find_axis(step.ins[0], *axis)?;
                 let row = if matches!(step.op, Op::Scan { .. }) {
                     along.row(nth)
                 } else {
                     nth
                 };
                 let operands = step.ins.iter();
-                let from =
-                    operands.flat_map(|&slot| (0..along.count).map(move |nth| (slot, along.lane(row, nth))));
-                self.caused(lane, step, from.map(|(slot, lane)| at(slot, lane)))
+                let from = operands
+                    .flat_map(|&slot| (0..along.count).map(move |nth| (slot, along.lane_at(row, nth))));
+                self.assign_cause(lane, step, from.map(|(slot, lane)| at(slot, lane)))
             }
             Op::Plain(OpKind::Dot { .. }) => {
                 let [a, b, c] = [step.ins[0], step.ins[1], step.ins[2]];
@@ -192,9 +191,9 @@ impl Machine<'_> {
                 let factors =
                     (0..k).flat_map(|i| [at(a, row * k + i), at(b, (row / m * k + i) * n + column)]);
                 let from = factors.chain(std::iter::once(at(c, nth)));
-                self.caused(lane, step, from)
+                self.assign_cause(lane, step, from)
             }
-            _ => self.caused(lane, step, step.ins.iter().map(|&slot| at(slot, nth))),
+            _ => self.assign_cause(lane, step, step.ins.iter().map(|&slot| at(slot, nth))),
         })
     }
 }

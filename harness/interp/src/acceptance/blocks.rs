@@ -15,11 +15,11 @@ use super::interval::Interval;
 use super::lane::Lane;
 use super::lanes::Lanes;
 use super::region::Axis;
-use super::source::{Both, Source, collected, packed};
+use super::source::{OperandPair, Source, collect_wide, pack_exact};
 use super::state::{Halt, Machine};
 use super::sum::Sum;
-use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
-use crate::elementwise::arithmetic;
+use super::wide::{self, BITS, INTERVAL, POISON, PRODUCT, Parts, Wide, round_nearest, to_lane, to_parts};
+use crate::elementwise::compute_dtype;
 use crate::program::{Op, Slot, Step};
 use crate::value::{Poison, Repr, Value, write};
 
@@ -28,7 +28,7 @@ const LEAST: usize = 4;
 
 impl Machine<'_> {
     /// Runs a step on whole blocks of floats. False, and nothing done, where that cannot be.
-    pub(super) fn widely(&mut self, step: &Step) -> Result<bool, Halt> {
+    pub(super) fn execute_wide(&mut self, step: &Step) -> Result<bool, Halt> {
         match step.op {
             Op::Plain(OpKind::Store { mask }) => return self.wide_store(mask, step),
             Op::Plain(OpKind::Dot {
@@ -49,16 +49,20 @@ impl Machine<'_> {
         if layout.lanes < LEAST {
             return Ok(false);
         }
-        let dtype = arithmetic(layout.elem);
+        let dtype = compute_dtype(layout.elem);
         let result = match &step.op {
-            Op::Binary(op) if wide::takes(dtype) => self.wide_binary(*op, dtype, layout.lanes, step)?,
-            Op::Unary(op) if wide::takes(dtype) => self.wide_unary(*op, dtype, layout.lanes, step)?,
+            Op::Binary(op) if wide::is_supported(dtype) => {
+                self.wide_binary(*op, dtype, layout.lanes, step)?
+            }
+            Op::Unary(op) if wide::is_supported(dtype) => self.wide_unary(*op, dtype, layout.lanes, step)?,
             Op::Plain(OpKind::Cast {
                 kind: CastKind::Value,
                 rounding,
-            }) if wide::takes(dtype) => self.wide_cast(*rounding, dtype, layout.lanes, step)?,
+            }) if wide::is_supported(dtype) => self.wide_cast(*rounding, dtype, layout.lanes, step)?,
             Op::Plain(OpKind::Compare(predicate)) => return self.wide_compare(*predicate, step),
-            Op::Plain(OpKind::Select) if wide::takes(dtype) => self.wide_select(dtype, layout.lanes, step)?,
+            Op::Plain(OpKind::Select) if wide::is_supported(dtype) => {
+                self.wide_select(dtype, layout.lanes, step)?
+            }
             _ => None,
         };
         let Some(wide) = result else {
@@ -66,7 +70,7 @@ impl Machine<'_> {
         };
         self.set(out, Lanes::Wide(Rc::new(wide)));
         match step.op {
-            Op::Plain(OpKind::Cast { .. }) => self.widened(step),
+            Op::Plain(OpKind::Cast { .. }) => self.keep_narrow(step),
             Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub)) => {
                 self.narrow.forget(out);
                 if op == BinaryOp::Add {
@@ -85,7 +89,7 @@ impl Machine<'_> {
         if !self.writes_freely() || known.into_iter().flatten().any(|slot| !self.exact[slot as usize]) {
             return Ok(false);
         }
-        let Some(Source::Many(wide)) = self.source(value)? else {
+        let Some(Source::Many(wide)) = self.read_source(value)? else {
             return Ok(false);
         };
         let size = wide.dtype.size();
@@ -94,14 +98,17 @@ impl Machine<'_> {
         };
         let mut stored = true;
         for run in &runs {
-            let whole = run.contiguous(size);
+            let whole = run.is_contiguous(size);
             for piece in 0..if whole { 1 } else { run.count } {
                 let lanes = if whole {
                     run.lane..run.lane + run.count
                 } else {
                     run.lane + piece..run.lane + piece + 1
                 };
-                let place = self.plain.memory.access(run.address(piece), lanes.len() * size);
+                let place = self
+                    .plain
+                    .memory
+                    .resolve_access(run.address(piece), lanes.len() * size);
                 match place {
                     Ok(place) => self.keep(place, &wide, lanes),
                     Err(_) => stored = false,
@@ -120,38 +127,38 @@ impl Machine<'_> {
         if !matches!(combine, Combine::Add | Combine::Max | Combine::Min) {
             return Ok(false);
         }
-        let Some(Source::Many(wide)) = self.source(slot)? else {
+        let Some(Source::Many(wide)) = self.read_source(slot)? else {
             return Ok(false);
         };
-        let (along, dtype) = (self.axis(slot, axis)?, wide.dtype);
+        let (along, dtype) = (self.find_axis(slot, axis)?, wide.dtype);
         let mut results = Vec::with_capacity(along.rows());
         if combine == Combine::Add {
             for row in 0..along.rows() {
                 let mut sum = Sum::default();
                 let mut done = 0;
-                while let Some(terms) = terms(&wide, along, row, done) {
+                while let Some(terms) = read_terms(&wide, along, row, done) {
                     sum.add_terms(&terms.terms());
                     done += LANES;
                 }
                 for nth in done..along.count {
-                    let lane = along.lane(row, nth);
+                    let lane = along.lane_at(row, nth);
                     match wide.parts(lane) {
                         Some(Parts {
                             low,
                             high,
-                            tag: tag @ (BITS | WITHIN),
+                            tag: tag @ (BITS | INTERVAL),
                             ..
                         }) if along.count > 1 => {
                             let nan = false;
                             sum.add_interval(Interval { low, high, nan }, tag == BITS);
                         }
-                        _ => sum.add(wide.at(lane), dtype),
+                        _ => sum.add(wide.lane_at(lane), dtype),
                     }
                 }
                 if along.count > 1 {
-                    sum.several();
+                    sum.clear_single();
                 }
-                results.push(sum.of(dtype));
+                results.push(sum.to_lane(dtype));
             }
             self.set(step.outs[0], Lanes::Each(results));
             return Ok(true);
@@ -164,7 +171,7 @@ impl Machine<'_> {
         for row in 0..along.rows() {
             let mut all: Option<Parts> = None;
             for nth in 0..along.count {
-                let Some(mut next) = wide.parts(along.lane(row, nth)) else {
+                let Some(mut next) = wide.parts(along.lane_at(row, nth)) else {
                     return Ok(false);
                 };
                 if next.has_factors() {
@@ -173,8 +180,9 @@ impl Machine<'_> {
                 let combined = match all {
                     None => Some(next),
                     Some(before) => wide::pick(before, next, pick).or_else(|| {
-                        let lane = float::binary(op, dtype, whole(dtype, before), whole(dtype, next));
-                        parts(dtype, lane.plain())
+                        let lane =
+                            float::apply_binary(op, dtype, to_lane(dtype, before), to_lane(dtype, next));
+                        to_parts(dtype, lane.plain())
                     }),
                 };
                 let Some(combined) = combined else {
@@ -182,7 +190,7 @@ impl Machine<'_> {
                 };
                 all = Some(combined);
             }
-            results.extend(all.map(|all| whole(dtype, all)));
+            results.extend(all.map(|all| to_lane(dtype, all)));
         }
         self.set(step.outs[0], Lanes::Each(results));
         Ok(true)
@@ -196,7 +204,7 @@ impl Machine<'_> {
         if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
             states.fill(ByteState::Init);
             let open = wide.tags.get(lanes.clone());
-            let open = open.is_some_and(|tags| tags.iter().all(|&tag| tag == WITHIN));
+            let open = open.is_some_and(|tags| tags.iter().all(|&tag| tag == INTERVAL));
             for (nth, lane) in lanes.clone().enumerate().filter(|_| !open) {
                 let Some(parts) = wide.parts(lane) else {
                     continue;
@@ -214,9 +222,9 @@ impl Machine<'_> {
     }
 
     /// A float value in parts, lane by lane.
-    pub(super) fn whole(&mut self, slot: Slot) -> Result<Option<Rc<Wide>>, Halt> {
-        let (dtype, lanes) = (arithmetic(self.layout(slot).elem), self.layout(slot).lanes);
-        Ok(match self.source(slot)? {
+    pub(super) fn read_wide(&mut self, slot: Slot) -> Result<Option<Rc<Wide>>, Halt> {
+        let (dtype, lanes) = (compute_dtype(self.layout(slot).elem), self.layout(slot).lanes);
+        Ok(match self.read_source(slot)? {
             Some(Source::Many(wide)) => Some(wide),
             Some(Source::One(parts)) => {
                 let mut wide = Wide::with_capacity(dtype, lanes);
@@ -230,32 +238,32 @@ impl Machine<'_> {
     }
 
     /// A float value in parts, if it has such.
-    pub(super) fn source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
+    pub(super) fn read_source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
         let layout = self.layout(slot);
-        let dtype = arithmetic(layout.elem);
-        if !wide::takes(dtype) {
+        let dtype = compute_dtype(layout.elem);
+        if !wide::is_supported(dtype) {
             return Ok(None);
         }
         let wide = match &self.slots[slot as usize] {
             Lanes::Wide(wide) => return Ok(Some(Source::Many(Rc::clone(wide)))),
-            Lanes::Uniform(lane) => return Ok(parts(dtype, *lane).map(Source::One)),
-            Lanes::Each(lanes) => Wide::of(dtype, lanes),
+            Lanes::Uniform(lane) => return Ok(to_parts(dtype, *lane).map(Source::One)),
+            Lanes::Each(lanes) => Wide::from_lanes(dtype, lanes),
             Lanes::Plain => {
                 let value = self.plain.value(slot);
                 match (value.repr, &value.poison) {
                     (_, Poison::All(_)) => {
                         return Ok(Some(Source::One(Parts {
                             tag: POISON,
-                            ..Parts::bits(0.0)
+                            ..Parts::from_exact(0.0)
                         })));
                     }
                     (Repr::Uniform(bits), Poison::None) => {
-                        return Ok(parts(dtype, Lane::Bits(bits)).map(Source::One));
+                        return Ok(to_parts(dtype, Lane::Bits(bits)).map(Source::One));
                     }
                     _ => {}
                 }
                 self.plain.write_out(slot)?;
-                packed(dtype, layout.lanes, self.plain.value(slot)).map(Rc::new)
+                pack_exact(dtype, layout.lanes, self.plain.value(slot)).map(Rc::new)
             }
         };
         if let Some(wide) = &wide {
@@ -264,7 +272,7 @@ impl Machine<'_> {
         Ok(wide.map(Source::Many))
     }
 
-    fn mapped(
+    fn map_wide(
         &mut self,
         dtype: DType,
         lanes: usize,
@@ -273,20 +281,20 @@ impl Machine<'_> {
         fast: impl Fn(Parts) -> Option<Parts>,
         slow: impl Fn(Lane) -> Lane,
     ) -> Result<Option<Wide>, Halt> {
-        let from = arithmetic(self.layout(step.ins[0]).elem);
-        let Some(x) = self.source(step.ins[0])? else {
+        let from = compute_dtype(self.layout(step.ins[0]).elem);
+        let Some(x) = self.read_source(step.ins[0])? else {
             return Ok(None);
         };
         if matches!(x, Source::One(_)) {
             return Ok(None);
         }
         let each = |lane: usize| {
-            let x = x.at(lane)?;
-            fast(x).or_else(|| parts(dtype, slow(whole(from, x))))
+            let x = x.parts_at(lane)?;
+            fast(x).or_else(|| to_parts(dtype, slow(to_lane(from, x))))
         };
         let at_once = |nth: usize, out: &mut Out<'_>| x.chunk(None, nth).is_some_and(|x| at_once(x, out));
         let room = self.spare.pop();
-        Ok(collected(dtype, lanes, room, at_once, each))
+        Ok(collect_wide(dtype, lanes, room, at_once, each))
     }
 
     fn wide_unary(
@@ -297,19 +305,19 @@ impl Machine<'_> {
         step: &Step,
     ) -> Result<Option<Wide>, Halt> {
         let accuracy = Accuracy::of_unary(op, dtype);
-        let units = |magnitude: f64| accuracy.units(dtype, magnitude);
-        let slow = |x: Lane| float::unary(op, dtype, x);
+        let units = |magnitude: f64| accuracy.count_units(dtype, magnitude);
+        let slow = |x: Lane| float::apply_unary(op, dtype, x);
         let positive = |x: f64| if x > 0.0 { Some(x) } else { None };
         // As the function of a number is, and NaN where there is none.
-        let steps = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(f64::NAN);
+        let steps = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(f64::NAN);
         macro_rules! monotone {
             ($function:expr, $single:expr) => {
-                self.mapped(
+                self.map_wide(
                     dtype,
                     lanes,
                     step,
-                    |x, out| chunk::monotone(x, steps, $function, out),
-                    |x| wide::monotone(x, units, $single),
+                    |x, out| chunk::apply_monotone(x, steps, $function, out),
+                    |x| wide::apply_monotone(x, units, $single),
                     slow,
                 )
             };
@@ -331,15 +339,15 @@ impl Machine<'_> {
             UnaryOp::Rsqrt if dtype == DType::F32 => {
                 monotone!(|x: f64| 1.0 / x.sqrt(), |x| positive(x).map(|x| 1.0 / x.sqrt()))
             }
-            UnaryOp::Neg => self.mapped(
+            UnaryOp::Neg => self.map_wide(
                 dtype,
                 lanes,
                 step,
                 |_, _| false,
-                |x| matches!(x.tag, BITS | WITHIN | PRODUCT).then(|| wide::negative(x)),
+                |x| matches!(x.tag, BITS | INTERVAL | PRODUCT).then(|| wide::negate(x)),
                 slow,
             ),
-            _ => self.mapped(dtype, lanes, step, |_, _| false, |_| None, slow),
+            _ => self.map_wide(dtype, lanes, step, |_, _| false, |_| None, slow),
         }
     }
 
@@ -350,19 +358,19 @@ impl Machine<'_> {
         lanes: usize,
         step: &Step,
     ) -> Result<Option<Wide>, Halt> {
-        let (Some(x), Some(y)) = (self.source(step.ins[0])?, self.source(step.ins[1])?) else {
+        let (Some(x), Some(y)) = (self.read_source(step.ins[0])?, self.read_source(step.ins[1])?) else {
             return Ok(None);
         };
         if let (Source::One(_), Source::One(_)) = (&x, &y) {
             return Ok(None);
         }
         let slow = |x: Parts, y: Parts| {
-            let lane = float::binary(op, dtype, whole(dtype, x), whole(dtype, y));
-            parts(dtype, lane)
+            let lane = float::apply_binary(op, dtype, to_lane(dtype, x), to_lane(dtype, y));
+            to_parts(dtype, lane)
         };
-        let units = Accuracy::of_binary(op, dtype).units(dtype, 0.0);
+        let units = Accuracy::of_binary(op, dtype).count_units(dtype, 0.0);
         let room = self.spare.pop();
-        let both = Both {
+        let both = OperandPair {
             dtype,
             lanes,
             room,
@@ -370,33 +378,33 @@ impl Machine<'_> {
             y,
         };
         Ok(match (op, dtype, units) {
-            (BinaryOp::Add, ..) => both.zipped(
+            (BinaryOp::Add, ..) => both.zip_lanes(
                 |x, y, out| chunk::add::<false>(dtype, x, y, out),
                 |x, y| wide::add(dtype, x, y),
                 slow,
             ),
-            (BinaryOp::Sub, ..) => both.zipped(
+            (BinaryOp::Sub, ..) => both.zip_lanes(
                 |x, y, out| chunk::add::<true>(dtype, x, y, out),
-                |x, y| wide::add(dtype, x, wide::negative(y)),
+                |x, y| wide::add(dtype, x, wide::negate(y)),
                 slow,
             ),
-            (BinaryOp::Mul, ..) => both.zipped(
+            (BinaryOp::Mul, ..) => both.zip_lanes(
                 |x, y, out| chunk::multiply(dtype, x, y, out),
                 |x, y| wide::multiply(dtype, x, y),
                 slow,
             ),
-            (BinaryOp::Div, DType::F32, Some(units)) => both.zipped(
+            (BinaryOp::Div, DType::F32, Some(units)) => both.zip_lanes(
                 |x, y, out| chunk::divide(x, y, units, out),
                 |x, y| wide::divide(x, y, units),
                 slow,
             ),
             (BinaryOp::Max | BinaryOp::MaxPropagateNan, ..) => {
-                both.zipped(chunk::pick::<false>, |x, y| wide::pick(x, y, f64::max), slow)
+                both.zip_lanes(chunk::pick::<false>, |x, y| wide::pick(x, y, f64::max), slow)
             }
             (BinaryOp::Min | BinaryOp::MinPropagateNan, ..) => {
-                both.zipped(chunk::pick::<true>, |x, y| wide::pick(x, y, f64::min), slow)
+                both.zip_lanes(chunk::pick::<true>, |x, y| wide::pick(x, y, f64::min), slow)
             }
-            _ => both.zipped(|_, _, _| false, |_, _| None, slow),
+            _ => both.zip_lanes(|_, _, _| false, |_, _| None, slow),
         })
     }
 
@@ -408,17 +416,17 @@ impl Machine<'_> {
         step: &Step,
     ) -> Result<Option<Wide>, Halt> {
         let from = self.layout(step.ins[0]).elem;
-        let Some(from) = from.num().filter(|&from| wide::takes(from)) else {
+        let Some(from) = from.num().filter(|&from| wide::is_supported(from)) else {
             return Ok(None);
         };
         let near = rounding == Rounding::NearestEven;
         let widens = from.bits() < dtype.bits();
         let fast = |x: Parts| match x.tag {
-            BITS | WITHIN if from == dtype => Some(x),
-            BITS if near => Some(Parts::bits(rounded(dtype, x.low))),
+            BITS | INTERVAL if from == dtype => Some(x),
+            BITS if near => Some(Parts::from_exact(round_nearest(dtype, x.low))),
             // A number of the wider dtype, rounded as it is.
-            PRODUCT if near && widens => Some(Parts::bits(rounded(dtype, x.low))),
-            WITHIN if near => Parts::between(rounded(dtype, x.low), rounded(dtype, x.high)),
+            PRODUCT if near && widens => Some(Parts::from_exact(round_nearest(dtype, x.low))),
+            INTERVAL if near => Parts::from_ends(round_nearest(dtype, x.low), round_nearest(dtype, x.high)),
             _ => None,
         };
         let at_once = |x: Chunk<'_>, out: &mut Out<'_>| {
@@ -429,7 +437,7 @@ impl Machine<'_> {
                 near && chunk::cast(dtype, widens, x, out)
             }
         };
-        self.mapped(dtype, lanes, step, at_once, fast, |x| {
+        self.map_wide(dtype, lanes, step, at_once, fast, |x| {
             float::cast(from, dtype, rounding, x)
         })
     }
@@ -438,16 +446,16 @@ impl Machine<'_> {
     fn wide_compare(&mut self, predicate: CmpPredicate, step: &Step) -> Result<bool, Halt> {
         let out = step.outs[0];
         let lanes = self.layout(out).lanes;
-        let dtype = arithmetic(self.layout(step.ins[0]).elem);
-        let (Some(x), Some(y)) = (self.source(step.ins[0])?, self.source(step.ins[1])?) else {
+        let dtype = compute_dtype(self.layout(step.ins[0]).elem);
+        let (Some(x), Some(y)) = (self.read_source(step.ins[0])?, self.read_source(step.ins[1])?) else {
             return Ok(false);
         };
         let mut buf = self.plain.state.pool.take(lanes)?;
-        let (one, other) = (x.apart(), y.apart());
+        let (one, other) = (x.uniform_chunk(), y.uniform_chunk());
         let mut done = 0;
         for (nth, to) in buf.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             let pair = x.chunk(one.as_ref(), nth).zip(y.chunk(other.as_ref(), nth));
-            let Some(above) = pair.and_then(|(x, y)| chunk::above(x, y)) else {
+            let Some(above) = pair.and_then(|(x, y)| chunk::compare_disjoint(x, y)) else {
                 break;
             };
             *to = above.map(|above| match predicate {
@@ -459,10 +467,10 @@ impl Machine<'_> {
             done = (nth + 1) * LANES;
         }
         for (lane, to) in buf.iter_mut().enumerate().skip(done) {
-            let (Some(x), Some(y)) = (x.at(lane), y.at(lane)) else {
+            let (Some(x), Some(y)) = (x.parts_at(lane), y.parts_at(lane)) else {
                 return Ok(false);
             };
-            let decided = if x.tag | y.tag == WITHIN && (x.high < y.low || x.low > y.high) {
+            let decided = if x.tag | y.tag == INTERVAL && (x.high < y.low || x.low > y.high) {
                 let above = x.low > y.high;
                 Lane::Bits(u64::from(match predicate {
                     CmpPredicate::Lt | CmpPredicate::Le => !above,
@@ -471,7 +479,7 @@ impl Machine<'_> {
                     CmpPredicate::Ne => true,
                 }))
             } else {
-                float::compare(predicate, dtype, whole(dtype, x), whole(dtype, y))
+                float::compare(predicate, dtype, to_lane(dtype, x), to_lane(dtype, y))
             };
             let Lane::Bits(bits) = decided else {
                 self.plain.state.pool.give(buf);
@@ -489,7 +497,7 @@ impl Machine<'_> {
         if !self.exact[condition as usize] || !self.plain.value(condition).poison.is_none() {
             return Ok(None);
         }
-        let (Some(x), Some(y)) = (self.source(x)?, self.source(y)?) else {
+        let (Some(x), Some(y)) = (self.read_source(x)?, self.read_source(y)?) else {
             return Ok(None);
         };
         self.plain.write_out(condition)?;
@@ -503,12 +511,12 @@ impl Machine<'_> {
         let bit = |lane: usize| uniform.or_else(|| bytes.get(lane).copied());
         let each = |lane: usize| {
             if bit(lane)? & 1 == 1 {
-                x.at(lane)
+                x.parts_at(lane)
             } else {
-                y.at(lane)
+                y.parts_at(lane)
             }
         };
-        let (one, other) = (x.apart(), y.apart());
+        let (one, other) = (x.uniform_chunk(), y.uniform_chunk());
         let at_once = |nth: usize, out: &mut Out<'_>| {
             let (Some(x), Some(y)) = (x.chunk(one.as_ref(), nth), y.chunk(other.as_ref(), nth)) else {
                 return false;
@@ -522,13 +530,13 @@ impl Machine<'_> {
             };
             chunk::select(&bits, x, y, out)
         };
-        Ok(collected(dtype, lanes, room, at_once, each))
+        Ok(collect_wide(dtype, lanes, room, at_once, each))
     }
 }
 
 /// The next lanes of a row that follow each other in a block, where they are finite numbers, intervals of them or products.
-fn terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Chunk<'_>> {
-    let first = along.lane(row, done);
+fn read_terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Chunk<'_>> {
+    let first = along.lane_at(row, done);
     let fits =
         along.inner == 1 && along.count > LANES && done + LANES <= along.count && first.is_multiple_of(LANES);
     let chunk = if fits {

@@ -13,9 +13,9 @@
 
 use cerith_tile::DType;
 
-use super::ends::{NORMAL, down, fused, least, most, moved, ordinary, up};
+use super::ends::{NORMAL, add_ulps, fma_to_odd, is_ordinary, max, min, step_down, step_up};
 use super::rounding::{Brain, Half, Round, Single};
-use super::wide::{BITS, PRODUCT, Tag, WITHIN, Wide};
+use super::wide::{BITS, INTERVAL, PRODUCT, Tag, Wide};
 
 /// Lanes of a chunk.
 pub(super) const LANES: usize = 32;
@@ -49,16 +49,16 @@ impl Kinds {
 
 /// Lanes that do not lie in a block: those of a value that is the same everywhere.
 #[derive(Clone, Debug)]
-pub(super) struct Apart {
+pub(super) struct UniformChunk {
     low: Ends,
     high: Ends,
     tags: [Tag; LANES],
     factors: Option<[Ends; 2]>,
 }
 
-impl Apart {
+impl UniformChunk {
     /// The same lane everywhere.
-    pub(super) fn same(low: f64, high: f64, tag: Tag, factors: [f64; 2]) -> Self {
+    pub(super) fn new(low: f64, high: f64, tag: Tag, factors: [f64; 2]) -> Self {
         Self {
             low: [low; LANES],
             high: [high; LANES],
@@ -106,21 +106,23 @@ impl Chunk<'_> {
     /// Whether there are finite numbers, intervals of them and products alone.
     pub(super) fn is_finite(&self) -> bool {
         let ends = self.low.iter().zip(self.high);
-        self.kinds().0 & !(WITHIN | PRODUCT) == BITS
-            && ends.fold(0, |any, (&low, &high)| any | infinite(low) | infinite(high)) == 0
+        self.kinds().0 & !(INTERVAL | PRODUCT) == BITS
+            && ends.fold(0, |any, (&low, &high)| {
+                any | flag_infinite(low) | flag_infinite(high)
+            }) == 0
     }
 
     /// The ends of what is added to a sum, and whether each is one number.
     pub(super) fn terms(&self) -> Terms {
         let mut room = [[0.0; LANES]; 2];
-        let [&low, &high] = self.unrounded::<false>(&mut room);
-        let exact = std::array::from_fn(|lane| self.tags[lane] != WITHIN && low[lane] == high[lane]);
+        let [&low, &high] = self.compute_unrounded::<false>(&mut room);
+        let exact = std::array::from_fn(|lane| self.tags[lane] != INTERVAL && low[lane] == high[lane]);
         Terms { low, high, exact }
     }
 
     /// What is added to a sum, with `NEGATIVE` with the other sign: products are not rounded.
     #[inline(always)]
-    fn unrounded<'b, const NEGATIVE: bool>(&'b self, room: &'b mut [Ends; 2]) -> [&'b Ends; 2] {
+    fn compute_unrounded<'b, const NEGATIVE: bool>(&'b self, room: &'b mut [Ends; 2]) -> [&'b Ends; 2] {
         let products = if self.kinds().has_products() {
             self.factors
         } else {
@@ -135,13 +137,9 @@ impl Chunk<'_> {
             for lane in 0..LANES {
                 let exact = x[lane] * y[lane];
                 let product = self.tags[lane] == PRODUCT;
-                low[lane] = if product {
-                    least(low[lane], exact)
-                } else {
-                    low[lane]
-                };
+                low[lane] = if product { min(low[lane], exact) } else { low[lane] };
                 high[lane] = if product {
-                    most(high[lane], exact)
+                    max(high[lane], exact)
                 } else {
                     high[lane]
                 };
@@ -177,7 +175,7 @@ pub(super) struct Out<'a> {
 }
 
 /// The factors of a block, of which those of no product mean nothing.
-pub(super) fn factors<'a>(
+pub(super) fn ensure_factors<'a>(
     to: &'a mut Option<Box<[Vec<f64>; 2]>>,
     spare: &mut Option<Box<[Vec<f64>; 2]>>,
     lanes: usize,
@@ -198,8 +196,8 @@ pub(super) struct Factors<'a> {
 
 impl Factors<'_> {
     /// The products have these.
-    fn are(&mut self, factors: [&Ends; 2]) {
-        let all = self::factors(self.to, self.spare, self.lanes);
+    fn write_factors(&mut self, factors: [&Ends; 2]) {
+        let all = ensure_factors(self.to, self.spare, self.lanes);
         for (all, factors) in all.iter_mut().zip(factors) {
             if let Some(to) = all.get_mut(self.first..self.first + LANES) {
                 to.copy_from_slice(factors);
@@ -211,24 +209,24 @@ impl Factors<'_> {
 impl Out<'_> {
     /// Leaves lanes out that are none of these three: exact, intervals of numbers, products.
     #[inline]
-    fn ordinary(&mut self, x: Chunk<'_>) {
+    fn exclude_special(&mut self, x: Chunk<'_>) {
         for lane in 0..LANES {
-            self.odd[lane] |= u64::from(x.tags[lane] & !(WITHIN | PRODUCT));
+            self.odd[lane] |= u64::from(x.tags[lane] & !(INTERVAL | PRODUCT));
         }
     }
 
     /// Leaves lanes out that are exact in both.
     #[inline]
-    fn open(&mut self, x: Chunk<'_>, y: Chunk<'_>) {
+    fn exclude_exact(&mut self, x: Chunk<'_>, y: Chunk<'_>) {
         for lane in 0..LANES {
-            self.odd[lane] |= u64::from(!(x.tags[lane] | y.tags[lane]) & WITHIN);
+            self.odd[lane] |= u64::from(!(x.tags[lane] | y.tags[lane]) & INTERVAL);
         }
     }
 
     /// Takes the lanes that are exact in both from what `exact` makes of all.
     #[inline(always)]
-    fn exact(&mut self, x: Chunk<'_>, y: Chunk<'_>, exact: impl Fn(&mut Out<'_>)) {
-        let both = |lane: usize| (x.tags[lane] | y.tags[lane]) & WITHIN == 0;
+    fn merge_exact(&mut self, x: Chunk<'_>, y: Chunk<'_>, exact: impl Fn(&mut Out<'_>)) {
+        let both = |lane: usize| (x.tags[lane] | y.tags[lane]) & INTERVAL == 0;
         if !(0..LANES).any(both) {
             return;
         }
@@ -250,7 +248,7 @@ impl Out<'_> {
             self.low[lane] = if both { low[lane] } else { self.low[lane] };
             self.high[lane] = if both { high[lane] } else { self.high[lane] };
             self.tags[lane] = if both { tags[lane] } else { self.tags[lane] };
-            let plain = u64::from((x.tags[lane] | y.tags[lane]) & !(WITHIN | PRODUCT));
+            let plain = u64::from((x.tags[lane] | y.tags[lane]) & !(INTERVAL | PRODUCT));
             self.odd[lane] = if both { odd[lane] | plain } else { self.odd[lane] };
         }
     }
@@ -258,23 +256,23 @@ impl Out<'_> {
 
 /// A bit that is set where something is out of the ordinary.
 #[inline(always)]
-fn wrong(is: bool) -> u64 {
+fn flag_odd(is: bool) -> u64 {
     u64::from(is)
 }
 
 #[inline(always)]
-fn infinite(value: f64) -> u64 {
+fn flag_infinite(value: f64) -> u64 {
     const EXPONENT: u64 = 0x7ff << 52;
-    wrong(value.to_bits() & EXPONENT == EXPONENT)
+    flag_odd(value.to_bits() & EXPONENT == EXPONENT)
 }
 
 /// The lanes between these ends are intervals, or where the ends are one, that number.
 #[inline]
-fn between(out: &mut Out<'_>) {
+fn tag_intervals(out: &mut Out<'_>) {
     let mut open = [0; LANES];
     for lane in 0..LANES {
         let (low, high) = (out.low[lane], out.high[lane]);
-        open[lane] = wrong((low != high) | (low == 0.0));
+        open[lane] = flag_odd((low != high) | (low == 0.0));
     }
     pack(&open, out.tags);
 }
@@ -302,19 +300,22 @@ fn add_in<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut 
     if x.kinds().is_exact() && y.kinds().is_exact() {
         return add_exact::<R, NEGATIVE>(x, y, out);
     }
-    out.ordinary(x);
-    out.ordinary(y);
+    out.exclude_special(x);
+    out.exclude_special(y);
     let mut rooms = [[[0.0; LANES]; 2]; 2];
     let [room, other] = &mut rooms;
-    let ([x_low, x_high], [y_low, y_high]) = (x.unrounded::<false>(room), y.unrounded::<NEGATIVE>(other));
+    let ([x_low, x_high], [y_low, y_high]) = (
+        x.compute_unrounded::<false>(room),
+        y.compute_unrounded::<NEGATIVE>(other),
+    );
     for lane in 0..LANES {
-        let (low, odd) = R::round(down(x_low[lane] + y_low[lane]));
-        let (high, strange) = R::round(up(x_high[lane] + y_high[lane]));
-        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high);
+        let (low, odd) = R::round(step_down(x_low[lane] + y_low[lane]));
+        let (high, strange) = R::round(step_up(x_high[lane] + y_high[lane]));
+        out.odd[lane] |= flag_odd(odd | strange) | flag_infinite(low) | flag_infinite(high);
         (out.low[lane], out.high[lane]) = (low, high);
     }
-    between(out);
-    out.exact(x, y, |out| add_exact::<R, NEGATIVE>(x, y, out));
+    tag_intervals(out);
+    out.merge_exact(x, y, |out| add_exact::<R, NEGATIVE>(x, y, out));
 }
 
 /// Sums of exact numbers and of products.
@@ -333,7 +334,7 @@ fn add_bits<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mu
     for lane in 0..LANES {
         let q = if NEGATIVE { -y.low[lane] } else { y.low[lane] };
         let (sum, odd) = R::round(x.low[lane] + q);
-        out.odd[lane] |= wrong(odd) | wrong(sum.is_nan());
+        out.odd[lane] |= flag_odd(odd) | flag_odd(sum.is_nan());
         (out.low[lane], out.high[lane]) = (sum, sum);
     }
     out.tags.fill(BITS);
@@ -350,29 +351,29 @@ fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: 
     for lane in 0..LANES {
         let (p, q) = (x.low[lane], if NEGATIVE { -y.low[lane] } else { y.low[lane] });
         let (sum, odd) = R::round(p + q);
-        let mut bad = wrong(odd | (p == 0.0) | (q == 0.0));
+        let mut bad = flag_odd(odd | (p == 0.0) | (q == 0.0));
         let (mut low, mut high, mut same) = (sum, sum, true);
         if FIRST {
-            let (value, strange) = R::round(fused(a[lane], b[lane], q));
+            let (value, strange) = R::round(fma_to_odd(a[lane], b[lane], q));
             let value = if x.tags[lane] == PRODUCT { value } else { sum };
-            bad |= wrong(strange);
-            (low, high) = (least(low, value), most(high, value));
+            bad |= flag_odd(strange);
+            (low, high) = (min(low, value), max(high, value));
             same &= value.to_bits() == sum.to_bits();
         }
         if SECOND {
             let factor = if NEGATIVE { -c[lane] } else { c[lane] };
-            let (value, strange) = R::round(fused(factor, d[lane], p));
+            let (value, strange) = R::round(fma_to_odd(factor, d[lane], p));
             let value = if y.tags[lane] == PRODUCT { value } else { sum };
-            bad |= wrong(strange);
-            (low, high) = (least(low, value), most(high, value));
+            bad |= flag_odd(strange);
+            (low, high) = (min(low, value), max(high, value));
             same &= value.to_bits() == sum.to_bits();
         }
-        out.odd[lane] |= bad | infinite(low) | infinite(high) | wrong(!same & (low == high));
+        out.odd[lane] |= bad | flag_infinite(low) | flag_infinite(high) | flag_odd(!same & (low == high));
         (out.low[lane], out.high[lane]) = (low, high);
     }
     let mut open = [0; LANES];
     for lane in 0..LANES {
-        open[lane] = wrong(out.low[lane].to_bits() != out.high[lane].to_bits());
+        open[lane] = flag_odd(out.low[lane].to_bits() != out.high[lane].to_bits());
     }
     pack(&open, out.tags);
 }
@@ -392,24 +393,22 @@ fn multiply_in<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     if x.kinds().is_exact() && y.kinds().is_exact() {
         return multiply_exact::<R>(x, y, out);
     }
-    out.ordinary(x);
-    out.ordinary(y);
+    out.exclude_special(x);
+    out.exclude_special(y);
     for lane in 0..LANES {
         let (a, b, c, d) = (x.low[lane], x.high[lane], y.low[lane], y.high[lane]);
         let corners = [a * c, a * d, b * c, b * d];
-        let low = down(least(
-            least(corners[0], corners[1]),
-            least(corners[2], corners[3]),
-        ));
-        let high = up(most(most(corners[0], corners[1]), most(corners[2], corners[3])));
+        let low = step_down(min(min(corners[0], corners[1]), min(corners[2], corners[3])));
+        let high = step_up(max(max(corners[0], corners[1]), max(corners[2], corners[3])));
         let ((below, odd), (above, strange)) = (R::round(low), R::round(high));
-        let (low, high) = (least(low, below), most(high, above));
+        let (low, high) = (min(low, below), max(high, above));
         let sum = corners[0] + corners[1] + corners[2] + corners[3];
-        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high) | infinite(sum);
+        out.odd[lane] |=
+            flag_odd(odd | strange) | flag_infinite(low) | flag_infinite(high) | flag_infinite(sum);
         (out.low[lane], out.high[lane]) = (low, high);
     }
-    between(out);
-    out.exact(x, y, |out| multiply_exact::<R>(x, y, out));
+    tag_intervals(out);
+    out.merge_exact(x, y, |out| multiply_exact::<R>(x, y, out));
 }
 
 /// Products of exact numbers.
@@ -418,37 +417,38 @@ fn multiply_exact<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
     for lane in 0..LANES {
         let (a, b) = (x.low[lane], y.low[lane]);
         let (product, odd) = R::round(a * b);
-        out.odd[lane] |= wrong(odd) | infinite(a) | infinite(b);
+        out.odd[lane] |= flag_odd(odd) | flag_infinite(a) | flag_infinite(b);
         (out.low[lane], out.high[lane]) = (product, product);
     }
     // A product that is multiplied by one stays what it is.
     for (product, by) in [(x, y), (y, x)] {
         if product.kinds().has_products() {
             for lane in 0..LANES {
-                out.odd[lane] |= wrong((product.tags[lane] == PRODUCT) & (by.low[lane].abs() == 1.0));
+                out.odd[lane] |= flag_odd((product.tags[lane] == PRODUCT) & (by.low[lane].abs() == 1.0));
             }
         }
     }
     out.tags.fill(PRODUCT);
-    out.factors.are([x.low, y.low]);
+    out.factors.write_factors([x.low, y.low]);
 }
 
 /// The greater of two, or with `LESS` the less.
 pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
-    out.ordinary(x);
-    out.ordinary(y);
-    let pick = |a: f64, b: f64| if LESS { least(a, b) } else { most(a, b) };
+    out.exclude_special(x);
+    out.exclude_special(y);
+    let pick = |a: f64, b: f64| if LESS { min(a, b) } else { max(a, b) };
     for lane in 0..LANES {
         let (a, b) = (x.low[lane], y.low[lane]);
         let (low, high) = (pick(a, b), pick(x.high[lane], y.high[lane]));
-        let infinities = infinite(a) | infinite(b) | infinite(x.high[lane]) | infinite(y.high[lane]);
+        let infinities =
+            flag_infinite(a) | flag_infinite(b) | flag_infinite(x.high[lane]) | flag_infinite(y.high[lane]);
         // The signs of zeros are not told apart here.
-        out.odd[lane] |= infinities | wrong((a == 0.0) & (b == 0.0));
+        out.odd[lane] |= infinities | flag_odd((a == 0.0) & (b == 0.0));
         (out.low[lane], out.high[lane]) = (low, high);
     }
-    between(out);
+    tag_intervals(out);
     for lane in 0..LANES {
-        out.tags[lane] &= (x.tags[lane] | y.tags[lane]) & WITHIN;
+        out.tags[lane] &= (x.tags[lane] | y.tags[lane]) & INTERVAL;
     }
     true
 }
@@ -459,50 +459,48 @@ pub(super) fn divide(x: Chunk<'_>, y: Chunk<'_>, units: f64, out: &mut Out<'_>) 
         for lane in 0..LANES {
             let (a, b) = (x.low[lane], y.low[lane]);
             let value = f64::from((a / b) as f32);
-            let (low, high) = (moved(value, -units), moved(value, units));
-            let well = ordinary(a) & ordinary(b) & ordinary(value) & ordinary(low) & ordinary(high);
-            out.odd[lane] |= wrong(!well);
+            let (low, high) = (add_ulps(value, -units), add_ulps(value, units));
+            let well =
+                is_ordinary(a) & is_ordinary(b) & is_ordinary(value) & is_ordinary(low) & is_ordinary(high);
+            out.odd[lane] |= flag_odd(!well);
             (out.low[lane], out.high[lane]) = (low, high);
         }
-        between(out);
+        tag_intervals(out);
         return true;
     }
-    out.ordinary(x);
-    out.ordinary(y);
-    out.open(x, y);
+    out.exclude_special(x);
+    out.exclude_special(y);
+    out.exclude_exact(x, y);
     for lane in 0..LANES {
         let (a, b, c, d) = (x.low[lane], x.high[lane], y.low[lane], y.high[lane]);
-        let well = ordinary(a) & ordinary(b) & ordinary(c) & ordinary(d);
+        let well = is_ordinary(a) & is_ordinary(b) & is_ordinary(c) & is_ordinary(d);
         let signs = ((c < 0.0) != (d < 0.0)) | ((a < 0.0) != (b < 0.0));
         let corners = [a / c, a / d, b / c, b / d];
-        let low = down(least(
-            least(corners[0], corners[1]),
-            least(corners[2], corners[3]),
-        ));
-        let high = up(most(most(corners[0], corners[1]), most(corners[2], corners[3])));
-        let well = well & ordinary(low) & ordinary(high);
+        let low = step_down(min(min(corners[0], corners[1]), min(corners[2], corners[3])));
+        let high = step_up(max(max(corners[0], corners[1]), max(corners[2], corners[3])));
+        let well = well & is_ordinary(low) & is_ordinary(high);
         let single = |value: f64| f64::from(value as f32);
         let (low, high) = (
-            least(single(moved(low, -units)), single(moved(high, -units))),
-            most(single(moved(low, units)), single(moved(high, units))),
+            min(single(add_ulps(low, -units)), single(add_ulps(high, -units))),
+            max(single(add_ulps(low, units)), single(add_ulps(high, units))),
         );
-        out.odd[lane] |= wrong(signs | !(well & ordinary(low) & ordinary(high)));
+        out.odd[lane] |= flag_odd(signs | !(well & is_ordinary(low) & is_ordinary(high)));
         (out.low[lane], out.high[lane]) = (low, high);
     }
-    between(out);
+    tag_intervals(out);
     true
 }
 
 /// A function of `f32` that only rises or only falls, within `units` of `function` for an operand of some magnitude. What is not
 /// in its domain is NaN.
 #[inline(always)]
-pub(super) fn monotone(
+pub(super) fn apply_monotone(
     x: Chunk<'_>,
     units: impl Fn(f64) -> f64,
     function: impl Fn(f64) -> f64,
     out: &mut Out<'_>,
 ) -> bool {
-    out.ordinary(x);
+    out.exclude_special(x);
     let single = |value: f64| f64::from(value as f32);
     for lane in 0..LANES {
         let (low, high) = (x.low[lane], x.high[lane]);
@@ -510,8 +508,9 @@ pub(super) fn monotone(
         let subnormal = (low < NORMAL) & (high > -NORMAL) & !((low == 0.0) & (high == 0.0));
         let value = function(low);
         let units = units(low.abs());
-        let (below, above) = (single(moved(value, -units)), single(moved(value, units)));
-        out.odd[lane] |= wrong(subnormal | !ordinary(value) | !ordinary(below) | !ordinary(above));
+        let (below, above) = (single(add_ulps(value, -units)), single(add_ulps(value, units)));
+        out.odd[lane] |=
+            flag_odd(subnormal | !is_ordinary(value) | !is_ordinary(below) | !is_ordinary(above));
         (out.low[lane], out.high[lane]) = (below, above);
     }
     if !x.kinds().is_exact() {
@@ -519,12 +518,12 @@ pub(super) fn monotone(
             let end = x.high[lane];
             let value = function(end);
             let units = units(end.abs());
-            let (below, above) = (single(moved(value, -units)), single(moved(value, units)));
-            out.odd[lane] |= wrong(!ordinary(value) | !ordinary(below) | !ordinary(above));
-            (out.low[lane], out.high[lane]) = (least(out.low[lane], below), most(out.high[lane], above));
+            let (below, above) = (single(add_ulps(value, -units)), single(add_ulps(value, units)));
+            out.odd[lane] |= flag_odd(!is_ordinary(value) | !is_ordinary(below) | !is_ordinary(above));
+            (out.low[lane], out.high[lane]) = (min(out.low[lane], below), max(out.high[lane], above));
         }
     }
-    between(out);
+    tag_intervals(out);
     true
 }
 
@@ -540,15 +539,15 @@ pub(super) fn cast(dtype: DType, widens: bool, x: Chunk<'_>, out: &mut Out<'_>) 
 }
 
 fn cast_to<R: Round>(widens: bool, x: Chunk<'_>, out: &mut Out<'_>) {
-    let taken = if widens { WITHIN | PRODUCT } else { WITHIN };
+    let taken = if widens { INTERVAL | PRODUCT } else { INTERVAL };
     for lane in 0..LANES {
         let ((low, odd), (high, strange)) = (R::round(x.low[lane]), R::round(x.high[lane]));
-        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high);
+        out.odd[lane] |= flag_odd(odd | strange) | flag_infinite(low) | flag_infinite(high);
         (out.low[lane], out.high[lane]) = (low, high);
     }
-    between(out);
+    tag_intervals(out);
     for lane in 0..LANES {
-        out.tags[lane] &= x.tags[lane] & WITHIN;
+        out.tags[lane] &= x.tags[lane] & INTERVAL;
         out.odd[lane] |= u64::from(x.tags[lane] & !taken);
     }
 }
@@ -572,21 +571,21 @@ pub(super) fn select(bits: &[u8; LANES], x: Chunk<'_>, y: Chunk<'_>, out: &mut O
             }
             factors
         });
-        out.factors.are([&chosen[0], &chosen[1]]);
+        out.factors.write_factors([&chosen[0], &chosen[1]]);
     }
     true
 }
 
 /// What a comparison of two intervals that have nothing in common says: whether the first is above. Nothing where some have.
-pub(super) fn above(x: Chunk<'_>, y: Chunk<'_>) -> Option<[u8; LANES]> {
-    if (x.kinds().0 | y.kinds().0) & !WITHIN != BITS {
+pub(super) fn compare_disjoint(x: Chunk<'_>, y: Chunk<'_>) -> Option<[u8; LANES]> {
+    if (x.kinds().0 | y.kinds().0) & !INTERVAL != BITS {
         return None;
     }
     let mut result = [0; LANES];
     let mut open = 0;
     for lane in 0..LANES {
         let (above, below) = (x.low[lane] > y.high[lane], x.high[lane] < y.low[lane]);
-        open |= wrong(!(above | below));
+        open |= flag_odd(!(above | below));
         result[lane] = u8::from(above);
     }
     (open == 0).then_some(result)

@@ -17,12 +17,12 @@ use super::lanes::Lanes;
 use super::mergeable::Open;
 use super::state::{Halt, Machine};
 use super::sum::Sum;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::{Op, Slot, Step};
 
 impl Machine<'_> {
     /// Whether a step may be made the accumulator of a dot among its operands.
-    pub(super) fn merges(&self, step: &Step) -> bool {
+    pub(super) fn can_merge(&self, step: &Step) -> bool {
         matches!(step.op, Op::Binary(BinaryOp::Add))
             && step.ins.iter().any(|&slot| self.dots.is_mergeable(slot))
     }
@@ -44,10 +44,10 @@ impl Machine<'_> {
             let out = step.outs[0];
             self.lift(other)?;
             self.lift(out)?;
-            let dtype = arithmetic(self.layout(out).elem);
+            let dtype = compute_dtype(self.layout(out).elem);
             let merged = sums.into_iter().enumerate().map(|(lane, sum)| {
-                let apart = self.value(out).at(lane);
-                let one = as_one(sum, self.value(other).at(lane), dtype, bits);
+                let apart = self.value(out).lane_at(lane);
+                let one = as_one(sum, self.value(other).lane_at(lane), dtype, bits);
                 apart.hull(one, Some(dtype))
             });
             let merged = merged.collect();
@@ -58,10 +58,10 @@ impl Machine<'_> {
 
     fn merged_at_once(&mut self, products: &Products, other: Slot, step: &Step) -> Result<bool, Halt> {
         let out = step.outs[0];
-        let (Lanes::Wide(apart), Some(start)) = (self.value(out).clone(), self.source(other)?) else {
+        let (Lanes::Wide(apart), Some(start)) = (self.value(out).clone(), self.read_source(other)?) else {
             return Ok(false);
         };
-        let Some(one) = products.onto(|lane| start.at(lane)) else {
+        let Some(one) = products.add_accumulator(|lane| start.parts_at(lane)) else {
             return Ok(false);
         };
         let Some(hull) = apart.hull(&one) else {
@@ -74,5 +74,5 @@ impl Machine<'_> {
 
 fn as_one(mut sum: Sum, accumulator: Lane, dtype: DType, bits: i32) -> Lane {
     sum.add(accumulator.plain(), dtype);
-    sum.result(dtype, bits)
+    sum.bound_result(dtype, bits)
 }

@@ -25,22 +25,24 @@ use cerith_tile::numeric::{self, Computed, decode, encode};
 
 use super::cause::Cause;
 use super::interval::Interval;
-use super::lane::{Lane, computed, exact_product};
+use super::lane::{Lane, convert_computed, exact_product};
 
-fn negative(dtype: DType, bits: u64) -> u64 {
-    numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits)
+fn negate_bits(dtype: DType, bits: u64) -> u64 {
+    numeric::apply_unary(UnaryOp::Neg, dtype, bits)
+        .bits()
+        .unwrap_or(bits)
 }
 
 /// A lane with the other sign, still a product if it was one. Intervals are not rounded by it: a product of intervals may be
 /// fused behind it.
-pub(super) fn negated(dtype: DType, lane: Lane) -> Option<Lane> {
+pub(super) fn negate_lane(dtype: DType, lane: Lane) -> Option<Lane> {
     match lane {
         Lane::Product { bits, x, y } => Some(Lane::Product {
-            bits: negative(dtype, bits),
-            x: negative(dtype, x),
+            bits: negate_bits(dtype, bits),
+            x: negate_bits(dtype, x),
             y,
         }),
-        Lane::Bits(bits) => Some(Lane::Bits(negative(dtype, bits))),
+        Lane::Bits(bits) => Some(Lane::Bits(negate_bits(dtype, bits))),
         Lane::Within { low, high, nan, .. } => Some(Lane::Within {
             low: -high,
             high: -low,
@@ -67,7 +69,7 @@ pub(super) fn negated(dtype: DType, lane: Lane) -> Option<Lane> {
 }
 
 /// The same product, whose rounded value has these bits now.
-fn kept(lane: Lane, bits: u64) -> Option<Lane> {
+fn replace_bits(lane: Lane, bits: u64) -> Option<Lane> {
     match lane {
         Lane::Product { x, y, .. } => Some(Lane::Product { bits, x, y }),
         _ => None,
@@ -75,19 +77,19 @@ fn kept(lane: Lane, bits: u64) -> Option<Lane> {
 }
 
 /// Sum or difference of exact floats, of which products may be fused.
-pub(super) fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
-    let Computed::Bits(bits) = numeric::binary(op, dtype, xb, yb) else {
-        return computed(numeric::binary(op, dtype, xb, yb));
+pub(super) fn fuse_sum(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
+    let Computed::Bits(bits) = numeric::apply_binary(op, dtype, xb, yb) else {
+        return convert_computed(numeric::apply_binary(op, dtype, xb, yb));
     };
     let subtracts = op == BinaryOp::Sub;
     // A product stays what it is beside a zero, unless it vanishes and leaves a zero of the other sign when it is fused.
     let zero = |lane: Lane, bits: u64| lane == Lane::Bits(bits) && decode(dtype, bits) == 0.0;
     let beside = if zero(y, yb) {
-        Some((x, if subtracts { negative(dtype, yb) } else { yb }))
+        Some((x, if subtracts { negate_bits(dtype, yb) } else { yb }))
     } else if zero(x, xb) {
         Some((
             if subtracts {
-                negated(dtype, y).unwrap_or(y)
+                negate_lane(dtype, y).unwrap_or(y)
             } else {
                 y
             },
@@ -97,58 +99,58 @@ pub(super) fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u
         None
     };
     if let Some((Lane::Product { x: a, y: b, .. }, zero)) = beside
-        && numeric::ternary(TernaryOp::Fma, dtype, a, b, zero) == Computed::Bits(bits)
+        && numeric::apply_ternary(TernaryOp::Fma, dtype, a, b, zero) == Computed::Bits(bits)
     {
         return Lane::Product { bits, x: a, y: b };
     }
     let mut results = Interval::point(decode(dtype, bits));
     let mut same = true;
     let mut candidate = |a: u64, b: u64, c: u64| {
-        if let Computed::Bits(other) = numeric::ternary(TernaryOp::Fma, dtype, a, b, c) {
+        if let Computed::Bits(other) = numeric::apply_ternary(TernaryOp::Fma, dtype, a, b, c) {
             same &= other == bits;
             results = results.hull(Interval::point(decode(dtype, other)));
         }
     };
     if let Lane::Product { x: a, y: b, .. } = x {
-        candidate(a, b, if subtracts { negative(dtype, yb) } else { yb });
+        candidate(a, b, if subtracts { negate_bits(dtype, yb) } else { yb });
     }
     if let Lane::Product { x: a, y: b, .. } = y {
-        candidate(if subtracts { negative(dtype, a) } else { a }, b, xb);
+        candidate(if subtracts { negate_bits(dtype, a) } else { a }, b, xb);
     }
     if same {
         Lane::Bits(bits)
     } else {
-        results.lane(dtype)
+        results.to_lane(dtype)
     }
 }
 
 /// A product of exact floats; of a product and one or minus one, that product.
-pub(super) fn times(dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
-    let bits = match numeric::binary(BinaryOp::Mul, dtype, xb, yb) {
+pub(super) fn multiply_exact(dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
+    let bits = match numeric::apply_binary(BinaryOp::Mul, dtype, xb, yb) {
         Computed::Bits(bits) => bits,
-        other => return computed(other),
+        other => return convert_computed(other),
     };
     let sides = [(x, decode(dtype, yb)), (y, decode(dtype, xb))];
     let same = sides.into_iter().find_map(|(lane, by)| match by {
-        1.0 => kept(lane, bits),
-        -1.0 => negated(dtype, lane).and_then(|lane| kept(lane, bits)),
+        1.0 => replace_bits(lane, bits),
+        -1.0 => negate_lane(dtype, lane).and_then(|lane| replace_bits(lane, bits)),
         _ => None,
     });
     same.unwrap_or(Lane::Product { bits, x: xb, y: yb })
 }
 
 /// `fma` of exact floats, where it is no more than a product or a sum.
-pub(super) fn simplified(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<Lane> {
+pub(super) fn simplify_fma(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<Lane> {
     let (xb, yb, zb) = (x.bits()?, y.bits()?, z.bits()?);
     if decode(dtype, zb) == 0.0 {
-        let bits = numeric::ternary(TernaryOp::Fma, dtype, xb, yb, zb).bits()?;
+        let bits = numeric::apply_ternary(TernaryOp::Fma, dtype, xb, yb, zb).bits()?;
         return Some(Lane::Product { bits, x: xb, y: yb });
     }
     let sides = [(x, yb), (y, xb)];
     let (lane, _) = sides
         .into_iter()
         .find(|&(lane, by)| matches!(lane, Lane::Product { .. }) && decode(dtype, by) == 1.0)?;
-    Some(fused(BinaryOp::Add, dtype, lane, z, lane.bits()?, zb))
+    Some(fuse_sum(BinaryOp::Add, dtype, lane, z, lane.bits()?, zb))
 }
 
 /// What a remainder may be, given what it is of the rounded dividend: it is the dividend less a whole number of divisors,
@@ -157,7 +159,7 @@ pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
     let Some(exact) = exact_product(dtype, x).filter(|_| !rest.only_nan()) else {
         return rest;
     };
-    let rounded = x.interval(dtype);
+    let rounded = x.to_interval(dtype);
     let moved = Interval {
         low: rest.low + (exact.low - rounded.low),
         high: rest.high + (exact.high - rounded.high),
@@ -166,11 +168,17 @@ pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
     if moved.low.is_nan() || moved.high.is_nan() {
         return rest;
     }
-    rest.hull(moved.outward().rounded(dtype, Rounding::NearestEven))
+    rest.hull(moved.outward().round_to(dtype, Rounding::NearestEven))
 }
 
 /// A product cast to a dtype that holds its factors: it is the product in that dtype.
-pub(super) fn narrowed(from: DType, to: DType, rounding: Rounding, lane: Lane, bits: u64) -> Option<Lane> {
+pub(super) fn narrow_product(
+    from: DType,
+    to: DType,
+    rounding: Rounding,
+    lane: Lane,
+    bits: u64,
+) -> Option<Lane> {
     let Lane::Product { x, y, .. } = lane else {
         return None;
     };

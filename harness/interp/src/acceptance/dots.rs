@@ -3,11 +3,11 @@
 
 use cerith_tile::DType;
 
-use super::ends::{least, most};
+use super::ends::{max, min};
 use super::interval::Interval;
 use super::precision::{least_bit, power_of_two};
 use super::sum::{Input, Sum, fits, is_single, lowest_bit};
-use super::wide::{BITS, PRODUCT, Parts, WITHIN, Wide};
+use super::wide::{BITS, INTERVAL, PRODUCT, Parts, Wide};
 use crate::dot::Extent;
 
 /// Sums beyond this are left to [`Sum::add_product`].
@@ -39,12 +39,12 @@ struct Factors {
 }
 
 impl Factors {
-    fn of(wide: &Wide, input: Input) -> Option<Self> {
+    fn from_wide(wide: &Wide, input: Input) -> Option<Self> {
         // A product is rounded before it is a factor.
         if wide
             .tags
             .iter()
-            .any(|tag| !matches!(*tag, BITS | WITHIN | PRODUCT))
+            .any(|tag| !matches!(*tag, BITS | INTERVAL | PRODUCT))
         {
             return None;
         }
@@ -70,7 +70,11 @@ impl Factors {
         }
         let points = low.iter().zip(&high).all(|(low, high)| low == high);
         let lowest = wide.low.iter().zip(&wide.tags).map(|(&value, &tag)| {
-            let lowest = if tag == WITHIN { None } else { input.lowest(value) };
+            let lowest = if tag == INTERVAL {
+                None
+            } else {
+                input.find_lowest_bit(value)
+            };
             lowest.map_or(NONE, |exponent| i16::try_from(exponent).unwrap_or(ZERO))
         });
         Some(Self {
@@ -112,23 +116,27 @@ pub(super) struct Products {
 
 impl Products {
     /// Nothing where they have to be added up one by one.
-    pub(super) fn of(extent: Extent, (a, b): (&Wide, &Wide), input: Input, steps: Steps) -> Option<Self> {
+    pub(super) fn new(extent: Extent, (a, b): (&Wide, &Wide), input: Input, steps: Steps) -> Option<Self> {
         let Extent { batch, m, n, k } = extent;
         let moderate = matches!(input, Input::Whole | Input::Tf32);
         if !moderate || k == 0 || n == 0 || a.len() != batch * m * k || b.len() != batch * k * n {
             return None;
         }
-        let (a, b) = (Factors::of(a, input)?, Factors::of(b, input)?);
+        let (a, b) = (Factors::from_wide(a, input)?, Factors::from_wide(b, input)?);
         let totals = match (a.points, b.points) {
-            (true, true) => products::<true>(extent, &a, &b, |x, _, y, _| {
+            (true, true) => sum_products::<true>(extent, &a, &b, |x, _, y, _| {
                 let product = x * y;
                 (product, product, product.abs())
             }),
-            (true, false) => products::<false>(extent, &a, &b, |x, _, low, high| ends(x * low, x * high)),
-            (false, true) => products::<false>(extent, &a, &b, |low, high, y, _| ends(low * y, high * y)),
-            (false, false) => products::<false>(extent, &a, &b, |a, b, c, d| {
-                let (one, two) = (ends(a * c, a * d), ends(b * c, b * d));
-                (least(one.0, two.0), most(one.1, two.1), most(one.2, two.2))
+            (true, false) => {
+                sum_products::<false>(extent, &a, &b, |x, _, low, high| order_ends(x * low, x * high))
+            }
+            (false, true) => {
+                sum_products::<false>(extent, &a, &b, |low, high, y, _| order_ends(low * y, high * y))
+            }
+            (false, false) => sum_products::<false>(extent, &a, &b, |a, b, c, d| {
+                let (one, two) = (order_ends(a * c, a * d), order_ends(b * c, b * d));
+                (min(one.0, two.0), max(one.1, two.1), max(one.2, two.2))
             }),
         };
         let wild = |&magnitude: &f64| magnitude.is_nan() || magnitude > MODERATE;
@@ -203,7 +211,7 @@ impl Products {
     }
 
     /// The sums with an accumulator of `f32`, as [`Sum::result`] has them. Nothing where a lane is out of the ordinary.
-    pub(super) fn onto(&self, start: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
+    pub(super) fn add_accumulator(&self, start: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
         let Steps {
             bits,
             inherited,
@@ -219,7 +227,7 @@ impl Products {
         let mut wide = Wide::with_capacity(DType::F32, lanes);
         for lane in 0..lanes {
             let start = start(lane)?;
-            if !matches!(start.tag, BITS | WITHIN | PRODUCT) {
+            if !matches!(start.tag, BITS | INTERVAL | PRODUCT) {
                 return None;
             }
             let products = *magnitude.get(lane)?;
@@ -229,7 +237,7 @@ impl Products {
             if reached.is_nan() || reached > MODERATE {
                 return None;
             }
-            let exact = low == high && start.tag != WITHIN && {
+            let exact = low == high && start.tag != INTERVAL && {
                 let quantum = quanta.get(lane).copied().flatten();
                 let quantum = quantum.zip(lowest_bit(start.low));
                 quantum.is_some_and(|(own, other)| {
@@ -243,20 +251,20 @@ impl Products {
                 magnitude * relative + underflow
             };
             let single = |end: f64| f64::from(end as f32);
-            wide.push(Parts::between(single(low - error), single(high + error))?);
+            wide.push(Parts::from_ends(single(low - error), single(high + error))?);
         }
         Some(wide)
     }
 }
 
 #[inline]
-fn ends(x: f64, y: f64) -> (f64, f64, f64) {
-    (least(x, y), most(x, y), most(x.abs(), y.abs()))
+fn order_ends(x: f64, y: f64) -> (f64, f64, f64) {
+    (min(x, y), max(x, y), max(x.abs(), y.abs()))
 }
 
 /// Adds up `term` of each pair of factors, in ascending `k`. With `POINTS`, both ends are one.
 #[inline]
-fn products<const POINTS: bool>(
+fn sum_products<const POINTS: bool>(
     Extent { batch, m, n, k }: Extent,
     a: &Factors,
     b: &Factors,
@@ -281,7 +289,7 @@ fn products<const POINTS: bool>(
             let mut magnitude = [0.0; COLUMNS];
             let rows = b_low.chunks_exact(n).zip(b_high.chunks_exact(n));
             for ((&x_low, &x_high), (y_low, y_high)) in a_low.iter().zip(a_high).zip(rows) {
-                let (y_low, y_high) = (chunk(y_low, column), chunk(y_high, column));
+                let (y_low, y_high) = (load_columns(y_low, column), load_columns(y_high, column));
                 for j in 0..COLUMNS {
                     let (least, most, size) = term(x_low, x_high, y_low[j], y_high[j]);
                     low[j] += least;
@@ -302,7 +310,7 @@ fn products<const POINTS: bool>(
 
 /// The elements from a column on, zeros behind the last.
 #[inline]
-fn chunk(row: &[f64], column: usize) -> [f64; COLUMNS] {
+fn load_columns(row: &[f64], column: usize) -> [f64; COLUMNS] {
     let row = row.get(column..).unwrap_or(&[]);
     row.first_chunk().copied().unwrap_or_else(|| {
         let mut padded = [0.0; COLUMNS];

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use cerith_memory::{Memory, Place, StorageId};
 use cerith_tile::DType;
 
-use super::lane::{Lane, either};
+use super::lane::{Lane, merge_either};
 use super::lanes::Lanes;
 use super::map::AcceptanceMap;
 use super::state::{Halt, Machine, Undo, Written};
@@ -37,7 +37,7 @@ type Element = (StorageId, usize, usize, Option<DType>);
 
 impl AcceptanceMap {
     /// Nothing is known of a storage any more.
-    pub(super) fn doubt(&mut self, storage: StorageId) {
+    pub(super) fn doubt_storage(&mut self, storage: StorageId) {
         self.doubtful.insert(storage);
     }
 }
@@ -67,7 +67,7 @@ impl<'a> Machine<'a> {
                 .get(range)
                 .unwrap_or(&[])
                 .into(),
-            entries: self.map.overlapping(place.storage, place.offset, size),
+            entries: self.map.find_overlapping(place.storage, place.offset, size),
         });
     }
 
@@ -82,7 +82,7 @@ impl<'a> Machine<'a> {
             .collect();
         let held = elements
             .into_iter()
-            .map(|element| (element, self.held(element)))
+            .map(|element| (element, self.load_element(element)))
             .collect();
         while self.undo.len() > since {
             let Some(undo) = self.undo.pop() else { break };
@@ -93,12 +93,12 @@ impl<'a> Machine<'a> {
                 bytes.copy_from_slice(&undo.bytes);
                 states.copy_from_slice(&undo.states);
             }
-            for (start, entry) in self.map.overlapping(storage, offset, undo.size) {
+            for (start, entry) in self.map.find_overlapping(storage, offset, undo.size) {
                 self.map.take(storage, start, entry);
             }
             for &(start, entry) in &undo.entries {
                 // What stuck out of it was split up.
-                for (part, other) in self.map.overlapping(storage, start, entry.size) {
+                for (part, other) in self.map.find_overlapping(storage, start, entry.size) {
                     self.map.take(storage, part, other);
                 }
             }
@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
         held
     }
 
-    fn held(&self, (storage, offset, size, dtype): Element) -> Lane {
+    fn load_element(&self, (storage, offset, size, dtype): Element) -> Lane {
         self.get(Place { storage, offset }, size, dtype)
     }
 
@@ -125,7 +125,7 @@ impl<'a> Machine<'a> {
         let elements: BTreeSet<Element> = one.iter().chain(other).map(|&(element, _)| element).collect();
         for &element in &elements {
             let (storage, offset, size, dtype) = element;
-            let base = self.held(element);
+            let base = self.load_element(element);
             let split = elements.iter().any(|&(id, at, len, seen)| {
                 id == storage
                     && at < offset + size
@@ -135,13 +135,13 @@ impl<'a> Machine<'a> {
             let lane = if split || self.sums.contains_key(&(storage, offset)) {
                 Lane::Unknown
             } else {
-                either(
+                merge_either(
                     find(one, element).unwrap_or(base),
                     find(other, element).unwrap_or(base),
                     dtype,
                 )
             };
-            if lane.same(base) {
+            if lane.is_equivalent(base) {
                 continue;
             }
             changed = true;
@@ -154,20 +154,20 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs both branches of an `if` whose condition is not known.
-    pub(super) fn both(&mut self, one: &'a Code, other: &'a Code, step: &'a Step) -> Result<(), Halt> {
+    pub(super) fn run_both(&mut self, one: &'a Code, other: &'a Code, step: &'a Step) -> Result<(), Halt> {
         self.trying += 1;
-        let ended = self.branches(one, other, step);
+        let ended = self.run_branches(one, other, step);
         self.settle();
         ended
     }
 
-    fn branches(&mut self, one: &'a Code, other: &'a Code, step: &'a Step) -> Result<(), Halt> {
+    fn run_branches(&mut self, one: &'a Code, other: &'a Code, step: &'a Step) -> Result<(), Halt> {
         let since = self.undo.len();
         self.block(one)?;
-        let mut values = self.yields(one)?;
+        let mut values = self.collect_yields(one)?;
         let first = self.take_back(since);
         self.block(other)?;
-        let others = self.yields(other)?;
+        let others = self.collect_yields(other)?;
         let second = self.take_back(since);
         self.leave_either(&first, &second, false);
         for ((value, other), &out) in values.iter_mut().zip(others).zip(&step.outs) {
@@ -189,11 +189,11 @@ impl<'a> Machine<'a> {
         let layout = self.layout(slot);
         let dtype = layout.elem.num();
         if let (Lanes::Uniform(one), Lanes::Uniform(other)) = (one, other) {
-            return Lanes::Uniform(either(*one, *other, dtype));
+            return Lanes::Uniform(merge_either(*one, *other, dtype));
         }
         Lanes::Each(
             (0..layout.lanes)
-                .map(|lane| either(one.at(lane), other.at(lane), dtype))
+                .map(|lane| merge_either(one.lane_at(lane), other.lane_at(lane), dtype))
                 .collect(),
         )
     }
@@ -207,12 +207,12 @@ impl<'a> Machine<'a> {
         step: &'a Step,
     ) -> Result<(), Halt> {
         self.trying += 1;
-        let ended = self.rounds(before, body, carried, step);
+        let ended = self.run_rounds(before, body, carried, step);
         self.settle();
         ended
     }
 
-    fn rounds(
+    fn run_rounds(
         &mut self,
         before: Option<&'a Code>,
         body: &'a Code,
@@ -227,7 +227,7 @@ impl<'a> Machine<'a> {
             if let Some(before) = before {
                 self.set_all(&before.args, carried.clone());
                 self.block(before)?;
-                let mut yielded = self.yields(before)?;
+                let mut yielded = self.collect_yields(before)?;
                 if yielded.is_empty() {
                     return Err(crate::outcome::Stop::malformed("a loop without a condition").into());
                 }
@@ -242,14 +242,14 @@ impl<'a> Machine<'a> {
                 self.set_all(args, carried.clone());
             }
             self.block(body)?;
-            let next = self.yields(body)?;
+            let next = self.collect_yields(body)?;
             let left = self.take_back(since);
             let mut changed = self.leave_either(&left, &[], round > 0);
             let slots = before.map_or(args, |before| before.args.as_slice());
             for ((now, next), &slot) in carried.iter_mut().zip(next).zip(slots) {
                 let lanes = self.layout(slot).lanes;
                 let both = self.either_lanes(now, &next, slot);
-                if (0..lanes).any(|lane| !both.at(lane).same(now.at(lane))) {
+                if (0..lanes).any(|lane| !both.lane_at(lane).is_equivalent(now.lane_at(lane))) {
                     changed = true;
                     *now = if round > 0 {
                         Lanes::Uniform(Lane::Unknown)
@@ -264,7 +264,7 @@ impl<'a> Machine<'a> {
             }
         }
         Err(Halt::Inconclusive {
-            what: "how often a loop runs",
+            decision: "how often a loop runs",
             loc: step.loc,
         })
     }
@@ -276,19 +276,19 @@ impl<'a> Machine<'a> {
             _ => None,
         };
         if let Some(storage) = home.map(|home| home.storage) {
-            self.map.doubt(storage);
+            self.map.doubt_storage(storage);
             return;
         }
         let all: Vec<StorageId> = self.plain.memory.ids().collect();
         for storage in all {
-            self.map.doubt(storage);
+            self.map.doubt_storage(storage);
         }
     }
 }
 
 /// The orders of so many programs that are tried where one decided something, besides that of their numbers. With few
 /// programs each is tried in every place; with many, in some.
-pub(super) fn orders(programs: u64) -> Vec<Order> {
+pub(super) fn list_orders(programs: u64) -> Vec<Order> {
     let turned: Vec<u64> = if programs <= EVERY_PLACE {
         (1..programs).collect()
     } else {
@@ -309,11 +309,11 @@ pub(super) fn agree(
     (other, seen): (&Memory, &AcceptanceMap),
 ) {
     for &storage in &seen.doubtful {
-        map.doubt(storage);
+        map.doubt_storage(storage);
     }
     for storage in memory.ids() {
         let mut differing: Vec<(usize, usize, Option<DType>)> = Vec::new();
-        let keys = |map: &AcceptanceMap| map.of(storage).collect::<Vec<_>>();
+        let keys = |map: &AcceptanceMap| map.entries(storage).collect::<Vec<_>>();
         let (mine, theirs) = (keys(map), keys(seen));
         for (one, two) in [(&mine, &theirs), (&theirs, &mine)] {
             for &(start, entry) in one {
@@ -321,7 +321,7 @@ pub(super) fn agree(
                     .binary_search_by_key(&start, |&(start, _)| start)
                     .ok()
                     .and_then(|at| two.get(at))
-                    .is_some_and(|&(_, other)| other.same(entry));
+                    .is_some_and(|&(_, other)| other.is_equivalent(entry));
                 if !same {
                     differing.push((start, entry.size, entry.dtype));
                 }
@@ -330,7 +330,7 @@ pub(super) fn agree(
         let bytes = memory.bytes(storage).iter().zip(other.bytes(storage));
         let states = memory.states(storage).iter().zip(other.states(storage));
         for (at, ((a, b), (known, now))) in bytes.zip(states).enumerate() {
-            if (a != b || known != now) && map.at(storage, at).1 == super::Accepted::Exact {
+            if (a != b || known != now) && map.accepted_at(storage, at).1 == super::Accepted::Exact {
                 let element = written.range((storage, 0)..=(storage, at)).next_back();
                 let whole = element.filter(|&(&(_, start), &(size, _))| start + size > at);
                 differing.push(whole.map_or((at, 1, None), |(&(_, start), &(size, dtype))| {
@@ -343,7 +343,7 @@ pub(super) fn agree(
         }
         differing.dedup();
         if programs > EVERY_PLACE {
-            map.doubt(storage);
+            map.doubt_storage(storage);
             continue;
         }
         for (start, size, dtype) in differing {

@@ -13,24 +13,24 @@ pub(super) const NORMAL: f64 = f32::MIN_POSITIVE as f64;
 pub(super) const LARGE: f64 = 1e38;
 
 #[inline(always)]
-pub(super) fn least(x: f64, y: f64) -> f64 {
+pub(super) fn min(x: f64, y: f64) -> f64 {
     if y < x { y } else { x }
 }
 
 #[inline(always)]
-pub(super) fn most(x: f64, y: f64) -> f64 {
+pub(super) fn max(x: f64, y: f64) -> f64 {
     if y > x { y } else { x }
 }
 
 /// Whether a number is normal in `f32`, and not near its largest.
 #[inline(always)]
-pub(super) fn ordinary(value: f64) -> bool {
+pub(super) fn is_ordinary(value: f64) -> bool {
     (value.abs() >= NORMAL) & (value.abs() < LARGE)
 }
 
 /// `x * y + z` as one number of `f64`, rounded so that rounding it again rounds once (to odd; Boldo and Melquiond, 2008).
 #[inline(always)]
-pub(super) fn fused(x: f64, y: f64, z: f64) -> f64 {
+pub(super) fn fma_to_odd(x: f64, y: f64, z: f64) -> f64 {
     let product = x * y;
     let sum = product + z;
     // What the sum lost, exactly (Knuth's two-sum).
@@ -48,19 +48,19 @@ pub(super) fn fused(x: f64, y: f64, z: f64) -> f64 {
 
 /// A number that is less, by no more than two units of its last place.
 #[inline(always)]
-pub(super) fn down(value: f64) -> f64 {
+pub(super) fn step_down(value: f64) -> f64 {
     value - (value.abs() * f64::EPSILON + f64::from_bits(1))
 }
 
 /// A number that is greater, likewise.
 #[inline(always)]
-pub(super) fn up(value: f64) -> f64 {
+pub(super) fn step_up(value: f64) -> f64 {
     value + (value.abs() * f64::EPSILON + f64::from_bits(1))
 }
 
 /// A normal number of `f32`, and so many units of its last place.
 #[inline(always)]
-pub(super) fn moved(value: f64, units: f64) -> f64 {
+pub(super) fn add_ulps(value: f64, units: f64) -> f64 {
     let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)).wrapping_sub(23 << 52));
     value + units * unit
 }

@@ -12,9 +12,9 @@ use cerith_tile::numeric::{self, Accuracy, lanes};
 use super::lane::Lane;
 use super::lanes::Lanes;
 use super::state::{Halt, Machine};
-use super::wide::WITHIN;
+use super::wide::INTERVAL;
 use crate::config::Combining;
-use crate::elementwise::{arithmetic, operand};
+use crate::elementwise::{as_operand, compute_dtype};
 use crate::outcome::Stop;
 use crate::program::{Code, Op, Slot, Step};
 use crate::survey::Survey;
@@ -29,7 +29,7 @@ pub(super) enum Carried {
 impl<'a> Machine<'a> {
     /// Runs a step in the plain machine if its operands are exact and so is what it does with them. False, and nothing
     /// done, where it has to be run lane by lane.
-    pub(super) fn exactly(&mut self, step: &'a Step) -> bool {
+    pub(super) fn execute_exact(&mut self, step: &'a Step) -> bool {
         let exact = step.ins.iter().all(|&slot| self.exact[slot as usize]);
         if exact && self.combined_exactly(step) {
             for &out in &step.outs {
@@ -37,7 +37,7 @@ impl<'a> Machine<'a> {
             }
             return true;
         }
-        if !exact || !self.settled(step) {
+        if !exact || !self.is_exact_step(step) {
             return false;
         }
         // What is left of the launch's fuel is counted here.
@@ -102,20 +102,21 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether an operation is on more than the lanes of its operands: on what a value is in another dtype.
-    pub(super) fn remembered(&self, step: &Step) -> bool {
+    pub(super) fn has_narrow(&self, step: &Step) -> bool {
         let of_products =
             |slot: Slot| matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.factors.is_some());
-        let narrow = || self.narrow.knows(step.ins.iter().chain(&step.outs));
+        let narrow = || self.narrow.has_any(step.ins.iter().chain(&step.outs));
         // A number that is not exact has no narrower dtype that it is known to be of.
         let open = |slot: Slot| {
-            let wide = matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.tags.contains(&WITHIN));
-            wide && !self.narrow.knows([&slot])
+            let wide =
+                matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.tags.contains(&INTERVAL));
+            wide && !self.narrow.has_any([&slot])
         };
         match &step.op {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub) => narrow() && !step.ins.iter().any(|&slot| open(slot)),
             Op::Plain(OpKind::Cast { .. }) => {
                 let narrows = self.dtype(step.outs[0]).bits() < self.dtype(step.ins[0]).bits();
-                self.narrow.knows(&step.ins) || narrows && of_products(step.ins[0])
+                self.narrow.has_any(&step.ins) || narrows && of_products(step.ins[0])
             }
             _ => false,
         }
@@ -128,7 +129,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether an operation gives exact lanes from exact lanes.
-    fn settled(&mut self, step: &Step) -> bool {
+    fn is_exact_step(&mut self, step: &Step) -> bool {
         let float = |machine: &Self, slot: Slot| machine.dtype(slot).is_float();
         match &step.op {
             Op::Binary(op) => {
@@ -228,7 +229,7 @@ impl<'a> Machine<'a> {
     /// Whether a float lane is minus zero.
     fn minus_zero(&mut self, slot: Slot) -> bool {
         let layout = self.layout(slot);
-        let dtype = arithmetic(layout.elem);
+        let dtype = compute_dtype(layout.elem);
         if !dtype.is_float() {
             return false;
         }
@@ -256,13 +257,13 @@ impl<'a> Machine<'a> {
     /// Whether a float lane is a NaN.
     fn any_nan(&mut self, slot: Slot) -> bool {
         let layout = self.layout(slot);
-        let dtype = arithmetic(layout.elem);
+        let dtype = compute_dtype(layout.elem);
         let value = self.plain.value(slot);
         if let Repr::Uniform(bits) = value.repr {
             return numeric::is_nan(dtype, bits);
         }
         let mut found = vec![0; layout.lanes];
-        lanes::unary(UnaryOp::IsNan, dtype, operand(value), &mut found);
+        lanes::apply_unary(UnaryOp::IsNan, dtype, as_operand(value), &mut found);
         found.contains(&1)
     }
 
@@ -275,7 +276,7 @@ impl<'a> Machine<'a> {
             return false;
         }
         if let Some(home) = self.plain.home(pointer)
-            && !self.map.touched(home.storage)
+            && !self.map.has_inexact(home.storage)
         {
             return true;
         }
@@ -283,11 +284,11 @@ impl<'a> Machine<'a> {
             return false;
         };
         let exact = runs.iter().all(|run| {
-            let whole = run.contiguous(size);
+            let whole = run.is_contiguous(size);
             let pieces = if whole { 1 } else { run.count };
             (0..pieces).all(|piece| {
                 let len = if whole { run.count * size } else { size };
-                let place = self.plain.memory.access(run.address(piece), len);
+                let place = self.plain.memory.resolve_access(run.address(piece), len);
                 place.is_ok_and(|place| self.map.clean(place.storage, place.offset..place.offset + len))
             })
         });
@@ -306,7 +307,7 @@ impl<'a> Machine<'a> {
         let mut cleared = true;
         for run in &runs {
             for nth in 0..run.count {
-                match self.plain.memory.access(run.address(nth), size) {
+                match self.plain.memory.resolve_access(run.address(nth), size) {
                     Ok(place) => self.map.clear(place.storage, place.offset..place.offset + size),
                     Err(_) => cleared = false,
                 }
@@ -331,7 +332,7 @@ impl<'a> Machine<'a> {
                 let value = self.plain.value(slot);
                 let bytes = value.lanes();
                 let lane = |lane: usize| match (bytes, value.repr) {
-                    _ if value.poison.at(lane) => Lane::Poison,
+                    _ if value.poison.is_poison(lane) => Lane::Poison,
                     (_, Repr::Uniform(bits)) => Lane::Bits(bits),
                     (bytes, _) => Lane::Bits(read(bytes.unwrap_or(&[]), lane, layout.size)),
                 };
@@ -343,7 +344,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A value's lanes, to be put elsewhere.
-    pub(super) fn lifted(&mut self, slot: Slot) -> Result<Lanes, Halt> {
+    pub(super) fn clone_lanes(&mut self, slot: Slot) -> Result<Lanes, Halt> {
         self.lift(slot)?;
         Ok(self.value(slot).clone())
     }
@@ -369,11 +370,11 @@ impl<'a> Machine<'a> {
                         .all(|lane| matches!(lane, Lane::Bits(_) | Lane::Poison)) =>
             {
                 let lanes = lanes.iter().copied();
-                dense(&mut self.plain.state.pool, layout, lanes)?
+                build_dense(&mut self.plain.state.pool, layout, lanes)?
             }
             Lanes::Wide(wide) if wide.is_exact() => {
-                let lanes = (0..layout.lanes).map(|lane| wide.at(lane));
-                dense(&mut self.plain.state.pool, layout, lanes)?
+                let lanes = (0..layout.lanes).map(|lane| wide.lane_at(lane));
+                build_dense(&mut self.plain.state.pool, layout, lanes)?
             }
             _ => return Ok(()),
         };
@@ -383,12 +384,12 @@ impl<'a> Machine<'a> {
     }
 
     /// A lane of a value, wherever it is.
-    pub(super) fn lane(&self, slot: Slot, lane: usize) -> Lane {
+    pub(super) fn read_lane(&self, slot: Slot, lane: usize) -> Lane {
         let value = self.plain.value(slot);
         match &self.slots[slot as usize] {
-            Lanes::Plain if value.poison.at(lane) => Lane::Poison,
+            Lanes::Plain if value.poison.is_poison(lane) => Lane::Poison,
             Lanes::Plain => Lane::Bits(value.bits(lane, &self.layout(slot))),
-            lanes => lanes.at(lane),
+            lanes => lanes.lane_at(lane),
         }
     }
 
@@ -408,7 +409,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What a block yields.
-    pub(super) fn carried(&mut self, code: &Code) -> Result<Vec<Carried>, Halt> {
+    pub(super) fn carry_yields(&mut self, code: &Code) -> Result<Vec<Carried>, Halt> {
         code.yields
             .iter()
             .map(|yielded| self.carry(yielded.slot, yielded.moves))
@@ -431,7 +432,7 @@ impl<'a> Machine<'a> {
     /// outlives a program is not exact and may be taken for one that is.
     pub(super) fn survey(&mut self, programs: u64) -> Option<Survey<'a>> {
         let program = self.program;
-        let kept = program.kept.iter().zip(&self.exact).zip(&program.layouts);
+        let kept = program.persistent.iter().zip(&self.exact).zip(&program.layouts);
         let unclear = |((&kept, &exact), layout): ((&bool, &bool), &Layout)| {
             kept && !exact && !layout.elem.num().is_some_and(DType::is_float)
         };
@@ -439,7 +440,7 @@ impl<'a> Machine<'a> {
             return None;
         }
         let plain = &mut self.plain;
-        let mut survey = Survey::of(program, &plain.state.slots, plain.memory, plain.grid, |pointer| {
+        let mut survey = Survey::new(program, &plain.state.slots, plain.memory, plain.grid, |pointer| {
             plain.home(pointer).map(AsRef::as_ref)
         });
         plain.state.straight.resize(program.layouts.len(), None);
@@ -448,9 +449,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs what a program has to do itself.
-    pub(super) fn due(&mut self, survey: &Survey<'a>) -> Result<(), Halt> {
+    pub(super) fn run_due(&mut self, survey: &Survey<'a>) -> Result<(), Halt> {
         for rule in &survey.rules {
-            let (repr, index) = rule.of(self.plain.id);
+            let (repr, index) = rule.evaluate(self.plain.id);
             self.plain.set_rule(rule.slot, repr);
             if let Some(to) = self.plain.state.straight.get_mut(rule.slot as usize) {
                 *to = index;
@@ -458,13 +459,13 @@ impl<'a> Machine<'a> {
             self.hold(rule.slot);
         }
         for due in &survey.due {
-            self.one(due.step, due.cost, &due.frees)?;
+            self.run_step(due.step, due.cost, &due.frees)?;
         }
-        self.spend(survey.rest)
+        self.spend(survey.trailing_cost)
     }
 
     /// Whether an operation does nothing that intervals know of.
-    pub(super) const fn idle(op: &Op) -> bool {
+    pub(super) const fn is_idle(op: &Op) -> bool {
         matches!(
             op,
             Op::Plain(
@@ -479,7 +480,11 @@ impl<'a> Machine<'a> {
 }
 
 /// Exact lanes as a plain machine has them.
-fn dense(pool: &mut Pool, layout: Layout, lanes: impl Iterator<Item = Lane> + Clone) -> Result<Value, Stop> {
+fn build_dense(
+    pool: &mut Pool,
+    layout: Layout,
+    lanes: impl Iterator<Item = Lane> + Clone,
+) -> Result<Value, Stop> {
     let mut buf = pool.take(layout.lanes * layout.size)?;
     let mut poison = false;
     for (nth, lane) in lanes.clone().enumerate() {

@@ -4,35 +4,35 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
 use cerith_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
-use super::ends::ordinary;
-use super::interval::{Interval, corners, product};
-use super::lane::{Lane, computed, unrounded};
+use super::ends::is_ordinary;
+use super::interval::{Interval, combine_corners, multiply_intervals};
+use super::lane::{Lane, convert_computed, to_unrounded};
 use super::precision::power_of_two;
 use super::{contract, image, remainder};
 
 /// A function of the reference's at an exact number.
-fn real(op: UnaryOp, dtype: DType, x: f64) -> f64 {
+fn evaluate_unary(op: UnaryOp, dtype: DType, x: f64) -> f64 {
     // What is neither subnormal nor near the largest number has a form that is as good for all but `f64`, and faster.
     let fast = if dtype == DType::F64 {
         None
     } else {
-        numeric::single(op, x).filter(|&value| ordinary(value))
+        numeric::evaluate_single(op, x).filter(|&value| is_ordinary(value))
     };
     if let Some(value) = fast {
         return value;
     }
-    numeric::unary(op, DType::F64, x.to_bits())
+    numeric::apply_unary(op, DType::F64, x.to_bits())
         .bits()
         .map_or(f64::NAN, f64::from_bits)
 }
 
 /// The values that an engine may have in place of an exact number, as the dtype can hold them.
-fn around(value: f64, units: f64, dtype: DType) -> Interval {
+fn widen_value(value: f64, units: f64, dtype: DType) -> Interval {
     if value.is_nan() || value.is_infinite() {
         return Interval::point(value);
     }
-    let Range { low, high, nan } = Range::of(value).widen(dtype, units, false);
-    Interval { low, high, nan }.rounded(dtype, Rounding::NearestEven)
+    let Range { low, high, nan } = Range::from_value(value).widen(dtype, units, false);
+    Interval { low, high, nan }.round_to(dtype, Rounding::NearestEven)
 }
 
 /// The least normal number of `f32`, whose instructions are those that flush.
@@ -52,8 +52,8 @@ fn flushed_to(interval: Interval, zero: f64) -> bool {
 }
 
 /// Whether an operand or the result of a rounded operation is subnormal.
-fn subnormal(op: BinaryOp, dtype: DType, x: u64, y: u64) -> bool {
-    let result = numeric::binary(op, dtype, x, y).bits();
+fn has_subnormal(op: BinaryOp, dtype: DType, x: u64, y: u64) -> bool {
+    let result = numeric::apply_binary(op, dtype, x, y).bits();
     [Some(x), Some(y), result]
         .into_iter()
         .flatten()
@@ -71,7 +71,7 @@ enum Course {
     Other,
 }
 
-const fn course(op: UnaryOp) -> Course {
+const fn find_course(op: UnaryOp) -> Course {
     match op {
         UnaryOp::Floor
         | UnaryOp::Ceil
@@ -100,7 +100,7 @@ const fn course(op: UnaryOp) -> Course {
 }
 
 /// Where a function is defined.
-const fn domain(op: UnaryOp) -> (f64, f64) {
+const fn find_domain(op: UnaryOp) -> (f64, f64) {
     match op {
         UnaryOp::Sqrt | UnaryOp::SqrtRn | UnaryOp::Rsqrt | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log10 => {
             (0.0, f64::INFINITY)
@@ -111,10 +111,10 @@ const fn domain(op: UnaryOp) -> (f64, f64) {
     }
 }
 
-pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
+pub(crate) fn apply_unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if op == UnaryOp::Neg
         && dtype.is_float()
-        && let Some(lane) = contract::negated(dtype, x)
+        && let Some(lane) = contract::negate_lane(dtype, x)
     {
         return lane;
     }
@@ -123,27 +123,27 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         return x;
     }
     if !dtype.is_float() {
-        return x
-            .bits()
-            .map_or(Lane::Unknown, |bits| computed(numeric::unary(op, dtype, bits)));
+        return x.bits().map_or(Lane::Unknown, |bits| {
+            convert_computed(numeric::apply_unary(op, dtype, bits))
+        });
     }
-    let interval = x.interval(dtype);
+    let interval = x.to_interval(dtype);
     let accuracy = Accuracy::of_unary(op, dtype);
     if let (Lane::Bits(bits), true) = (x, accuracy.is_exact()) {
-        return computed(numeric::unary(op, dtype, bits));
+        return convert_computed(numeric::apply_unary(op, dtype, bits));
     }
     if let (Lane::Bits(bits), true) = (x, accuracy.rounds_once()) {
-        let result = numeric::unary(op, dtype, bits);
+        let result = numeric::apply_unary(op, dtype, bits);
         let small = |bits: u64| is_subnormal(decode(dtype, bits));
         if !small(bits) && !result.bits().is_some_and(small) {
-            return computed(result);
+            return convert_computed(result);
         }
     }
     if interval.only_nan() {
         return match op {
             UnaryOp::IsNan => Lane::Bits(1),
             UnaryOp::IsInf => Lane::Bits(0),
-            _ => Interval::NAN.lane(dtype),
+            _ => Interval::NAN.to_lane(dtype),
         };
     }
     match op {
@@ -160,12 +160,12 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         }
         _ => {}
     }
-    let (least, most) = domain(op);
+    let (least, most) = find_domain(op);
     let outside = interval.low < least || interval.high > most;
     let (low, high) = (interval.low.max(least), interval.high.min(most));
     // What is exact, or rounded correctly, is so at the ends, and rounding keeps the order of what is between.
-    let units = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(0.0);
-    let at = |x: f64| around(real(op, dtype, x), units(x.abs()), dtype);
+    let units = |magnitude: f64| accuracy.count_units(dtype, magnitude).unwrap_or(0.0);
+    let at = |x: f64| widen_value(evaluate_unary(op, dtype, x), units(x.abs()), dtype);
     // Zero may be taken and given for what is too small to be a normal number. That comes first: the root of a negative
     // subnormal number is that of the zero of its sign.
     let zeros = if accuracy.flushes() {
@@ -175,9 +175,9 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     };
     let of_zeros = zeros.into_iter().flatten().reduce(Interval::hull);
     if low > high {
-        return of_zeros.unwrap_or(Interval::NAN).with_nan(true).lane(dtype);
+        return of_zeros.unwrap_or(Interval::NAN).with_nan(true).to_lane(dtype);
     }
-    let result = match course(op) {
+    let result = match find_course(op) {
         _ if low == high => at(low),
         Course::Rising | Course::Falling => at(low).hull(at(high)),
         Course::Even => {
@@ -190,7 +190,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         }
         Course::Wave if low.is_finite() && high.is_finite() => {
             let half = (high - low) / 2.0;
-            let middle = real(op, dtype, low + half);
+            let middle = evaluate_unary(op, dtype, low + half);
             let wide = Interval {
                 low: middle - half,
                 high: middle + half,
@@ -203,14 +203,14 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
                 nan: false,
             };
             let units = units(interval.magnitude());
-            around(limits.low, units, dtype).hull(around(limits.high, units, dtype))
+            widen_value(limits.low, units, dtype).hull(widen_value(limits.high, units, dtype))
         }
         Course::Wave => Interval {
             low: -1.0,
             high: 1.0,
             nan: true,
         },
-        Course::Other => image::tangent(
+        Course::Other => image::bound_tangent(
             dtype,
             Interval {
                 low,
@@ -218,7 +218,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
                 nan: false,
             },
         )
-        .unwrap_or(Interval::EVERYTHING),
+        .unwrap_or(Interval::ENTIRE),
     };
     let mut result = result;
     if let Some(of_zeros) = of_zeros {
@@ -231,7 +231,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if op == UnaryOp::Rsqrt && interval.holds(0.0) && x.bits().is_none() {
         result = Interval {
             nan: false,
-            ..Interval::EVERYTHING
+            ..Interval::ENTIRE
         };
     }
     // No engine leaves the range of the function by its error.
@@ -242,7 +242,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         },
         _ => result,
     };
-    result.with_nan(interval.nan || outside).lane(dtype)
+    result.with_nan(interval.nan || outside).to_lane(dtype)
 }
 
 pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
@@ -258,7 +258,7 @@ pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
     .outward()
 }
 
-fn negated(a: Interval) -> Interval {
+fn negate_interval(a: Interval) -> Interval {
     Interval {
         low: -a.high,
         high: -a.low,
@@ -266,17 +266,17 @@ fn negated(a: Interval) -> Interval {
     }
 }
 
-pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+pub(crate) fn apply_binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     if x == Lane::Poison || y == Lane::Poison {
-        return poisoned(op, dtype, x, y);
+        return resolve_poison(op, dtype, x, y);
     }
     if !dtype.is_float() {
-        return integers(op, dtype, x, y);
+        return apply_integer(op, dtype, x, y);
     }
     let accuracy = Accuracy::of_binary(op, dtype);
     if let (Some(xb), Some(yb), false) = (x.bits(), y.bits(), accuracy.is_exact()) {
-        if accuracy.rounds_once() && !subnormal(op, dtype, xb, yb) {
-            return computed(numeric::binary(op, dtype, xb, yb));
+        if accuracy.rounds_once() && !has_subnormal(op, dtype, xb, yb) {
+            return convert_computed(numeric::apply_binary(op, dtype, xb, yb));
         }
         let Range { low, high, nan } = numeric::binary_range(op, dtype, xb, yb);
         let result = Interval { low, high, nan };
@@ -285,12 +285,12 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
         } else {
             result
         };
-        return result.lane(dtype);
+        return result.to_lane(dtype);
     }
     if let (Some(xb), Some(yb)) = (x.bits(), y.bits()) {
         return match op {
-            BinaryOp::Add | BinaryOp::Sub => contract::fused(op, dtype, x, y, xb, yb),
-            BinaryOp::Mul => contract::times(dtype, x, y, xb, yb),
+            BinaryOp::Add | BinaryOp::Sub => contract::fuse_sum(op, dtype, x, y, xb, yb),
+            BinaryOp::Mul => contract::multiply_exact(dtype, x, y, xb, yb),
             BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
                 if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
             {
@@ -299,17 +299,17 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
                     high: 0.0,
                     nan: false,
                 }
-                .lane(dtype)
+                .to_lane(dtype)
             }
             BinaryOp::CopySign if numeric::is_nan(dtype, yb) => binary_intervals(op, dtype, x, y, accuracy),
-            _ => computed(numeric::binary(op, dtype, xb, yb)),
+            _ => convert_computed(numeric::apply_binary(op, dtype, xb, yb)),
         };
     }
     binary_intervals(op, dtype, x, y, accuracy)
 }
 
 fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accuracy) -> Lane {
-    let (a, b) = (x.interval(dtype), y.interval(dtype));
+    let (a, b) = (x.to_interval(dtype), y.to_interval(dtype));
     let nan = a.nan || b.nan;
     let numbers = !a.only_nan() && !b.only_nan();
     let near = Rounding::NearestEven;
@@ -350,11 +350,11 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             let signed = if b.low > 0.0 && !b.nan {
                 positive
             } else if b.high < 0.0 && !b.nan {
-                negated(positive)
+                negate_interval(positive)
             } else {
-                positive.hull(negated(positive))
+                positive.hull(negate_interval(positive))
             };
-            return signed.lane(dtype);
+            return signed.to_lane(dtype);
         }
         // IEEE 754, 9.2.1: any number to the power of zero is 1, NaN included, and so is 1 to any power.
         BinaryOp::Pow if !numbers && (b.holds(0.0) || a.holds(1.0)) => Interval::point(1.0),
@@ -370,13 +370,21 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             nan,
         },
         BinaryOp::Add | BinaryOp::Sub => {
-            let (a, b) = (unrounded(dtype, x), unrounded(dtype, y));
-            sum(a, if op == BinaryOp::Add { b } else { negated(b) }).rounded(dtype, near)
+            let (a, b) = (to_unrounded(dtype, x), to_unrounded(dtype, y));
+            sum(
+                a,
+                if op == BinaryOp::Add {
+                    b
+                } else {
+                    negate_interval(b)
+                },
+            )
+            .round_to(dtype, near)
         }
         BinaryOp::Mul => {
             // Where the product is fused into a sum, it is not rounded.
-            let exact = product(a, b);
-            exact.rounded(dtype, near).hull(exact)
+            let exact = multiply_intervals(a, b);
+            exact.round_to(dtype, near).hull(exact)
         }
         BinaryOp::Div | BinaryOp::DivRn => {
             let (a, b) = if accuracy.flushes() {
@@ -384,7 +392,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             } else {
                 (a, b)
             };
-            let result = quotient(a, b, accuracy.units(dtype, 0.0), dtype);
+            let result = divide_intervals(a, b, accuracy.count_units(dtype, 0.0), dtype);
             if accuracy.flushes() {
                 result.flushed()
             } else {
@@ -392,19 +400,19 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             }
         }
         BinaryOp::Rem => {
-            return remainder::of_floats(dtype, a, b).map_or(Lane::Unknown, |image| image.lane(dtype));
+            return remainder::of_floats(dtype, a, b).map_or(Lane::Unknown, |image| image.to_lane(dtype));
         }
         BinaryOp::Atan2 | BinaryOp::Pow => {
-            return image::binary(op, dtype, x, y).map_or(Lane::Unknown, |image| image.lane(dtype));
+            return image::bound_binary(op, dtype, x, y).map_or(Lane::Unknown, |image| image.to_lane(dtype));
         }
-        _ => Interval::EVERYTHING,
+        _ => Interval::ENTIRE,
     };
     result
         .with_nan(nan && !matches!(op, BinaryOp::Min | BinaryOp::Max))
-        .lane(dtype)
+        .to_lane(dtype)
 }
 
-fn quotient(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Interval {
+fn divide_intervals(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Interval {
     if b.holds(0.0) {
         if b.low == b.high && a.low == a.high && !a.nan && !b.nan {
             // The sign of the zero is known to the reference only; an infinity of either sign.
@@ -414,23 +422,23 @@ fn quotient(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Inter
             } else {
                 Interval {
                     nan: false,
-                    ..Interval::EVERYTHING
+                    ..Interval::ENTIRE
                 }
             };
         }
-        return Interval::EVERYTHING;
+        return Interval::ENTIRE;
     }
-    let exact = corners(a, b, |x, y| x / y).outward();
+    let exact = combine_corners(a, b, |x, y| x / y).outward();
     let Some(units) = units else {
-        return exact.rounded(dtype, Rounding::NearestEven);
+        return exact.round_to(dtype, Rounding::NearestEven);
     };
-    around(exact.low, units, dtype)
-        .hull(around(exact.high, units, dtype))
+    widen_value(exact.low, units, dtype)
+        .hull(widen_value(exact.high, units, dtype))
         .with_nan(exact.nan)
 }
 
 /// An undefined value is some value: where the other operand alone decides the result, the result is defined.
-fn poisoned(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+fn resolve_poison(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     let other = if x == Lane::Poison { y } else { x };
     let ones = if dtype.bits() == 64 {
         u64::MAX
@@ -444,12 +452,12 @@ fn poisoned(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     }
 }
 
-fn integers(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+fn apply_integer(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     match (x.bits(), y.bits()) {
-        (Some(x), Some(y)) => computed(numeric::binary(op, dtype, x, y)),
-        _ => match poisoned(op, dtype, if x.bits().is_some() { Lane::Poison } else { x }, y) {
+        (Some(x), Some(y)) => convert_computed(numeric::apply_binary(op, dtype, x, y)),
+        _ => match resolve_poison(op, dtype, if x.bits().is_some() { Lane::Poison } else { x }, y) {
             Lane::Bits(bits) => Lane::Bits(bits),
-            _ => match poisoned(op, dtype, x, Lane::Poison) {
+            _ => match resolve_poison(op, dtype, x, Lane::Poison) {
                 Lane::Bits(bits) if x.bits().is_some() => Lane::Bits(bits),
                 _ => Lane::Unknown,
             },
@@ -457,27 +465,30 @@ fn integers(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     }
 }
 
-pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) -> Lane {
+pub(crate) fn apply_ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) -> Lane {
     if [x, y, z].contains(&Lane::Poison) {
         return Lane::Poison;
     }
     if op == TernaryOp::Fma
         && dtype.is_float()
-        && let Some(lane) = contract::simplified(dtype, x, y, z)
+        && let Some(lane) = contract::simplify_fma(dtype, x, y, z)
     {
         return lane;
     }
     let extrema = dtype.is_float() && op != TernaryOp::Fma;
     if let (Some(x), Some(y), Some(z), false) = (x.bits(), y.bits(), z.bits(), extrema) {
-        return computed(numeric::ternary(op, dtype, x, y, z));
+        return convert_computed(numeric::apply_ternary(op, dtype, x, y, z));
     }
     if !dtype.is_float() {
         return Lane::Unknown;
     }
     match op {
         TernaryOp::Fma => {
-            let exact = sum(product(x.interval(dtype), y.interval(dtype)), z.interval(dtype));
-            exact.rounded(dtype, Rounding::NearestEven).lane(dtype)
+            let exact = sum(
+                multiply_intervals(x.to_interval(dtype), y.to_interval(dtype)),
+                z.to_interval(dtype),
+            );
+            exact.round_to(dtype, Rounding::NearestEven).to_lane(dtype)
         }
         TernaryOp::Clamp | TernaryOp::ClampPropagateNan => clamp(op, dtype, x.plain(), y.plain(), z.plain()),
     }
@@ -488,26 +499,35 @@ pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) ->
 /// (`ClampFOpConversion` of Triton's common lowering and of its NVIDIA backend). Undefined limits: [`numeric::ternary`].
 fn clamp(op: TernaryOp, dtype: DType, x: Lane, low: Lane, high: Lane) -> Lane {
     if let (Some(low), Some(high)) = (low.bits(), high.bits())
-        && numeric::ternary(op, dtype, low, low, high).bits().is_none()
+        && numeric::apply_ternary(op, dtype, low, low, high).bits().is_none()
     {
         return Lane::Poison;
     }
     if op == TernaryOp::ClampPropagateNan {
-        let raised = binary(BinaryOp::MaxPropagateNan, dtype, x, low);
-        return binary(BinaryOp::MinPropagateNan, dtype, raised, high);
+        let raised = apply_binary(BinaryOp::MaxPropagateNan, dtype, x, low);
+        return apply_binary(BinaryOp::MinPropagateNan, dtype, raised, high);
     }
-    let (value, least, most) = (x.interval(dtype), low.interval(dtype), high.interval(dtype));
+    let (value, least, most) = (
+        x.to_interval(dtype),
+        low.to_interval(dtype),
+        high.to_interval(dtype),
+    );
     let of_nan = Interval {
         low: least.low,
         high: most.high,
         nan: least.nan || most.nan,
     };
     if value.only_nan() {
-        return of_nan.lane(dtype);
+        return of_nan.to_lane(dtype);
     }
-    let clamped = binary(BinaryOp::Min, dtype, binary(BinaryOp::Max, dtype, x, low), high);
+    let clamped = apply_binary(
+        BinaryOp::Min,
+        dtype,
+        apply_binary(BinaryOp::Max, dtype, x, low),
+        high,
+    );
     if value.nan {
-        clamped.hull(of_nan.lane(dtype), Some(dtype))
+        clamped.hull(of_nan.to_lane(dtype), Some(dtype))
     } else {
         clamped
     }
@@ -523,7 +543,7 @@ pub(crate) fn compare(predicate: CmpPredicate, dtype: DType, x: Lane, y: Lane) -
     if !dtype.is_float() {
         return Lane::Unknown;
     }
-    let (a, b) = (x.interval(dtype), y.interval(dtype));
+    let (a, b) = (x.to_interval(dtype), y.to_interval(dtype));
     if a.only_nan() || b.only_nan() {
         return Lane::Bits(u64::from(predicate == CmpPredicate::Ne));
     }
@@ -570,7 +590,7 @@ fn to_fp8(from: DType, to: DType, rounding: Rounding, interval: Interval) -> Lan
     });
     let nan = interval.nan.then(|| Interval::point(cast(f64::NAN)));
     let all = ends.into_iter().chain(nan);
-    all.reduce(Interval::hull).unwrap_or(Interval::NAN).lane(to)
+    all.reduce(Interval::hull).unwrap_or(Interval::NAN).to_lane(to)
 }
 
 pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane {
@@ -581,22 +601,22 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
         let cast = numeric::cast(from, to, rounding, bits);
         let product = cast
             .bits()
-            .and_then(|bits| contract::narrowed(from, to, rounding, x, bits));
-        return product.unwrap_or_else(|| computed(cast));
+            .and_then(|bits| contract::narrow_product(from, to, rounding, x, bits));
+        return product.unwrap_or_else(|| convert_computed(cast));
     }
     if !from.is_float() {
         return if to.is_float() {
-            Interval::EVERYTHING.lane(to)
+            Interval::ENTIRE.to_lane(to)
         } else {
             Lane::Unknown
         };
     }
-    let interval = x.interval(from);
+    let interval = x.to_interval(from);
     if to.is_fp8() {
         return to_fp8(from, to, rounding, interval);
     }
     if to.is_float() {
-        return interval.rounded(to, rounding).lane(to);
+        return interval.round_to(to, rounding).to_lane(to);
     }
     if interval.nan || interval.only_nan() {
         return Lane::Unknown;

@@ -7,12 +7,12 @@ use cerith_tile::numeric::{decode, decode_int};
 use smallvec::SmallVec;
 
 use super::interval::Interval;
-use super::lane::{Lane, unrounded};
+use super::lane::{Lane, to_unrounded};
 use super::operation::cast_lane;
 use super::precision::{self, power_of_two};
 use super::state::Machine;
 use super::{float, library};
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::{Code, Op, Slot, Step};
 
 /// The lanes of one element, one for each operand of the reduction.
@@ -39,7 +39,7 @@ pub(super) struct Formula<'a> {
     instructions: Vec<Instruction<'a>>,
     yields: SmallVec<[Input; 4]>,
     /// The operation of each operand that is combined by a well-known one, alone.
-    pub known: SmallVec<[Option<Combine>; 4]>,
+    pub combines: SmallVec<[Option<Combine>; 4]>,
     /// The dtype of each operand, if it is a float.
     pub floats: SmallVec<[Option<DType>; 4]>,
 }
@@ -55,7 +55,7 @@ impl<'a> Formula<'a> {
         let input = |places: &[(Slot, usize)], slot: Slot| {
             let inner = places.iter().rev().find(|(known, _)| *known == slot);
             inner.map_or_else(
-                || Input::Outer(machine.lane(slot, 0)),
+                || Input::Outer(machine.read_lane(slot, 0)),
                 |&(_, at)| Input::Inner(at),
             )
         };
@@ -77,21 +77,21 @@ impl<'a> Formula<'a> {
             .iter()
             .map(|yielded| input(&places, yielded.slot))
             .collect();
-        let known = (0..count).map(|nth| known(code, nth)).collect();
+        let known = (0..count).map(|nth| find_combine(code, nth)).collect();
         let float = |&slot: &Slot| {
-            let dtype = arithmetic(machine.layout(slot).elem);
+            let dtype = compute_dtype(machine.layout(slot).elem);
             dtype.is_float().then_some(dtype)
         };
         Some(Self {
             instructions,
             yields,
-            known,
+            combines: known,
             floats: code.args.iter().take(count).map(float).collect(),
         })
     }
 
     /// Combines two elements. Each result that rounds is a range that holds the exact result and every rounding of it.
-    pub(super) fn loose(&self, left: &[Lane], right: &[Lane], room: &mut Vec<Lane>) -> Element {
+    pub(super) fn combine_loosely(&self, left: &[Lane], right: &[Lane], room: &mut Vec<Lane>) -> Element {
         room.clear();
         room.extend(left.iter().chain(right));
         for instruction in &self.instructions {
@@ -101,7 +101,7 @@ impl<'a> Formula<'a> {
             };
             let ins: SmallVec<[Lane; 4]> = instruction.ins.iter().map(read).collect();
             let result = instruction.run(&ins);
-            room.push(instruction.loosened(&ins, result));
+            room.push(instruction.loosen_result(&ins, result));
         }
         let read = |input: &Input| match *input {
             Input::Inner(at) => room.get(at).copied().unwrap_or(Lane::Unknown).plain(),
@@ -131,7 +131,7 @@ fn is_elementwise(op: &Op) -> bool {
 }
 
 /// The well-known operation that makes one of the results, from the same operand of both elements and nothing else.
-fn known(code: &Code, nth: usize) -> Option<Combine> {
+fn find_combine(code: &Code, nth: usize) -> Option<Combine> {
     let count = code.yields.len();
     let slot = code.yields.get(nth)?.slot;
     let step: &Step = code.steps.iter().find(|step| step.outs.first() == Some(&slot))?;
@@ -157,17 +157,17 @@ fn known(code: &Code, nth: usize) -> Option<Combine> {
 impl Instruction<'_> {
     fn run(&self, ins: &[Lane]) -> Lane {
         let lane = |nth: usize| ins.get(nth).copied().unwrap_or(Lane::Unknown);
-        let to = arithmetic(self.to);
-        let first = self.from.first().copied().map_or(to, arithmetic);
+        let to = compute_dtype(self.to);
+        let first = self.from.first().copied().map_or(to, compute_dtype);
         match self.op {
-            Op::Binary(op) => float::binary(*op, to, lane(0), lane(1)),
-            Op::Unary(op) => float::unary(*op, first, lane(0)),
+            Op::Binary(op) => float::apply_binary(*op, to, lane(0), lane(1)),
+            Op::Unary(op) => float::apply_unary(*op, first, lane(0)),
             Op::Plain(OpKind::Constant(bits)) => Lane::Bits(*bits),
-            Op::Plain(OpKind::Ternary(op)) => float::ternary(*op, to, lane(0), lane(1), lane(2)),
-            Op::Plain(OpKind::Library(symbol)) => library::library(symbol, ins),
+            Op::Plain(OpKind::Ternary(op)) => float::apply_ternary(*op, to, lane(0), lane(1), lane(2)),
+            Op::Plain(OpKind::Library(symbol)) => library::apply_library(symbol, ins),
             Op::Plain(OpKind::Foreign(foreign)) => {
                 let from: SmallVec<[Option<DType>; 4]> = self.from.iter().map(|elem| elem.num()).collect();
-                library::foreign(foreign, ins, &from, self.to.num())
+                library::apply_foreign(foreign, ins, &from, self.to.num())
             }
             Op::Plain(OpKind::Compare(predicate)) => float::compare(*predicate, first, lane(0), lane(1)),
             Op::Plain(OpKind::Select) => float::select(lane(0), lane(1), lane(2), self.to.num()),
@@ -181,27 +181,27 @@ impl Instruction<'_> {
     }
 
     /// A result with room for the exact one and every rounding of it, unless it is exact.
-    fn loosened(&self, ins: &[Lane], result: Lane) -> Lane {
-        let dtype = arithmetic(self.to);
+    fn loosen_result(&self, ins: &[Lane], result: Lane) -> Lane {
+        let dtype = compute_dtype(self.to);
         if !dtype.is_float() || matches!(result, Lane::Unknown | Lane::Guess(_) | Lane::Poison) {
             return result;
         }
-        if self.keeps(ins, result) {
+        if self.is_unrounded(ins, result) {
             return result.plain();
         }
-        let interval = unrounded(dtype, result);
+        let interval = to_unrounded(dtype, result);
         if interval.only_nan() {
             return result.plain();
         }
         let by = rounding_of(dtype, interval.magnitude());
-        interval.widened(by).lane(dtype)
+        interval.widen(by).to_lane(dtype)
     }
 
     /// Whether a result is exact, or nothing in it was rounded.
-    fn keeps(&self, ins: &[Lane], result: Lane) -> bool {
-        let dtype = arithmetic(self.to);
+    fn is_unrounded(&self, ins: &[Lane], result: Lane) -> bool {
+        let dtype = compute_dtype(self.to);
         let number = |nth: usize| {
-            let from = self.from.get(nth).copied().map(arithmetic)?;
+            let from = self.from.get(nth).copied().map(compute_dtype)?;
             let bits = ins.get(nth)?.bits()?;
             from.is_float().then(|| decode(from, bits))
         };
@@ -241,12 +241,12 @@ impl Instruction<'_> {
             Op::Plain(OpKind::Ternary(op)) => *op != TernaryOp::Fma,
             Op::Plain(OpKind::Constant(_) | OpKind::Select) => true,
             Op::Plain(OpKind::Cast { kind, .. }) => {
-                let Some(from) = self.from.first().copied().map(arithmetic) else {
+                let Some(from) = self.from.first().copied().map(compute_dtype) else {
                     return false;
                 };
                 let (Some(before), Some(after)) = (ins.first().and_then(|lane| lane.bits()), result.bits())
                 else {
-                    return *kind == CastKind::Bits || from.is_float() && widens(from, dtype);
+                    return *kind == CastKind::Bits || from.is_float() && is_widening(from, dtype);
                 };
                 let after = decode(dtype, after);
                 *kind == CastKind::Bits
@@ -265,7 +265,7 @@ impl Instruction<'_> {
 }
 
 /// Whether every number of a float dtype is one of another.
-fn widens(from: DType, to: DType) -> bool {
+fn is_widening(from: DType, to: DType) -> bool {
     let wide = |dtype: DType| matches!(dtype, DType::F32 | DType::F64);
     from == to || to == DType::F64 || to == DType::F32 && !wide(from)
 }
@@ -294,15 +294,15 @@ pub(super) fn rounding_of(dtype: DType, magnitude: f64) -> f64 {
         _ => power_of_two(-126),
     };
     if magnitude.is_finite() {
-        magnitude * power_of_two(-precision::bits(dtype)) + smallest
+        magnitude * power_of_two(-precision::count_bits(dtype)) + smallest
     } else {
         0.0
     }
 }
 
 /// The finite magnitude of a lane.
-pub(super) fn magnitude(lane: Lane, dtype: DType) -> f64 {
-    let Interval { low, high, .. } = lane.interval(dtype);
+pub(super) fn measure_magnitude(lane: Lane, dtype: DType) -> f64 {
+    let Interval { low, high, .. } = lane.to_interval(dtype);
     let finite = |end: f64| if end.is_finite() { end.abs() } else { 0.0 };
     finite(low).max(finite(high))
 }

@@ -16,7 +16,7 @@ use cerith_tile::numeric::decode;
 
 mod follow;
 
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::{Code, Op, Program, Slot, Step};
 
 /// The identity of a lane: a number that no other value has, from 1. 0 is a lane without one.
@@ -150,7 +150,7 @@ impl<'p> Text<'p> {
 }
 
 /// The operands whose lanes an operation moves, and whether it may give one lane several times. `None` for any other operation.
-fn moved<'p>(
+fn find_moved<'p>(
     step: &'p Step,
     constants: &BTreeMap<Slot, f64>,
     program: &Program,
@@ -168,13 +168,13 @@ fn moved<'p>(
         Op::Plain(OpKind::Cast {
             kind: CastKind::Bits, ..
         }) if size(step.ins[0]) == size(*step.outs.first()?) => Some((first, false)),
-        Op::Binary(_) => kept(step, constants).map(|(nth, _)| (&step.ins[nth..=nth], false)),
+        Op::Binary(_) => find_unchanged(step, constants).map(|(nth, _)| (&step.ins[nth..=nth], false)),
         _ => None,
     }
 }
 
 /// The operand that a sum or a product with a constant leaves as it is, and whether the sign of a zero may change.
-fn kept(step: &Step, constants: &BTreeMap<Slot, f64>) -> Option<(usize, bool)> {
+fn find_unchanged(step: &Step, constants: &BTreeMap<Slot, f64>) -> Option<(usize, bool)> {
     let [x, y] = *step.ins.as_slice() else {
         return None;
     };
@@ -197,7 +197,7 @@ fn kept(step: &Step, constants: &BTreeMap<Slot, f64>) -> Option<(usize, bool)> {
 
 impl Tracking {
     /// What to track of a program, if it may store a value more than once.
-    pub(super) fn of(program: &Program) -> Option<Self> {
+    pub(super) fn from_program(program: &Program) -> Option<Self> {
         let mut prologue = Text::default();
         prologue.read(program, &program.prologue, 0);
         let mut text = Text {
@@ -221,10 +221,10 @@ impl Tracking {
                     continue;
                 }
                 *times += if several { 2 } else { 1 };
-                if let Some((from, copies)) = moved(definition.step, &text.constants, program) {
+                if let Some((from, copies)) = find_moved(definition.step, &text.constants, program) {
                     origins[slot as usize] = Origin::Moved;
                     open.extend(from.iter().map(|&slot| (slot, several || copies)));
-                } else if arithmetic(program.layouts[slot as usize].elem).is_float()
+                } else if compute_dtype(program.layouts[slot as usize].elem).is_float()
                     && !matches!(definition.step.op, Op::Plain(OpKind::Constant(_)))
                 {
                     origins[slot as usize] = Origin::New;

@@ -22,7 +22,7 @@ use cerith_tile::numeric::library::Symbol;
 use cerith_tile::numeric::{self, Range, decode, encode};
 use smallvec::{SmallVec, smallvec};
 
-use self::wave::{gamma_minimum, neumann, wave};
+use self::wave::{bound_neumann, bound_wave, gamma_minimum};
 use super::interval::Interval;
 use super::lane::Lane;
 use super::precision::power_of_two;
@@ -43,7 +43,7 @@ struct Operand {
 
 impl Operand {
     fn interval(self) -> Interval {
-        self.lane.interval(self.dtype)
+        self.lane.to_interval(self.dtype)
     }
 
     fn exact(self) -> Option<f64> {
@@ -63,15 +63,15 @@ impl Operand {
         if !self.dtype.is_float() {
             return None;
         }
-        Some(self.points(self.interval(), &[]))
+        Some(self.collect_points(self.interval(), &[]))
     }
 
     /// The ends of an interval of this operand's, and those of other numbers that lie in it.
-    fn points(self, interval: Interval, others: &[f64]) -> Points {
+    fn collect_points(self, interval: Interval, others: &[f64]) -> Points {
         let mut points = Points::new();
         if !interval.only_nan() {
-            points.push(outward(self.dtype, interval.low, false));
-            points.push(outward(self.dtype, interval.high, true));
+            points.push(round_outward(self.dtype, interval.low, false));
+            points.push(round_outward(self.dtype, interval.high, true));
             let inside = others.iter().filter(|&&other| interval.holds(other));
             points.extend(inside.map(|&other| encode(self.dtype, other, Rounding::NearestEven)));
         }
@@ -83,7 +83,7 @@ impl Operand {
 }
 
 /// The number of a dtype at or beyond a value.
-fn outward(dtype: DType, value: f64, up: bool) -> u64 {
+fn round_outward(dtype: DType, value: f64, up: bool) -> u64 {
     let bits = encode(dtype, value, Rounding::NearestEven);
     let near = decode(dtype, bits);
     let short = if up { near < value } else { near > value };
@@ -103,7 +103,7 @@ fn outward(dtype: DType, value: f64, up: bool) -> u64 {
 
 /// What engines may give at every combination of points. `None` where some combination of numbers has no number, or no
 /// bound: there may be anything around it.
-fn combinations(
+fn bound_combinations(
     points: &[Points],
     result: DType,
     range: impl Fn(&[u64]) -> Range,
@@ -140,7 +140,7 @@ fn combinations(
 }
 
 /// Where a function has numbers, of its operand of this number.
-fn domain(stem: &str, nth: usize) -> (f64, f64) {
+fn find_domain(stem: &str, nth: usize) -> (f64, f64) {
     match (stem, nth) {
         ("sqrt" | "rsqrt_rn" | "fast_logf" | "fast_log2f" | "fast_log10f" | "fast_powf" | "y0" | "y1", 0)
         | ("yn", 1) => (0.0, f64::INFINITY),
@@ -153,7 +153,7 @@ fn domain(stem: &str, nth: usize) -> (f64, f64) {
 }
 
 /// What a function of the library gives. The result is a float.
-pub(super) fn library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
+pub(super) fn bound_library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
     let stem = symbol.stem();
     let mut outside = false;
     let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
@@ -161,7 +161,7 @@ pub(super) fn library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
         let mut operand = Operand { dtype, lane };
         if dtype.is_float() && lane.bits().is_none() {
             let interval = operand.interval();
-            let (least, most) = domain(stem, nth);
+            let (least, most) = find_domain(stem, nth);
             outside |= interval.low < least || interval.high > most;
             let mut inside = Interval {
                 low: interval.low.max(least),
@@ -189,8 +189,14 @@ pub(super) fn library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
 }
 
 fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Interval> {
-    let at_points =
-        |points: &[Points]| combinations(points, symbol.result, |bits| symbol.range(bits), symbol.operands);
+    let at_points = |points: &[Points]| {
+        bound_combinations(
+            points,
+            symbol.result,
+            |bits| symbol.evaluate_range(bits),
+            symbol.operands,
+        )
+    };
     let at_ends = || {
         let points: Option<Vec<Points>> = operands.iter().map(|operand| operand.ends()).collect();
         at_points(&points?)
@@ -202,23 +208,23 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
         | "abs" => {
             let points: Vec<Points> = operands
                 .iter()
-                .map(|operand| operand.points(magnitudes(operand.interval()), &[]))
+                .map(|operand| operand.collect_points(to_magnitudes(operand.interval()), &[]))
                 .collect();
             at_points(&points)
         }
         "rcp" | "rcbrt" => {
-            apart(first, symbol.flushes())?;
+            require_nonzero(first, symbol.flushes())?;
             at_ends()
         }
         "div" | "fast_dividef" => {
-            apart(*operands.get(1)?, symbol.flushes())?;
+            require_nonzero(*operands.get(1)?, symbol.flushes())?;
             at_ends()
         }
         "cbrt" => {
             // Of a subnormal number Triton's PTX gives a NaN.
-            let torn = small(first.interval()) && symbol.result == DType::F32;
+            let torn = has_subnormal(first.interval()) && symbol.result == DType::F32;
             let points = if torn {
-                first.points(beyond(first.interval()), &[])
+                first.collect_points(extend_to_normal(first.interval()), &[])
             } else {
                 first.ends()?
             };
@@ -227,37 +233,37 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
         "ldexp" | "scalbn" => {
             whole(1)?;
             // Of a subnormal number Triton's PTX gives twice the result.
-            let torn = small(first.interval()) && symbol.result == DType::F32;
+            let torn = has_subnormal(first.interval()) && symbol.result == DType::F32;
             let points = if torn {
-                first.points(beyond(first.interval()), &[])
+                first.collect_points(extend_to_normal(first.interval()), &[])
             } else {
                 first.ends()?
             };
             at_points(&[points, operands.get(1)?.ends()?])
         }
         "fast_logf" | "fast_log2f" | "fast_log10f" => {
-            at_points(&[first.points(first.interval(), &[0.5, 1.0, 2.0])])
+            at_points(&[first.collect_points(first.interval(), &[0.5, 1.0, 2.0])])
         }
         "fast_powf" => at_points(&[
-            first.points(first.interval(), &[0.5, 1.0, 2.0]),
+            first.collect_points(first.interval(), &[0.5, 1.0, 2.0]),
             operands.get(1)?.ends()?,
         ]),
-        "sinpi" | "cospi" => wave(symbol, first, &[], PI, PI, 1.0),
-        "fast_sinf" | "fast_cosf" => wave(symbol, first, &[], 1.0, 1.0, 1.0),
+        "sinpi" | "cospi" => bound_wave(symbol, first, &[], PI, PI, 1.0),
+        "fast_sinf" | "fast_cosf" => bound_wave(symbol, first, &[], 1.0, 1.0, 1.0),
         "fast_tanf" => {
             let interval = first.interval();
             whole_of_tangent(interval)?;
             let steps = [PI, 2.0 * PI, 100.0 * PI].map(f64::next_up);
             let others: Vec<f64> = steps.iter().flat_map(|&x| [x, -x]).collect();
-            at_points(&[first.points(interval, &others)])
+            at_points(&[first.collect_points(interval, &others)])
         }
-        "j0" | "j1" => wave(symbol, first, &[], 0.6, f64::INFINITY, 1.0),
+        "j0" | "j1" => bound_wave(symbol, first, &[], 0.6, f64::INFINITY, 1.0),
         "jn" => {
             let order = operands.first()?;
             if order.exact()? < 0.0 {
                 return Some(Interval::NAN);
             }
-            wave(
+            bound_wave(
                 symbol,
                 *operands.get(1)?,
                 &[order.lane.bits()?],
@@ -266,13 +272,13 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
                 1.0,
             )
         }
-        "y0" | "y1" => neumann(symbol, first, &[], if stem == "y0" { 0.0 } else { 1.0 }),
+        "y0" | "y1" => bound_neumann(symbol, first, &[], if stem == "y0" { 0.0 } else { 1.0 }),
         "yn" => {
             let order = operands.first()?;
             if order.exact()? < 0.0 {
                 return Some(Interval::NAN);
             }
-            neumann(
+            bound_neumann(
                 symbol,
                 *operands.get(1)?,
                 &[order.lane.bits()?],
@@ -282,7 +288,7 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
         "tgamma" | "lgamma" => {
             let interval = first.interval();
             let bottom = gamma_minimum(interval)?;
-            at_points(&[first.points(interval, &[bottom])])
+            at_points(&[first.collect_points(interval, &[bottom])])
         }
         "fmod" => remainder::modulo(
             first.interval(),
@@ -300,7 +306,7 @@ fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Inter
         ),
         "pow" => {
             let exponent = *operands.get(1)?;
-            powers(first, exponent, whole(1)?, |points| at_points(points))
+            bound_power(first, exponent, whole(1)?, |points| at_points(points))
         }
         _ if is_monotone(symbol, stem) => at_ends(),
         _ => None,
@@ -338,7 +344,7 @@ pub(super) fn library_integer(symbol: &Symbol, lanes: &[Lane]) -> Option<u64> {
         }
         all = next;
     }
-    let mut values = all.iter().map(|operands| symbol.value(operands).bits());
+    let mut values = all.iter().map(|operands| symbol.evaluate(operands).bits());
     let first = values.next()??;
     values.all(|value| value == Some(first)).then_some(first)
 }
@@ -379,7 +385,7 @@ fn is_monotone(symbol: &Symbol, stem: &str) -> bool {
 }
 
 /// The magnitudes of the numbers in an interval.
-fn magnitudes(interval: Interval) -> Interval {
+fn to_magnitudes(interval: Interval) -> Interval {
     if interval.only_nan() {
         return interval;
     }
@@ -391,12 +397,12 @@ fn magnitudes(interval: Interval) -> Interval {
 }
 
 /// Whether there may be a subnormal number of `f32` in it.
-fn small(interval: Interval) -> bool {
+fn has_subnormal(interval: Interval) -> bool {
     interval.low < NORMAL && interval.high > -NORMAL
 }
 
 /// An interval, and the numbers up to twice the least normal one.
-fn beyond(interval: Interval) -> Interval {
+fn extend_to_normal(interval: Interval) -> Interval {
     Interval {
         low: interval.low.min(-2.0 * NORMAL),
         high: interval.high.max(2.0 * NORMAL),
@@ -405,7 +411,7 @@ fn beyond(interval: Interval) -> Interval {
 }
 
 /// Nothing, unless a divisor is not zero, nor taken for it. An exact zero has a sign, and so a quotient.
-fn apart(divisor: Operand, flushes: bool) -> Option<()> {
+fn require_nonzero(divisor: Operand, flushes: bool) -> Option<()> {
     let interval = divisor.interval();
     let least = if flushes && divisor.dtype == DType::F32 {
         NORMAL
@@ -424,21 +430,21 @@ fn whole_of_tangent(interval: Interval) -> Option<()> {
 }
 
 /// The tangent of an interval, as engines give it that are so many units off; no bound across a pole.
-pub(super) fn tangent(dtype: DType, x: Interval) -> Option<Interval> {
+pub(super) fn bound_tangent(dtype: DType, x: Interval) -> Option<Interval> {
     whole_of_tangent(x)?;
     let operand = Operand {
         dtype,
-        lane: x.lane(dtype),
+        lane: x.to_lane(dtype),
     };
     let range = |bits: &[u64]| match bits {
         &[bits] => numeric::unary_range(cerith_tile::ir::UnaryOp::Tan, dtype, bits),
-        _ => Range::ANYTHING,
+        _ => Range::FULL,
     };
-    combinations(&[operand.ends()?], dtype, range, &[dtype])
+    bound_combinations(&[operand.ends()?], dtype, range, &[dtype])
 }
 
 /// `pow` of an exponent that is exact, or of a base that is not negative.
-fn powers(
+fn bound_power(
     base: Operand,
     exponent: Operand,
     known: f64,
@@ -454,11 +460,11 @@ fn powers(
     if x.low >= 0.0 || (is_odd && known > 0.0) || x.high <= 0.0 {
         return at_points(&[base.ends()?, ends]);
     }
-    at_points(&[base.points(magnitudes(x), &[]), ends])
+    at_points(&[base.collect_points(to_magnitudes(x), &[]), ends])
 }
 
 /// `pow` and `atan2` of operands of which one is not exact.
-pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Interval> {
+pub(super) fn bound_binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Interval> {
     let [x, y] = [x, y].map(|lane| Operand {
         dtype,
         lane: lane.plain(),
@@ -466,9 +472,9 @@ pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Int
     let at_points = |points: &[Points]| {
         let range = |bits: &[u64]| match bits {
             &[x, y] => numeric::binary_range(op, dtype, x, y),
-            _ => Range::ANYTHING,
+            _ => Range::FULL,
         };
-        combinations(points, dtype, range, &[dtype, dtype])
+        bound_combinations(points, dtype, range, &[dtype, dtype])
     };
     let (a, b) = (x.interval(), y.interval());
     match op {
@@ -485,15 +491,15 @@ pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Int
                 nan,
             }
             .outward();
-            Some(half.rounded(dtype, Rounding::NearestEven))
+            Some(half.round_to(dtype, Rounding::NearestEven))
         }
         BinaryOp::Pow => {
             // The base that is subnormal has no power ([`numeric::binary_range`]).
-            if dtype == DType::F32 && x.lane.bits().is_none() && small(a) {
+            if dtype == DType::F32 && x.lane.bits().is_none() && has_subnormal(a) {
                 return None;
             }
             if let Some(known) = y.exact().filter(|known| known.fract() == 0.0) {
-                return powers(x, y, known, at_points);
+                return bound_power(x, y, known, at_points);
             }
             if a.low > 0.0 || a.low >= 0.0 && b.low > 0.0 {
                 return at_points(&[x.ends()?, y.ends()?]);
@@ -511,9 +517,9 @@ pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Int
                     high: a.high.min(0.0),
                     ..a
                 };
-                at_points(&[x.points(negative, &[]), smallvec![whole]])?
+                at_points(&[x.collect_points(negative, &[]), smallvec![whole]])?
             } else {
-                let image = at_points(&[x.points(magnitudes(a), &[]), y.ends()?])?;
+                let image = at_points(&[x.collect_points(to_magnitudes(a), &[]), y.ends()?])?;
                 Interval {
                     low: -image.high,
                     ..image
@@ -526,7 +532,7 @@ pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Int
                 low: a.low.max(0.0),
                 ..a
             };
-            let image = at_points(&[x.points(positive, &[]), y.ends()?])?;
+            let image = at_points(&[x.collect_points(positive, &[]), y.ends()?])?;
             Some(image.hull(powers).with_nan(true))
         }
         _ => None,

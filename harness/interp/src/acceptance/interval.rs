@@ -4,7 +4,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 
-use super::ends::{down, up};
+use super::ends::{step_down, step_up};
 use super::precision::power_of_two;
 
 /// The values that a float may have.
@@ -16,7 +16,7 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) const EVERYTHING: Self = Self {
+    pub(crate) const ENTIRE: Self = Self {
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,
         nan: true,
@@ -67,19 +67,19 @@ impl Interval {
             low: if infinite(self.low) {
                 self.low.next_down()
             } else {
-                down(self.low)
+                step_down(self.low)
             },
             high: if infinite(self.high) {
                 self.high.next_up()
             } else {
-                up(self.high)
+                step_up(self.high)
             },
             nan: self.nan,
         }
     }
 
     /// Both ends moved outward by this much.
-    pub(crate) fn widened(self, by: f64) -> Self {
+    pub(crate) fn widen(self, by: f64) -> Self {
         if self.only_nan() || by.is_nan() {
             return self;
         }
@@ -166,7 +166,7 @@ impl Interval {
     }
 
     /// Every value rounded to nearest in a dtype.
-    pub(crate) fn rounded(self, dtype: DType, rounding: Rounding) -> Self {
+    pub(crate) fn round_to(self, dtype: DType, rounding: Rounding) -> Self {
         if self.only_nan() {
             return self;
         }
@@ -183,7 +183,7 @@ impl Interval {
 }
 
 /// The products, or the like, of the ends of two intervals.
-pub(super) fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
+pub(super) fn combine_corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let all = [
         f(a.low, b.low),
         f(a.low, b.high),
@@ -191,7 +191,7 @@ pub(super) fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> 
         f(a.high, b.high),
     ];
     if all.iter().any(|x| x.is_nan()) {
-        return Interval::EVERYTHING;
+        return Interval::ENTIRE;
     }
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -203,10 +203,10 @@ pub(super) fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> 
 }
 
 /// The products of two intervals.
-pub(crate) fn product(a: Interval, b: Interval) -> Interval {
+pub(crate) fn multiply_intervals(a: Interval, b: Interval) -> Interval {
     // Zero between the ends, times infinity, is no number either.
     let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
-    corners(a, b, |x, y| x * y)
+    combine_corners(a, b, |x, y| x * y)
         .outward()
         .with_nan(lost(a, b) || lost(b, a))
 }

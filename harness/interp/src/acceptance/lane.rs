@@ -5,7 +5,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{Computed, decode, encode};
 
 use super::cause::Cause;
-use super::interval::{Interval, product};
+use super::interval::{Interval, multiply_intervals};
 
 /// What is known of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +86,7 @@ impl Lane {
     }
 
     /// The same lane, with what widened it most.
-    pub(super) const fn because(mut self, because: Cause) -> Self {
+    pub(super) const fn with_cause(mut self, because: Cause) -> Self {
         if let Self::Within { cause, .. } | Self::Apart { cause, .. } = &mut self {
             *cause = because;
         }
@@ -94,13 +94,13 @@ impl Lane {
     }
 
     /// Whether the same is known of both, whatever made them so wide.
-    pub(super) fn same(self, other: Self) -> bool {
-        let alone = |lane: Self| lane.because(Cause::default());
+    pub(super) fn is_equivalent(self, other: Self) -> bool {
+        let alone = |lane: Self| lane.with_cause(Cause::default());
         alone(self) == alone(other)
     }
 
     /// The values of a float lane.
-    pub(crate) fn interval(self, dtype: DType) -> Interval {
+    pub(crate) fn to_interval(self, dtype: DType) -> Interval {
         match self {
             Self::Bits(bits) | Self::Product { bits, .. } => Interval::point(decode(dtype, bits)),
             Self::Within { low, high, nan, .. } => Interval { low, high, nan },
@@ -116,7 +116,7 @@ impl Lane {
                 high: if above { f64::INFINITY } else { high },
                 nan,
             },
-            Self::Guess(_) | Self::Unknown | Self::Poison => Interval::EVERYTHING,
+            Self::Guess(_) | Self::Unknown | Self::Poison => Interval::ENTIRE,
         }
     }
 
@@ -134,7 +134,7 @@ impl Lane {
             (Self::Poison, _) | (_, Self::Poison) => Self::Poison,
             (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
                 Some(dtype) => {
-                    let hull = unrounded(dtype, a).hull(unrounded(dtype, b));
+                    let hull = to_unrounded(dtype, a).hull(to_unrounded(dtype, b));
                     let cause = a.cause().or(b.cause()).unwrap_or_default();
                     Self::Within {
                         low: hull.low,
@@ -151,7 +151,7 @@ impl Lane {
 
 impl Interval {
     /// As a lane: exact where only one value is left.
-    pub(crate) fn lane(self, dtype: DType) -> Lane {
+    pub(crate) fn to_lane(self, dtype: DType) -> Lane {
         if self.only_nan() {
             return Lane::Bits(encode(dtype, f64::NAN, Rounding::NearestEven));
         }
@@ -172,7 +172,7 @@ impl Interval {
 }
 
 /// An exact result as a lane.
-pub(super) fn computed(computed: Computed) -> Lane {
+pub(super) fn convert_computed(computed: Computed) -> Lane {
     match computed {
         Computed::Bits(bits) => Lane::Bits(bits),
         // The first execution would have stopped at a zero divisor; behind an unknown value it has no meaning.
@@ -187,7 +187,7 @@ pub(super) fn exact_product(dtype: DType, lane: Lane) -> Option<Interval> {
     };
     let (x, y) = (decode(dtype, x), decode(dtype, y));
     Some(if dtype == DType::F64 {
-        product(Interval::point(x), Interval::point(y))
+        multiply_intervals(Interval::point(x), Interval::point(y))
     } else {
         // Products of all but `f64` are exact in `f64`.
         Interval::point(x * y)
@@ -195,13 +195,13 @@ pub(super) fn exact_product(dtype: DType, lane: Lane) -> Option<Interval> {
 }
 
 /// What a lane adds to a sum: its value, or the product that it is, not rounded.
-pub(super) fn unrounded(dtype: DType, lane: Lane) -> Interval {
-    let interval = lane.interval(dtype);
+pub(super) fn to_unrounded(dtype: DType, lane: Lane) -> Interval {
+    let interval = lane.to_interval(dtype);
     exact_product(dtype, lane).map_or(interval, |exact| interval.hull(exact))
 }
 
 /// What a function makes of lanes of which some may be guesses: what it makes of unknown ones, or its result as a guess.
-pub(super) fn guessed(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
+pub(super) fn map_guesses(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
     if !lanes.iter().any(|lane| matches!(lane, Lane::Guess(_))) {
         return f(lanes);
     }
@@ -220,7 +220,7 @@ pub(super) fn guessed(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
 }
 
 /// What holds of a lane whichever of the two it is.
-pub(super) fn either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
+pub(super) fn merge_either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
     match (one.plain(), other.plain()) {
         (one, other) if one == other => one,
         (Lane::Poison | Lane::Unknown | Lane::Guess(_), _)

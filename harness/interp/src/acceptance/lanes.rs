@@ -19,11 +19,11 @@ pub(crate) enum Lanes {
 }
 
 impl Lanes {
-    pub(crate) fn at(&self, lane: usize) -> Lane {
+    pub(crate) fn lane_at(&self, lane: usize) -> Lane {
         match self {
             Self::Uniform(all) => *all,
             Self::Each(lanes) => lanes.get(lane).copied().unwrap_or(Lane::Unknown),
-            Self::Wide(wide) => wide.at(lane),
+            Self::Wide(wide) => wide.lane_at(lane),
             Self::Plain => Lane::Unknown,
         }
     }
@@ -38,11 +38,11 @@ impl Lanes {
     }
 
     /// Written out.
-    pub(crate) fn each(&self, count: usize) -> Vec<Lane> {
+    pub(crate) fn to_vec(&self, count: usize) -> Vec<Lane> {
         match self {
             Self::Uniform(all) => vec![*all; count],
             Self::Each(lanes) => lanes.clone(),
-            Self::Wide(wide) => (0..count).map(|lane| wide.at(lane)).collect(),
+            Self::Wide(wide) => (0..count).map(|lane| wide.lane_at(lane)).collect(),
             Self::Plain => vec![Lane::Unknown; count],
         }
     }

@@ -8,19 +8,19 @@ use smallvec::SmallVec;
 
 use super::image;
 use super::interval::Interval;
-use super::lane::{Lane, computed, unrounded};
+use super::lane::{Lane, convert_computed, to_unrounded};
 
 type Operands = SmallVec<[u64; 4]>;
 
 /// What conforming implementations give for lanes of the operands.
-pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
+pub(crate) fn apply_library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
     // The library is compiled in: where it adds to an operand that is a product, that may be fused into the sum. In the PTX
     // of Triton 3.9.0: `acosh` and `normcdfinv`, which begin with `x - 1` and `1 - x`.
     let unrounded = |(&lane, &dtype): (&Lane, &DType)| match lane {
-        Lane::Product { .. } if !symbol.is_exact() => unrounded(dtype, lane).lane(dtype),
+        Lane::Product { .. } if !symbol.is_exact() => to_unrounded(dtype, lane).to_lane(dtype),
         _ => lane,
     };
     let lanes: SmallVec<[Lane; 4]> = lanes.iter().zip(symbol.operands).map(unrounded).collect();
@@ -30,15 +30,15 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
         // Integers do not depend on what an engine flushes: the library is linked one way.
         let settled = !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes());
         return if settled {
-            computed(symbol.value(&bits))
+            convert_computed(symbol.evaluate(&bits))
         } else {
-            let Range { low, high, nan } = symbol.range(&bits);
-            Interval { low, high, nan }.lane(symbol.result)
+            let Range { low, high, nan } = symbol.evaluate_range(&bits);
+            Interval { low, high, nan }.to_lane(symbol.result)
         };
     }
     if symbol.result.is_float() {
-        let image = image::library(symbol, lanes);
-        image.map_or(Lane::Unknown, |image| image.lane(symbol.result))
+        let image = image::bound_library(symbol, lanes);
+        image.map_or(Lane::Unknown, |image| image.to_lane(symbol.result))
     } else {
         image::library_integer(symbol, lanes).map_or(Lane::Unknown, Lane::Bits)
     }
@@ -51,7 +51,12 @@ const MOST_ASKED: usize = 512;
 
 /// What a function of a model of somebody's bug gives. Where an operand is not exact, it is asked of all that the operands may
 /// be, if those are few, or of the ends if it rises; of any other nothing is known.
-pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Lane {
+pub(crate) fn apply_foreign(
+    foreign: &Foreign,
+    lanes: &[Lane],
+    from: &[Option<DType>],
+    to: Option<DType>,
+) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
@@ -59,19 +64,19 @@ pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>],
     let is_nan =
         |(&bits, dtype): (&u64, &Option<DType>)| dtype.is_some_and(|dtype| numeric::is_nan(dtype, bits));
     match exact {
-        Some(bits) if !bits.iter().zip(from).any(is_nan) => Lane::Bits(foreign.value(&bits)),
+        Some(bits) if !bits.iter().zip(from).any(is_nan) => Lane::Bits(foreign.evaluate(&bits)),
         _ => of_several(foreign, lanes, from, to).unwrap_or(Lane::Unknown),
     }
 }
 
 fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Option<Lane> {
     if let (&[lane], &[dtype]) = (lanes, from) {
-        let values = values(lane, dtype, foreign.rises())?;
-        return hull(values.iter().map(|&value| foreign.value(&[value])), to);
+        let values = list_values(lane, dtype, foreign.rises())?;
+        return join_results(values.iter().map(|&value| foreign.evaluate(&[value])), to);
     }
     let mut asked: Vec<Operands> = vec![Operands::new()];
     for (&lane, &dtype) in lanes.iter().zip(from) {
-        let values = values(lane, dtype, false)?;
+        let values = list_values(lane, dtype, false)?;
         if asked.len().checked_mul(values.len())? > MOST_ASKED {
             return None;
         }
@@ -85,13 +90,15 @@ fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Opt
         };
         asked = asked.iter().flat_map(with).collect();
     }
-    hull(asked.iter().map(|operands| foreign.value(operands)), to)
+    join_results(asked.iter().map(|operands| foreign.evaluate(operands)), to)
 }
 
 /// The bits that an operand may have; of a function that rises, the ends are enough.
-fn values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands> {
+fn list_values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands> {
     let mut values = match lane {
-        Lane::Within { low, high, .. } => numbers(dtype.filter(|dtype| dtype.is_float())?, low, high, ends)?,
+        Lane::Within { low, high, .. } => {
+            list_numbers(dtype.filter(|dtype| dtype.is_float())?, low, high, ends)?
+        }
         lane => Operands::from_slice(&[lane.bits()?]),
     };
     if let Some(dtype) = dtype
@@ -103,14 +110,14 @@ fn values(lane: Lane, dtype: Option<DType>, ends: bool) -> Option<Operands> {
         let fraction = dtype.float_format().map_or(1, |(fraction, _)| fraction);
         let all = (1u64 << (dtype.bits() - 1)) - 1;
         let first = all ^ ((1 << fraction.saturating_sub(1)) - 1);
-        let quiet = [all, first, negated(dtype, all), negated(dtype, first)].into_iter();
+        let quiet = [all, first, flip_sign(dtype, all), flip_sign(dtype, first)].into_iter();
         values.extend(quiet.filter(|&bits| numeric::is_nan(dtype, bits)));
     }
     Some(values)
 }
 
 /// What results have in common: their bits, or that they lie between the least and the largest.
-fn hull(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Option<Lane> {
+fn join_results(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Option<Lane> {
     let first = results.next()?;
     let mut others = results.filter(|&other| other != first).peekable();
     if others.peek().is_none() {
@@ -120,23 +127,23 @@ fn hull(mut results: impl Iterator<Item = u64>, to: Option<DType>) -> Option<Lan
     let range = others
         .map(|bits| Interval::point(decode(to, bits)))
         .fold(Interval::point(decode(to, first)), Interval::hull);
-    Some(range.lane(to))
+    Some(range.to_lane(to))
 }
 
 /// The numbers of a dtype between two, both zeros where there is one; the least and the largest alone if the ends are enough.
 /// None where there are too many, or none at all.
-fn numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
+fn list_numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
     let inside = |value: f64| encode(dtype, value, Rounding::NearestEven);
     let mut bits = inside(low);
     if decode(dtype, bits) < low {
         bits = next(dtype, bits)?;
     }
     if ends {
-        let mut last = negated(dtype, inside(high));
-        if decode(dtype, negated(dtype, last)) > high {
+        let mut last = flip_sign(dtype, inside(high));
+        if decode(dtype, flip_sign(dtype, last)) > high {
             last = next(dtype, last)?;
         }
-        let last = negated(dtype, last);
+        let last = flip_sign(dtype, last);
         return (decode(dtype, bits) <= decode(dtype, last)).then(|| Operands::from_slice(&[bits, last]));
     }
     let mut all = Operands::new();
@@ -146,7 +153,7 @@ fn numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
         }
         all.push(bits);
         if decode(dtype, bits) == 0.0 {
-            all.push(negated(dtype, bits));
+            all.push(flip_sign(dtype, bits));
         }
         match next(dtype, bits) {
             Some(larger) => bits = larger,
@@ -156,7 +163,7 @@ fn numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
     (!all.is_empty()).then_some(all)
 }
 
-fn negated(dtype: DType, bits: u64) -> u64 {
+fn flip_sign(dtype: DType, bits: u64) -> u64 {
     bits ^ (1 << (dtype.bits() - 1))
 }
 
@@ -176,22 +183,22 @@ fn next(dtype: DType, bits: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn within(low: f64, high: f64) -> Lane {
+    fn make_interval(low: f64, high: f64) -> Lane {
         Interval {
             low,
             high,
             nan: false,
         }
-        .lane(DType::BF16)
+        .to_lane(DType::BF16)
     }
 
     fn ask(foreign: &Foreign, lanes: &[Lane]) -> Lane {
         let from = vec![Some(DType::BF16); lanes.len()];
-        super::foreign(foreign, lanes, &from, Some(DType::F32))
+        super::apply_foreign(foreign, lanes, &from, Some(DType::F32))
     }
 
-    fn interval(lane: Lane) -> (f64, f64) {
-        let interval = lane.interval(DType::F32);
+    fn read_interval(lane: Lane) -> (f64, f64) {
+        let interval = lane.to_interval(DType::F32);
         (interval.low, interval.high)
     }
 
@@ -200,16 +207,19 @@ mod tests {
         let bits = Foreign::new("bits as a number", |x| {
             encode(DType::F32, x[0] as f64, Rounding::NearestEven)
         });
-        let two = ask(&bits, &[within(1.0, 1.007_812_5)]);
-        assert_eq!(interval(two), (f64::from(0x3f80), f64::from(0x3f81)));
-        let zeros = ask(&bits, &[within(-0.0, 0.0)]);
-        assert_eq!(interval(zeros), (0.0, f64::from(0x8000)));
-        assert_eq!(ask(&bits, &[within(1.0, 4.0)]), Lane::Unknown, "too many");
+        let two = ask(&bits, &[make_interval(1.0, 1.007_812_5)]);
+        assert_eq!(read_interval(two), (f64::from(0x3f80), f64::from(0x3f81)));
+        let zeros = ask(&bits, &[make_interval(-0.0, 0.0)]);
+        assert_eq!(read_interval(zeros), (0.0, f64::from(0x8000)));
+        assert_eq!(ask(&bits, &[make_interval(1.0, 4.0)]), Lane::Unknown, "too many");
         let pair = Foreign::new("sum of bits", |x| {
             encode(DType::F32, (x[0] + x[1]) as f64, Rounding::NearestEven)
         });
-        let both = ask(&pair, &[within(1.0, 1.007_812_5), within(1.0, 1.007_812_5)]);
-        assert_eq!(interval(both), (f64::from(0x7f00), f64::from(0x7f02)));
+        let both = ask(
+            &pair,
+            &[make_interval(1.0, 1.007_812_5), make_interval(1.0, 1.007_812_5)],
+        );
+        assert_eq!(read_interval(both), (f64::from(0x7f00), f64::from(0x7f02)));
     }
 
     #[test]
@@ -218,16 +228,19 @@ mod tests {
             encode(DType::F32, x[0] as f64, Rounding::NearestEven)
         });
         let nan = ask(&bits, &[Lane::Bits(0x7fc1)]);
-        assert_eq!(interval(nan), (f64::from(0x7fc0), f64::from(0xffff)));
+        assert_eq!(read_interval(nan), (f64::from(0x7fc0), f64::from(0xffff)));
     }
 
     #[test]
     fn a_function_that_rises_is_asked_of_the_ends() {
-        let doubled = Foreign::rising("twice", |x| {
+        let doubled = Foreign::new_rising("twice", |x| {
             encode(DType::F32, 2.0 * decode(DType::BF16, x[0]), Rounding::NearestEven)
         });
-        assert_eq!(interval(ask(&doubled, &[within(-3.0, 40.0)])), (-6.0, 80.0));
-        let (low, high) = interval(ask(&doubled, &[within(1.001, 1.9999)]));
+        assert_eq!(
+            read_interval(ask(&doubled, &[make_interval(-3.0, 40.0)])),
+            (-6.0, 80.0)
+        );
+        let (low, high) = read_interval(ask(&doubled, &[make_interval(1.001, 1.9999)]));
         assert_eq!((low, high), (2.0 * 1.007_812_5, 2.0 * 1.992_187_5));
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn accept(
 ) -> Result<Acceptance, InternalError> {
     let stopped = |exhausted| Ok(Acceptance::Stopped(LaunchOutcome::Exhausted(exhausted)));
     let memory_limit = Exhausted {
-        what: Resource::Memory,
+        resource: Resource::Memory,
         limit: config.memory_limit as u64,
         span: None,
     };
@@ -56,7 +56,7 @@ pub(super) fn accept(
     }
     map.begin(program.layouts.len(), memory.ids().map(|id| memory.size(id)));
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
-    let ordered = touched::matter(program);
+    let ordered = touched::has_ordered_atomics(program);
     let launch = Launch {
         ordered,
         program,
@@ -70,12 +70,12 @@ pub(super) fn accept(
     if let Some((first_memory, first_map)) = first {
         if ran.result.is_ok() && ran.touched.surprised() {
             (*memory, *map) = (first_memory.clone(), first_map.clone());
-            ran = launch.run(memory, map, Order::Ascending, ran.touched.known())?;
+            ran = launch.run(memory, map, Order::Ascending, ran.touched.clone_places())?;
         }
         if ran.result.is_ok() && ran.followed {
-            for order in doubt::orders(programs) {
+            for order in doubt::list_orders(programs) {
                 let (mut other, mut seen) = (first_memory.clone(), first_map.clone());
-                let again = launch.run(&mut other, &mut seen, order, ran.touched.known())?;
+                let again = launch.run(&mut other, &mut seen, order, ran.touched.clone_places())?;
                 match again.result {
                     Ok(()) => {
                         ran.written.extend(again.written);
@@ -94,19 +94,27 @@ pub(super) fn accept(
         Ok(()) => Acceptance::Known,
         Err(Halt::Waits) => {
             return stopped(Exhausted {
-                what: Resource::Fuel,
+                resource: Resource::Fuel,
                 limit: config.fuel,
                 span: None,
             });
         }
-        Err(Halt::Inconclusive { what, loc }) => Acceptance::Inconclusive {
-            what,
+        Err(Halt::Inconclusive { decision: what, loc }) => Acceptance::Inconclusive {
+            decision: what,
             span: program.function.span(loc),
         },
         Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(LaunchOutcome::Trapped(trap)),
-        Err(Halt::Stop(Stop::Exhausted { what, limit, loc })) => {
+        Err(Halt::Stop(Stop::Exhausted {
+            resource: what,
+            limit,
+            loc,
+        })) => {
             let span = loc.map(|loc| program.function.span(loc));
-            return stopped(Exhausted { what, limit, span });
+            return stopped(Exhausted {
+                resource: what,
+                limit,
+                span,
+            });
         }
         Err(Halt::Stop(Stop::Unsupported { construct, loc })) => {
             let span = program.function.span(loc);
@@ -174,7 +182,7 @@ impl Launch<'_> {
             spare: Vec::new(),
             exact: vec![false; program.layouts.len()],
             sums: BTreeMap::new(),
-            dots: Dots::of(program),
+            dots: Dots::from_program(program),
             narrow: Narrow::default(),
             homes,
             trying: 0,
@@ -194,7 +202,7 @@ impl Launch<'_> {
         let result = if grid.contains(&0) {
             Ok(())
         } else {
-            machine.programs(order)
+            machine.run_programs(order)
         };
         let ran = Ran {
             result,
@@ -209,7 +217,7 @@ impl Launch<'_> {
 }
 
 impl<'a> Machine<'a> {
-    fn programs(&mut self, order: Order) -> Result<(), Halt> {
+    fn run_programs(&mut self, order: Order) -> Result<(), Halt> {
         let program = self.program;
         let programs = self
             .grid
@@ -218,16 +226,16 @@ impl<'a> Machine<'a> {
             .fold(1u64, u64::saturating_mul);
         self.block(&program.prologue)?;
         if self.written.is_none() {
-            self.tracking = Tracking::of(program);
+            self.tracking = Tracking::from_program(program);
         }
         let survey = self.survey(programs);
-        for nth in self.plain.config.places(programs) {
-            let number = order.at(nth, programs);
+        for nth in self.plain.config.program_range(programs) {
+            let number = order.program_at(nth, programs);
             self.plain.id = self.plain.program_id(number);
             self.touched.enter(number);
             self.spend(PROGRAM_COST)?;
             match &survey {
-                Some(survey) => self.due(survey)?,
+                Some(survey) => self.run_due(survey)?,
                 None => self.block(&program.body)?,
             }
         }
@@ -236,7 +244,7 @@ impl<'a> Machine<'a> {
 
     /// The bits of a lane that decides where execution goes; nothing where they are not known. Poison would have stopped the
     /// first execution: here it can only come from what is unknown.
-    fn decisive(&mut self, lane: Lane) -> Option<u64> {
+    fn read_decision(&mut self, lane: Lane) -> Option<u64> {
         if let Lane::Guess(bits) = lane {
             self.followed = true;
             return Some(bits);
@@ -246,20 +254,20 @@ impl<'a> Machine<'a> {
 
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
         for step in &code.steps {
-            self.one(step, step.cost, &step.frees)?;
+            self.run_step(step, step.cost, &step.frees)?;
         }
         Ok(())
     }
 
     /// Runs an operation, and frees what nothing uses any more.
-    pub(super) fn one(&mut self, step: &'a Step, cost: u64, frees: &[Slot]) -> Result<(), Halt> {
+    pub(super) fn run_step(&mut self, step: &'a Step, cost: u64, frees: &[Slot]) -> Result<(), Halt> {
         let here = |halt| match halt {
-            Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
+            Halt::Stop(stop) => Halt::Stop(stop.with_loc(step.loc)),
             other => other,
         };
         self.spend(cost).and_then(|()| self.step(step)).map_err(here)?;
         if self.explains() {
-            self.attribute(step)?;
+            self.attribute_step(step)?;
         }
         if self.tracking.is_some() {
             self.identify(step);
@@ -268,25 +276,27 @@ impl<'a> Machine<'a> {
             self.set(slot, Lanes::Uniform(Lane::Poison));
         }
         if self.live > self.config.memory_limit {
-            return Err(Stop::memory(self.config.memory_limit).at(step.loc).into());
+            return Err(Stop::out_of_memory(self.config.memory_limit)
+                .with_loc(step.loc)
+                .into());
         }
         Ok(())
     }
 
-    pub(super) fn yields(&mut self, code: &Code) -> Result<Vec<Lanes>, Halt> {
-        let lanes = |yielded: &Yielded| self.lifted(yielded.slot);
+    pub(super) fn collect_yields(&mut self, code: &Code) -> Result<Vec<Lanes>, Halt> {
+        let lanes = |yielded: &Yielded| self.clone_lanes(yielded.slot);
         code.yields.iter().map(lanes).collect()
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
-        let singly = self.explains() || self.remembered(step);
-        if Self::idle(&step.op) || !singly && !self.merges(step) && self.exactly(step) {
+        let singly = self.explains() || self.has_narrow(step);
+        if Self::is_idle(&step.op) || !singly && !self.can_merge(step) && self.execute_exact(step) {
             return Ok(());
         }
         if matches!(step.op, Op::If(..) | Op::For(_) | Op::While(..)) {
             return self.lane_by_lane(step);
         }
-        let wide = !singly && self.widely(step)?;
+        let wide = !singly && self.execute_wide(step)?;
         if !wide {
             for &slot in &step.ins {
                 self.lift(slot)?;
@@ -303,20 +313,20 @@ impl<'a> Machine<'a> {
 
     fn lane_by_lane(&mut self, step: &'a Step) -> Result<(), Halt> {
         match &step.op {
-            Op::Binary(op) => return self.binary(*op, step),
+            Op::Binary(op) => return self.execute_binary(*op, step),
             Op::Unary(op) => {
                 let (op, dtype) = (*op, self.dtype(step.ins[0]));
-                self.each(step.outs[0], &step.ins, |x| float::unary(op, dtype, x[0]));
+                self.map_lanes(step.outs[0], &step.ins, |x| float::apply_unary(op, dtype, x[0]));
             }
-            Op::Plain(kind) => return self.operation(kind, step),
+            Op::Plain(kind) => return self.execute_plain(kind, step),
             Op::If(then_code, else_code) => {
-                let condition = self.lane(step.ins[0], 0);
-                let Some(condition) = self.decisive(condition) else {
-                    return self.both(then_code, else_code, step);
+                let condition = self.read_lane(step.ins[0], 0);
+                let Some(condition) = self.read_decision(condition) else {
+                    return self.run_both(then_code, else_code, step);
                 };
                 let code = if condition & 1 == 1 { then_code } else { else_code };
                 self.block(code)?;
-                let values = self.carried(code)?;
+                let values = self.carry_yields(code)?;
                 self.put_down(&step.outs, values);
             }
             Op::For(code) => return self.for_loop(code, step),
@@ -345,9 +355,9 @@ impl<'a> Machine<'a> {
         let dtype = self.dtype(code.args[0]);
         let mut numbers = [0; 3];
         for (number, &slot) in numbers.iter_mut().zip(bounds) {
-            let bound = self.lane(slot, 0);
-            let Some(bits) = self.decisive(bound) else {
-                let carried = initial.iter().map(|&slot| self.lifted(slot));
+            let bound = self.read_lane(slot, 0);
+            let Some(bits) = self.read_decision(bound) else {
+                let carried = initial.iter().map(|&slot| self.clone_lanes(slot));
                 let carried = carried.collect::<Result<_, _>>()?;
                 return self.any_times(None, code, carried, step);
             };
@@ -356,7 +366,7 @@ impl<'a> Machine<'a> {
         let [lower, upper, stride] = numbers;
         if stride <= 0 {
             return Err(Halt::Inconclusive {
-                what: "the step of a loop",
+                decision: "the step of a loop",
                 loc: step.loc,
             });
         }
@@ -371,7 +381,7 @@ impl<'a> Machine<'a> {
             self.put_down(&code.args[..1], [Carried::Plain(Value::uniform(index))]);
             self.put_down(&code.args[1..], carried);
             self.block(code)?;
-            carried = self.carried(code)?;
+            carried = self.carry_yields(code)?;
             at += stride;
         }
         self.put_down(&step.outs, carried);
@@ -379,7 +389,7 @@ impl<'a> Machine<'a> {
     }
 
     fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Halt> {
-        let lanes = step.ins.iter().map(|&slot| self.lifted(slot));
+        let lanes = step.ins.iter().map(|&slot| self.clone_lanes(slot));
         let mut carried: Vec<Lanes> = lanes.collect::<Result<_, _>>()?;
         let mut waited = 0;
         loop {
@@ -391,18 +401,18 @@ impl<'a> Machine<'a> {
                 }
             }
             self.block(before)?;
-            let mut passed = self.yields(before)?;
+            let mut passed = self.collect_yields(before)?;
             if passed.is_empty() {
                 return Err(Stop::malformed("a loop without a condition").into());
             }
-            let condition = passed.remove(0).at(0);
+            let condition = passed.remove(0).lane_at(0);
             if matches!(condition, Lane::Guess(_)) {
                 waited += 1;
                 if waited > PATIENCE {
                     return Err(Halt::Waits);
                 }
             }
-            let Some(condition) = self.decisive(condition) else {
+            let Some(condition) = self.read_decision(condition) else {
                 return self.any_times(Some(before), after, carried, step);
             };
             if condition & 1 == 0 {
@@ -411,7 +421,7 @@ impl<'a> Machine<'a> {
             }
             self.set_all(&after.args, passed);
             self.block(after)?;
-            carried = self.yields(after)?;
+            carried = self.collect_yields(after)?;
         }
     }
 }

@@ -14,7 +14,7 @@ use super::accepted::Accepted;
 use super::cause::{Book, Cause, Widening};
 use super::identity::Identities;
 use super::lane::Lane;
-use super::wide::{WITHIN, Wide, encoded};
+use super::wide::{INTERVAL, Wide, encode_nearest};
 use crate::value::{read, write};
 
 /// What is known of an element in place of its bytes.
@@ -28,20 +28,20 @@ pub(crate) struct Entry {
 impl Entry {
     /// What is accepted in place of its bytes.
     pub(super) fn accepted(&self) -> Accepted {
-        Accepted::of(self.lane, self.dtype)
+        Accepted::from_lane(self.lane, self.dtype)
     }
 
     /// Whether the same is known of both, whatever made them so wide.
-    pub(super) fn same(self, other: Self) -> bool {
-        (self.dtype, self.size) == (other.dtype, other.size) && self.lane.same(other.lane)
+    pub(super) fn is_equivalent(self, other: Self) -> bool {
+        (self.dtype, self.size) == (other.dtype, other.size) && self.lane.is_equivalent(other.lane)
     }
 }
 
 /// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; none where one is
 /// infinite, or no number is between.
-fn stored(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
+fn round_inward(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
     let inward = |end: f64, falls: bool| {
-        let bits = encoded(dtype, end);
+        let bits = encode_nearest(dtype, end);
         let value = decode(dtype, bits);
         if value == end {
             return Some(bits);
@@ -68,7 +68,7 @@ impl Entry {
     /// With its ends as they can be stored.
     fn rounded(mut self) -> Self {
         if let (Lane::Within { low, high, .. }, Some(dtype)) = (&mut self.lane, self.dtype)
-            && let Some(ends) = stored(dtype, *low, *high)
+            && let Some(ends) = round_inward(dtype, *low, *high)
         {
             [*low, *high] = ends.map(|bits| decode(dtype, bits));
         }
@@ -98,9 +98,9 @@ pub(super) type Overlapping = SmallVec<[(usize, Entry); 2]>;
 /// The byte is exact.
 const EXACT: u8 = 0;
 /// An element begins here that is in [`Shelf::others`].
-const OTHER: u8 = 0x7f;
+const IRREGULAR: u8 = 0x7f;
 /// The byte belongs to an element that begins before it.
-const REST: u8 = 0xff;
+const CONTINUATION: u8 = 0xff;
 /// Beside the number of a dtype: a NaN is as good.
 const NAN: u8 = 0x40;
 
@@ -112,24 +112,24 @@ struct Shelf {
     low: Vec<u8>,
     high: Vec<u8>,
     /// What is no interval whose ends are of its dtype.
-    others: BTreeMap<usize, Entry>,
+    irregular: BTreeMap<usize, Entry>,
     /// The elements that are not exact.
     count: usize,
 }
 
-const fn code(dtype: DType) -> u8 {
+const fn encode_mark(dtype: DType) -> u8 {
     dtype as u8 + 1
 }
 
 impl Shelf {
     /// The element that begins at a byte.
-    fn entry(&self, start: usize) -> Option<Entry> {
+    fn entry_at(&self, start: usize) -> Option<Entry> {
         let mark = *self.marks.get(start)?;
-        if matches!(mark, EXACT | REST) {
+        if matches!(mark, EXACT | CONTINUATION) {
             return None;
         }
-        if mark == OTHER {
-            return self.others.get(&start).copied();
+        if mark == IRREGULAR {
+            return self.irregular.get(&start).copied();
         }
         let dtype = *DType::ALL.get(usize::from(mark & !NAN).checked_sub(1)?)?;
         let size = dtype.size();
@@ -155,7 +155,7 @@ impl Shelf {
         let Some(&mark) = self.marks.get(start) else {
             return true;
         };
-        if matches!(mark, EXACT | REST) {
+        if matches!(mark, EXACT | CONTINUATION) {
             return true;
         }
         let dtype = usize::from(mark)
@@ -183,14 +183,14 @@ impl Shelf {
     }
 
     /// The element that a byte belongs to, and where it begins.
-    fn around(&self, byte: usize) -> Option<(usize, Entry)> {
+    fn find_entry(&self, byte: usize) -> Option<(usize, Entry)> {
         if *self.marks.get(byte)? == EXACT {
             return None;
         }
         let start = (byte.saturating_sub(7)..=byte)
             .rev()
-            .find(|&at| self.marks.get(at) != Some(&REST))?;
-        Some((start, self.entry(start)?))
+            .find(|&at| self.marks.get(at) != Some(&CONTINUATION))?;
+        Some((start, self.entry_at(start)?))
     }
 
     fn insert(&mut self, start: usize, entry: Entry) {
@@ -201,7 +201,7 @@ impl Shelf {
                 bytes.resize(end, 0);
             }
         }
-        let mut mark = OTHER;
+        let mut mark = IRREGULAR;
         if let (
             Lane::Within {
                 low,
@@ -219,7 +219,7 @@ impl Shelf {
                 .zip(ends)
                 .all(|(&end, bits)| decode(dtype, bits) == end);
             if same && cause == Cause::default() {
-                mark = code(dtype) | if nan { NAN } else { 0 };
+                mark = encode_mark(dtype) | if nan { NAN } else { 0 };
                 for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
                     if let Some(to) = bytes.get_mut(start..end) {
                         write(to, 0, entry.size, bits);
@@ -227,11 +227,11 @@ impl Shelf {
                 }
             }
         }
-        if mark == OTHER {
-            self.others.insert(start, entry);
+        if mark == IRREGULAR {
+            self.irregular.insert(start, entry);
         }
         if let Some(marks) = self.marks.get_mut(start..end) {
-            marks.fill(REST);
+            marks.fill(CONTINUATION);
         }
         if let Some(to) = self.marks.get_mut(start) {
             *to = mark;
@@ -250,14 +250,14 @@ impl Shelf {
         }
         let within = wide.tags.get(lanes.clone());
         if dtype == DType::F32
-            && within.is_some_and(|tags| tags.iter().all(|&tag| tag == WITHIN))
+            && within.is_some_and(|tags| tags.iter().all(|&tag| tag == INTERVAL))
             && self.insert_singles(start, wide, &lanes)
         {
             return;
         }
         for (nth, lane) in lanes.enumerate() {
-            let Some(parts) = wide.parts(lane).filter(|parts| parts.tag == WITHIN) else {
-                let lane = wide.at(lane);
+            let Some(parts) = wide.parts(lane).filter(|parts| parts.tag == INTERVAL) else {
+                let lane = wide.lane_at(lane);
                 if lane.is_open() {
                     let dtype = Some(dtype);
                     self.insert(start + nth * size, Entry { dtype, size, lane });
@@ -265,8 +265,8 @@ impl Shelf {
                 continue;
             };
             let at = start + nth * size;
-            let Some(ends) = stored(dtype, parts.low, parts.high) else {
-                let (dtype, lane) = (Some(dtype), wide.at(lane));
+            let Some(ends) = round_inward(dtype, parts.low, parts.high) else {
+                let (dtype, lane) = (Some(dtype), wide.lane_at(lane));
                 self.insert(at, Entry { dtype, size, lane });
                 continue;
             };
@@ -276,8 +276,8 @@ impl Shelf {
                 }
             }
             if let Some([first, rest @ ..]) = self.marks.get_mut(at..at + size) {
-                *first = code(dtype);
-                rest.fill(REST);
+                *first = encode_mark(dtype);
+                rest.fill(CONTINUATION);
             }
             self.count += 1;
         }
@@ -322,7 +322,7 @@ impl Shelf {
         }
         if let Some(marks) = self.marks.get_mut(bytes) {
             for mark in marks.as_chunks_mut::<4>().0 {
-                *mark = [code(DType::F32), REST, REST, REST];
+                *mark = [encode_mark(DType::F32), CONTINUATION, CONTINUATION, CONTINUATION];
             }
         }
         self.count += lanes.len();
@@ -331,8 +331,8 @@ impl Shelf {
 
     /// Forgets the element that begins at a byte.
     fn remove(&mut self, start: usize, size: usize) {
-        if self.marks.get(start) == Some(&OTHER) {
-            self.others.remove(&start);
+        if self.marks.get(start) == Some(&IRREGULAR) {
+            self.irregular.remove(&start);
         }
         if let Some(marks) = self.marks.get_mut(start..start + size) {
             marks.fill(EXACT);
@@ -351,7 +351,7 @@ impl Shelf {
     fn clear(&mut self, range: Range<usize>) {
         let mut byte = range.start;
         while byte < range.end.min(self.marks.len()) {
-            let Some((start, entry)) = self.around(byte) else {
+            let Some((start, entry)) = self.find_entry(byte) else {
                 byte += 1;
                 continue;
             };
@@ -373,7 +373,7 @@ impl Shelf {
 
 impl AcceptanceMap {
     /// A map whose executions keep book of what widens, for [`AcceptanceMap::widened`]. Slower.
-    pub fn explaining() -> Self {
+    pub fn with_book() -> Self {
         Self {
             book: Some(Book::default()),
             ..Self::default()
@@ -382,8 +382,8 @@ impl AcceptanceMap {
 
     /// The operation that widened the element with this byte most. None where the element is exact or no interval, or where
     /// no book was kept. An interval that bounds nothing has one.
-    pub fn widened(&self, storage: StorageId, byte: usize) -> Option<Widening> {
-        let (_, entry) = self.around(storage, byte)?;
+    pub fn find_widening(&self, storage: StorageId, byte: usize) -> Option<Widening> {
+        let (_, entry) = self.find_entry(storage, byte)?;
         let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
             (entry.accepted(), entry.lane.cause())
         else {
@@ -425,7 +425,7 @@ impl AcceptanceMap {
             let shelf = shelf.as_deref();
             let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
             starts.filter_map(move |start| {
-                let entry = shelf?.entry(start)?;
+                let entry = shelf?.entry_at(start)?;
                 Some((StorageId(storage as u32), start, entry.size, entry.accepted()))
             })
         })
@@ -448,41 +448,41 @@ impl AcceptanceMap {
                 if shelf.holds(start, own) {
                     return None;
                 }
-                let entry = shelf.entry(start)?;
+                let entry = shelf.entry_at(start)?;
                 Some((storage, start, entry.size, entry.accepted()))
             })
         })
     }
 
     /// What is accepted in the element that holds a byte, and the element's first byte.
-    pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+    pub fn accepted_at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         if self.doubtful.contains(&storage) {
             return (byte, Accepted::Unknown);
         }
-        self.around(storage, byte)
+        self.find_entry(storage, byte)
             .map_or((byte, Accepted::Exact), |(start, entry)| {
                 (start, entry.accepted())
             })
     }
 
     /// What is known of the element that holds a byte, where it is not exact, and the element's first byte.
-    pub(super) fn around(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
-        self.shelf(storage)?.around(byte)
+    pub(super) fn find_entry(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
+        self.shelf(storage)?.find_entry(byte)
     }
 
     /// The elements of a storage that are not exact, and where they begin.
-    pub(super) fn of(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
+    pub(super) fn entries(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
         let shelf = self.shelf(storage);
         let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
-        starts.filter_map(move |start| Some((start, shelf?.entry(start)?)))
+        starts.filter_map(move |start| Some((start, shelf?.entry_at(start)?)))
     }
 
     /// The elements that have one of these bytes, and where they begin.
-    pub(super) fn overlapping(&self, storage: StorageId, byte: usize, len: usize) -> Overlapping {
+    pub(super) fn find_overlapping(&self, storage: StorageId, byte: usize, len: usize) -> Overlapping {
         let mut found = Overlapping::new();
         let mut at = byte;
         while at < byte + len {
-            match self.around(storage, at) {
+            match self.find_entry(storage, at) {
                 Some((start, entry)) => {
                     found.push((start, entry));
                     at = (start + entry.size).max(at + 1);
@@ -504,7 +504,7 @@ impl AcceptanceMap {
     }
 
     /// Whether a storage has elements that are not exact.
-    pub(super) fn touched(&self, storage: StorageId) -> bool {
+    pub(super) fn has_inexact(&self, storage: StorageId) -> bool {
         self.shelf(storage).is_some() || self.doubtful.contains(&storage)
     }
 
@@ -526,7 +526,7 @@ impl AcceptanceMap {
             return None;
         }
         let whole = shelf
-            .entry(byte)
+            .entry_at(byte)
             .filter(|entry| entry.size == size && entry.dtype == dtype);
         Some(whole.map_or(Lane::Unknown, |entry| entry.lane))
     }

@@ -39,7 +39,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn of(&mut self, program: &Program, code: &Code) {
+    fn count_uses(&mut self, program: &Program, code: &Code) {
         for step in &code.steps {
             for &slot in &step.ins {
                 *self.count.entry(slot).or_default() += 1;
@@ -73,10 +73,12 @@ impl Uses {
                         self.dots.push((out, start));
                     }
                 }
-                Op::For(code) | Op::Reduce { code, .. } | Op::Scan { code, .. } => self.of(program, code),
+                Op::For(code) | Op::Reduce { code, .. } | Op::Scan { code, .. } => {
+                    self.count_uses(program, code)
+                }
                 Op::If(one, other) | Op::While(one, other) => {
-                    self.of(program, one);
-                    self.of(program, other);
+                    self.count_uses(program, one);
+                    self.count_uses(program, other);
                 }
                 Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => {}
             }
@@ -88,10 +90,10 @@ impl Uses {
 }
 
 impl Dots {
-    pub(super) fn of(program: &Program) -> Self {
+    pub(super) fn from_program(program: &Program) -> Self {
         let mut uses = Uses::default();
-        uses.of(program, &program.prologue);
-        uses.of(program, &program.body);
+        uses.count_uses(program, &program.prologue);
+        uses.count_uses(program, &program.body);
         let once = |dot: &Slot| uses.count.get(dot) == Some(&1);
         let zero = |start: &Slot| uses.zeros.contains(start);
         let mergeable = uses.dots.iter().filter(|(dot, start)| once(dot) && zero(start));

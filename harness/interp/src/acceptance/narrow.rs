@@ -13,11 +13,11 @@ use super::float;
 use super::lane::Lane;
 use super::lanes::Lanes;
 use super::state::Machine;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::{Slot, Step};
 
 /// The same number in a narrower dtype.
-fn exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
+fn narrow_exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
     let value = decode(from, lane.bits()?);
     let bits = encode(to, value, Rounding::NearestEven);
     (decode(to, bits) == value).then_some(Lane::Bits(bits))
@@ -25,11 +25,11 @@ fn exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
 
 impl Machine<'_> {
     /// Keeps what a cast to a wider dtype was made of, if there are products in it.
-    pub(super) fn widened(&mut self, step: &Step) {
+    pub(super) fn keep_narrow(&mut self, step: &Step) {
         let (source, out) = (step.ins[0], step.outs[0]);
         let (from, to) = (
-            arithmetic(self.layout(source).elem),
-            arithmetic(self.layout(out).elem),
+            compute_dtype(self.layout(source).elem),
+            compute_dtype(self.layout(out).elem),
         );
         self.narrow.0.remove(&out);
         let wider = matches!(
@@ -59,13 +59,13 @@ impl Machine<'_> {
         let Some(&(to, _)) = self.narrow.0.get(&x).or_else(|| self.narrow.0.get(&y)) else {
             return;
         };
-        let from = arithmetic(self.layout(out).elem);
+        let from = compute_dtype(self.layout(out).elem);
         let narrow = |slot: Slot, lane: usize| match self.narrow.0.get(&slot) {
-            Some((dtype, lanes)) if *dtype == to => Some(lanes.at(lane)),
-            _ => exactly(from, to, self.value(slot).at(lane)),
+            Some((dtype, lanes)) if *dtype == to => Some(lanes.lane_at(lane)),
+            _ => narrow_exactly(from, to, self.value(slot).lane_at(lane)),
         };
         let sums: Option<Vec<Lane>> = (0..self.layout(out).lanes)
-            .map(|lane| Some(float::binary(op, to, narrow(x, lane)?, narrow(y, lane)?)))
+            .map(|lane| Some(float::apply_binary(op, to, narrow(x, lane)?, narrow(y, lane)?)))
             .collect();
         if let Some(sums) = sums {
             self.narrow.0.insert(out, (to, Lanes::Each(sums)));
@@ -75,12 +75,12 @@ impl Machine<'_> {
     /// Widens a cast to a narrower dtype by what its operand is in that.
     pub(super) fn narrowed_cast(&mut self, step: &Step) {
         let (source, out) = (step.ins[0], step.outs[0]);
-        let to = arithmetic(self.layout(out).elem);
+        let to = compute_dtype(self.layout(out).elem);
         let Some((_, lanes)) = self.narrow.0.get(&source).filter(|(dtype, _)| *dtype == to) else {
             return;
         };
         let hulls = (0..self.layout(out).lanes)
-            .map(|lane| self.value(out).at(lane).hull(lanes.at(lane), Some(to)))
+            .map(|lane| self.value(out).lane_at(lane).hull(lanes.lane_at(lane), Some(to)))
             .collect();
         self.set(out, Lanes::Each(hulls));
     }

@@ -11,15 +11,17 @@ use super::lane::Lane;
 use super::lanes::Lanes;
 use super::state::{Halt, Machine};
 use super::{float, library};
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::movement::{Movement, row_major};
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
 
 impl Machine<'_> {
-    pub(super) fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Halt> {
+    pub(super) fn execute_binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Halt> {
         let dtype = self.dtype(step.outs[0]);
-        self.each(step.outs[0], &step.ins, |x| float::binary(op, dtype, x[0], x[1]));
+        self.map_lanes(step.outs[0], &step.ins, |x| {
+            float::apply_binary(op, dtype, x[0], x[1])
+        });
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) && dtype.is_float() {
             self.narrowed_sum(op, step);
         }
@@ -29,7 +31,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn operation(&mut self, kind: &OpKind, step: &Step) -> Result<(), Halt> {
+    pub(super) fn execute_plain(&mut self, kind: &OpKind, step: &Step) -> Result<(), Halt> {
         let exact = |bits: u64| Lanes::Uniform(Lane::Bits(bits));
         match kind {
             OpKind::Constant(bits) => self.set(step.outs[0], exact(*bits)),
@@ -55,30 +57,32 @@ impl Machine<'_> {
             }
             OpKind::Ternary(op) => {
                 let dtype = self.dtype(step.outs[0]);
-                self.each(step.outs[0], &step.ins, |x| {
-                    float::ternary(*op, dtype, x[0], x[1], x[2])
+                self.map_lanes(step.outs[0], &step.ins, |x| {
+                    float::apply_ternary(*op, dtype, x[0], x[1], x[2])
                 });
             }
-            OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library::library(symbol, x)),
+            OpKind::Library(symbol) => {
+                self.map_lanes(step.outs[0], &step.ins, |x| library::apply_library(symbol, x))
+            }
             OpKind::Foreign(foreign) => {
                 let number = |&slot: &Slot| self.layout(slot).elem.num();
                 let from: smallvec::SmallVec<[Option<DType>; 3]> = step.ins.iter().map(number).collect();
                 let to = number(&step.outs[0]);
-                self.each(step.outs[0], &step.ins, |x| {
-                    library::foreign(foreign, x, &from, to)
+                self.map_lanes(step.outs[0], &step.ins, |x| {
+                    library::apply_foreign(foreign, x, &from, to)
                 });
             }
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();
-                self.each(step.outs[0], &step.ins, |x| {
+                self.map_lanes(step.outs[0], &step.ins, |x| {
                     float::select(x[0], x[1], x[2], dtype)
                 });
             }
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step),
             OpKind::AddPtr => self.add_ptr(step),
             OpKind::Splat => {
-                let lane = self.value(step.ins[0]).at(0);
+                let lane = self.value(step.ins[0]).lane_at(0);
                 self.set(step.outs[0], Lanes::Uniform(lane));
             }
             OpKind::Reshape { .. } | OpKind::Hint { .. } => {
@@ -86,12 +90,12 @@ impl Machine<'_> {
                 self.set(step.outs[0], value);
             }
             OpKind::Broadcast | OpKind::Trans { .. } | OpKind::Join | OpKind::Cat { .. } | OpKind::Split => {
-                self.movement(kind, step);
+                self.execute_movement(kind, step);
             }
             OpKind::Gather { axis } => self.gather(*axis, step)?,
             OpKind::Load {
                 mask,
-                other,
+                has_other: other,
                 volatile: _,
             } => self.load(*mask, *other, step),
             OpKind::Store { mask } => self.store(*mask, step),
@@ -124,7 +128,7 @@ impl Machine<'_> {
 
     fn compare(&mut self, predicate: CmpPredicate, step: &Step) {
         let dtype = self.dtype(step.ins[0]);
-        self.each(step.outs[0], &step.ins, |x| {
+        self.map_lanes(step.outs[0], &step.ins, |x| {
             float::compare(predicate, dtype, x[0], x[1])
         });
     }
@@ -132,11 +136,11 @@ impl Machine<'_> {
     fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
         let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
         let bits = takes_bits(kind, from, to);
-        self.each(step.outs[0], &step.ins, |x| {
+        self.map_lanes(step.outs[0], &step.ins, |x| {
             cast_lane(kind, rounding, from, to, x[0])
         });
         if !bits {
-            self.widened(step);
+            self.keep_narrow(step);
             if rounding == Rounding::NearestEven {
                 self.narrowed_cast(step);
             }
@@ -147,7 +151,7 @@ impl Machine<'_> {
         let layout = self.layout(step.outs[0]);
         let dtype = self.dtype(step.ins[1]);
         let size = layout.elem.pointee().map_or(1, Elem::size) as u64;
-        self.each(step.outs[0], &step.ins, |x| match (x[0].bits(), x[1].bits()) {
+        self.map_lanes(step.outs[0], &step.ins, |x| match (x[0].bits(), x[1].bits()) {
             (Some(pointer), Some(offset)) => {
                 let offset = numeric::decode_int(dtype, offset) as u64;
                 Lane::Bits(pointer.wrapping_add(offset.wrapping_mul(size)))
@@ -157,7 +161,7 @@ impl Machine<'_> {
         });
     }
 
-    fn movement(&mut self, kind: &OpKind, step: &Step) {
+    fn execute_movement(&mut self, kind: &OpKind, step: &Step) {
         let count = self.layout(step.ins[0]).lanes;
         if let Lanes::Uniform(all) = *self.value(step.ins[0])
             && !matches!(kind, OpKind::Join | OpKind::Cat { .. })
@@ -169,8 +173,8 @@ impl Machine<'_> {
         }
         match kind {
             OpKind::Join | OpKind::Cat { .. } => {
-                let from = self.value(step.ins[0]).each(count);
-                let other = self.value(step.ins[1]).each(count);
+                let from = self.value(step.ins[0]).to_vec(count);
+                let other = self.value(step.ins[1]).to_vec(count);
                 let both = if matches!(kind, OpKind::Join) {
                     from.into_iter().zip(other).flat_map(|(x, y)| [x, y]).collect()
                 } else {
@@ -179,7 +183,7 @@ impl Machine<'_> {
                 self.set(step.outs[0], Lanes::Each(both));
             }
             OpKind::Split => {
-                let from = self.value(step.ins[0]).each(count);
+                let from = self.value(step.ins[0]).to_vec(count);
                 for (nth, &out) in step.outs.iter().take(2).enumerate() {
                     let half = from.iter().skip(nth).step_by(2).copied().collect();
                     self.set(out, Lanes::Each(half));
@@ -189,9 +193,9 @@ impl Machine<'_> {
                 let movement = movement_of(kind, self.ty(step.ins[0]), self.ty(step.outs[0]));
                 let lanes = self.layout(step.outs[0]).lanes;
                 let moved = if let Lanes::Wide(wide) = self.value(step.ins[0]) {
-                    Lanes::Wide(Rc::new(wide.moved(&movement, lanes)))
+                    Lanes::Wide(Rc::new(wide.move_lanes(&movement, lanes)))
                 } else {
-                    let from = self.value(step.ins[0]).each(count);
+                    let from = self.value(step.ins[0]).to_vec(count);
                     let mut to = vec![Lane::Unknown; lanes];
                     movement.copy_elements(&from, &mut to);
                     Lanes::Each(to)
@@ -211,7 +215,7 @@ impl Machine<'_> {
         for lane in 0..self.layout(out).lanes {
             let index = self
                 .value(i)
-                .at(lane)
+                .lane_at(lane)
                 .bits()
                 .map(|bits| numeric::decode_int(dtype, bits));
             let index = index
@@ -227,7 +231,7 @@ impl Machine<'_> {
                             lane / own % extent.max(1)
                         }
                 });
-                self.value(a).at(place.sum())
+                self.value(a).lane_at(place.sum())
             }));
         }
         self.set(out, Lanes::Each(lanes));
@@ -243,7 +247,7 @@ fn takes_bits(kind: CastKind, from: Elem, to: Elem) -> bool {
 /// A lane, cast.
 pub(super) fn cast_lane(kind: CastKind, rounding: Rounding, from: Elem, to: Elem, x: Lane) -> Lane {
     match x.plain() {
-        _ if !takes_bits(kind, from, to) => float::cast(arithmetic(from), arithmetic(to), rounding, x),
+        _ if !takes_bits(kind, from, to) => float::cast(compute_dtype(from), compute_dtype(to), rounding, x),
         Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
         // Which NaN it is, is not specified.
         Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {

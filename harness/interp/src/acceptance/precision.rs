@@ -3,7 +3,7 @@
 use cerith_tile::DType;
 
 /// Bits of a float's significand, the hidden one included.
-pub(crate) const fn bits(dtype: DType) -> i32 {
+pub(crate) const fn count_bits(dtype: DType) -> i32 {
     match dtype {
         DType::F64 => 53,
         DType::F32 => 24,

@@ -8,7 +8,7 @@ use cerith_tile::numeric::decode;
 use super::interval::Interval;
 use super::lane::Lane;
 use super::precision::{self, power_of_two};
-use super::sum::{Infinite, Outcomes, overflows};
+use super::sum::{Infinite, Outcomes, is_overflow};
 
 /// A positive number, or zero, of any size.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +19,12 @@ struct Large {
 }
 
 impl Large {
-    const ONE: Self = Self {
+    const UNIT: Self = Self {
         mantissa: 1.0,
         exponent: 0,
     };
 
-    fn times(self, factor: f64) -> Self {
+    fn scale(self, factor: f64) -> Self {
         // Subnormal numbers are brought into range first.
         let (factor, shift) = if factor < power_of_two(-1022) {
             (factor * power_of_two(100), 100)
@@ -63,8 +63,8 @@ pub(super) struct Product {
     /// The least and greatest magnitude of the finite factors' exact product.
     magnitude: [Large; 2],
     /// The most that some of the factors may make, and the least.
-    most: Large,
-    least: Large,
+    max_part: Large,
+    min_part: Large,
     /// The product of the factors' odd parts, while all of them are exact numbers.
     odd: Option<f64>,
     infinite: Infinite,
@@ -82,9 +82,9 @@ pub(super) struct Product {
 impl Default for Product {
     fn default() -> Self {
         Self {
-            magnitude: [Large::ONE; 2],
-            most: Large::ONE,
-            least: Large::ONE,
+            magnitude: [Large::UNIT; 2],
+            max_part: Large::UNIT,
+            min_part: Large::UNIT,
             odd: Some(1.0),
             infinite: Infinite::default(),
             zero: false,
@@ -118,7 +118,7 @@ impl Product {
         }
         self.count += 1.0;
         self.single = (self.count == 1.0).then_some(lane.plain());
-        let factor = lane.interval(dtype);
+        let factor = lane.to_interval(dtype);
         if !factor.only_nan() {
             let (may_fall, may_rise) = (factor.low < 0.0, factor.high > 0.0);
             (self.negative, self.positive) = (
@@ -142,15 +142,15 @@ impl Product {
         if most == 0.0 {
             return;
         }
-        self.magnitude[0] = self.magnitude[0].times(least);
-        self.magnitude[1] = self.magnitude[1].times(most);
-        self.most = self.most.times(most.max(1.0));
+        self.magnitude[0] = self.magnitude[0].scale(least);
+        self.magnitude[1] = self.magnitude[1].scale(most);
+        self.max_part = self.max_part.scale(most.max(1.0));
         // What is not zero is at least the smallest number.
-        self.least = self.least.times(least.max(decode(dtype, 1)).min(1.0));
+        self.min_part = self.min_part.scale(least.max(decode(dtype, 1)).min(1.0));
     }
 
     /// What the product may be, whatever the order.
-    pub(super) fn of(&self, dtype: DType) -> Lane {
+    pub(super) fn to_lane(&self, dtype: DType) -> Lane {
         if self.poison {
             return Lane::Poison;
         }
@@ -160,22 +160,22 @@ impl Product {
         let infinite = self.infinite;
         let surely_infinite = infinite.surely_above || infinite.surely_below;
         if infinite.surely_nan || surely_infinite && self.surely_zero {
-            return Interval::NAN.lane(dtype);
+            return Interval::NAN.to_lane(dtype);
         }
-        let bits = precision::bits(dtype);
+        let bits = precision::count_bits(dtype);
         let smallest = decode(dtype, 1);
         let slack = self.count * power_of_two(1 - bits);
         let exact = self.odd.is_some_and(|odd| odd <= power_of_two(bits));
         let error = if exact { 0.0 } else { slack };
         let over = {
-            let most = self.most.times(1.0 + error);
+            let most = self.max_part.scale(1.0 + error);
             let scaled = Large {
                 exponent: most.exponent - 64,
                 ..most
             };
-            overflows(most.value(), scaled.value(), dtype)
+            is_overflow(most.value(), scaled.value(), dtype)
         };
-        let least = self.least.times((1.0 - error).max(0.0));
+        let least = self.min_part.scale((1.0 - error).max(0.0));
         // Below these, a part loses bits, and may become zero.
         let subnormal = least.value() < smallest * power_of_two(bits - 1);
         // One and a half times the smallest number may become the smallest: a third is the most that is lost without
@@ -187,7 +187,7 @@ impl Product {
                 1.0
             }
         };
-        let vanishes = least.times(2.0 * kept(self.count - 2.0)).value() <= smallest;
+        let vanishes = least.scale(2.0 * kept(self.count - 2.0)).value() <= smallest;
         let may_be_infinite = over || infinite.above || infinite.below;
         let may_be_zero = vanishes || self.zero;
         let nan = infinite.nan || may_be_infinite && may_be_zero;
@@ -200,7 +200,7 @@ impl Product {
             // A part that loses bits is off by the smallest number, which what it is multiplied with makes larger; and each time
             // it becomes no more than twice what it was.
             let lost = if subnormal {
-                self.most.times(self.count * smallest).value()
+                self.max_part.scale(self.count * smallest).value()
             } else {
                 0.0
             };
@@ -210,9 +210,9 @@ impl Product {
                 0
             });
             let most =
-                (high.times(1.0 + error).value() + lost).min(high.times(doublings * (1.0 + error)).value());
-            let fewest = (low.times((1.0 - error).max(0.0)).value() - lost)
-                .max(low.times((1.0 - error).max(0.0) * kept(self.count - 1.0)).value());
+                (high.scale(1.0 + error).value() + lost).min(high.scale(doublings * (1.0 + error)).value());
+            let fewest = (low.scale((1.0 - error).max(0.0)).value() - lost)
+                .max(low.scale((1.0 - error).max(0.0) * kept(self.count - 1.0)).value());
             Some((if may_be_zero { 0.0 } else { fewest.max(0.0) }, most))
         };
         let unsigned = |negative: bool| negative && !self.surely_zero && may_be_infinite;
@@ -228,6 +228,6 @@ impl Product {
             nan,
             rounded: exact,
         }
-        .lane(dtype)
+        .to_lane(dtype)
     }
 }

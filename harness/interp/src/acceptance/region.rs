@@ -18,7 +18,7 @@ use super::state::{Halt, Machine};
 use super::sum::{Factor, Input, Sum};
 use super::trees;
 use crate::config::Combining;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::movement::row_major;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
@@ -36,7 +36,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// The lane at `nth` of the axis, in the row of this number.
-    pub const fn lane(self, row: usize, nth: usize) -> usize {
+    pub const fn lane_at(self, row: usize, nth: usize) -> usize {
         (row / self.inner * self.count + nth) * self.inner + row % self.inner
     }
 
@@ -51,14 +51,14 @@ impl Axis {
 }
 
 /// A combination by a well-known operation, of the elements so far.
-enum Known {
+enum RowAccumulator {
     Sum(Sum),
     Product(Product),
     /// One that no order changes.
     Other(BinaryOp, Option<Lane>),
 }
 
-impl Known {
+impl RowAccumulator {
     /// `in_order` is whether the elements keep their order, and only the brackets are open.
     fn new(combine: Combine, dtype: DType, in_order: bool) -> Self {
         match combine {
@@ -81,16 +81,16 @@ impl Known {
         match self {
             Self::Sum(sum) => {
                 sum.add(lane, dtype);
-                sum.of(dtype)
+                sum.to_lane(dtype)
             }
             Self::Product(product) => {
                 product.multiply(lane, dtype);
-                product.of(dtype)
+                product.to_lane(dtype)
             }
             Self::Other(op, value) => {
                 let combined = match *value {
                     None => lane.plain(),
-                    Some(before) => float::binary(*op, dtype, before, lane.plain()).plain(),
+                    Some(before) => float::apply_binary(*op, dtype, before, lane.plain()).plain(),
                 };
                 *value = Some(combined);
                 combined
@@ -100,7 +100,7 @@ impl Known {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
+    pub(super) fn find_axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
         let shape = &self.ty(slot).shape;
         let count = shape
             .get(axis)
@@ -120,13 +120,13 @@ impl<'a> Machine<'a> {
         code: &'a Code,
         step: &'a Step,
     ) -> Result<(), Halt> {
-        let along = self.axis(step.ins[0], axis)?;
+        let along = self.find_axis(step.ins[0], axis)?;
         let mut results = vec![Vec::with_capacity(along.rows()); step.ins.len()];
-        let formula = self.formula(combine, region, code, step);
+        let formula = self.build_formula(combine, region, code, step);
         for row in 0..along.rows() {
             let bounded = match &formula {
                 Some(formula) => Some(self.bounded_row(along, row, formula, step)?),
-                None => self.known(along, row, combine, step, None, |_, _| {}),
+                None => self.combine_known(along, row, combine, step, None, |_, _| {}),
             };
             let mut lanes = match bounded {
                 Some(lanes) => lanes,
@@ -134,7 +134,7 @@ impl<'a> Machine<'a> {
             };
             let own = self.config.combining == Combining::Own;
             if own && region.exact && !(combine.is_some() && step.ins.len() == 1) {
-                for other in self.reordered(along, row, region, code, step)? {
+                for other in self.combine_reordered(along, row, region, code, step)? {
                     for ((lane, other), &slot) in lanes.iter_mut().zip(other).zip(&step.ins) {
                         *lane = lane.hull(other, self.layout(slot).elem.num());
                     }
@@ -157,11 +157,11 @@ impl<'a> Machine<'a> {
         code: &'a Code,
         step: &'a Step,
     ) -> Result<(), Halt> {
-        let along = self.axis(step.ins[0], axis)?;
+        let along = self.find_axis(step.ins[0], axis)?;
         let lanes = self.layout(step.ins[0]).lanes;
         let mut results = vec![vec![Lane::Unknown; lanes]; step.ins.len()];
         let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
-        let formula = self.formula(combine, region, code, step);
+        let formula = self.build_formula(combine, region, code, step);
         for row in 0..along.rows() {
             if let Some(formula) = &formula {
                 for (nth, lanes) in self
@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
                     .enumerate()
                 {
                     for (result, &lane) in results.iter_mut().zip(lanes) {
-                        if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
+                        if let Some(to) = result.get_mut(along.lane_at(row, order(nth))) {
                             *to = lane;
                         }
                     }
@@ -179,13 +179,13 @@ impl<'a> Machine<'a> {
             }
             let mut keep = |nth: usize, so_far: &[Lane]| {
                 for (result, &lane) in results.iter_mut().zip(so_far) {
-                    if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
+                    if let Some(to) = result.get_mut(along.lane_at(row, order(nth))) {
                         *to = lane;
                     }
                 }
             };
             if self
-                .known(along, row, combine, step, Some(reverse), &mut keep)
+                .combine_known(along, row, combine, step, Some(reverse), &mut keep)
                 .is_none()
             {
                 self.fold(along, row, region, code, step, keep, order)?;
@@ -196,7 +196,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The combine function as a formula, if it rounds and no well-known operation bounds it.
-    fn formula(
+    fn build_formula(
         &self,
         combine: Option<Combine>,
         region: Region,
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The elements of a row, and what combining them costs.
-    fn elements(
+    fn collect_elements(
         &mut self,
         along: Axis,
         row: usize,
@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
         self.spend(along.count as u64 * ORDERS)?;
         let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
         let element = |nth: usize| {
-            let lanes = self.element(step, along.lane(row, order(nth)));
+            let lanes = self.read_operands(step, along.lane_at(row, order(nth)));
             lanes.into_iter().collect()
         };
         Ok((0..along.count).map(element).collect())
@@ -235,12 +235,12 @@ impl<'a> Machine<'a> {
         formula: &Formula<'a>,
         step: &Step,
     ) -> Result<Vec<Lane>, Halt> {
-        let elements = self.elements(along, row, false, step)?;
-        let mut lanes = trees::reduced(formula, &elements, self.config.combining == Combining::Own);
-        for (nth, combine) in formula.known.iter().enumerate() {
+        let elements = self.collect_elements(along, row, false, step)?;
+        let mut lanes = trees::bound_reduction(formula, &elements, self.config.combining == Combining::Own);
+        for (nth, combine) in formula.combines.iter().enumerate() {
             if let (Some(combine), Some(lane)) = (*combine, lanes.get_mut(nth)) {
                 let dtype = self.dtype(step.ins[nth]);
-                let mut known = Known::new(combine, dtype, false);
+                let mut known = RowAccumulator::new(combine, dtype, false);
                 for element in &elements {
                     *lane = known.take(element[nth], dtype);
                 }
@@ -258,12 +258,12 @@ impl<'a> Machine<'a> {
         reverse: bool,
         step: &Step,
     ) -> Result<Vec<Element>, Halt> {
-        let elements = self.elements(along, row, reverse, step)?;
-        let mut prefixes = trees::scanned(formula, &elements, self.config.combining == Combining::Own);
-        for (nth, combine) in formula.known.iter().enumerate() {
+        let elements = self.collect_elements(along, row, reverse, step)?;
+        let mut prefixes = trees::bound_scan(formula, &elements, self.config.combining == Combining::Own);
+        for (nth, combine) in formula.combines.iter().enumerate() {
             if let Some(combine) = *combine {
                 let dtype = self.dtype(step.ins[nth]);
-                let mut known = Known::new(combine, dtype, true);
+                let mut known = RowAccumulator::new(combine, dtype, true);
                 for (prefix, element) in prefixes.iter_mut().zip(&elements) {
                     prefix[nth] = known.take(element[nth], dtype);
                 }
@@ -276,7 +276,7 @@ impl<'a> Machine<'a> {
     /// again, as devices do. Without a NaN, from the last element to the first as well, where a tie falls the other way.
     /// With one, the first element stays to the left of all others, since functions like that of `tl.argmax` skip a NaN
     /// on their left, and Triton's tests hold engines to that.
-    fn reordered(
+    fn combine_reordered(
         &mut self,
         along: Axis,
         row: usize,
@@ -285,12 +285,12 @@ impl<'a> Machine<'a> {
         step: &'a Step,
     ) -> Result<Vec<Vec<Lane>>, Halt> {
         let elements: Vec<Vec<Lane>> = (0..along.count)
-            .map(|nth| self.element(step, along.lane(row, nth)))
+            .map(|nth| self.read_operands(step, along.lane_at(row, nth)))
             .collect();
         let nan = elements.iter().any(|element| {
             element.iter().zip(&step.ins).any(|(lane, &slot)| {
-                let dtype = arithmetic(self.layout(slot).elem);
-                dtype.is_float() && lane.interval(dtype).nan
+                let dtype = compute_dtype(self.layout(slot).elem);
+                dtype.is_float() && lane.to_interval(dtype).nan
             })
         });
         let mut results = Vec::with_capacity(3);
@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
                     } else {
                         (pair, rows.len() - pairs + pair)
                     };
-                    next.push(self.combined(&rows[left], &rows[right], code)?);
+                    next.push(self.combine_elements(&rows[left], &rows[right], code)?);
                 }
                 if rows.len() % 2 == 1 {
                     next.extend(rows.get(if neighbours { 2 * pairs } else { pairs }).cloned());
@@ -322,22 +322,29 @@ impl<'a> Machine<'a> {
     }
 
     /// The operands' lanes at a place.
-    fn element(&self, step: &Step, lane: usize) -> Vec<Lane> {
-        step.ins.iter().map(|&slot| self.value(slot).at(lane)).collect()
+    fn read_operands(&self, step: &Step, lane: usize) -> Vec<Lane> {
+        step.ins
+            .iter()
+            .map(|&slot| self.value(slot).lane_at(lane))
+            .collect()
     }
 
     /// Runs the region on two elements.
-    fn combined(&mut self, left: &[Lane], right: &[Lane], code: &'a Code) -> Result<Vec<Lane>, Halt> {
+    fn combine_elements(&mut self, left: &[Lane], right: &[Lane], code: &'a Code) -> Result<Vec<Lane>, Halt> {
         for (&arg, &lane) in code.args.iter().zip(left.iter().chain(right)) {
             self.set(arg, Lanes::Uniform(lane));
         }
         self.block(code)?;
-        Ok(self.yields(code)?.into_iter().map(|value| value.at(0)).collect())
+        Ok(self
+            .collect_yields(code)?
+            .into_iter()
+            .map(|value| value.lane_at(0))
+            .collect())
     }
 
     /// Combines one row by a well-known operation, if it is one; `keep` sees what every prefix gives. A scan says whether it
     /// is from the end, and keeps the elements' order.
-    fn known(
+    fn combine_known(
         &self,
         along: Axis,
         row: usize,
@@ -349,8 +356,8 @@ impl<'a> Machine<'a> {
         let (Some(combine), [slot]) = (combine, step.ins.as_slice()) else {
             return None;
         };
-        let dtype = arithmetic(self.layout(*slot).elem);
-        let mut known = Known::new(combine, dtype, scan.is_some());
+        let dtype = compute_dtype(self.layout(*slot).elem);
+        let mut known = RowAccumulator::new(combine, dtype, scan.is_some());
         let mut last = vec![Lane::Poison];
         for nth in 0..along.count {
             let at = if scan == Some(true) {
@@ -358,7 +365,7 @@ impl<'a> Machine<'a> {
             } else {
                 nth
             };
-            last = vec![known.take(self.value(*slot).at(along.lane(row, at)), dtype)];
+            last = vec![known.take(self.value(*slot).lane_at(along.lane_at(row, at)), dtype)];
             keep(nth, &last);
         }
         Some(last)
@@ -379,7 +386,8 @@ impl<'a> Machine<'a> {
         mut keep: impl FnMut(usize, &[Lane]),
         order: impl Fn(usize) -> usize,
     ) -> Result<Vec<Lane>, Halt> {
-        let element = |machine: &Self, nth: usize| machine.element(step, along.lane(row, order(nth)));
+        let element =
+            |machine: &Self, nth: usize| machine.read_operands(step, along.lane_at(row, order(nth)));
         if code.args.len() != 2 * step.ins.len() || code.yields.len() != step.ins.len() {
             return Err(Stop::malformed("a region that combines").into());
         }
@@ -387,11 +395,11 @@ impl<'a> Machine<'a> {
         keep(0, &so_far);
         for nth in 1..along.count {
             let next = element(self, nth);
-            so_far = self.combined(&so_far, &next, code)?;
+            so_far = self.combine_elements(&so_far, &next, code)?;
             if !region.exact {
                 // Another order may round, and then decide, otherwise.
                 for (lane, &slot) in so_far.iter_mut().zip(&step.ins) {
-                    if arithmetic(self.layout(slot).elem).is_float() && *lane != Lane::Poison && nth > 1 {
+                    if compute_dtype(self.layout(slot).elem).is_float() && *lane != Lane::Poison && nth > 1 {
                         *lane = Lane::Unknown;
                     }
                 }
@@ -412,16 +420,19 @@ impl<'a> Machine<'a> {
         let ((&[m, k], &[_, n]) | (&[_, m, k], &[_, _, n])) = shapes else {
             return Err(Stop::malformed("a dot").into());
         };
-        let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
+        let (dtype, result) = (
+            compute_dtype(self.layout(a).elem),
+            compute_dtype(self.layout(out).elem),
+        );
         let lanes = self.layout(out).lanes;
-        let rules = Rules::of(dtype, result, precision, max_imprecise, k);
+        let rules = Rules::new(dtype, result, precision, max_imprecise, k);
         let mut results = Vec::with_capacity(lanes);
         let floats = result.is_float() && dtype.is_float();
         let merges = self.dots.is_mergeable(out) && floats;
         let mut open = Vec::with_capacity(if merges { lanes } else { 0 });
         let factors = |slot: Slot| -> Vec<Factor> {
             let lanes = if floats { self.layout(slot).lanes } else { 0 };
-            let of = |lane| Factor::of(self.value(slot).at(lane).plain(), dtype, rules.input);
+            let of = |lane| Factor::from_lane(self.value(slot).lane_at(lane).plain(), dtype, rules.input);
             (0..lanes).map(of).collect()
         };
         let (rows, columns) = (factors(a), factors(b));
@@ -429,7 +440,7 @@ impl<'a> Machine<'a> {
         for lane in 0..lanes {
             let (row, j) = (lane / n, lane % n);
             let batch = row / m;
-            let start = self.value(c).at(lane).plain();
+            let start = self.value(c).lane_at(lane).plain();
             let value = if floats {
                 let mut sum = Sum::default();
                 let row = rows.iter().skip(row * k).take(k);
@@ -445,13 +456,13 @@ impl<'a> Machine<'a> {
                     open.push(sum);
                 }
                 sum.add(start, result);
-                sum.result(result, rules.sum_bits)
+                sum.bound_result(result, rules.sum_bits)
             } else {
                 let factor = |i: usize| {
                     let (x, y) = (row * k + i, (batch * k + i) * n + j);
-                    (self.value(a).at(x).plain(), self.value(b).at(y).plain())
+                    (self.value(a).lane_at(x).plain(), self.value(b).lane_at(y).plain())
                 };
-                whole(dtype, result, (0..k).map(factor), start)
+                dot_integers(dtype, result, (0..k).map(factor), start)
             };
             results.push(value);
         }
@@ -471,24 +482,28 @@ impl<'a> Machine<'a> {
         step: &Step,
     ) -> Result<bool, Halt> {
         let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
-        let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
+        let (dtype, result) = (
+            compute_dtype(self.layout(a).elem),
+            compute_dtype(self.layout(out).elem),
+        );
         if result != DType::F32 || !dtype.is_float() {
             return Ok(false);
         }
-        let extent = self.plain.extent(a, b)?;
-        let rules = Rules::of(dtype, result, precision, max_imprecise, extent.k);
+        let extent = self.plain.find_extent(a, b)?;
+        let rules = Rules::new(dtype, result, precision, max_imprecise, extent.k);
         let steps = Steps {
             bits: rules.sum_bits,
             inherited: rules.imprecise,
             inherited_bits: rules.imprecise_bits,
         };
-        let (Some(a), Some(b), Some(start)) = (self.whole(a)?, self.whole(b)?, self.source(c)?) else {
+        let (Some(a), Some(b), Some(start)) = (self.read_wide(a)?, self.read_wide(b)?, self.read_source(c)?)
+        else {
             return Ok(false);
         };
-        let Some(products) = Products::of(extent, (&a, &b), rules.input, steps) else {
+        let Some(products) = Products::new(extent, (&a, &b), rules.input, steps) else {
             return Ok(false);
         };
-        let Some(sums) = products.onto(|lane| start.at(lane)) else {
+        let Some(sums) = products.add_accumulator(|lane| start.parts_at(lane)) else {
             return Ok(false);
         };
         if self.dots.is_mergeable(out) {
@@ -500,12 +515,12 @@ impl<'a> Machine<'a> {
 
     pub(super) fn histogram(&mut self, mask: bool, step: &Step) {
         let (source, layout) = (self.layout(step.ins[0]), self.layout(step.outs[0]));
-        let dtype = arithmetic(source.elem);
+        let dtype = compute_dtype(source.elem);
         let mut counts = vec![0u64; layout.lanes];
         let mut known = true;
         for lane in 0..source.lanes {
             if mask {
-                match self.value(step.ins[1]).at(lane).bits() {
+                match self.value(step.ins[1]).lane_at(lane).bits() {
                     Some(bits) if bits & 1 == 0 => continue,
                     Some(_) => {}
                     None => known = false,
@@ -513,7 +528,7 @@ impl<'a> Machine<'a> {
             }
             let bin = self
                 .value(step.ins[0])
-                .at(lane)
+                .lane_at(lane)
                 .bits()
                 .map(|bits| numeric::decode_int(dtype, bits));
             match bin.and_then(|bin| counts.get_mut(usize::try_from(bin).ok()?)) {
@@ -521,7 +536,7 @@ impl<'a> Machine<'a> {
                 None => known = false,
             }
         }
-        let ones = layout.ones();
+        let ones = layout.element_mask();
         let value = if known {
             Lanes::Each(counts.into_iter().map(|count| Lane::Bits(count & ones)).collect())
         } else {
@@ -532,7 +547,12 @@ impl<'a> Machine<'a> {
 }
 
 /// A dot of integers: exact modulo the width, or unknown.
-fn whole(dtype: DType, result: DType, factors: impl Iterator<Item = (Lane, Lane)>, start: Lane) -> Lane {
+fn dot_integers(
+    dtype: DType,
+    result: DType,
+    factors: impl Iterator<Item = (Lane, Lane)>,
+    start: Lane,
+) -> Lane {
     let mut total = match start {
         Lane::Poison => return Lane::Poison,
         lane => lane.bits().map(|bits| numeric::decode_int(result, bits)),
@@ -568,7 +588,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn of(dtype: DType, result: DType, precision: InputPrecision, max_imprecise: u32, k: usize) -> Self {
+    fn new(dtype: DType, result: DType, precision: InputPrecision, max_imprecise: u32, k: usize) -> Self {
         let sum_bits = match (dtype, result) {
             (DType::F64, _) => 52,
             (_, DType::F16) => 10,

@@ -24,14 +24,20 @@ pub(super) fn modulo(
     } else {
         (x, y)
     };
-    rest(x, y, part, 0.0, whole).map(|rest| {
-        let rest = rest.rounded(symbol.result, Rounding::NearestEven);
+    bound_remainder(x, y, part, 0.0, whole).map(|rest| {
+        let rest = rest.round_to(symbol.result, Rounding::NearestEven);
         if symbol.flushes() { rest.flushed() } else { rest }
     })
 }
 
 /// The rest of a division: `x` less a whole number of `y`, where the quotient may be off by this part of itself.
-fn rest(x: Interval, y: Interval, part: f64, off: f64, whole: impl Fn(f64) -> f64) -> Option<Interval> {
+fn bound_remainder(
+    x: Interval,
+    y: Interval,
+    part: f64,
+    off: f64,
+    whole: impl Fn(f64) -> f64,
+) -> Option<Interval> {
     if x.only_nan() || y.only_nan() {
         return Some(Interval::NAN);
     }
@@ -102,7 +108,7 @@ pub(super) fn of_floats(dtype: DType, x: Interval, y: Interval) -> Option<Interv
         return None;
     }
     // A quotient without fraction bits is off by its last places, and leaves so many divisors.
-    let unit = power_of_two(1 - precision::bits(dtype));
+    let unit = power_of_two(1 - precision::count_bits(dtype));
     if x.magnitude() * unit >= least {
         let off = y.magnitude() + 5.0 * unit * x.magnitude();
         return Some(Interval {
@@ -111,7 +117,7 @@ pub(super) fn of_floats(dtype: DType, x: Interval, y: Interval) -> Option<Interv
             nan: x.nan || y.nan,
         });
     }
-    let off = power_of_two(3 - precision::bits(dtype).max(24));
-    let rest = rest(x, y, 1.0, off, f64::trunc)?;
-    Some(rest.rounded(dtype, Rounding::NearestEven).flushed())
+    let off = power_of_two(3 - precision::count_bits(dtype).max(24));
+    let rest = bound_remainder(x, y, 1.0, off, f64::trunc)?;
+    Some(rest.round_to(dtype, Rounding::NearestEven).flushed())
 }

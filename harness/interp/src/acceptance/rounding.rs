@@ -28,7 +28,7 @@ impl Round for Single {
 
 /// Keeps all but so many of the bits of `f64`.
 #[inline(always)]
-fn kept(value: f64, drop: u32) -> f64 {
+fn round_bits(value: f64, drop: u32) -> f64 {
     let bits = value.to_bits();
     let even = (bits >> drop) & 1;
     let half = (1u64 << (drop - 1)) - 1;
@@ -42,7 +42,7 @@ pub(super) struct Half;
 impl Round for Half {
     #[inline(always)]
     fn round(value: f64) -> (f64, bool) {
-        let rounded = kept(value, 42);
+        let rounded = round_bits(value, 42);
         let ordinary = (value.abs() >= 6.103_515_625e-5) & (rounded.abs() <= 65504.0);
         (rounded, !(ordinary | (value == 0.0)))
     }
@@ -55,7 +55,7 @@ pub(super) struct Brain;
 impl Round for Brain {
     #[inline(always)]
     fn round(value: f64) -> (f64, bool) {
-        let rounded = kept(value, 45);
+        let rounded = round_bits(value, 45);
         let ordinary = (value.abs() >= NORMAL) & (rounded.abs() <= LARGE);
         (rounded, !(ordinary | (value == 0.0)))
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cerith_tile::DType;
 use cerith_tile::numeric::decode;
 
-use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
+use super::chunk::{self, Chunk, Factors, LANES, Out, UniformChunk};
 use super::wide::{self, BITS, POISON, Parts, Wide};
 use crate::value::{Poison, Repr, Value, read};
 
@@ -19,23 +19,23 @@ pub(super) enum Source {
 
 impl Source {
     /// What stands for a chunk of it, where it is the same everywhere.
-    pub(super) fn apart(&self) -> Option<Apart> {
+    pub(super) fn uniform_chunk(&self) -> Option<UniformChunk> {
         match self {
-            Self::One(parts) => Some(Apart::same(parts.low, parts.high, parts.tag, parts.factors)),
+            Self::One(parts) => Some(UniformChunk::new(parts.low, parts.high, parts.tag, parts.factors)),
             Self::Many(_) => None,
         }
     }
 
     #[inline]
-    pub(super) fn chunk<'a>(&'a self, apart: Option<&'a Apart>, nth: usize) -> Option<Chunk<'a>> {
+    pub(super) fn chunk<'a>(&'a self, apart: Option<&'a UniformChunk>, nth: usize) -> Option<Chunk<'a>> {
         match self {
-            Self::One(_) => apart.map(Apart::chunk),
+            Self::One(_) => apart.map(UniformChunk::chunk),
             Self::Many(wide) => wide.chunk(nth),
         }
     }
 
     #[inline]
-    pub(super) fn at(&self, lane: usize) -> Option<Parts> {
+    pub(super) fn parts_at(&self, lane: usize) -> Option<Parts> {
         match self {
             Self::One(parts) => Some(*parts),
             Self::Many(wide) => wide.parts(lane),
@@ -44,7 +44,7 @@ impl Source {
 }
 
 /// Exact lanes that are written out.
-pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
+pub(super) fn pack_exact(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
     let mut low = Vec::with_capacity(lanes);
     let mut tags = vec![BITS; lanes];
     match (value.repr, value.lanes()) {
@@ -55,11 +55,11 @@ pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> 
         }
         (_, Some(bytes)) if dtype == DType::BF16 => {
             let elements = bytes.as_chunks::<2>().0.iter();
-            low.extend(elements.map(|&bytes| wide::brain(u16::from_le_bytes(bytes))));
+            low.extend(elements.map(|&bytes| wide::decode_bf16(u16::from_le_bytes(bytes))));
         }
         (_, Some(bytes)) if dtype == DType::F16 => {
             let elements = bytes.as_chunks::<2>().0.iter();
-            low.extend(elements.map(|&bytes| wide::half(u16::from_le_bytes(bytes))));
+            low.extend(elements.map(|&bytes| wide::decode_f16(u16::from_le_bytes(bytes))));
         }
         (_, Some(bytes)) => {
             let size = dtype.size();
@@ -84,7 +84,7 @@ pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> 
                 (Repr::Uniform(bits), _) => bits,
                 (_, bytes) => read(bytes?, lane, dtype.size()),
             };
-            let parts = Parts::numberless(bits);
+            let parts = Parts::from_nan(bits);
             (*tag, *low) = (parts.tag, parts.low);
         }
     }
@@ -100,7 +100,7 @@ pub(super) fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> 
 /// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` where a lane cannot be. `room` is a
 /// block that nobody needs any more.
 #[inline]
-pub(super) fn collected(
+pub(super) fn collect_wide(
     dtype: DType,
     lanes: usize,
     room: Option<Wide>,
@@ -147,7 +147,7 @@ pub(super) fn collected(
             let parts = each(lane)?;
             (wide.low[lane], wide.high[lane], wide.tags[lane]) = (parts.low, parts.high, parts.tag);
             if parts.has_factors() {
-                let factors = chunk::factors(&mut wide.factors, &mut spare, lanes);
+                let factors = chunk::ensure_factors(&mut wide.factors, &mut spare, lanes);
                 for (all, factor) in factors.iter_mut().zip(parts.factors) {
                     if let Some(to) = all.get_mut(lane) {
                         *to = factor;
@@ -160,7 +160,7 @@ pub(super) fn collected(
 }
 
 /// Two operands of an operation.
-pub(super) struct Both {
+pub(super) struct OperandPair {
     pub(super) dtype: DType,
     pub(super) lanes: usize,
     /// A block that nobody needs any more.
@@ -169,16 +169,16 @@ pub(super) struct Both {
     pub(super) y: Source,
 }
 
-impl Both {
+impl OperandPair {
     #[inline]
-    pub(super) fn zipped(
+    pub(super) fn zip_lanes(
         mut self,
         at_once: impl Fn(Chunk<'_>, Chunk<'_>, &mut Out<'_>) -> bool,
         fast: impl Fn(Parts, Parts) -> Option<Parts>,
         slow: impl Fn(Parts, Parts) -> Option<Parts>,
     ) -> Option<Wide> {
         let room = self.room.take();
-        let (one, other) = (self.x.apart(), self.y.apart());
+        let (one, other) = (self.x.uniform_chunk(), self.y.uniform_chunk());
         let at_once = |nth: usize, out: &mut Out<'_>| {
             let pair = self
                 .x
@@ -186,8 +186,8 @@ impl Both {
                 .zip(self.y.chunk(other.as_ref(), nth));
             pair.is_some_and(|(x, y)| at_once(x, y, out))
         };
-        collected(self.dtype, self.lanes, room, at_once, |lane| {
-            let (x, y) = (self.x.at(lane)?, self.y.at(lane)?);
+        collect_wide(self.dtype, self.lanes, room, at_once, |lane| {
+            let (x, y) = (self.x.parts_at(lane)?, self.y.parts_at(lane)?);
             fast(x, y).or_else(|| slow(x, y))
         })
     }

@@ -10,7 +10,7 @@ use cerith_tile::ir::{LocId, Type};
 use smallvec::SmallVec;
 
 use super::identity::Tracking;
-use super::lane::{Lane, guessed};
+use super::lane::{Lane, map_guesses};
 use super::lanes::Lanes;
 use super::map::{AcceptanceMap, Entry};
 use super::mergeable::Dots;
@@ -19,7 +19,7 @@ use super::touched::Touched;
 use super::wide::Wide;
 use crate::checks::Home;
 use crate::config::Config;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::machine::Machine as PlainMachine;
 use crate::outcome::Stop;
 use crate::program::{Program, Slot};
@@ -32,7 +32,7 @@ pub(super) enum Halt {
     Stop(Stop),
     /// What happens next is not the same for every conforming implementation.
     Inconclusive {
-        what: &'static str,
+        decision: &'static str,
         loc: LocId,
     },
     /// The programs cannot run in this order: one waits for a later one.
@@ -70,7 +70,7 @@ impl Narrow {
     }
 
     /// Whether anything is known of one of these.
-    pub(super) fn knows<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
+    pub(super) fn has_any<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
         !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
     }
 }
@@ -127,7 +127,10 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
-        self.fuel = self.fuel.checked_sub(cost).ok_or(Stop::fuel(self.config.fuel))?;
+        self.fuel = self
+            .fuel
+            .checked_sub(cost)
+            .ok_or(Stop::out_of_fuel(self.config.fuel))?;
         if self.fuel < self.look_at {
             self.config.watch.look()?;
             self.look_at = self.fuel.saturating_sub(watch::FUEL);
@@ -175,17 +178,20 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn dtype(&self, slot: Slot) -> DType {
-        arithmetic(self.layout(slot).elem)
+        compute_dtype(self.layout(slot).elem)
     }
 
     /// A lane of the result from each lane of the operands.
-    pub(super) fn each(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
+    pub(super) fn map_lanes(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
         let uniform = ins
             .iter()
             .all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
         let at = |machine: &Self, lane: usize| {
-            let lanes: SmallVec<[Lane; 3]> = ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
-            guessed(&lanes, &f)
+            let lanes: SmallVec<[Lane; 3]> = ins
+                .iter()
+                .map(|&slot| machine.value(slot).lane_at(lane))
+                .collect();
+            map_guesses(&lanes, &f)
         };
         let value = if uniform {
             Lanes::Uniform(at(self, 0))

@@ -16,8 +16,8 @@ use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
 use super::chunk::{LANES, Terms};
-use super::interval::{Interval, corners, product};
-use super::lane::{Lane, unrounded};
+use super::interval::{Interval, combine_corners, multiply_intervals};
+use super::lane::{Lane, to_unrounded};
 use super::precision::{self, power_of_two};
 
 /// How a product uses its operands.
@@ -51,12 +51,12 @@ pub(crate) struct Factor {
 
 impl Factor {
     /// A lane of a dtype.
-    pub(crate) fn of(lane: Lane, dtype: DType, input: Input) -> Self {
+    pub(crate) fn from_lane(lane: Lane, dtype: DType, input: Input) -> Self {
         let poison = lane == Lane::Poison;
         let interval = if poison {
             Interval::NAN
         } else {
-            lane.interval(dtype)
+            lane.to_interval(dtype)
         };
         let interval = if input == Input::Tf32 {
             interval.to_tf32()
@@ -65,7 +65,9 @@ impl Factor {
         };
         Self {
             interval,
-            lowest: lane.bits().and_then(|bits| input.lowest(decode(dtype, bits))),
+            lowest: lane
+                .bits()
+                .and_then(|bits| input.find_lowest_bit(decode(dtype, bits))),
             single: dtype != DType::F64 && [interval.low, interval.high].into_iter().all(is_single),
             zero: dtype != DType::F64 && interval.low == 0.0 && interval.high == 0.0 && !interval.nan,
             poison,
@@ -126,7 +128,7 @@ enum Reach {
     Any { positive: f64, negative: f64 },
     /// Only terms that follow each other are added up before others. For each sign, the most that the last ones add up to,
     /// and the most that any do.
-    Neighbours { ending: [f64; 2], most: [f64; 2] },
+    Neighbours { ending: [f64; 2], greatest: [f64; 2] },
 }
 
 impl Reach {
@@ -136,7 +138,10 @@ impl Reach {
                 *positive += high.max(0.0);
                 *negative += (-low).max(0.0);
             }
-            Self::Neighbours { ending, most } => {
+            Self::Neighbours {
+                ending,
+                greatest: most,
+            } => {
                 for ((ending, most), term) in ending.iter_mut().zip(most).zip([high, -low]) {
                     *ending = ending.max(0.0) + term;
                     *most = most.max(*ending);
@@ -153,10 +158,10 @@ impl Reach {
     }
 
     /// The most upward and the most downward, before errors.
-    const fn most(self) -> [f64; 2] {
+    const fn extremes(self) -> [f64; 2] {
         match self {
             Self::Any { positive, negative } => [positive, negative],
-            Self::Neighbours { most, .. } => most,
+            Self::Neighbours { greatest: most, .. } => most,
         }
     }
 }
@@ -244,7 +249,7 @@ fn is_minus_zero(value: f64) -> bool {
 }
 
 /// Bits of operands that are used as they are, and of `tf32`.
-const WHOLE: i32 = 26;
+const WHOLE_BITS: i32 = 26;
 const TF32: i32 = 11;
 
 /// Whether a number is a finite one of `f32`.
@@ -263,9 +268,9 @@ fn narrow(value: f64, bits: i32) -> Option<i32> {
 
 impl Input {
     /// The exponent of the smallest bit of an operand, if it is used as it is.
-    pub(super) fn lowest(self, value: f64) -> Option<i32> {
+    pub(super) fn find_lowest_bit(self, value: f64) -> Option<i32> {
         let (bits, is_whole) = match self {
-            Self::Whole => (WHOLE, true),
+            Self::Whole => (WHOLE_BITS, true),
             Self::Tf32 => (TF32, false),
             Self::Split { bits, .. } => (bits, false),
         };
@@ -314,13 +319,13 @@ impl Sum {
     }
 
     /// Says that there was more than one term.
-    pub(super) fn several(&mut self) {
+    pub(super) fn clear_single(&mut self) {
         self.single = None;
     }
 
     /// Adds a term of several; `exact` is whether it has one value.
     pub(super) fn add_interval(&mut self, term: Interval, exact: bool) {
-        self.term(term, if exact { lowest_bit(term.low) } else { None });
+        self.add_term(term, if exact { lowest_bit(term.low) } else { None });
     }
 
     /// Adds terms that are finite, some of several.
@@ -375,7 +380,7 @@ impl Sum {
         Self {
             reach: Reach::Neighbours {
                 ending: [0.0; 2],
-                most: [0.0; 2],
+                greatest: [0.0; 2],
             },
             ..Self::default()
         }
@@ -387,13 +392,13 @@ impl Sum {
             self.poison = true;
             return;
         }
-        let term = unrounded(dtype, lane);
+        let term = to_unrounded(dtype, lane);
         let exact = if term.low == term.high {
             lowest_bit(term.low)
         } else {
             None
         };
-        self.term(term, exact.filter(|_| lane.bits().is_some()));
+        self.add_term(term, exact.filter(|_| lane.bits().is_some()));
         self.single = (self.count == 1.0).then_some(lane);
     }
 
@@ -425,19 +430,19 @@ impl Sum {
             }
         } else if x.single && y.single {
             // As are the ends.
-            corners(a, b, |x, y| x * y)
+            combine_corners(a, b, |x, y| x * y)
         } else {
-            product(a, b)
+            multiply_intervals(a, b)
         };
         if let Input::Split { bits, relative } = input
             && x.lowest.zip(y.lowest).is_none()
         {
             // The parts of an operand lack what is below their least bit.
             let parts = 2.0 * power_of_two(least_part(bits)) * (a.magnitude() + b.magnitude());
-            product = product.widened(product.magnitude() * relative + parts);
+            product = product.widen(product.magnitude() * relative + parts);
         }
         self.minus_zeros = false;
-        self.term(product, exact);
+        self.add_term(product, exact);
     }
 
     /// Adds a term that is zero, of either sign; `exact` is whether its factors are exact numbers. Blocks are often padded with these.
@@ -454,7 +459,7 @@ impl Sum {
         dtype != DType::F64 && self.infinite.above && self.infinite.below && self.magnitude[0] >= f64::MAX
     }
 
-    fn term(&mut self, term: Interval, lowest: Option<i32>) {
+    fn add_term(&mut self, term: Interval, lowest: Option<i32>) {
         self.floor = self
             .floor
             .filter(|_| term.low >= 0.0)
@@ -482,7 +487,7 @@ impl Sum {
     }
 
     /// What the sum may be, when each step is rounded to `bits` bits and the result to `dtype`.
-    pub(crate) fn result(&self, dtype: DType, bits: i32) -> Lane {
+    pub(crate) fn bound_result(&self, dtype: DType, bits: i32) -> Lane {
         if self.poison {
             return Lane::Poison;
         }
@@ -494,7 +499,7 @@ impl Sum {
         }
         let infinite = self.infinite;
         if infinite.surely_nan || infinite.surely_above && infinite.surely_below {
-            return Interval::NAN.lane(dtype);
+            return Interval::NAN.to_lane(dtype);
         }
         // The second part is the rounding of this computation itself.
         let relative =
@@ -509,9 +514,9 @@ impl Sum {
         } else {
             0.0
         };
-        let [above, below] = self.reach.most().map(|most| {
+        let [above, below] = self.reach.extremes().map(|most| {
             let error = if exact { 0.0 } else { self.magnitude[1] * relative };
-            overflows((most + error) * SCALE, most + error, dtype)
+            is_overflow((most + error) * SCALE, most + error, dtype)
         });
         let (above, below) = (above || infinite.above, below || infinite.below);
         let finite = if infinite.surely_above || infinite.surely_below {
@@ -541,14 +546,14 @@ impl Sum {
             below: below && !infinite.surely_above,
             // Opposite infinities met.
             nan: infinite.nan || above && below,
-            rounded: exact || bits != precision::bits(dtype),
+            rounded: exact || bits != precision::count_bits(dtype),
         }
-        .lane(dtype)
+        .to_lane(dtype)
     }
 
     /// The sum of one dtype, each step rounded to it.
-    pub(crate) fn of(&self, dtype: DType) -> Lane {
-        self.result(dtype, precision::bits(dtype))
+    pub(crate) fn to_lane(&self, dtype: DType) -> Lane {
+        self.bound_result(dtype, precision::count_bits(dtype))
     }
 }
 
@@ -567,7 +572,7 @@ pub(super) struct Outcomes {
 
 impl Outcomes {
     /// As a lane of a dtype.
-    pub(super) fn lane(self, dtype: DType) -> Lane {
+    pub(super) fn to_lane(self, dtype: DType) -> Lane {
         let Self {
             finite,
             mut above,
@@ -575,7 +580,7 @@ impl Outcomes {
             mut nan,
             rounded: again,
         } = self;
-        let largest = largest(dtype);
+        let largest = find_largest(dtype);
         // The ends, rounded. What is rounded to an infinity is one.
         let mut end = |value: f64| {
             let rounded = decode(dtype, encode(dtype, value, Rounding::NearestEven));
@@ -597,9 +602,9 @@ impl Outcomes {
             nan |= above || below;
             (above, below) = (false, false);
         }
-        let whole = |low: f64, high: f64| Interval { low, high, nan }.lane(dtype);
+        let whole = |low: f64, high: f64| Interval { low, high, nan }.to_lane(dtype);
         match (finite, below, above) {
-            (None, false, false) => Interval::NAN.lane(dtype),
+            (None, false, false) => Interval::NAN.to_lane(dtype),
             (None, true, false) => whole(f64::NEG_INFINITY, f64::NEG_INFINITY),
             (None, false, true) => whole(f64::INFINITY, f64::INFINITY),
             (Some((low, high)), ..) if (!below || low == -largest) && (!above || high == largest) => {
@@ -627,19 +632,19 @@ impl Outcomes {
 }
 
 /// Whether a number is rounded to infinity. `scaled` is the same as a multiple of [`SCALE`], for what is infinite in `f64`.
-pub(super) fn overflows(value: f64, scaled: f64, dtype: DType) -> bool {
-    let bits = precision::bits(dtype);
+pub(super) fn is_overflow(value: f64, scaled: f64, dtype: DType) -> bool {
+    let bits = precision::count_bits(dtype);
     // Half a unit above the largest number.
     let half = 0.5 / (power_of_two(bits) - 1.0);
     if dtype == DType::F64 {
         let largest = f64::MAX * UNSCALE;
         return scaled >= largest + largest * half;
     }
-    value >= largest(dtype) * (1.0 + half)
+    value >= find_largest(dtype) * (1.0 + half)
 }
 
 /// The largest finite number of a dtype.
-pub(super) fn largest(dtype: DType) -> f64 {
+pub(super) fn find_largest(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MAX,
         DType::F32 => f64::from(f32::MAX),

@@ -33,7 +33,7 @@ pub(super) struct Touched {
     /// Where programs or lanes meet, and which of those places see more than one kind of operation.
     met: BTreeSet<(StorageId, usize)>,
     mixed: BTreeSet<(StorageId, usize)>,
-    known: usize,
+    known_count: usize,
 }
 
 impl Touched {
@@ -44,15 +44,15 @@ impl Touched {
 
     /// Whether more places are met at than was known from the start.
     pub(super) fn surprised(&self) -> bool {
-        self.met.len() + self.mixed.len() > self.known
+        self.met.len() + self.mixed.len() > self.known_count
     }
 
     /// The places, for another execution.
-    pub(super) fn known(&self) -> Self {
+    pub(super) fn clone_places(&self) -> Self {
         Self {
             met: self.met.clone(),
             mixed: self.mixed.clone(),
-            known: self.met.len() + self.mixed.len(),
+            known_count: self.met.len() + self.mixed.len(),
             ..Self::default()
         }
     }
@@ -78,31 +78,33 @@ impl Touched {
     }
 
     /// Whether what is read there depends on the order.
-    pub(super) fn meets(&self, place: Place) -> bool {
+    pub(super) fn is_met(&self, place: Place) -> bool {
         self.met.contains(&(place.storage, place.offset))
     }
 
     /// Whether what is left there depends on the order.
-    pub(super) fn mixes(&self, place: Place, deed: Deed) -> bool {
+    pub(super) fn is_mixed(&self, place: Place, deed: Deed) -> bool {
         let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
-        self.meets(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
+        self.is_met(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
     }
 }
 
 /// Whether a launch has atomics whose order may show in anything but the rounding of a sum.
-pub(super) fn matter(program: &Program) -> bool {
-    fn code(program: &Program, block: &Code) -> bool {
+pub(super) fn has_ordered_atomics(program: &Program) -> bool {
+    fn has_atomics(program: &Program, block: &Code) -> bool {
         block.steps.iter().any(|step| match &step.op {
             Op::Plain(OpKind::AtomicRmw { op, .. }) => {
                 *op == AtomicOp::Xchg || step.outs.iter().any(|&out| program.used[out as usize])
             }
             Op::Plain(OpKind::AtomicCas { .. } | OpKind::AtomicPoll { .. }) => true,
             Op::For(inner) | Op::Reduce { code: inner, .. } | Op::Scan { code: inner, .. } => {
-                code(program, inner)
+                has_atomics(program, inner)
             }
-            Op::If(one, other) | Op::While(one, other) => code(program, one) || code(program, other),
+            Op::If(one, other) | Op::While(one, other) => {
+                has_atomics(program, one) || has_atomics(program, other)
+            }
             Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => false,
         })
     }
-    code(program, &program.prologue) || code(program, &program.body)
+    has_atomics(program, &program.prologue) || has_atomics(program, &program.body)
 }

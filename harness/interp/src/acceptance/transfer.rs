@@ -3,7 +3,7 @@
 use cerith_memory::{ByteState, Place};
 use cerith_tile::DType;
 
-use super::lane::{Lane, either};
+use super::lane::{Lane, merge_either};
 use super::lanes::Lanes;
 use super::state::Machine;
 use crate::program::{Slot, Step};
@@ -24,7 +24,7 @@ pub(super) enum Reach {
 impl Machine<'_> {
     /// The lane's place, if it may be active.
     pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
-        let active = mask.map_or(Lane::Bits(1), |mask| self.lane(mask, lane).plain());
+        let active = mask.map_or(Lane::Bits(1), |mask| self.read_lane(mask, lane).plain());
         // Where a guess decides, the place is touched as in the order that is followed, and may be or not.
         let (bits, sure) = match active {
             Lane::Guess(bits) => (bits, false),
@@ -34,8 +34,8 @@ impl Machine<'_> {
                 None => (1, false),
             },
         };
-        match self.lane(pointer, lane).plain() {
-            Lane::Bits(address) => match self.plain.memory.access(address, size) {
+        match self.read_lane(pointer, lane).plain() {
+            Lane::Bits(address) => match self.plain.memory.resolve_access(address, size) {
                 Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
                 Ok(place) => Reach::Maybe(place, bits & 1 == 1),
                 Err(_) => Reach::Anywhere,
@@ -116,13 +116,13 @@ impl Machine<'_> {
         let mut lanes = Vec::with_capacity(layout.lanes);
         let dtype = layout.elem.num();
         for lane in 0..layout.lanes {
-            let off = other.map_or(unsaid, |other| self.value(other).at(lane));
+            let off = other.map_or(unsaid, |other| self.value(other).lane_at(lane));
             lanes.push(match self.place((step.ins[0], mask_slot), lane, layout.size) {
                 Reach::At(place) => self.get(place, layout.size, dtype),
                 Reach::Off => off,
                 Reach::Maybe(place, loaded) => {
                     let held = self.get(place, layout.size, dtype);
-                    either(held, off, dtype).or_guess(if loaded { held } else { off })
+                    merge_either(held, off, dtype).or_guess(if loaded { held } else { off })
                 }
                 Reach::Anywhere => Lane::Unknown,
             });
@@ -135,7 +135,7 @@ impl Machine<'_> {
         let mask = if mask { step.ins.get(2).copied() } else { None };
         let dtype = layout.elem.num();
         for lane in 0..layout.lanes {
-            let value = self.value(step.ins[1]).at(lane).plain();
+            let value = self.value(step.ins[1]).lane_at(lane).plain();
             match self.place((step.ins[0], mask), lane, layout.size) {
                 Reach::Off => {}
                 Reach::At(place) => {
@@ -145,7 +145,7 @@ impl Machine<'_> {
                 Reach::Maybe(place, stored) => {
                     self.forget_sums(place, layout.size);
                     let held = self.get(place, layout.size, dtype);
-                    let lane = either(held, value, dtype).or_guess(if stored { value } else { held });
+                    let lane = merge_either(held, value, dtype).or_guess(if stored { value } else { held });
                     self.put(place, layout.size, dtype, lane);
                 }
                 Reach::Anywhere => self.doubt_behind(step.ins[0]),

@@ -12,46 +12,46 @@
 
 use cerith_tile::DType;
 
-use super::formula::{Element, Formula, magnitude, rounding_of};
+use super::formula::{Element, Formula, measure_magnitude, rounding_of};
 use super::interval::Interval;
 use super::lane::Lane;
-use crate::reduce::{Draws, brackets};
+use crate::reduce::{Draws, draw_brackets};
 
 /// Random orders that are tried.
 const SEEDS: [u32; 2] = [1, 2];
 
 /// Combined elements of a scan beyond which no random brackets are tried.
-const MANY: usize = 1 << 16;
+const MAX_BRACKETED: usize = 1 << 16;
 
 /// What is known of one operand's result, order by order.
 #[derive(Clone)]
 struct Bound {
     /// In the reference's own order.
-    own: Lane,
+    reference: Lane,
     hull: Interval,
     /// What all orders have in common.
     common: Interval,
     /// Whether it is the same in all orders so far.
-    same: bool,
+    unanimous: bool,
     /// The greatest finite intermediate result.
     greatest: f64,
 }
 
 impl Bound {
     fn new(own: Lane, dtype: DType) -> Self {
-        let interval = own.interval(dtype);
+        let interval = own.to_interval(dtype);
         Self {
-            own,
+            reference: own,
             hull: interval,
             common: interval,
-            same: true,
-            greatest: magnitude(own, dtype),
+            unanimous: true,
+            greatest: measure_magnitude(own, dtype),
         }
     }
 
     fn add(&mut self, lane: Lane, dtype: DType) {
-        let interval = lane.interval(dtype);
-        self.same &= lane == self.own;
+        let interval = lane.to_interval(dtype);
+        self.unanimous &= lane == self.reference;
         self.hull = self.hull.hull(interval);
         let nan = self.common.nan && interval.nan;
         self.common = match (self.common.only_nan(), interval.only_nan()) {
@@ -62,25 +62,25 @@ impl Bound {
             },
             _ => Interval { nan, ..Interval::NAN },
         };
-        self.greatest = self.greatest.max(magnitude(lane, dtype));
+        self.greatest = self.greatest.max(measure_magnitude(lane, dtype));
     }
 
     /// What is accepted after `count` elements.
     fn settle(&self, dtype: DType, count: usize, decided: bool) -> Lane {
-        if self.same && self.own.bits().is_some() {
-            return self.own;
+        if self.unanimous && self.reference.bits().is_some() {
+            return self.reference;
         }
         let steps = count as f64;
         let by = steps * rounding_of(dtype, self.greatest);
         let common = !self.common.only_nan() || self.common.nan;
         if common {
-            return self.hull.widened(by).lane(dtype);
+            return self.hull.widen(by).to_lane(dtype);
         }
         // Orders that exclude each other: another launch shows which bytes depend on them, beside the range of the reference's own.
         if decided {
             Lane::Unknown
         } else {
-            self.own.interval(dtype).widened(by).lane(dtype)
+            self.reference.to_interval(dtype).widen(by).to_lane(dtype)
         }
     }
 }
@@ -95,16 +95,16 @@ struct Bounds<'f, 'a> {
 #[derive(Clone, Copy)]
 struct Agreed {
     /// In the reference's own order.
-    own: Lane,
-    same: bool,
+    reference: Lane,
+    unanimous: bool,
 }
 
 impl<'f, 'a> Bounds<'f, 'a> {
     fn new(formula: &'f Formula<'a>, own: &Element) -> Self {
         let of = |(&lane, dtype): (&Lane, &Option<DType>)| match (lane, dtype) {
             (Lane::Poison | Lane::Unknown | Lane::Guess(_), _) | (_, None) => Err(Agreed {
-                own: lane,
-                same: true,
+                reference: lane,
+                unanimous: true,
             }),
             (lane, &Some(dtype)) => Ok(Bound::new(lane, dtype)),
         };
@@ -114,14 +114,19 @@ impl<'f, 'a> Bounds<'f, 'a> {
 
     fn add(&mut self, other: &Element) {
         for ((bound, &lane), dtype) in self.bounds.iter_mut().zip(other).zip(&self.formula.floats) {
-            let whole = |own: Lane| Err(Agreed { own, same: true });
+            let whole = |own: Lane| {
+                Err(Agreed {
+                    reference: own,
+                    unanimous: true,
+                })
+            };
             match (&mut *bound, lane, dtype) {
                 (_, Lane::Poison, _) => *bound = whole(Lane::Poison),
                 (Ok(_), Lane::Unknown | Lane::Guess(_), _) | (Ok(_), _, None) => {
                     *bound = whole(Lane::Unknown);
                 }
                 (Ok(bound), lane, &Some(dtype)) => bound.add(lane, dtype),
-                (Err(agreed), lane, _) => agreed.same &= agreed.own == lane,
+                (Err(agreed), lane, _) => agreed.unanimous &= agreed.reference == lane,
             }
         }
     }
@@ -138,7 +143,9 @@ impl<'f, 'a> Bounds<'f, 'a> {
     fn settle(&self, count: usize, decided: bool) -> Element {
         let of = |(bound, dtype): (&Result<Bound, Agreed>, &Option<DType>)| match (bound, dtype) {
             (Ok(bound), Some(dtype)) => bound.settle(*dtype, count, decided),
-            (Err(agreed), _) if agreed.same || !decided || agreed.own == Lane::Poison => agreed.own,
+            (Err(agreed), _) if agreed.unanimous || !decided || agreed.reference == Lane::Poison => {
+                agreed.reference
+            }
             (Err(_), _) | (Ok(_), None) => Lane::Unknown,
         };
         self.bounds.iter().zip(&self.formula.floats).map(of).collect()
@@ -164,13 +171,13 @@ impl<'f, 'a> Run<'f, 'a> {
     fn note(&mut self, element: &Element) {
         for ((greatest, &lane), dtype) in self.greatest.iter_mut().zip(element).zip(&self.formula.floats) {
             if let Some(dtype) = *dtype {
-                *greatest = greatest.max(magnitude(lane, dtype));
+                *greatest = greatest.max(measure_magnitude(lane, dtype));
             }
         }
     }
 
     fn combine(&mut self, left: &Element, right: &Element) -> Element {
-        let combined = self.formula.loose(left, right, &mut self.room);
+        let combined = self.formula.combine_loosely(left, right, &mut self.room);
         self.note(&combined);
         combined
     }
@@ -184,7 +191,7 @@ impl<'f, 'a> Run<'f, 'a> {
     }
 
     /// Neighbours, or the first half with the second, again and again.
-    fn tree(&mut self, elements: &[Element], neighbours: bool) -> Element {
+    fn fold_tree(&mut self, elements: &[Element], neighbours: bool) -> Element {
         let mut rows = elements.to_vec();
         while rows.len() > 1 {
             let (pairs, count) = (rows.len() / 2, rows.len());
@@ -205,11 +212,11 @@ impl<'f, 'a> Run<'f, 'a> {
         rows.pop().unwrap_or_default()
     }
 
-    fn random(&mut self, elements: &[Element], seed: u32) -> Element {
+    fn fold_random(&mut self, elements: &[Element], seed: u32) -> Element {
         let mut rows = elements.to_vec();
         let mut draws = Draws::new(seed);
         while rows.len() > 1 {
-            let (left, right) = draws.pair(rows.len());
+            let (left, right) = draws.draw_pair(rows.len());
             rows[left] = self.combine(&rows[left].clone(), &rows[right].clone());
             rows.swap_remove(right);
         }
@@ -218,22 +225,22 @@ impl<'f, 'a> Run<'f, 'a> {
 }
 
 /// What a reduction of a row may give. `decided` is whether orders that exclude each other have been looked at already.
-pub(super) fn reduced(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Element {
+pub(super) fn bound_reduction(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Element {
     let mut run = Run::new(formula);
     let own = run.fold(elements.iter());
     let mut bounds = Bounds::new(formula, &own);
     bounds.add(&run.fold(elements.iter().rev()));
-    bounds.add(&run.tree(elements, true));
-    bounds.add(&run.tree(elements, false));
+    bounds.add(&run.fold_tree(elements, true));
+    bounds.add(&run.fold_tree(elements, false));
     for seed in SEEDS {
-        bounds.add(&run.random(elements, seed));
+        bounds.add(&run.fold_random(elements, seed));
     }
     bounds.pass(&run.greatest);
     bounds.settle(elements.len(), decided)
 }
 
 /// What a scan of a row may give, prefix by prefix.
-pub(super) fn scanned(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Vec<Element> {
+pub(super) fn bound_scan(formula: &Formula<'_>, elements: &[Element], decided: bool) -> Vec<Element> {
     let count = elements.len();
     let mut run = Run::new(formula);
     let mut bounds = Vec::with_capacity(count);
@@ -246,16 +253,16 @@ pub(super) fn scanned(formula: &Formula<'_>, elements: &[Element], decided: bool
         bound.pass(&run.greatest);
         bounds.push(bound);
     }
-    let mut orders = vec![steps(&mut Run::new(formula), elements)];
-    if count <= MANY {
-        orders.extend(SEEDS.map(|seed| bracketed(&mut Run::new(formula), elements, seed)));
+    let mut orders = vec![scan_steps(&mut Run::new(formula), elements)];
+    if count <= MAX_BRACKETED {
+        orders.extend(SEEDS.map(|seed| scan_brackets(&mut Run::new(formula), elements, seed)));
     }
     for order in orders {
         let mut greatest = vec![0.0f64; formula.floats.len()];
         for (bound, element) in bounds.iter_mut().zip(&order) {
             for ((greatest, &lane), dtype) in greatest.iter_mut().zip(element).zip(&formula.floats) {
                 if let Some(dtype) = *dtype {
-                    *greatest = greatest.max(magnitude(lane, dtype));
+                    *greatest = greatest.max(measure_magnitude(lane, dtype));
                 }
             }
             bound.add(element);
@@ -267,7 +274,7 @@ pub(super) fn scanned(formula: &Formula<'_>, elements: &[Element], decided: bool
 }
 
 /// A scan in steps of 1, 2, 4, …
-fn steps(run: &mut Run<'_, '_>, elements: &[Element]) -> Vec<Element> {
+fn scan_steps(run: &mut Run<'_, '_>, elements: &[Element]) -> Vec<Element> {
     let mut rows = elements.to_vec();
     let mut distance = 1;
     while distance < rows.len() {
@@ -281,9 +288,9 @@ fn steps(run: &mut Run<'_, '_>, elements: &[Element]) -> Vec<Element> {
 }
 
 /// A scan with random brackets.
-fn bracketed(run: &mut Run<'_, '_>, elements: &[Element], seed: u32) -> Vec<Element> {
+fn scan_brackets(run: &mut Run<'_, '_>, elements: &[Element], seed: u32) -> Vec<Element> {
     let mut rows = elements.to_vec();
-    for (middle, from, to) in brackets(rows.len(), seed) {
+    for (middle, from, to) in draw_brackets(rows.len(), seed) {
         let left = rows[middle - 1].clone();
         for row in &mut rows[from..to] {
             *row = run.combine(&left, row);

@@ -11,7 +11,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
-use super::ends::{NORMAL, down, fused, moved, ordinary, up};
+use super::ends::{NORMAL, add_ulps, fma_to_odd, is_ordinary, step_down, step_up};
 use super::lane::Lane;
 use crate::movement::Movement;
 
@@ -32,7 +32,7 @@ pub(crate) type Tag = u8;
 /// [`Lane::Bits`], no NaN.
 pub(crate) const BITS: Tag = 0;
 /// [`Lane::Within`].
-pub(crate) const WITHIN: Tag = 1;
+pub(crate) const INTERVAL: Tag = 1;
 /// Beside [`WITHIN`]: with NaN.
 const NAN: Tag = 2;
 /// [`Lane::Product`].
@@ -53,7 +53,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) const fn bits(value: f64) -> Self {
+    pub(crate) const fn from_exact(value: f64) -> Self {
         Self {
             low: value,
             high: value,
@@ -63,8 +63,8 @@ impl Parts {
     }
 
     /// As [`super::interval::Interval::lane`] makes it; `None` where an end is no finite number.
-    pub(crate) fn between(low: f64, high: f64) -> Option<Self> {
-        let tag = if low == high && low != 0.0 { BITS } else { WITHIN };
+    pub(crate) fn from_ends(low: f64, high: f64) -> Option<Self> {
+        let tag = if low == high && low != 0.0 { BITS } else { INTERVAL };
         (low.is_finite() && high.is_finite()).then_some(Self {
             low,
             high,
@@ -75,7 +75,7 @@ impl Parts {
 
     /// Whether there are finite numbers in it, and nothing else.
     fn plain(self) -> bool {
-        self.tag & !(WITHIN | PRODUCT) == 0 && self.low.is_finite() && self.high.is_finite()
+        self.tag & !(INTERVAL | PRODUCT) == 0 && self.low.is_finite() && self.high.is_finite()
     }
 
     const fn is_product(self) -> bool {
@@ -100,22 +100,22 @@ impl Parts {
     #[inline]
     pub(crate) fn bits_of(self, dtype: DType) -> Option<u64> {
         match self.tag {
-            BITS | PRODUCT => Some(encoded(dtype, self.low)),
+            BITS | PRODUCT => Some(encode_nearest(dtype, self.low)),
             _ if self.tag & NUMBERLESS != 0 => Some(self.low.to_bits()),
             _ => None,
         }
     }
 
     /// The bits of a NaN.
-    pub(crate) const fn numberless(bits: u64) -> Self {
+    pub(crate) const fn from_nan(bits: u64) -> Self {
         Self {
             tag: NUMBERLESS,
-            ..Self::bits(f64::from_bits(bits))
+            ..Self::from_exact(f64::from_bits(bits))
         }
     }
 
     const fn is_exact(self) -> bool {
-        self.tag != WITHIN
+        self.tag != INTERVAL
     }
 
     /// The ends of what it adds to a sum, a product not rounded.
@@ -130,13 +130,13 @@ impl Parts {
 }
 
 /// Whether blocks of a dtype are kept like this.
-pub(crate) const fn takes(dtype: DType) -> bool {
+pub(crate) const fn is_supported(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
 /// A number, rounded to nearest even.
 #[inline]
-pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
+pub(crate) fn round_nearest(dtype: DType, value: f64) -> f64 {
     if matches!(dtype, DType::F32) {
         f64::from(value as f32)
     } else {
@@ -146,13 +146,13 @@ pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
 
 /// A number of `bf16`.
 #[inline]
-pub(super) fn brain(bits: u16) -> f64 {
+pub(super) fn decode_bf16(bits: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
 /// A number of `f16`.
 #[inline]
-pub(super) fn half(bits: u16) -> f64 {
+pub(super) fn decode_f16(bits: u16) -> f64 {
     let magnitude = bits & 0x7fff;
     if magnitude >= 0x7c00 {
         return decode(DType::F16, u64::from(bits));
@@ -164,7 +164,7 @@ pub(super) fn half(bits: u16) -> f64 {
 
 /// The bits of a number, rounded to nearest even.
 #[inline]
-pub(super) fn encoded(dtype: DType, value: f64) -> u64 {
+pub(super) fn encode_nearest(dtype: DType, value: f64) -> u64 {
     let single = value as f32;
     match dtype {
         DType::F32 if !value.is_nan() => u64::from(single.to_bits()),
@@ -203,13 +203,13 @@ impl Wide {
     }
 
     /// The lanes, if all of them have such parts.
-    pub(crate) fn of(dtype: DType, lanes: &[Lane]) -> Option<Rc<Self>> {
-        if !takes(dtype) {
+    pub(crate) fn from_lanes(dtype: DType, lanes: &[Lane]) -> Option<Rc<Self>> {
+        if !is_supported(dtype) {
             return None;
         }
         let mut wide = Self::with_capacity(dtype, lanes.len());
         for &lane in lanes {
-            wide.push(parts(dtype, lane)?);
+            wide.push(to_parts(dtype, lane)?);
         }
         Some(Rc::new(wide))
     }
@@ -248,7 +248,7 @@ impl Wide {
         let mut hull = Self::with_capacity(self.dtype, self.len());
         for lane in 0..self.len() {
             let (one, two) = (self.parts(lane)?, other.parts(lane)?);
-            if (one.tag | two.tag) & !WITHIN != BITS {
+            if (one.tag | two.tag) & !INTERVAL != BITS {
                 return None;
             }
             let ends = |parts: Parts| (parts.low.to_bits(), parts.high.to_bits(), parts.tag);
@@ -258,7 +258,7 @@ impl Wide {
                 Parts {
                     low: one.low.min(two.low),
                     high: one.high.max(two.high),
-                    tag: WITHIN,
+                    tag: INTERVAL,
                     factors: [0.0; 2],
                 }
             });
@@ -266,13 +266,13 @@ impl Wide {
         Some(hull)
     }
 
-    pub(crate) fn at(&self, lane: usize) -> Lane {
+    pub(crate) fn lane_at(&self, lane: usize) -> Lane {
         self.parts(lane)
-            .map_or(Lane::Unknown, |parts| whole(self.dtype, parts))
+            .map_or(Lane::Unknown, |parts| to_lane(self.dtype, parts))
     }
 
     /// The lanes, moved.
-    pub(super) fn moved(&self, movement: &Movement, lanes: usize) -> Self {
+    pub(super) fn move_lanes(&self, movement: &Movement, lanes: usize) -> Self {
         let copy = |from: &[f64]| {
             let mut to = vec![0.0; lanes];
             movement.copy_elements(from, &mut to);
@@ -301,7 +301,7 @@ impl Wide {
 }
 
 /// A lane of its parts.
-pub(crate) fn whole(dtype: DType, parts: Parts) -> Lane {
+pub(crate) fn to_lane(dtype: DType, parts: Parts) -> Lane {
     let bits = |value: f64| encode(dtype, value, Rounding::NearestEven);
     match parts.tag {
         BITS => Lane::Bits(bits(parts.low)),
@@ -328,14 +328,14 @@ pub(crate) fn whole(dtype: DType, parts: Parts) -> Lane {
 }
 
 /// The parts of a lane, if it has such.
-pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
+pub(crate) fn to_parts(dtype: DType, lane: Lane) -> Option<Parts> {
     Some(match lane {
         Lane::Bits(bits) => {
             let value = decode(dtype, bits);
             if value.is_nan() {
-                return Some(Parts::numberless(bits));
+                return Some(Parts::from_nan(bits));
             }
-            Parts::bits(value)
+            Parts::from_exact(value)
         }
         Lane::Product { bits, x, y } => {
             let (value, factors) = (decode(dtype, bits), [decode(dtype, x), decode(dtype, y)]);
@@ -343,13 +343,13 @@ pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
                 return Some(Parts {
                     tag: NUMBERLESS | PRODUCT,
                     factors: [x, y].map(f64::from_bits),
-                    ..Parts::numberless(bits)
+                    ..Parts::from_nan(bits)
                 });
             }
             Parts {
                 tag: PRODUCT,
                 factors,
-                ..Parts::bits(value)
+                ..Parts::from_exact(value)
             }
         }
         Lane::Within {
@@ -360,16 +360,16 @@ pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
         } => Parts {
             low,
             high,
-            tag: WITHIN | if nan { NAN } else { 0 },
+            tag: INTERVAL | if nan { NAN } else { 0 },
             factors: [0.0; 2],
         },
         Lane::Poison => Parts {
             tag: POISON,
-            ..Parts::bits(0.0)
+            ..Parts::from_exact(0.0)
         },
         Lane::Unknown => Parts {
             tag: UNKNOWN,
-            ..Parts::bits(0.0)
+            ..Parts::from_exact(0.0)
         },
         Lane::Apart { .. } | Lane::Guess(_) => return None,
     })
@@ -380,8 +380,8 @@ pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
 pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     if x.tag | y.tag == BITS {
         // Also of infinities, but for opposite ones.
-        let sum = rounded(dtype, x.low + y.low);
-        return (!sum.is_nan()).then_some(Parts::bits(sum));
+        let sum = round_nearest(dtype, x.low + y.low);
+        return (!sum.is_nan()).then_some(Parts::from_exact(sum));
     }
     if !x.plain() || !y.plain() {
         return None;
@@ -390,7 +390,10 @@ pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
         return add_product(dtype, x, y);
     }
     let (x, y) = (x.unrounded(), y.unrounded());
-    Parts::between(rounded(dtype, down(x.0 + y.0)), rounded(dtype, up(x.1 + y.1)))
+    Parts::from_ends(
+        round_nearest(dtype, step_down(x.0 + y.0)),
+        round_nearest(dtype, step_up(x.1 + y.1)),
+    )
 }
 
 /// The sum of exact numbers of which one at least is a product.
@@ -399,11 +402,14 @@ fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     if x.low == 0.0 || y.low == 0.0 {
         return None;
     }
-    let sum = rounded(dtype, x.low + y.low);
+    let sum = round_nearest(dtype, x.low + y.low);
     let (mut low, mut high, mut same) = (sum, sum, true);
     for (product, other) in [(x, y), (y, x)] {
         if product.is_product() {
-            let value = rounded(dtype, fused(product.factors[0], product.factors[1], other.low));
+            let value = round_nearest(
+                dtype,
+                fma_to_odd(product.factors[0], product.factors[1], other.low),
+            );
             same &= value.to_bits() == sum.to_bits();
             (low, high) = (low.min(value), high.max(value));
         }
@@ -412,15 +418,15 @@ fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
         return None;
     }
     if same {
-        Some(Parts::bits(sum))
+        Some(Parts::from_exact(sum))
     } else {
-        Parts::between(low, high)
+        Parts::from_ends(low, high)
     }
 }
 
 /// With the other sign; nothing is decided by it.
 #[inline]
-pub(crate) fn negative(x: Parts) -> Parts {
+pub(crate) fn negate(x: Parts) -> Parts {
     Parts {
         low: -x.high,
         high: -x.low,
@@ -443,13 +449,16 @@ pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
         return Some(Parts {
             tag: PRODUCT,
             factors: [x.low, y.low],
-            ..Parts::bits(rounded(dtype, x.low * y.low))
+            ..Parts::from_exact(round_nearest(dtype, x.low * y.low))
         });
     }
     let corners = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high];
-    let low = down(corners.into_iter().fold(f64::INFINITY, f64::min));
-    let high = up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    Parts::between(low.min(rounded(dtype, low)), high.max(rounded(dtype, high)))
+    let low = step_down(corners.into_iter().fold(f64::INFINITY, f64::min));
+    let high = step_up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
+    Parts::from_ends(
+        low.min(round_nearest(dtype, low)),
+        high.max(round_nearest(dtype, high)),
+    )
 }
 
 /// `x / y` of `f32` within units of the last place, where nothing is out of the ordinary.
@@ -459,32 +468,35 @@ pub(crate) fn divide(x: Parts, y: Parts, units: f64) -> Option<Parts> {
         return None;
     }
     let ends = [x.low, x.high, y.low, y.high];
-    if !ends.into_iter().all(ordinary) || (y.low < 0.0) != (y.high < 0.0) || (x.low < 0.0) != (x.high < 0.0) {
+    if !ends.into_iter().all(is_ordinary)
+        || (y.low < 0.0) != (y.high < 0.0)
+        || (x.low < 0.0) != (x.high < 0.0)
+    {
         return None;
     }
     if x.is_exact() && y.is_exact() {
         let value = f64::from((x.low / y.low) as f32);
-        let (low, high) = (moved(value, -units), moved(value, units));
-        let well = [value, low, high].into_iter().all(ordinary);
-        return if well { Parts::between(low, high) } else { None };
+        let (low, high) = (add_ulps(value, -units), add_ulps(value, units));
+        let well = [value, low, high].into_iter().all(is_ordinary);
+        return if well { Parts::from_ends(low, high) } else { None };
     }
     let corners = [x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high];
-    let low = down(corners.into_iter().fold(f64::INFINITY, f64::min));
-    let high = up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
-    if !ordinary(low) || !ordinary(high) {
+    let low = step_down(corners.into_iter().fold(f64::INFINITY, f64::min));
+    let high = step_up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
+    if !is_ordinary(low) || !is_ordinary(high) {
         return None;
     }
-    let around = |value: f64| [-units, units].map(|units| f64::from(moved(value, units) as f32));
+    let around = |value: f64| [-units, units].map(|units| f64::from(add_ulps(value, units) as f32));
     let (below, above) = (around(low), around(high));
     let (low, high) = (below[0].min(above[0]), below[1].max(above[1]));
-    let well = ordinary(low) && ordinary(high);
-    if well { Parts::between(low, high) } else { None }
+    let well = is_ordinary(low) && is_ordinary(high);
+    if well { Parts::from_ends(low, high) } else { None }
 }
 
 /// A function of `f32` that only rises or only falls, where nothing is out of the ordinary. It is within `units` of
 /// `function` for an operand of some magnitude.
 #[inline]
-pub(crate) fn monotone(
+pub(crate) fn apply_monotone(
     x: Parts,
     units: impl Fn(f64) -> Option<f64>,
     function: impl Fn(f64) -> Option<f64>,
@@ -495,17 +507,17 @@ pub(crate) fn monotone(
         return None;
     }
     let at = |x: f64| {
-        let value = function(x).filter(|&value| ordinary(value))?;
+        let value = function(x).filter(|&value| is_ordinary(value))?;
         let units = units(x.abs())?;
-        Some([-units, units].map(|units| f64::from(moved(value, units) as f32)))
+        Some([-units, units].map(|units| f64::from(add_ulps(value, units) as f32)))
     };
     let [mut low, mut high] = at(x.low)?;
     if x.low != x.high {
         let [least, most] = at(x.high)?;
         (low, high) = (low.min(least), high.max(most));
     }
-    if ordinary(low) && ordinary(high) {
-        Parts::between(low, high)
+    if is_ordinary(low) && is_ordinary(high) {
+        Parts::from_ends(low, high)
     } else {
         None
     }
@@ -519,7 +531,7 @@ pub(crate) fn pick(x: Parts, y: Parts, pick: impl Fn(f64, f64) -> f64) -> Option
         return None;
     }
     if x.is_exact() && y.is_exact() {
-        return Some(Parts::bits(pick(x.low, y.low)));
+        return Some(Parts::from_exact(pick(x.low, y.low)));
     }
-    Parts::between(pick(x.low, y.low), pick(x.high, y.high))
+    Parts::from_ends(pick(x.low, y.low), pick(x.high, y.high))
 }

@@ -2,7 +2,7 @@
 
 use cerith_memory::Memory;
 
-use super::{Access, Home, Site, bytes, place};
+use super::{Access, Home, Site, describe_bytes, place};
 use crate::outcome::{Stop, TrapKind};
 
 /// The trap for an address that is not aligned.
@@ -20,9 +20,9 @@ pub(crate) fn trap(
     let message = format!(
         "{} of {} at an address that is no multiple of {size}",
         access.name(),
-        bytes(size as u64)
+        describe_bytes(size as u64)
     );
-    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    let mut diagnostic = site.build_diagnostic(kind, Some(lane), message);
     if let Some(place) = place(memory, address) {
         diagnostic = diagnostic.note(format!("the address is {address:#x}, {place}"));
     }

@@ -1,11 +1,11 @@
 //! Accesses outside of storages. A pointer that a kernel derived from a parameter may only reach the storage of that
 //! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
 
-use cerith_memory::element::{beyond, last};
+use cerith_memory::element::{describe_beyond, describe_last};
 use cerith_memory::{Fault, Memory, ORIGIN};
 use cerith_tile::fault::{self, is_planted};
 
-use super::{Access, Home, Site, bytes};
+use super::{Access, Home, Site, describe_bytes};
 use crate::outcome::{Stop, TrapKind};
 
 /// The arena index of `len` bytes at `address`, if they may be accessed.
@@ -22,7 +22,7 @@ pub(crate) fn locate(memory: &Memory, home: Option<&Home>, address: u64, len: us
             };
             (home.start <= at && end <= home.end + late).then_some(at)
         }
-        None => memory.access(address, len).is_ok().then_some(at),
+        None => memory.resolve_access(address, len).is_ok().then_some(at),
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn trap(
 ) -> Stop {
     let kind = TrapKind::OutOfBounds;
     let size = size as u64;
-    let what = format!("{} of {}", access.name(), bytes(size));
+    let what = format!("{} of {}", access.name(), describe_bytes(size));
     let message = match home {
         Some(home) => {
             let at = address.wrapping_sub(ORIGIN) as i64;
@@ -48,35 +48,35 @@ pub(crate) fn trap(
             let place = if at < start && start.wrapping_sub(at) > 0 {
                 format!(
                     "{what} that starts {} before storage `{name}`",
-                    bytes(start.wrapping_sub(at) as u64)
+                    describe_bytes(start.wrapping_sub(at) as u64)
                 )
             } else if at < end {
                 format!(
                     "{what} of which only {} are inside of storage `{name}`",
-                    bytes(end.wrapping_sub(at) as u64)
+                    describe_bytes(end.wrapping_sub(at) as u64)
                 )
             } else if at == end {
                 format!("{what} just past the end of storage `{name}`")
             } else {
                 format!(
                     "{what} that starts {} past the end of storage `{name}`",
-                    bytes(at.wrapping_sub(end) as u64)
+                    describe_bytes(at.wrapping_sub(end) as u64)
                 )
             };
             let beyond = home
-                .named()
-                .and_then(|(name, tensor)| beyond(name, tensor, at.wrapping_sub(start)));
+                .named_tensor()
+                .and_then(|(name, tensor)| describe_beyond(name, tensor, at.wrapping_sub(start)));
             match beyond {
                 Some(beyond) => format!("{place}, {beyond}"),
                 None => place,
             }
         }
         None if address < 4096 => format!("{what} through a null pointer"),
-        None => match memory.access(address, size as usize) {
+        None => match memory.resolve_access(address, size as usize) {
             Err(Fault::Before { storage, distance }) => {
                 format!(
                     "{what} that starts {} before storage `{}`",
-                    bytes(distance),
+                    describe_bytes(distance),
                     memory.name(storage)
                 )
             }
@@ -86,23 +86,23 @@ pub(crate) fn trap(
             Err(Fault::Behind { storage, distance }) => {
                 format!(
                     "{what} that starts {} past the end of storage `{}`",
-                    bytes(distance),
+                    describe_bytes(distance),
                     memory.name(storage)
                 )
             }
             Err(Fault::Straddles { storage, inside, .. }) => format!(
                 "{what} of which only {} are inside of storage `{}`",
-                bytes(inside as u64),
+                describe_bytes(inside as u64),
                 memory.name(storage)
             ),
             Err(Fault::Outside) | Ok(_) => format!("{what} at an address that belongs to no storage"),
         },
     };
-    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    let mut diagnostic = site.build_diagnostic(kind, Some(lane), message);
     if let Some(home) = home {
         diagnostic = diagnostic.note(home.describe(memory));
-        if let Some((name, tensor)) = home.named() {
-            diagnostic = diagnostic.note(match last(name, tensor) {
+        if let Some((name, tensor)) = home.named_tensor() {
+            diagnostic = diagnostic.note(match describe_last(name, tensor) {
                 Some(last) => format!("the last element of `{name}` is `{last}`"),
                 None => format!("`{name}` has no elements"),
             });
@@ -125,7 +125,10 @@ pub(crate) fn trap(
 fn starts_before(memory: &Memory, home: Option<&Home>, address: u64, size: u64) -> bool {
     match home {
         Some(home) => (address.wrapping_sub(ORIGIN) as i64) < home.start as i64,
-        None => matches!(memory.access(address, size as usize), Err(Fault::Before { .. })),
+        None => matches!(
+            memory.resolve_access(address, size as usize),
+            Err(Fault::Before { .. })
+        ),
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn trap(site: Site<'_>, memory: &Memory, a: Write, b: Write) -> Stop 
     let kind = TrapKind::ConflictingLanes;
     let (first, second) = (a.lane.min(b.lane), a.lane.max(b.lane));
     let diagnostic = site
-        .diagnostic(
+        .build_diagnostic(
             kind,
             Some(second),
             format!("lanes {first} and {second} of one store write different values to the same bytes"),

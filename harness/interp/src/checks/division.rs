@@ -14,7 +14,7 @@
 use cerith_tile::diagnostic::Diagnostic;
 
 use super::Site;
-use super::divisions::{Division, Flaw, NAMED, named, related};
+use super::divisions::{Division, Flaw, MAX_MARKED, decode_mark, is_related};
 use crate::machine::Machine;
 use crate::outcome::{Stop, TrapKind};
 use crate::program::{Slot, Step};
@@ -35,12 +35,12 @@ impl Machine<'_> {
             .divisions
             .binary_search_by_key(&out, |division| division.out);
         let Ok(number) = found else { return POISON };
-        let number = number.min(NAMED - 1);
+        let number = number.min(MAX_MARKED - 1);
         let flaws = Flaw::ALL.iter().position(|&other| other == flaw).unwrap_or(0);
         let mark = POISON + 1 + (number * Flaw::ALL.len() + flaws) as Mark;
-        if !self.divisions.seen.iter().any(|&(seen, ..)| seen == mark) {
+        if !self.divisions.first_flaws.iter().any(|&(seen, ..)| seen == mark) {
             let lane = (!self.layout(out).scalar).then_some(lane);
-            self.divisions.seen.push((mark, self.id, lane));
+            self.divisions.first_flaws.push((mark, self.id, lane));
         }
         mark
     }
@@ -48,8 +48,8 @@ impl Machine<'_> {
     /// The mark that stays where one value is dropped and another decided so: its own if it is of a division and the
     /// decision is made of the divisor, else none.
     #[cold]
-    pub(crate) fn dropped(&mut self, mark: Mark, decision: Slot) -> Mark {
-        match named(mark) {
+    pub(crate) fn carry_mark(&mut self, mark: Mark, decision: Slot) -> Mark {
+        match decode_mark(mark) {
             Some((number, _)) if self.is_related(decision, number) => mark,
             _ => 0,
         }
@@ -58,7 +58,7 @@ impl Machine<'_> {
     /// A mask kept a value from memory.
     #[cold]
     pub(crate) fn kept_out(&mut self, mark: Mark, mask: Slot) {
-        if let Some((number, _)) = named(mark)
+        if let Some((number, _)) = decode_mark(mark)
             && !self.divisions.masked.contains(&number)
             && self.is_related(mask, number)
         {
@@ -75,14 +75,14 @@ impl Machine<'_> {
             .divisions
             .related
             .entry((value, number))
-            .or_insert_with(|| related(function, value, division))
+            .or_insert_with(|| is_related(function, value, division))
     }
 
     /// The trap for a value without a defined value that decides something, or must not be stored.
     #[cold]
-    pub(crate) fn undefined(&self, site: Site<'_>, lane: Option<usize>, mark: Mark, what: &str) -> Stop {
+    pub(crate) fn trap_undefined(&self, site: Site<'_>, lane: Option<usize>, mark: Mark, what: &str) -> Stop {
         let division =
-            named(mark).and_then(|(number, flaw)| Some((self.program.divisions.get(number)?, flaw)));
+            decode_mark(mark).and_then(|(number, flaw)| Some((self.program.divisions.get(number)?, flaw)));
         match division {
             Some((division, flaw)) => trap(site, lane, division, flaw, what),
             None => super::poison::trap(site, lane, what),
@@ -91,8 +91,8 @@ impl Machine<'_> {
 
     /// The warnings of a launch that finished.
     pub(crate) fn division_remarks(&self) -> impl Iterator<Item = Diagnostic> {
-        self.divisions.seen.iter().filter_map(|&(mark, id, lane)| {
-            let (number, flaw) = named(mark)?;
+        self.divisions.first_flaws.iter().filter_map(|&(mark, id, lane)| {
+            let (number, flaw) = decode_mark(mark)?;
             let division = self.program.divisions.get(number)?;
             let site = Site {
                 program: id,
@@ -100,7 +100,7 @@ impl Machine<'_> {
                 ..self.site(division.loc)
             };
             let mut diagnostic = site
-                .warning(TrapKind::DivisionByZero, lane, flaw.message())
+                .build_warning(TrapKind::DivisionByZero, lane, flaw.message())
                 .note("nothing that is stored depends on the quotient, which has no defined value");
             if self.divisions.masked.contains(&number) {
                 diagnostic.code = DIVISOR_MASK;
@@ -125,7 +125,7 @@ fn trap(site: Site<'_>, lane: Option<usize>, division: &Division, flaw: Flaw, wh
         loc: division.loc,
         ..site
     };
-    let mut diagnostic: Diagnostic = at.diagnostic(kind, lane, flaw.message());
+    let mut diagnostic: Diagnostic = at.build_diagnostic(kind, lane, flaw.message());
     let (used, divided) = (site.function.span(site.loc), site.function.span(division.loc));
     if used != divided {
         diagnostic = diagnostic.label(used, "used here");

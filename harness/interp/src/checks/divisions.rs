@@ -50,10 +50,10 @@ pub(crate) struct Division {
 }
 
 /// Divisions that have marks of their own; what follows shares the last one's.
-pub(super) const NAMED: usize = (Mark::MAX as usize - POISON as usize - 1) / Flaw::ALL.len();
+pub(super) const MAX_MARKED: usize = (Mark::MAX as usize - POISON as usize - 1) / Flaw::ALL.len();
 
 /// The integer divisions of a kernel, by result.
-pub(crate) fn divisions(function: &Function) -> Vec<Division> {
+pub(crate) fn find_divisions(function: &Function) -> Vec<Division> {
     fn block(function: &Function, block_: &Block, to: &mut Vec<Division>) {
         for op in &block_.ops {
             if let (OpKind::Binary(BinaryOp::IntDiv | BinaryOp::Rem), &[out], &[_, divisor]) =
@@ -87,7 +87,7 @@ pub(crate) struct Divisions {
     /// For a value and a division, whether the one is made of what the other's divisor is made of.
     pub(super) related: HashMap<(Slot, usize), bool>,
     /// The first lane of each division and flaw that had no answer.
-    pub(super) seen: Vec<(Mark, [u32; 3], Option<usize>)>,
+    pub(super) first_flaws: Vec<(Mark, [u32; 3], Option<usize>)>,
     /// Divisions whose result a mask made of their divisor kept from memory.
     pub(super) masked: Vec<usize>,
 }
@@ -95,9 +95,9 @@ pub(crate) struct Divisions {
 impl Divisions {
     /// Adds what later programs found.
     pub(crate) fn join(&mut self, later: &Self) {
-        for &found in &later.seen {
-            if !self.seen.iter().any(|&(mark, ..)| mark == found.0) {
-                self.seen.push(found);
+        for &found in &later.first_flaws {
+            if !self.first_flaws.iter().any(|&(mark, ..)| mark == found.0) {
+                self.first_flaws.push(found);
             }
         }
         for &number in &later.masked {
@@ -109,7 +109,7 @@ impl Divisions {
 }
 
 /// The division and the flaw that a mark is of.
-pub(super) fn named(mark: Mark) -> Option<(usize, Flaw)> {
+pub(super) fn decode_mark(mark: Mark) -> Option<(usize, Flaw)> {
     let number = usize::from(mark.checked_sub(POISON + 1)?);
     let flaw = *Flaw::ALL.get(number % Flaw::ALL.len())?;
     Some((number / Flaw::ALL.len(), flaw))
@@ -117,8 +117,8 @@ pub(super) fn named(mark: Mark) -> Option<(usize, Flaw)> {
 
 /// Whether a value is made of what a division's divisor is made of. What is read from memory is made of nothing: compilers
 /// do not look through it.
-pub(super) fn related(function: &Function, value: Slot, division: Division) -> bool {
-    let sources = sources(function);
+pub(super) fn is_related(function: &Function, value: Slot, division: Division) -> bool {
+    let sources = collect_sources(function);
     let mut of_divisor = vec![false; sources.len()];
     // Indices and parameters that the divisor is computed from say nothing of it, unless they are the divisor.
     let mut open = vec![(division.divisor, true)];
@@ -127,12 +127,17 @@ pub(super) fn related(function: &Function, value: Slot, division: Division) -> b
         let Some(source) = sources.get(at as usize) else {
             continue;
         };
-        let leaf = source.of.is_empty() && !source.memory;
+        let leaf = source.inputs.is_empty() && !source.memory;
         if leaf && !itself || of_divisor.get(at as usize) != Some(&false) {
             continue;
         }
         of_divisor[at as usize] = true;
-        open.extend(source.of.iter().map(|&from| (from, itself && source.same)));
+        open.extend(
+            source
+                .inputs
+                .iter()
+                .map(|&from| (from, itself && source.same_number)),
+        );
     }
     if let Some(out) = of_divisor.get_mut(division.out as usize) {
         *out = true;
@@ -147,7 +152,12 @@ pub(super) fn related(function: &Function, value: Slot, division: Division) -> b
         if of_divisor.get(at as usize) == Some(&true) {
             return true;
         }
-        open.extend(sources.get(at as usize).into_iter().flat_map(|source| &source.of));
+        open.extend(
+            sources
+                .get(at as usize)
+                .into_iter()
+                .flat_map(|source| &source.inputs),
+        );
     }
     false
 }
@@ -155,26 +165,26 @@ pub(super) fn related(function: &Function, value: Slot, division: Division) -> b
 /// What a value is computed from.
 #[derive(Clone, Debug, Default)]
 struct Source {
-    of: Vec<Slot>,
+    inputs: Vec<Slot>,
     /// Whether it is the same number in another shape or type.
-    same: bool,
+    same_number: bool,
     /// Whether it was read from memory.
     memory: bool,
     constant: bool,
 }
 
-fn sources(function: &Function) -> Vec<Source> {
+fn collect_sources(function: &Function) -> Vec<Source> {
     let mut sources = vec![Source::default(); function.values.len()];
     sources_of(&function.body, &mut sources);
     for at in 0..sources.len() {
         // A constant is no common ground.
         let constants: Vec<bool> = sources[at]
-            .of
+            .inputs
             .iter()
             .map(|&from| sources.get(from as usize).is_some_and(|source| source.constant))
             .collect();
         let mut constants = constants.into_iter();
-        sources[at].of.retain(|_| !constants.next().unwrap_or(false));
+        sources[at].inputs.retain(|_| !constants.next().unwrap_or(false));
     }
     sources
 }
@@ -183,7 +193,7 @@ fn sources_of(block: &Block, to: &mut [Source]) {
     let join = |to: &mut [Source], into: &[cerith_tile::ir::ValueId], from: &[cerith_tile::ir::ValueId]| {
         for (into, from) in into.iter().zip(from) {
             if let Some(source) = to.get_mut(into.0 as usize) {
-                source.of.push(from.0);
+                source.inputs.push(from.0);
             }
         }
     };
@@ -198,7 +208,7 @@ fn sources_of(block: &Block, to: &mut [Source]) {
                 for bound in bounds {
                     join(to, index, &[*bound]);
                 }
-                for from in [initial, yields(body)] {
+                for from in [initial, find_yields(body)] {
                     join(to, carried, from);
                     join(to, &op.results, from);
                 }
@@ -208,26 +218,26 @@ fn sources_of(block: &Block, to: &mut [Source]) {
                 else_block,
             } => {
                 for block in [then_block, else_block] {
-                    join(to, &op.results, yields(block));
+                    join(to, &op.results, find_yields(block));
                 }
                 for &result in &op.results {
                     join(to, &[result], &op.operands);
                 }
             }
             OpKind::While { before, after } => {
-                let passed = yields(before).get(1..).unwrap_or(&[]);
-                for from in [op.operands.as_slice(), yields(after)] {
+                let passed = find_yields(before).get(1..).unwrap_or(&[]);
+                for from in [op.operands.as_slice(), find_yields(after)] {
                     join(to, &before.args, from);
                 }
                 join(to, &after.args, passed);
                 join(to, &op.results, passed);
             }
-            _ => plain(op, to),
+            _ => add_operands(op, to),
         }
     }
 }
 
-fn plain(op: &Operation, to: &mut [Source]) {
+fn add_operands(op: &Operation, to: &mut [Source]) {
     let memory = op.kind.accesses_memory();
     let same = matches!(
         op.kind,
@@ -242,15 +252,15 @@ fn plain(op: &Operation, to: &mut [Source]) {
         if let Some(source) = to.get_mut(result.0 as usize) {
             source.constant = matches!(op.kind, OpKind::Constant(_));
             source.memory = memory;
-            source.same = same;
+            source.same_number = same;
             if !memory {
-                source.of.extend(op.operands.iter().map(|operand| operand.0));
+                source.inputs.extend(op.operands.iter().map(|operand| operand.0));
             }
         }
     }
 }
 
-fn yields(block: &Block) -> &[cerith_tile::ir::ValueId] {
+fn find_yields(block: &Block) -> &[cerith_tile::ir::ValueId] {
     block
         .ops
         .last()

@@ -24,10 +24,10 @@ use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::ir::LocId;
 
 pub(crate) use cells::Cells;
-use cells::Who;
+use cells::LaneAccess;
 
 use super::{Access, Site, place_at};
-use crate::dataflow::{Need, Reach, Text, need};
+use crate::dataflow::{Need, Reach, Text, find_need};
 use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
 use crate::value::{Mark, read};
@@ -38,7 +38,7 @@ pub(crate) struct Crossed {
     lane: usize,
     address: u64,
     access: Access,
-    before: Who,
+    before: LaneAccess,
     did: Access,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Footprint {
     hazard: Option<Crossed>,
     /// An address, and how it is accessed, whose operation is looked for.
     sought: Option<(u64, Access)>,
-    found: Option<LocId>,
+    found_loc: Option<LocId>,
 }
 
 /// New values of a store.
@@ -88,12 +88,12 @@ impl Footprint {
 
     /// Whether anything is asked of an access.
     #[inline]
-    pub(crate) fn kept(&self, access: u16) -> bool {
-        self.sought.is_some() || self.watches(access)
+    pub(crate) fn is_tracked(&self, access: u16) -> bool {
+        self.sought.is_some() || self.is_watched(access)
     }
 
     #[inline]
-    fn watches(&self, access: u16) -> bool {
+    fn is_watched(&self, access: u16) -> bool {
         self.watch.accesses.get(access as usize) == Some(&true)
     }
 
@@ -106,7 +106,7 @@ impl Footprint {
     }
 
     /// One that looks for the operation which accesses a byte of the arena.
-    pub(crate) fn seeking(index: usize, access: Access) -> Self {
+    pub(crate) fn new_search(index: usize, access: Access) -> Self {
         Self {
             sought: Some((ORIGIN.wrapping_add(index as u64), access)),
             ..Self::default()
@@ -114,28 +114,34 @@ impl Footprint {
     }
 
     /// The operation that was looked for.
-    pub(crate) const fn found(&self) -> Option<LocId> {
-        self.found
+    pub(crate) const fn found_loc(&self) -> Option<LocId> {
+        self.found_loc
     }
 
     /// An operation accessed elements.
-    pub(crate) fn accessed(&mut self, runs: &[Run], size: usize, access: Access, loc: LocId) {
+    pub(crate) fn note_access(&mut self, runs: &[Run], size: usize, access: Access, loc: LocId) {
         let Some((sought, wanted)) = self.sought else {
             return;
         };
         let holds = |run: &Run| (0..run.count).any(|nth| sought.wrapping_sub(run.address(nth)) < size as u64);
         if access == wanted && runs.iter().any(holds) {
-            self.found = Some(loc);
+            self.found_loc = Some(loc);
         }
     }
 
     /// Whether two accesses of a byte are by one thread.
-    fn together(&self, before: Who, now: Who, now_loads: bool, before_loads: bool) -> bool {
+    fn is_same_thread(
+        &self,
+        before: LaneAccess,
+        now: LaneAccess,
+        now_loads: bool,
+        before_loads: bool,
+    ) -> bool {
         if before.lane != now.lane {
             return false;
         }
-        let class = |who: Who| self.watch.classes.get(who.access as usize);
-        let scalar = |who: Who| self.watch.scalars.get(who.access as usize) == Some(&true);
+        let class = |who: LaneAccess| self.watch.classes.get(who.access as usize);
+        let scalar = |who: LaneAccess| self.watch.scalars.get(who.access as usize) == Some(&true);
         if class(before) == class(now) {
             return true;
         }
@@ -144,20 +150,20 @@ impl Footprint {
     }
 
     /// Elements are loaded.
-    pub(crate) fn loaded(
+    pub(crate) fn check_load(
         &mut self,
         cells: &mut Cells,
         runs: &[Run],
         size: usize,
         access: u16,
     ) -> Option<Crossed> {
-        if !self.watches(access) {
+        if !self.is_watched(access) {
             return None;
         }
-        for (who, address) in elements(runs, access) {
-            for at in cells.of(address, size) {
-                if let Some((before, atomic)) = cells.changer(at)
-                    && !self.together(before, who, true, false)
+        for (who, address) in iter_elements(runs, access) {
+            for at in cells.cell_range(address, size) {
+                if let Some((before, atomic)) = cells.find_changer(at)
+                    && !self.is_same_thread(before, who, true, false)
                 {
                     return Some(Crossed {
                         lane: who.lane as usize,
@@ -174,7 +180,7 @@ impl Footprint {
     }
 
     /// Elements are about to be stored.
-    pub(crate) fn stored(
+    pub(crate) fn check_store(
         &mut self,
         cells: &mut Cells,
         text: &Function<'_>,
@@ -183,7 +189,7 @@ impl Footprint {
         access: u16,
         values: Values<'_>,
     ) -> Option<Crossed> {
-        if !self.watches(access) {
+        if !self.is_watched(access) {
             return None;
         }
         let is_silent = |lane: usize, address: u64| {
@@ -191,19 +197,19 @@ impl Footprint {
             (values.marks)(lane) == 0 && text.holds(address, size, bits)
         };
         // Lanes of this store may leave the same value in the same place: they meet what was there before, not each other.
-        for (who, address) in elements(runs, access) {
+        for (who, address) in iter_elements(runs, access) {
             if is_silent(who.lane as usize, address) {
                 continue;
             }
-            for at in cells.of(address, size) {
-                if let Some(crossed) = self.meets(cells, text, at, who, address, Access::Store) {
+            for at in cells.cell_range(address, size) {
+                if let Some(crossed) = self.find_crossed(cells, text, at, who, address, Access::Store) {
                     return Some(crossed);
                 }
             }
         }
-        for (who, address) in elements(runs, access) {
+        for (who, address) in iter_elements(runs, access) {
             let silent = is_silent(who.lane as usize, address);
-            for at in cells.of(address, size) {
+            for at in cells.cell_range(address, size) {
                 cells.write(at, who, silent, false);
             }
         }
@@ -211,7 +217,7 @@ impl Footprint {
     }
 
     /// Elements are about to be updated.
-    pub(crate) fn updated(
+    pub(crate) fn check_update(
         &mut self,
         cells: &mut Cells,
         text: &Function<'_>,
@@ -219,12 +225,12 @@ impl Footprint {
         size: usize,
         access: u16,
     ) -> Option<Crossed> {
-        if !self.watches(access) {
+        if !self.is_watched(access) {
             return None;
         }
-        for (who, address) in elements(runs, access) {
-            for at in cells.of(address, size) {
-                if let Some(crossed) = self.meets(cells, text, at, who, address, Access::Atomic) {
+        for (who, address) in iter_elements(runs, access) {
+            for at in cells.cell_range(address, size) {
+                if let Some(crossed) = self.find_crossed(cells, text, at, who, address, Access::Atomic) {
                     return Some(crossed);
                 }
                 cells.write(at, who, false, true);
@@ -236,12 +242,12 @@ impl Footprint {
     /// Whether a store is the epilogue of a product: what it stores is computed from a product and from what the load read. In
     /// all compilers known, the way from the layout of products to that of the store leads through shared memory, with a barrier
     /// between the load and the store. Triton does not promise it.
-    fn is_epilogue(&mut self, text: &Function<'_>, load: Who, store: Who) -> bool {
+    fn is_epilogue(&mut self, text: &Function<'_>, load: LaneAccess, store: LaneAccess) -> bool {
         *self
             .epilogues
             .entry((load.access, store.access))
             .or_insert_with(|| {
-                let reach = Reach::of(text.function, load.access.into());
+                let reach = Reach::from_load(text.function, load.access.into());
                 let stored = reach.accesses.get(usize::from(store.access));
                 stored.is_some_and(|stored| stored.value.load && stored.value.product)
             })
@@ -253,12 +259,12 @@ impl Footprint {
     }
 
     /// What was done before to a place that is about to change.
-    fn meets(
+    fn find_crossed(
         &mut self,
         cells: &Cells,
         text: &Function<'_>,
         at: usize,
-        who: Who,
+        who: LaneAccess,
         address: u64,
         access: Access,
     ) -> Option<Crossed> {
@@ -269,23 +275,23 @@ impl Footprint {
             before,
             did,
         };
-        if let Some((before, atomic)) = cells.writer(at)
+        if let Some((before, atomic)) = cells.find_writer(at)
             && !(atomic && access == Access::Atomic)
-            && !self.together(before, who, false, false)
+            && !self.is_same_thread(before, who, false, false)
         {
             let did = if atomic { Access::Atomic } else { Access::Store };
             return Some(crossed(before, did));
         }
-        for (before, several) in cells.readers(at) {
+        for (before, several) in cells.find_readers(at) {
             let other = several || before.lane != who.lane;
-            if !other && self.together(before, who, false, true) {
+            if !other && self.is_same_thread(before, who, false, true) {
                 continue;
             }
             let enough = if other { Need::All } else { Need::Lane };
             let needed = *self
                 .needs
                 .entry((before.access, who.access))
-                .or_insert_with(|| need(text.function, before.access as usize, who.access as usize));
+                .or_insert_with(|| find_need(text.function, before.access as usize, who.access as usize));
             if needed < enough {
                 let met = crossed(before, Access::Load);
                 if access == Access::Store && self.is_epilogue(text, before, who) {
@@ -321,11 +327,11 @@ impl Function<'_> {
     }
 }
 
-fn elements(runs: &[Run], access: u16) -> impl Iterator<Item = (Who, u64)> + '_ {
+fn iter_elements(runs: &[Run], access: u16) -> impl Iterator<Item = (LaneAccess, u64)> + '_ {
     runs.iter().flat_map(move |run| {
         (0..run.count).map(move |nth| {
             let lane = (run.lane + nth) as u32;
-            (Who { access, lane }, run.address(nth))
+            (LaneAccess { access, lane }, run.address(nth))
         })
     })
 }
@@ -348,22 +354,22 @@ impl Crossed {
 /// The trap for two accesses with no order between them.
 #[cold]
 pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Stop {
-    let diagnostic = diagnostic(site, memory, text, crossed);
+    let diagnostic = build_diagnostic(site, memory, text, crossed);
     site.trap(crossed.kind(), Some(crossed.lane), diagnostic)
 }
 
 /// The warning about a store that relies on a barrier. Triton 3.6.0 and 3.9.0 put one before it in all code that was read (`sm_80` and
 /// `sm_90`, `f16` and `f32`, 4 and 8 warps); other versions and shapes were not looked at.
 #[cold]
-pub(crate) fn warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
+pub(crate) fn build_warning(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
-        ..diagnostic(site, memory, text, crossed)
+        ..build_diagnostic(site, memory, text, crossed)
     }
     .note("the kernel relies on a barrier that Triton does not promise; the code of 3.6.0 and 3.9.0 that was read has one here")
 }
 
-fn diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
+fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Diagnostic {
     let Crossed {
         lane,
         address,
@@ -389,7 +395,7 @@ fn diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) ->
         "{} of bytes that {whose} {wrote}, with no barrier between",
         access.name()
     );
-    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    let mut diagnostic = site.build_diagnostic(kind, Some(lane), message);
     if let Some(place) = place {
         diagnostic = diagnostic.label(site.function.span(place.loc), here);
     }

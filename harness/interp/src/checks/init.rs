@@ -3,12 +3,12 @@
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::fault::{Fault, is_planted};
 
-use super::{Access, Site, bytes, place_at};
+use super::{Access, Site, describe_bytes, place_at};
 use crate::outcome::{Stop, TrapKind};
 
 /// What a run of bytes holds, all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum InitState {
     /// Defined values.
     All,
     /// Some were written without a defined value; none is uninitialised.
@@ -19,9 +19,9 @@ pub(crate) enum Known {
 
 /// What is known of a run of bytes.
 #[inline]
-pub(crate) fn known(states: &[ByteState]) -> Known {
+pub(crate) fn classify_bytes(states: &[ByteState]) -> InitState {
     if is_planted(Fault::UninitialisedIsKnown) && states.contains(&ByteState::Uninit) {
-        return Known::All;
+        return InitState::All;
     }
     // `Init` is 1, so the first fold is zero when all are; it has no early way out, so that it is vectorised.
     if states
@@ -29,11 +29,11 @@ pub(crate) fn known(states: &[ByteState]) -> Known {
         .fold(0, |any, &state| any | (state as u8 ^ ByteState::Init as u8))
         == 0
     {
-        Known::All
+        InitState::All
     } else if states.contains(&ByteState::Uninit) {
-        Known::SomeUninit
+        InitState::SomeUninit
     } else {
-        Known::SomePoison
+        InitState::SomePoison
     }
 }
 
@@ -54,13 +54,13 @@ pub(crate) fn trap(
         .position(|&state| state == ByteState::Uninit)
         .unwrap_or(0);
     let diagnostic = site
-        .diagnostic(
+        .build_diagnostic(
             kind,
             Some(lane),
             format!(
                 "{} of {} that nothing was written to",
                 access.name(),
-                bytes(size as u64)
+                describe_bytes(size as u64)
             ),
         )
         .note(format!(

@@ -38,7 +38,7 @@ impl Machine<'_> {
             program: trap.program,
         };
         let mut found = Vec::new();
-        search.comparisons(ValueId(mask), trap.lane.unwrap_or(0), 0, &mut found);
+        search.collect_comparisons(ValueId(mask), trap.lane.unwrap_or(0), 0, &mut found);
         for (span, compared) in found {
             let place = trap
                 .lane
@@ -70,7 +70,13 @@ struct Search<'m> {
 
 impl Search<'_> {
     /// The comparisons that have to be true for a lane to be, each with its place.
-    fn comparisons(&self, value: ValueId, lane: usize, depth: usize, found: &mut Vec<(Span, String)>) {
+    fn collect_comparisons(
+        &self,
+        value: ValueId,
+        lane: usize,
+        depth: usize,
+        found: &mut Vec<(Span, String)>,
+    ) {
         let Some(op) = self.definitions.get(&value) else {
             return;
         };
@@ -79,16 +85,19 @@ impl Search<'_> {
         }
         match (&op.kind, op.operands.as_slice()) {
             (OpKind::Binary(BinaryOp::And), &[a, b]) => {
-                self.comparisons(a, lane, depth + 1, found);
-                self.comparisons(b, lane, depth + 1, found);
+                self.collect_comparisons(a, lane, depth + 1, found);
+                self.collect_comparisons(b, lane, depth + 1, found);
             }
             (OpKind::Splat | OpKind::Broadcast | OpKind::Reshape { reorder: false }, &[from]) => {
                 if let Some(lane) = self.lane_of(op, from, lane) {
-                    self.comparisons(from, lane, depth + 1, found);
+                    self.collect_comparisons(from, lane, depth + 1, found);
                 }
             }
             (OpKind::Compare(predicate), &[a, b]) => {
-                let (Some(a), Some(b)) = (self.number(a, lane, 0), self.number(b, lane, 0)) else {
+                let (Some(a), Some(b)) = (
+                    self.evaluate_integer(a, lane, 0),
+                    self.evaluate_integer(b, lane, 0),
+                ) else {
                     return;
                 };
                 let (sign, holds) = match predicate {
@@ -133,7 +142,7 @@ impl Search<'_> {
     }
 
     /// The integer in a lane, computed again: by now its slot may hold something else.
-    fn number(&self, value: ValueId, lane: usize, depth: usize) -> Option<i128> {
+    fn evaluate_integer(&self, value: ValueId, lane: usize, depth: usize) -> Option<i128> {
         if depth > DEPTH_MOST {
             return None;
         }
@@ -154,11 +163,11 @@ impl Search<'_> {
             }
         };
         let Some(op) = self.definitions.get(&value) else {
-            return self.kept(value, lane).map(read);
+            return self.read_live_bits(value, lane).map(read);
         };
         let operand = |nth: usize, lane: usize| {
             let from = *op.operands.get(nth)?;
-            self.number(from, lane, depth + 1)
+            self.evaluate_integer(from, lane, depth + 1)
         };
         match &op.kind {
             OpKind::Constant(bits) => Some(read(*bits)),
@@ -186,7 +195,7 @@ impl Search<'_> {
     }
 
     /// The bits of a parameter, or of what a loop gives to its body, where they are still there.
-    fn kept(&self, value: ValueId, lane: usize) -> Option<u64> {
+    fn read_live_bits(&self, value: ValueId, lane: usize) -> Option<u64> {
         let slot = value.0;
         let is_param = self.function.params.iter().any(|param| param.value == value);
         let held = self.machine.value(slot);

@@ -18,7 +18,7 @@ pub(crate) mod race;
 pub(crate) mod view;
 pub(crate) mod wait;
 
-use cerith_memory::element::element;
+use cerith_memory::element::describe_element;
 use cerith_memory::{Memory, ORIGIN, Place, Tensor};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
 use cerith_tile::ir::{Function, LocId};
@@ -48,7 +48,7 @@ impl Site<'_> {
     }
 
     /// A message about the operation, with the calls it was inlined at.
-    pub(crate) fn diagnostic(
+    pub(crate) fn build_diagnostic(
         self,
         kind: TrapKind,
         lane: Option<usize>,
@@ -60,7 +60,7 @@ impl Site<'_> {
             Some(lane) => format!("in program {}, lane {lane}", program_id(self.program)),
             None => format!("in program {}", program_id(self.program)),
         };
-        let mut diagnostic = Diagnostic::error(kind.code(), span, message).here(place);
+        let mut diagnostic = Diagnostic::error(kind.code(), span, message).label_primary(place);
         for call in stack.skip(1) {
             diagnostic = diagnostic.label(call, "called here");
         }
@@ -68,7 +68,7 @@ impl Site<'_> {
     }
 
     /// The same, of a program that has an answer.
-    pub(crate) fn warning(
+    pub(crate) fn build_warning(
         self,
         kind: TrapKind,
         lane: Option<usize>,
@@ -76,7 +76,7 @@ impl Site<'_> {
     ) -> Diagnostic {
         Diagnostic {
             severity: Severity::Warning,
-            ..self.diagnostic(kind, lane, message)
+            ..self.build_diagnostic(kind, lane, message)
         }
     }
 }
@@ -119,7 +119,7 @@ impl Home {
     /// How messages call it.
     fn describe(&self, memory: &Memory) -> String {
         let storage = memory.name(self.storage);
-        let bytes = bytes((self.end - self.start) as u64);
+        let bytes = describe_bytes((self.end - self.start) as u64);
         match &self.name {
             Some(tensor) if tensor != storage => {
                 format!("the pointer was made from tensor `{tensor}` in storage `{storage}` of {bytes}")
@@ -129,13 +129,13 @@ impl Home {
     }
 
     /// The tensor with its name, if both are known.
-    pub(crate) fn named(&self) -> Option<(&str, &Tensor)> {
+    pub(crate) fn named_tensor(&self) -> Option<(&str, &Tensor)> {
         self.name.as_deref().zip(self.tensor.as_ref())
     }
 }
 
 /// A number of bytes in words.
-pub(crate) fn bytes(count: u64) -> String {
+pub(crate) fn describe_bytes(count: u64) -> String {
     if count == 1 {
         "1 byte".to_owned()
     } else {
@@ -144,7 +144,7 @@ pub(crate) fn bytes(count: u64) -> String {
 }
 
 /// The most tensors that are named for one byte.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The place of an address in words: `byte 12 of storage x, in x[3]`, with the elements of the case's tensors that have it.
 fn place(memory: &Memory, address: u64) -> Option<String> {
@@ -153,8 +153,8 @@ fn place(memory: &Memory, address: u64) -> Option<String> {
     let byte = format!("byte {offset} of storage `{}`", memory.name(storage));
     let mut tensors = memory
         .tensors_at(place)
-        .map(|(named, index)| format!("`{}`", element(&named.name, &index)));
-    let named: Vec<String> = tensors.by_ref().take(NAMED).collect();
+        .map(|(named, index)| format!("`{}`", describe_element(&named.name, &index)));
+    let named: Vec<String> = tensors.by_ref().take(MAX_NAMED).collect();
     let more = tensors.count();
     Some(match (named.as_slice(), more) {
         ([], _) => byte,

@@ -54,7 +54,7 @@ impl Release {
 }
 
 /// What was handed on at places: everything in a place's log up to a number of events.
-type Known = SmallVec<[(usize, usize); 4]>;
+type VectorClock = SmallVec<[(usize, usize); 4]>;
 
 /// What was handed on at one place of memory, in the order in which it was.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ struct Log {
     /// Numbers of parts of programs, rising, and at which event.
     parts: Vec<(u32, usize)>,
     /// What came with it from elsewhere, and at which event.
-    others: Vec<((usize, usize), usize)>,
+    inherited: Vec<((usize, usize), usize)>,
 }
 
 /// The order of the programs of a launch, up to the one that runs.
@@ -74,9 +74,9 @@ pub(crate) struct Orders {
     places: HashMap<usize, usize>,
     logs: Vec<Log>,
     /// What all threads of the program come after, what the thread of scalars does, and what all will behind a barrier.
-    known: Known,
-    scalar_known: Known,
-    pending: Known,
+    clock: VectorClock,
+    scalar_clock: VectorClock,
+    pending_clock: VectorClock,
     /// Parts of the program before its last barrier, and those of scalars before their last release.
     settled: Vec<u32>,
     scalar_settled: Vec<u32>,
@@ -84,10 +84,10 @@ pub(crate) struct Orders {
     block: Option<u32>,
     scalar: Option<u32>,
     /// Whether the access under way is a scalar's.
-    now: bool,
+    scalar_access: bool,
 }
 
-fn learn(known: &mut Known, (place, length): (usize, usize)) {
+fn learn(known: &mut VectorClock, (place, length): (usize, usize)) {
     match known.iter_mut().find(|(other, _)| *other == place) {
         Some((_, known)) => *known = length.max(*known),
         None => known.push((place, length)),
@@ -109,7 +109,7 @@ impl Orders {
         if !self.followed {
             return;
         }
-        for known in [&mut self.known, &mut self.scalar_known, &mut self.pending] {
+        for known in [&mut self.clock, &mut self.scalar_clock, &mut self.pending_clock] {
             known.clear();
         }
         self.settled.clear();
@@ -119,13 +119,13 @@ impl Orders {
 
     /// The number of the part that an access belongs to, if it has one.
     #[inline]
-    pub(crate) const fn number(&mut self, scalar: bool) -> Option<u32> {
-        self.now = scalar;
+    pub(crate) const fn begin_access(&mut self, scalar: bool) -> Option<u32> {
+        self.scalar_access = scalar;
         if scalar { self.scalar } else { self.block }
     }
 
     /// Gives that part its number.
-    pub(crate) const fn numbered(&mut self, scalar: bool, number: u32) {
+    pub(crate) const fn set_number(&mut self, scalar: bool, number: u32) {
         let to = if scalar { &mut self.scalar } else { &mut self.block };
         *to = Some(number);
     }
@@ -138,13 +138,13 @@ impl Orders {
         self.settled.extend(self.block.take());
         self.settled.extend(self.scalar.take());
         self.settled.append(&mut self.scalar_settled);
-        for from in [&self.scalar_known, &self.pending] {
+        for from in [&self.scalar_clock, &self.pending_clock] {
             for &one in from {
-                learn(&mut self.known, one);
+                learn(&mut self.clock, one);
             }
         }
-        self.scalar_known.clone_from(&self.known);
-        self.pending.clear();
+        self.scalar_clock.clone_from(&self.clock);
+        self.pending_clock.clear();
     }
 
     pub(crate) fn synchronise(&mut self, index: usize, atomic: Release) {
@@ -160,12 +160,12 @@ impl Orders {
         if atomic.acquires() && events > 0 {
             let all = (place, events);
             if atomic.scalar {
-                learn(&mut self.scalar_known, all);
+                learn(&mut self.scalar_clock, all);
                 if atomic.used {
-                    learn(&mut self.known, all);
+                    learn(&mut self.clock, all);
                 }
             } else {
-                learn(&mut self.pending, all);
+                learn(&mut self.pending_clock, all);
             }
         }
         if !atomic.releases() {
@@ -175,9 +175,9 @@ impl Orders {
             self.scalar_settled.extend(self.scalar.take());
         }
         let known = if atomic.scalar {
-            &self.scalar_known
+            &self.scalar_clock
         } else {
-            &self.known
+            &self.clock
         };
         let Some(log) = self.logs.get_mut(place) else {
             return;
@@ -188,9 +188,9 @@ impl Orders {
         parts.retain(|part| last.is_none_or(|last| *part > last));
         parts.sort_unstable();
         for &one in known {
-            let news = one.0 != place && !log.others.iter().rev().take(4).any(|(other, _)| *other == one);
+            let news = one.0 != place && !log.inherited.iter().rev().take(4).any(|(other, _)| *other == one);
             if news {
-                log.others.push((one, events));
+                log.inherited.push((one, events));
             }
         }
         log.parts.extend(parts.into_iter().map(|part| (part, events)));
@@ -198,8 +198,12 @@ impl Orders {
     }
 
     /// Whether the access under way comes after a part of another program.
-    pub(crate) fn know(&self, part: u32) -> bool {
-        let known = if self.now { &self.scalar_known } else { &self.known };
+    pub(crate) fn is_after(&self, part: u32) -> bool {
+        let known = if self.scalar_access {
+            &self.scalar_clock
+        } else {
+            &self.clock
+        };
         if known.is_empty() {
             return false;
         }
@@ -217,7 +221,7 @@ impl Orders {
             {
                 return true;
             }
-            let others = log.others.iter().filter(|&&(_, event)| event < events);
+            let others = log.inherited.iter().filter(|&&(_, event)| event < events);
             open.extend(others.map(|&(other, _)| other));
         }
         false

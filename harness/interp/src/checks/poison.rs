@@ -8,7 +8,7 @@ use crate::outcome::{Stop, TrapKind};
 pub(crate) fn trap(site: Site<'_>, lane: Option<usize>, what: &str) -> Stop {
     let kind = TrapKind::PoisonUse;
     let diagnostic = site
-        .diagnostic(kind, lane, format!("{what} has no defined value"))
+        .build_diagnostic(kind, lane, format!("{what} has no defined value"))
         .note(
             "lanes of a masked load without `other`, shifts by the width or more, float to integer casts out of \
              range and variables bound on other paths have none",

@@ -13,7 +13,7 @@ use crate::outcome::{Stop, TrapKind};
 pub(crate) fn assume(site: Site<'_>, lane: Option<usize>) -> Stop {
     let kind = TrapKind::FalseAssume;
     let diagnostic = site
-        .diagnostic(kind, lane, "`tl.assume` of a condition that is false")
+        .build_diagnostic(kind, lane, "`tl.assume` of a condition that is false")
         .note("the compiler may rely on the condition anywhere in the kernel");
     site.trap(kind, lane, diagnostic)
 }
@@ -40,13 +40,13 @@ pub(crate) fn demand(site: Site<'_>, demand: Demand) -> Stop {
             "the last offset, in elements of this size, has to be a multiple of 16 bytes",
         ),
     };
-    let diagnostic = site.diagnostic(kind, None, message).note(note);
+    let diagnostic = site.build_diagnostic(kind, None, message).note(note);
     site.trap(kind, None, diagnostic)
 }
 
 /// The warning about a false promise about a value; `lane` breaks it.
 #[cold]
-pub(crate) fn hint(
+pub(crate) fn build_hint_warning(
     site: Site<'_>,
     lane: usize,
     promise: Promise,
@@ -61,7 +61,7 @@ pub(crate) fn hint(
         Promise::MaxConstancy => format!("runs of {number} are equal"),
     };
     let message = format!("`tl.{}` of a value that is not so", promise.name());
-    site.warning(kind, Some(lane), message)
+    site.build_warning(kind, Some(lane), message)
         .note(format!(
             "it promises that along dimension {dimension} {what}; this lane holds {}",
             value as i64
@@ -71,14 +71,14 @@ pub(crate) fn hint(
 
 /// The trap for a false `tl.device_assert`.
 #[cold]
-pub(crate) fn assertion(site: Site<'_>, lane: Option<usize>, message: &str) -> Stop {
+pub(crate) fn trap_assertion(site: Site<'_>, lane: Option<usize>, message: &str) -> Stop {
     let kind = TrapKind::AssertionFailed;
     let text = if message.is_empty() {
         "device assertion failed".to_owned()
     } else {
         format!("device assertion failed: {message}")
     };
-    let diagnostic = site.diagnostic(kind, lane, text);
+    let diagnostic = site.build_diagnostic(kind, lane, text);
     site.trap(kind, lane, diagnostic)
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn open_overflow_check(
             "whether the check \"{message}\" fails depends on how the compiler combines elements: it is in a combine function"
         ),
     };
-    site.warning(TrapKind::OverflowCheck, lane, what)
+    site.build_warning(TrapKind::OverflowCheck, lane, what)
         .note("an engine that stops with an overflow is not convicted")
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn open_overflow_check(
 #[cold]
 pub(crate) fn index(site: Site<'_>, lane: usize, index: i64, extent: usize) -> Stop {
     let kind = TrapKind::IndexOutOfRange;
-    let diagnostic = site.diagnostic(
+    let diagnostic = site.build_diagnostic(
         kind,
         Some(lane),
         format!("`tl.gather` of index {index} from a dimension of {extent}"),
@@ -128,7 +128,7 @@ pub(crate) fn index(site: Site<'_>, lane: usize, index: i64, extent: usize) -> S
 pub(crate) fn loop_step(site: Site<'_>, step: i64) -> Stop {
     let kind = TrapKind::LoopStep;
     let diagnostic = site
-        .diagnostic(
+        .build_diagnostic(
             kind,
             None,
             format!("the step of a loop is {step}, which is not positive"),

@@ -32,7 +32,7 @@ pub(crate) fn trap(
     grid: [u32; 3],
 ) -> Stop {
     let kind = TrapKind::Race;
-    let other = conflict.other.map_or_else(
+    let other = conflict.other_program.map_or_else(
         || "another program".to_owned(),
         |number| {
             let (x, y) = (grid[0].max(1), grid[1].max(1));
@@ -49,7 +49,7 @@ pub(crate) fn trap(
         Access::Atomic => "atomically updates",
     };
     let diagnostic = site
-        .diagnostic(
+        .build_diagnostic(
             kind,
             Some(lane),
             format!("{} of bytes that {other} {did}", access.name()),
@@ -80,7 +80,7 @@ fn find_weak_lock(function: &Function) -> Option<WeakLock> {
             .first()
             .is_some_and(|&out| function.ty(out).is_scalar())
     };
-    function.body.each(&mut |op| match op.kind {
+    function.body.visit_operations(&mut |op| match op.kind {
         OpKind::AtomicCas { order } if is_scalar(op) => {
             lock = lock.or(Some(op.loc));
             if !order.acquires() {

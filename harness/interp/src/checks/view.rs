@@ -8,13 +8,13 @@
 //!
 //! Left out: pointers that were loaded from memory or made from numbers, and strides that are constants of the kernel.
 
-use cerith_memory::element::{beyond, last};
-use cerith_memory::overlap::{ByteRanges, covered};
+use cerith_memory::element::{describe_beyond, describe_last};
+use cerith_memory::overlap::{ByteRanges, find_covered_bytes};
 use cerith_memory::{Memory, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
-use super::{Access, Home, Site, bytes, place_at};
+use super::{Access, Home, Site, describe_bytes, place_at};
 use crate::config::ParamValue;
 use crate::outcome::TrapKind;
 use crate::run::Run;
@@ -36,7 +36,7 @@ impl Views {
                     storage,
                     tensor: Some(tensor),
                     ..
-                } if *storage == Some(tensor.storage) => Some((tensor, covered(tensor)?)),
+                } if *storage == Some(tensor.storage) => Some((tensor, find_covered_bytes(tensor)?)),
                 _ => None,
             })
             .collect();
@@ -72,7 +72,7 @@ impl Views {
     }
 
     /// The first lane that leaves the tensor of a parameter, and where in the storage it goes.
-    pub(crate) fn leaves(
+    pub(crate) fn find_outside_lane(
         &self,
         parameter: u32,
         home: &Home,
@@ -107,7 +107,7 @@ fn leads_out(strides: &[u64], tensor: &Tensor) -> bool {
 
 /// The warning.
 #[cold]
-pub(crate) fn warning(
+pub(crate) fn build_warning(
     site: Site<'_>,
     memory: &Memory,
     home: &Home,
@@ -115,23 +115,23 @@ pub(crate) fn warning(
     (lane, byte): (usize, i64),
     size: usize,
 ) -> Diagnostic {
-    let (name, tensor) = home.named().unzip();
+    let (name, tensor) = home.named_tensor().unzip();
     let name = name.unwrap_or_default();
-    let beyond = tensor.and_then(|tensor| beyond(name, tensor, byte));
+    let beyond = tensor.and_then(|tensor| describe_beyond(name, tensor, byte));
     let beyond = beyond.map_or(String::new(), |beyond| format!(", {beyond}"));
     let message = format!(
         "{} of {} inside of storage `{}` and outside of tensor `{name}`{beyond}",
         access.name(),
-        bytes(size as u64),
+        describe_bytes(size as u64),
         memory.name(home.storage),
     );
     let index = home.start.saturating_add_signed(byte as isize);
-    let last = tensor.map(|tensor| match last(name, tensor) {
+    let last = tensor.map(|tensor| match describe_last(name, tensor) {
         Some(last) => format!("the last element of `{name}` is `{last}`"),
         None => format!("`{name}` has no elements"),
     });
     let mut diagnostic = site
-        .warning(TrapKind::OutOfBounds, Some(lane), message)
+        .build_warning(TrapKind::OutOfBounds, Some(lane), message)
         .note(format!("it is {}", place_at(memory, index)));
     if let Some(last) = last {
         diagnostic = diagnostic.note(last);

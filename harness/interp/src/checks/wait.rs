@@ -18,25 +18,25 @@ const PATIENCE: u64 = 1 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     trips: u64,
-    seen: Option<(SmallVec<[u64; 4]>, Vec<u8>)>,
+    last_state: Option<(SmallVec<[u64; 4]>, Vec<u8>)>,
 }
 
 impl Watch {
     /// Takes note of the state behind a trip: what the loop carries and memory. Whether it is the state before that trip.
-    pub(crate) fn repeats(&mut self, carried: &[Value], memory: &[u8]) -> bool {
+    pub(crate) fn check_repeated(&mut self, carried: &[Value], memory: &[u8]) -> bool {
         self.trips = self.trips.wrapping_add(1);
-        if let Some((numbers, bytes)) = self.seen.take() {
-            return scalars(carried).is_some_and(|now| now == numbers) && bytes == memory;
+        if let Some((numbers, bytes)) = self.last_state.take() {
+            return collect_scalars(carried).is_some_and(|now| now == numbers) && bytes == memory;
         }
         if self.trips >= PATIENCE && self.trips.is_power_of_two() {
-            self.seen = scalars(carried).map(|numbers| (numbers, memory.to_vec()));
+            self.last_state = collect_scalars(carried).map(|numbers| (numbers, memory.to_vec()));
         }
         false
     }
 }
 
 /// The bits of values that are scalars, all of them defined.
-fn scalars(values: &[Value]) -> Option<SmallVec<[u64; 4]>> {
+fn collect_scalars(values: &[Value]) -> Option<SmallVec<[u64; 4]>> {
     values
         .iter()
         .map(|value| match value.repr {
@@ -48,10 +48,10 @@ fn scalars(values: &[Value]) -> Option<SmallVec<[u64; 4]>> {
 
 /// The trap for a loop that only another program could end.
 #[cold]
-pub(crate) fn endless(site: Site<'_>) -> Stop {
+pub(crate) fn trap_endless_wait(site: Site<'_>) -> Stop {
     let kind = TrapKind::EndlessWait;
     let diagnostic = site
-        .diagnostic(
+        .build_diagnostic(
             kind,
             None,
             "a loop that goes round for ever unless another program writes to memory",

@@ -3,14 +3,14 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem};
 
-use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
+use crate::affine::{Affine, BoxMask, MaskRule, RANK, decode_integer};
 use crate::value::{Layout, Repr, Value};
 
 /// An integer or pointer value as a rule.
-pub(super) fn affine(value: &Value, elem: Elem) -> Option<Affine> {
+pub(super) fn to_affine(value: &Value, elem: Elem) -> Option<Affine> {
     match value.repr {
         Repr::Affine(affine) => Some(affine),
-        Repr::Uniform(bits) => integer(bits, elem).map(Affine::constant),
+        Repr::Uniform(bits) => decode_integer(bits, elem).map(Affine::constant),
         _ => None,
     }
 }
@@ -20,9 +20,9 @@ pub(super) fn affine_repr(affine: Affine, layout: &Layout) -> Option<Repr> {
     if !layout.ruled {
         return None;
     }
-    let affine = affine.checked(layout.elem, &layout.extents)?;
-    Some(match affine.uniform(&layout.extents) {
-        Some(all) => Repr::Uniform(all as u64 & layout.ones()),
+    let affine = affine.check_range(layout.elem, &layout.extents)?;
+    Some(match affine.as_uniform(&layout.extents) {
+        Some(all) => Repr::Uniform(all as u64 & layout.element_mask()),
         None => Repr::Affine(affine),
     })
 }
@@ -41,7 +41,7 @@ pub(super) fn binary_rule(op: BinaryOp, a: &Value, b: &Value, layout: &Layout) -
     if !matches!(a.repr, Repr::Affine(_)) && !matches!(b.repr, Repr::Affine(_)) {
         return None;
     }
-    let (x, y) = (affine(a, layout.elem)?, affine(b, layout.elem)?);
+    let (x, y) = (to_affine(a, layout.elem)?, to_affine(b, layout.elem)?);
     let constant = |affine: &Affine| (affine.strides == [0; RANK]).then_some(affine.base);
     let result = match op {
         BinaryOp::Add => x.add(y)?,
@@ -89,7 +89,7 @@ pub(super) fn mask_rule(op: BinaryOp, a: &Repr, b: &Repr, layout: &Layout) -> Op
 
 /// A rule seen through other extents: broadcast, reshape and the like. `from[d]` is the source's dimension of result
 /// dimension `d`, where it has one.
-pub(crate) fn remapped(repr: Repr, from: [Option<usize>; RANK], layout: &Layout) -> Option<Repr> {
+pub(crate) fn remap_rule(repr: Repr, from: [Option<usize>; RANK], layout: &Layout) -> Option<Repr> {
     match repr {
         Repr::Uniform(_) => Some(repr),
         Repr::Dense => None,
@@ -117,7 +117,7 @@ pub(crate) fn remapped(repr: Repr, from: [Option<usize>; RANK], layout: &Layout)
                     *seen.hi.get_mut(d)? = *mask.hi.get(s)?;
                 }
             }
-            Some(mask_repr(seen.rule(&layout.extents)))
+            Some(mask_repr(seen.into_rule(&layout.extents)))
         }
     }
 }

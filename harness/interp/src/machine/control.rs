@@ -17,14 +17,14 @@ impl<'a> Machine<'a> {
         for step in &code.steps {
             self.spend(step.cost)
                 .and_then(|()| self.step(step))
-                .map_err(|stop| stop.at(step.loc))?;
+                .map_err(|stop| stop.with_loc(step.loc))?;
             self.free(&step.frees);
         }
         Ok(())
     }
 
     /// Takes out what a block yields.
-    pub(crate) fn yields(&mut self, code: &Code) -> Result<SmallVec<[Value; 4]>, Stop> {
+    pub(crate) fn take_yields(&mut self, code: &Code) -> Result<SmallVec<[Value; 4]>, Stop> {
         let mut values = SmallVec::new();
         for yielded in &code.yields {
             values.push(if yielded.moves {
@@ -43,24 +43,24 @@ impl<'a> Machine<'a> {
     }
 
     /// A scalar that decides something: its bits, unless it is poison.
-    pub(crate) fn decisive(&self, slot: Slot, loc: LocId, what: &str) -> Result<u64, Stop> {
+    pub(crate) fn read_decision(&self, slot: Slot, loc: LocId, what: &str) -> Result<u64, Stop> {
         let value = self.value(slot);
-        if value.poison.at(0) {
-            return Err(self.undefined(self.site(loc), None, value.poison.mark(0), what));
+        if value.poison.is_poison(0) {
+            return Err(self.trap_undefined(self.site(loc), None, value.poison.mark(0), what));
         }
         Ok(value.bits(0, &self.layout(slot)))
     }
 
     pub(crate) fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
         match &step.op {
-            Op::Binary(op) => self.binary(*op, step),
-            Op::Unary(op) => self.unary(*op, step),
-            Op::Plain(kind) => self.plain(kind, step),
+            Op::Binary(op) => self.execute_binary(*op, step),
+            Op::Unary(op) => self.execute_unary(*op, step),
+            Op::Plain(kind) => self.execute_plain(kind, step),
             Op::If(then_code, else_code) => {
-                let condition = self.decisive(step.ins[0], step.loc, "the condition of `if`")?;
+                let condition = self.read_decision(step.ins[0], step.loc, "the condition of `if`")?;
                 let code = if condition & 1 == 1 { then_code } else { else_code };
                 self.block(code)?;
-                let values = self.yields(code)?;
+                let values = self.take_yields(code)?;
                 self.set_all(&step.outs, values);
                 Ok(())
             }
@@ -89,7 +89,7 @@ impl<'a> Machine<'a> {
         let mut numbers = [0; 3];
         let names = ["the start of a loop", "the end of a loop", "the step of a loop"];
         for ((number, &slot), name) in numbers.iter_mut().zip(bounds).zip(names) {
-            *number = numeric::decode_int(dtype, self.decisive(slot, step.loc, name)?);
+            *number = numeric::decode_int(dtype, self.read_decision(slot, step.loc, name)?);
         }
         let [lower, upper, stride] = numbers;
         if stride <= 0 {
@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
             self.set_rule(code.args[0], Repr::Uniform(numeric::encode_int(dtype, at)));
             self.set_all(&code.args[1..], carried);
             self.block(code)?;
-            carried = self.yields(code)?;
+            carried = self.take_yields(code)?;
             if carried.len() == 2 && is_planted(Fault::LoopSwapsCarried) {
                 carried.swap(0, 1);
             }
@@ -131,13 +131,13 @@ impl<'a> Machine<'a> {
             self.spend(1)?;
             self.set_all(&before.args, carried);
             self.block(before)?;
-            let mut passed = self.yields(before)?.into_iter();
+            let mut passed = self.take_yields(before)?.into_iter();
             let condition = passed
                 .next()
                 .ok_or(Stop::malformed("a loop without a condition"))?;
-            if condition.poison.at(0) {
+            if condition.poison.is_poison(0) {
                 let mark = condition.poison.mark(0);
-                return Err(self.undefined(self.site(step.loc), None, mark, "the condition of `while`"));
+                return Err(self.trap_undefined(self.site(step.loc), None, mark, "the condition of `while`"));
             }
             let Repr::Uniform(condition) = condition.repr else {
                 return Err(Stop::malformed("a loop with a block for a condition"));
@@ -148,9 +148,12 @@ impl<'a> Machine<'a> {
             }
             self.set_all(&after.args, passed);
             self.block(after)?;
-            carried = self.yields(after)?;
-            if shared && watch.repeats(&carried, self.memory.arena().0) && (before.reads() || after.reads()) {
-                return Err(wait::endless(self.site(step.loc)));
+            carried = self.take_yields(after)?;
+            if shared
+                && watch.check_repeated(&carried, self.memory.arena().0)
+                && (before.reads() || after.reads())
+            {
+                return Err(wait::trap_endless_wait(self.site(step.loc)));
             }
         }
     }

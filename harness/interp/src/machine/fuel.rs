@@ -20,9 +20,9 @@ impl Machine<'_> {
     #[cold]
     fn spend_held(&mut self, cost: u64) -> Result<(), Stop> {
         self.config.watch.look()?;
-        let Some(left) = self.fuel.saturating_add(self.held).checked_sub(cost) else {
-            (self.fuel, self.held) = (0, 0);
-            return Err(Stop::fuel(self.fuel_limit()));
+        let Some(left) = self.fuel.saturating_add(self.reserve).checked_sub(cost) else {
+            (self.fuel, self.reserve) = (0, 0);
+            return Err(Stop::out_of_fuel(self.fuel_limit()));
         };
         self.hold_back(left);
         Ok(())
@@ -31,42 +31,42 @@ impl Machine<'_> {
     /// Hands out the first part of what may be used.
     fn hold_back(&mut self, left: u64) {
         self.fuel = left.min(watch::FUEL);
-        self.held = left - self.fuel;
+        self.reserve = left - self.fuel;
     }
 
     /// Gives the next program its fuel.
     pub(crate) fn refuel(&mut self) {
-        self.rest = self.fuel_left();
-        self.given = self.config.program_fuel.min(self.rest);
-        self.rest -= self.given;
-        self.hold_back(self.given);
+        self.launch_fuel = self.fuel_left();
+        self.budget = self.config.program_fuel.min(self.launch_fuel);
+        self.launch_fuel -= self.budget;
+        self.hold_back(self.budget);
     }
 
     /// What the program that runs has used.
     pub(crate) const fn used(&self) -> u64 {
-        self.given - self.held - self.fuel
+        self.budget - self.reserve - self.fuel
     }
 
     /// What all programs that are still to come may use.
     pub(crate) const fn fuel_left(&self) -> u64 {
-        self.rest + self.held + self.fuel
+        self.launch_fuel + self.reserve + self.fuel
     }
 
     /// Takes away what programs used that ran elsewhere.
-    pub(crate) const fn spent(&mut self, used: u64) {
-        self.rest = self.fuel_left().saturating_sub(used);
-        (self.fuel, self.held) = (0, 0);
+    pub(crate) const fn deduct_fuel(&mut self, used: u64) {
+        self.launch_fuel = self.fuel_left().saturating_sub(used);
+        (self.fuel, self.reserve) = (0, 0);
     }
 
     /// Takes back what the program that runs has used, so that there is as much as `left`.
     pub(crate) const fn restore(&mut self, left: u64) {
-        (self.fuel, self.held, self.rest) = (0, 0, left);
+        (self.fuel, self.reserve, self.launch_fuel) = (0, 0, left);
     }
 
     /// The limit that a program meets which runs out of fuel.
     pub(crate) fn fuel_limit(&self) -> u64 {
-        if self.given == self.config.program_fuel {
-            self.given
+        if self.budget == self.config.program_fuel {
+            self.budget
         } else {
             self.config.fuel
         }

@@ -18,28 +18,28 @@ impl Draws {
     }
 
     /// A number below `count`, which must not be 0.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn draw_below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         (mix(self.0) % count.max(1) as u64) as usize
     }
 
     /// Two different places of `count`, which must be at least 2: what is combined, left and right.
-    pub(crate) fn pair(&mut self, count: usize) -> (usize, usize) {
-        let left = self.below(count);
-        (left, (left + 1 + self.below(count - 1)) % count)
+    pub(crate) fn draw_pair(&mut self, count: usize) -> (usize, usize) {
+        let left = self.draw_below(count);
+        (left, (left + 1 + self.draw_below(count - 1)) % count)
     }
 }
 
 /// The steps of a scan with random brackets: `(middle, from, to)` combines the row before `middle` with each row of `from..to`,
 /// inner steps first.
-pub(crate) fn brackets(count: usize, seed: u32) -> Vec<(usize, usize, usize)> {
+pub(crate) fn draw_brackets(count: usize, seed: u32) -> Vec<(usize, usize, usize)> {
     fn split(draws: &mut Draws, from: usize, to: usize, steps: &mut Vec<(usize, usize, usize)>) {
         if to - from < 2 {
             return;
         }
         // Splits far from the middle make deep trees; a third of the rows on either side bounds the depth.
         let third = (to - from) / 3;
-        let middle = from + third.max(1) + draws.below((to - from - 2 * third.max(1)).max(1));
+        let middle = from + third.max(1) + draws.draw_below((to - from - 2 * third.max(1)).max(1));
         split(draws, from, middle, steps);
         split(draws, middle, to, steps);
         steps.push((middle, middle, to));
@@ -63,18 +63,18 @@ impl<'a> Machine<'a> {
         let layouts: SmallVec<[_; 2]> = operands.iter().map(|operand| operand.layout).collect();
         let mut rows = Vec::with_capacity(along.count);
         for nth in 0..along.count {
-            rows.push(self.elements(along, &operands, nth, 1)?);
+            rows.push(self.copy_rows(along, &operands, nth, 1)?);
         }
         self.release(operands);
         let mut draws = Draws::new(seed);
         while rows.len() > 1 {
-            let (left, right) = draws.pair(rows.len());
+            let (left, right) = draws.draw_pair(rows.len());
             let one = std::mem::take(&mut rows[left]);
             let other = std::mem::take(&mut rows[right]);
             let mut combined = self.combine(width, region, one, other, code)?;
             for (value, layout) in combined.iter_mut().zip(&layouts) {
                 let owned = std::mem::take(value);
-                *value = self.fitted(owned, width, *layout)?;
+                *value = self.fit_lanes(owned, width, *layout)?;
             }
             rows[left] = combined;
             rows.swap_remove(right);
@@ -94,13 +94,13 @@ impl<'a> Machine<'a> {
     ) -> Result<(), Stop> {
         let width = along.width();
         let place = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
-        for (middle, from, to) in brackets(along.count, seed) {
+        for (middle, from, to) in draw_brackets(along.count, seed) {
             for nth in from..to {
-                let left = self.elements(along, operands, place(middle - 1), 1)?;
-                let right = self.elements(along, operands, place(nth), 1)?;
+                let left = self.copy_rows(along, operands, place(middle - 1), 1)?;
+                let right = self.copy_rows(along, operands, place(nth), 1)?;
                 let combined = self.combine(width, region, left, right, code)?;
                 for (value, operand) in combined.into_iter().zip(operands.iter_mut()) {
-                    let value = self.fitted(value, width, operand.layout)?;
+                    let value = self.fit_lanes(value, width, operand.layout)?;
                     self.put_lanes(operand, place(nth) * width, width, &value)?;
                     self.state.pool.recycle(value);
                 }

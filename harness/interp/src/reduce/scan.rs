@@ -5,9 +5,9 @@ use cerith_tile::ir::{BinaryOp, Combine};
 use cerith_tile::numeric::lanes::{self, Operand};
 use smallvec::SmallVec;
 
-use super::{Axis, Elements, Rows, operation};
+use super::{Axis, Elements, Rows, to_binary_op};
 use crate::config::Combining;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Step};
@@ -29,7 +29,7 @@ impl<'a> Machine<'a> {
         } else {
             axis
         };
-        let along = self.axis(step.ins[0], axis)?;
+        let along = self.find_axis(step.ins[0], axis)?;
         let width = along.width();
         let mut operands = self.by_rows(along, &step.ins)?;
         let order = |nth: usize| {
@@ -40,19 +40,19 @@ impl<'a> Machine<'a> {
             }
         };
         if let (Some(combine), [rows]) = (combine, operands.as_mut_slice()) {
-            scan_known(operation(combine), rows, width, along.count, order);
+            scan_known(to_binary_op(combine), rows, width, along.count, order);
         } else if let Combining::Random(seed) | Combining::RandomLevels(seed) = self.config.combining {
             self.scan_random(along, &mut operands, region, reverse, seed, code)?;
         } else if self.config.combining != Combining::Own {
             self.scan_tree(along, &mut operands, region, reverse, code)?;
         } else {
-            let mut carried = self.elements(along, &operands, order(0), 1)?;
+            let mut carried = self.copy_rows(along, &operands, order(0), 1)?;
             for nth in 1..along.count {
-                let next = self.elements(along, &operands, order(nth), 1)?;
+                let next = self.copy_rows(along, &operands, order(nth), 1)?;
                 let combined = self.combine(width, region, carried, next, code)?;
                 carried = Elements::new();
                 for (value, rows) in combined.into_iter().zip(&mut operands) {
-                    let value = self.fitted(value, width, rows.layout)?;
+                    let value = self.fit_lanes(value, width, rows.layout)?;
                     self.put_row(rows, order(nth), width, &value)?;
                     carried.push(value);
                 }
@@ -96,11 +96,11 @@ impl<'a> Machine<'a> {
             let rows = along.count - distance;
             // What comes first in the scan is on the left.
             let (first, second) = if reverse { (distance, 0) } else { (0, distance) };
-            let left = self.elements(along, operands, first, rows)?;
-            let right = self.elements(along, operands, second, rows)?;
+            let left = self.copy_rows(along, operands, first, rows)?;
+            let right = self.copy_rows(along, operands, second, rows)?;
             let combined = self.combine(rows * width, region, left, right, code)?;
             for (value, operand) in combined.into_iter().zip(operands.iter_mut()) {
-                let value = self.fitted(value, rows * width, operand.layout)?;
+                let value = self.fit_lanes(value, rows * width, operand.layout)?;
                 self.put_lanes(operand, second * width, rows * width, &value)?;
                 self.state.pool.recycle(value);
             }
@@ -126,7 +126,7 @@ impl<'a> Machine<'a> {
         if let Some(to) = rows.data.get_mut(first * size..(first + count) * size) {
             match value.lanes() {
                 Some(from) => to.copy_from_slice(from),
-                None => materialise(&value.repr, &rows.layout.widened(count), to),
+                None => materialise(&value.repr, &rows.layout.with_lanes(count), to),
             }
         }
         if rows.marks.is_none() && !value.poison.is_none() {
@@ -147,7 +147,7 @@ impl<'a> Machine<'a> {
 
 /// A scan by a well-known operation, row by row.
 fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: impl Fn(usize) -> usize) {
-    let dtype = arithmetic(rows.layout.elem);
+    let dtype = compute_dtype(rows.layout.elem);
     let row = width * rows.layout.size;
     let mut sum: SmallVec<[u8; 64]> = rows
         .data
@@ -165,11 +165,13 @@ fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: 
                 crate::value::read(&sum, 0, size),
                 crate::value::read(next, 0, size),
             );
-            let bits = cerith_tile::numeric::binary(op, dtype, x, y).bits().unwrap_or(0);
+            let bits = cerith_tile::numeric::apply_binary(op, dtype, x, y)
+                .bits()
+                .unwrap_or(0);
             crate::value::write(next, 0, size, bits);
         } else {
             let own: SmallVec<[u8; 256]> = (&*next).into();
-            lanes::binary(op, dtype, Operand::Block(&sum), Operand::Block(&own), next);
+            lanes::apply_binary(op, dtype, Operand::Block(&sum), Operand::Block(&own), next);
         }
         sum.copy_from_slice(next);
     }

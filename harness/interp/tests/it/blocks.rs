@@ -37,7 +37,7 @@ enum Fill {
 }
 
 impl Fill {
-    fn value(self, i: usize, tensor: usize) -> f64 {
+    fn generate_value(self, i: usize, tensor: usize) -> f64 {
         let number = (i * 7919 + tensor * 104_729) % 65_521;
         match self {
             Self::Whole => (number % 9) as f64 - 4.0,
@@ -49,10 +49,10 @@ impl Fill {
 
 #[track_caller]
 fn check(kernel: &str, dtype: DType, block: usize, grid: [u32; 3]) {
-    let program = kernels::program(kernel, dtype, COUNT, block);
+    let program = kernels::build_program(kernel, dtype, COUNT, block);
     for fill in [Fill::Ordinary, Fill::Whole, Fill::Special(300), Fill::Special(7)] {
-        let (memory, args) = kernels::tensors(dtype, COUNT, |i, nth| {
-            numeric::encode(dtype, fill.value(i, nth), Rounding::NearestEven)
+        let (memory, args) = kernels::build_tensors(dtype, COUNT, |i, nth| {
+            numeric::encode(dtype, fill.generate_value(i, nth), Rounding::NearestEven)
         });
         let config = Config::default();
         let mut plain = memory.clone();
@@ -69,7 +69,7 @@ fn check(kernel: &str, dtype: DType, block: usize, grid: [u32; 3]) {
             (end, memory, map)
         };
         let (end, blocks, map) = run(AcceptanceMap::default());
-        let (singly, lanes, other) = run(AcceptanceMap::explaining());
+        let (singly, lanes, other) = run(AcceptanceMap::with_book());
         assert_eq!(end, singly, "{kernel} {dtype:?} {fill:?}");
         for (one, two) in map.iter().zip(other.iter()) {
             assert_eq!(one, two, "{kernel} {dtype:?} {fill:?}");
@@ -91,7 +91,7 @@ fn integers_and_random_numbers() {
 }
 
 #[test]
-fn elementwise() {
+fn elementwise_kernels_match_lanes() {
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64] {
         check("add", dtype, 256, [5, 1, 1]);
         check("chain", dtype, 128, [2, 1, 1]);
@@ -102,7 +102,7 @@ fn elementwise() {
 }
 
 #[test]
-fn rows() {
+fn row_kernels_match_lanes() {
     for dtype in [DType::F32, DType::F16] {
         check("cumulative", dtype, 64, [2, 1, 1]);
         check("argmax", dtype, 64, [2, 1, 1]);
@@ -116,7 +116,7 @@ fn rows() {
 }
 
 #[test]
-fn products() {
+fn dot_kernels_match_lanes() {
     check("matmul", DType::F16, 64, [1, 1, 1]);
     check("matmul", DType::F32, 64, [1, 1, 1]);
     check("attention", DType::F16, 64, [1, 1, 1]);

@@ -12,12 +12,15 @@ use cerith_tile::numeric::{self, Computed, decode, encode, library};
 #[derive(Clone, Copy, Debug)]
 enum Operand {
     Exact(u64),
-    Exp { of: f64, negative: bool },
+    Exp { exponent: f64, negative: bool },
 }
 
 const LOOSE: [Operand; 8] = {
     const fn exp(of: f64, negative: bool) -> Operand {
-        Operand::Exp { of, negative }
+        Operand::Exp {
+            exponent: of,
+            negative,
+        }
     }
     [
         exp(-1.7, false),
@@ -31,10 +34,13 @@ const LOOSE: [Operand; 8] = {
     ]
 };
 
-fn value(k: &mut Kernel, dtype: DType, operand: Operand) -> ValueId {
+fn build_operand(k: &mut Kernel, dtype: DType, operand: Operand) -> ValueId {
     match operand {
         Operand::Exact(bits) => k.full(dtype, bits, &[]),
-        Operand::Exp { of, negative } => {
+        Operand::Exp {
+            exponent: of,
+            negative,
+        } => {
             let x = k.full(dtype, encode(dtype, of, Rounding::NearestEven), &[]);
             let x = k.unary(UnaryOp::Exp, x);
             if negative { k.unary(UnaryOp::Neg, x) } else { x }
@@ -43,15 +49,15 @@ fn value(k: &mut Kernel, dtype: DType, operand: Operand) -> ValueId {
 }
 
 /// What is accepted of a function of these operands, and the reference's bits.
-fn accepted(kind: &OpKind, dtypes: &[DType], operands: &[Operand], result: DType) -> (Accepted, u64) {
+fn accept_function(kind: &OpKind, dtypes: &[DType], operands: &[Operand], result: DType) -> (Accepted, u64) {
     let mut k = Kernel::new("kernel\n");
-    let out = k.pointer("out", result);
+    let out = k.add_pointer_param("out", result);
     let values: Vec<ValueId> = operands
         .iter()
         .zip(dtypes)
-        .map(|(&operand, &dtype)| value(&mut k, dtype, operand))
+        .map(|(&operand, &dtype)| build_operand(&mut k, dtype, operand))
         .collect();
-    let value = k.b.op(kind.clone(), &values, Type::scalar(Elem::Num(result)));
+    let value = k.b.add_op(kind.clone(), &values, Type::scalar(Elem::Num(result)));
     k.store(out, value, None);
     let function = k.finish();
     let mut world = World::default();
@@ -68,42 +74,42 @@ fn accepted(kind: &OpKind, dtypes: &[DType], operands: &[Operand], result: DType
         .iter()
         .rev()
         .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-    (map.at(StorageId(0), 0).1, bits)
+    (map.accepted_at(StorageId(0), 0).1, bits)
 }
 
 /// Numbers that engines may have in place of an operand.
-fn samples(dtype: DType, operand: Operand) -> Vec<u64> {
+fn collect_samples(dtype: DType, operand: Operand) -> Vec<u64> {
     let Operand::Exp { .. } = operand else {
         let Operand::Exact(bits) = operand else {
             unreachable!()
         };
         return vec![bits];
     };
-    let (accepted, own) = accepted(&OpKind::Unary(UnaryOp::Neg), &[dtype], &[operand], dtype);
+    let (accepted, own) = accept_function(&OpKind::Unary(UnaryOp::Neg), &[dtype], &[operand], dtype);
     let Accepted::Within { low, high, .. } = accepted else {
         panic!("{operand:?} is exact")
     };
     let numbers = (0..=4).map(|part| low + (high - low) * f64::from(part) / 4.0);
     let bits = numbers.map(|number| encode(dtype, -number, Rounding::NearestEven));
-    let own = numeric::unary(UnaryOp::Neg, dtype, own).bits();
+    let own = numeric::apply_unary(UnaryOp::Neg, dtype, own).bits();
     bits.chain(own).collect()
 }
 
-fn spoiled(dtype: DType, bits: u64) -> u64 {
+fn spoil_bits(dtype: DType, bits: u64) -> u64 {
     let bytes = u64::MAX >> (64 - 8 * dtype.size());
     bits ^ (0x5555_5555_5555_5555 & bytes)
 }
 
-fn admits(accepted: Accepted, dtype: DType, own: u64, bits: u64) -> Option<bool> {
+fn check_bits(accepted: Accepted, dtype: DType, own: u64, bits: u64) -> Option<bool> {
     let nan = |bits| dtype.is_float() && numeric::is_nan(dtype, bits);
     match accepted {
         Accepted::Exact => Some(bits == own || nan(bits) && nan(own)),
-        within => within.admits(bits),
+        within => within.check_bits(bits),
     }
 }
 
 /// Holds one function to the laws. Whether it has a bound.
-fn bounded(
+fn check_bounded(
     name: &str,
     kind: &OpKind,
     dtypes: &[DType],
@@ -111,17 +117,17 @@ fn bounded(
     result: DType,
     of: impl Fn(&[u64]) -> Computed,
 ) -> bool {
-    let (accepted, own) = accepted(kind, dtypes, operands, result);
+    let (accepted, own) = accept_function(kind, dtypes, operands, result);
     let what = || format!("{name} of {operands:?}: {accepted:?}");
     assert_ne!(
-        admits(accepted, result, own, own),
+        check_bits(accepted, result, own, own),
         Some(false),
         "{own:#x}: {}",
         what()
     );
     if !(dtypes.iter().any(|dtype| dtype.is_int()) && result.is_int()) && result != DType::I1 {
         assert_ne!(
-            admits(accepted, result, own, spoiled(result, own)),
+            check_bits(accepted, result, own, spoil_bits(result, own)),
             Some(true),
             "spoiled: {}",
             what()
@@ -129,7 +135,7 @@ fn bounded(
     }
     let mut all: Vec<Vec<u64>> = vec![Vec::new()];
     for (&operand, &dtype) in operands.iter().zip(dtypes) {
-        let samples = samples(dtype, operand);
+        let samples = collect_samples(dtype, operand);
         let each = |so_far: &Vec<u64>| {
             let so_far = so_far.clone();
             samples
@@ -142,7 +148,7 @@ fn bounded(
     for operands in all {
         if let Computed::Bits(bits) = of(&operands) {
             assert_ne!(
-                admits(accepted, result, own, bits),
+                check_bits(accepted, result, own, bits),
                 Some(false),
                 "{operands:#x?} gives {}, {}",
                 decode(result, bits),
@@ -165,9 +171,9 @@ fn operations_of_one_operand() {
             let result = numeric::unary_result(op, dtype);
             for operand in LOOSE {
                 let kind = OpKind::Unary(op);
-                let of = |bits: &[u64]| numeric::unary(op, dtype, bits[0]);
+                let of = |bits: &[u64]| numeric::apply_unary(op, dtype, bits[0]);
                 assert!(
-                    bounded(op.name(), &kind, &[dtype], &[operand], result, of),
+                    check_bounded(op.name(), &kind, &[dtype], &[operand], result, of),
                     "{op:?} of {operand:?} in {dtype:?} has no bound"
                 );
             }
@@ -199,8 +205,8 @@ fn operations_of_two_operands() {
                 for other in exact.into_iter().chain([LOOSE[1], LOOSE[6]]) {
                     for operands in [[operand, other], [other, operand]] {
                         let kind = OpKind::Binary(op);
-                        let of = |bits: &[u64]| numeric::binary(op, dtype, bits[0], bits[1]);
-                        let is_bounded = bounded(op.name(), &kind, &[dtype; 2], &operands, dtype, of);
+                        let of = |bits: &[u64]| numeric::apply_binary(op, dtype, bits[0], bits[1]);
+                        let is_bounded = check_bounded(op.name(), &kind, &[dtype; 2], &operands, dtype, of);
                         assert!(is_bounded, "{op:?} of {operands:?} in {dtype:?} has no bound");
                     }
                 }
@@ -258,9 +264,9 @@ fn functions_of_the_library() {
                 }
                 for operands in lists {
                     let kind = OpKind::Library(symbol);
-                    let of = |bits: &[u64]| symbol.value(bits);
+                    let of = |bits: &[u64]| symbol.evaluate(bits);
                     let is_bounded =
-                        bounded(symbol.name, &kind, symbol.operands, &operands, symbol.result, of);
+                        check_bounded(symbol.name, &kind, symbol.operands, &operands, symbol.result, of);
                     let decided = symbol.result.is_float() && !is_open(symbol, &operands);
                     assert!(
                         is_bounded || !decided,

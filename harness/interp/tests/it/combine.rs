@@ -66,7 +66,7 @@ struct Combined {
 }
 
 impl Combined {
-    fn bits(&self, value: f64) -> u64 {
+    fn encode_value(&self, value: f64) -> u64 {
         numeric::encode(self.dtype, value, Rounding::NearestEven)
     }
 
@@ -74,7 +74,7 @@ impl Combined {
         let size = self.dtype.size();
         let count = self.values.len();
         let bytes = |of: &dyn Fn(&(f64, f64)) -> f64| -> Vec<u8> {
-            let bits = self.values.iter().map(|pair| self.bits(of(pair)));
+            let bits = self.values.iter().map(|pair| self.encode_value(of(pair)));
             bits.flat_map(|bits| bits.to_le_bytes()[..size].to_vec())
                 .collect()
         };
@@ -88,14 +88,17 @@ impl Combined {
     fn program(&self) -> Program {
         let count = self.values.len() as i32;
         let mut k = Kernel::new("kernel\n");
-        let (x, y) = (k.pointer("x", self.dtype), k.pointer("y", self.dtype));
-        let out = k.pointer("out", self.dtype);
+        let (x, y) = (
+            k.add_pointer_param("x", self.dtype),
+            k.add_pointer_param("y", self.dtype),
+        );
+        let out = k.add_pointer_param("out", self.dtype);
         let index = k.arange(count);
-        let (p, q) = (k.offset(x, index), k.offset(y, index));
+        let (p, q) = (k.offset_pointer(x, index), k.offset_pointer(y, index));
         let lanes = [k.load(p, None, None), k.load(q, None, None)];
         let block = k.b.ty(lanes[0]).clone();
         let scalar = Type::scalar(block.elem);
-        let args: Vec<ValueId> = (0..4).map(|_| k.b.value(scalar.clone())).collect();
+        let args: Vec<ValueId> = (0..4).map(|_| k.b.add_value(scalar.clone())).collect();
         k.b.open_block(&args);
         let results = self.function.combine(&mut k, &args);
         let region = k.b.close_block(&results);
@@ -117,9 +120,9 @@ impl Combined {
         };
         let results = k.b.op_multi(kind, &lanes, &[ty.clone(), ty]);
         let far = k.int(count);
-        let second = k.offset(out, far);
+        let second = k.offset_pointer(out, far);
         let (p, q) = if self.scan {
-            (k.offset(out, index), k.offset(second, index))
+            (k.offset_pointer(out, index), k.offset_pointer(second, index))
         } else {
             (out, second)
         };
@@ -138,7 +141,7 @@ impl Combined {
             .expect("no bug of ours");
         assert_eq!(end, Acceptance::Known);
         let size = self.dtype.size();
-        let accepted = |at: usize| map.at(StorageId(2), at * size).1;
+        let accepted = |at: usize| map.accepted_at(StorageId(2), at * size).1;
         self.places().map(accepted).collect()
     }
 
@@ -149,7 +152,7 @@ impl Combined {
     }
 
     /// The bits that an order leaves; none of what has no value.
-    fn left(&self, combining: Combining) -> Vec<Option<u64>> {
+    fn run_order(&self, combining: Combining) -> Vec<Option<u64>> {
         let (mut memory, args) = self.world().finish();
         let config = Config {
             combining,
@@ -173,7 +176,7 @@ impl Combined {
     }
 }
 
-fn orders() -> impl Iterator<Item = Combining> {
+fn list_orders() -> impl Iterator<Item = Combining> {
     use Combining::{Backwards, Forwards, Halves, Neighbours, Own, Random, Turned};
     // Other random orders than those that bounds are made of.
     let random = (10..40).map(Random);
@@ -183,22 +186,22 @@ fn orders() -> impl Iterator<Item = Combining> {
 }
 
 /// Whether bits are accepted.
-fn admits(accepted: Accepted, bits: u64, exact: u64) -> Option<bool> {
+fn check_bits(accepted: Accepted, bits: u64, exact: u64) -> Option<bool> {
     if accepted == Accepted::Exact {
         return Some(bits == exact);
     }
-    accepted.admits(bits)
+    accepted.check_bits(bits)
 }
 
 fn check(row: &Combined) -> Result<(), TestCaseError> {
     let accepted = row.accepted();
-    let own = row.left(Combining::Own);
+    let own = row.run_order(Combining::Own);
     // A recurrence does not commute: only the brackets of a scan are open.
-    for order in orders().filter(|_| row.scan || row.function != Function::Recurrence) {
-        for ((&accepted, bits), exact) in accepted.iter().zip(row.left(order)).zip(&own) {
+    for order in list_orders().filter(|_| row.scan || row.function != Function::Recurrence) {
+        for ((&accepted, bits), exact) in accepted.iter().zip(row.run_order(order)).zip(&own) {
             let (bits, exact) = (bits.expect("a value"), exact.expect("a value"));
             prop_assert_eq!(
-                admits(accepted, bits, exact),
+                check_bits(accepted, bits, exact),
                 Some(true),
                 "{:?} {:?}: {:?}",
                 order,
@@ -296,7 +299,11 @@ fn a_choice_among_nan_depends_on_the_order() {
             values,
         };
         for (order, wanted) in [(Combining::NanFirst, first), (Combining::NanLast, last)] {
-            assert_eq!(row.left(order)[1], Some(row.bits(wanted)), "{order:?} {keys:?}");
+            assert_eq!(
+                row.run_order(order)[1],
+                Some(row.encode_value(wanted)),
+                "{order:?} {keys:?}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config, Program};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, OpKind, Rounding, Type};
-use cerith_tile::numeric::{binary, decode, encode};
+use cerith_tile::numeric::{apply_binary, decode, encode};
 use proptest::prelude::*;
 
 /// What is combined, and how.
@@ -41,16 +41,19 @@ impl Row {
         let (op, combine) = self.op();
         let count = self.values.len();
         let mut k = Kernel::new("kernel\n");
-        let (x, out) = (k.pointer("x", self.dtype), k.pointer("out", self.dtype));
+        let (x, out) = (
+            k.add_pointer_param("x", self.dtype),
+            k.add_pointer_param("out", self.dtype),
+        );
         let index = k.arange(count as i32);
-        let p = k.offset(x, index);
+        let p = k.offset_pointer(x, index);
         let lanes = k.load(p, None, None);
         if self.scan {
             let ty = k.b.ty(lanes).clone();
             let scalar = Type::scalar(ty.elem);
-            let (left, right) = (k.b.value(scalar.clone()), k.b.value(scalar.clone()));
+            let (left, right) = (k.b.add_value(scalar.clone()), k.b.add_value(scalar.clone()));
             k.b.open_block(&[left, right]);
-            let both = k.b.op(OpKind::Binary(op), &[left, right], scalar);
+            let both = k.b.add_op(OpKind::Binary(op), &[left, right], scalar);
             let region = k.b.close_block(&[both]);
             let kind = OpKind::Scan {
                 axis: 0,
@@ -58,8 +61,8 @@ impl Row {
                 combine: Some(combine),
                 region,
             };
-            let all = k.b.op(kind, &[lanes], ty);
-            let q = k.offset(out, index);
+            let all = k.b.add_op(kind, &[lanes], ty);
+            let q = k.offset_pointer(out, index);
             k.store(q, all, None);
         } else {
             let total = k.reduce(lanes, 0, combine, op);
@@ -84,7 +87,7 @@ impl Row {
         let at = if self.scan { (count - 1) * size } else { 0 };
         let own = memory.bytes(StorageId(1))[at..at + size].iter().rev();
         let own = own.fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-        (map.at(StorageId(1), at).1, own)
+        (map.accepted_at(StorageId(1), at).1, own)
     }
 
     /// The results of all orders: every tree over the elements in any order, or over those that follow each other.
@@ -111,7 +114,7 @@ impl Row {
                 if fits && (self.scan || left < right) {
                     for &x in &results[left] {
                         for &y in &results[right] {
-                            let bits = binary(op, self.dtype, x, y).bits().expect("defined");
+                            let bits = apply_binary(op, self.dtype, x, y).bits().expect("defined");
                             let nan = decode(self.dtype, bits).is_nan();
                             all.insert(if nan { u64::MAX } else { bits });
                         }
@@ -144,7 +147,7 @@ impl Row {
 }
 
 /// The bits of a value; any NaN is one.
-fn of(dtype: DType, bits: u64) -> f64 {
+fn decode_value(dtype: DType, bits: u64) -> f64 {
     if bits == u64::MAX {
         f64::NAN
     } else {
@@ -152,12 +155,12 @@ fn of(dtype: DType, bits: u64) -> f64 {
     }
 }
 
-fn admitted(row: &Row, accepted: Accepted, own: u64, value: f64) -> Option<bool> {
+fn check_value(row: &Row, accepted: Accepted, own: u64, value: f64) -> Option<bool> {
     if accepted == Accepted::Exact {
-        let own = of(row.dtype, own);
+        let own = decode_value(row.dtype, own);
         return Some(own == value || own.is_nan() && value.is_nan());
     }
-    accepted.admits(encode(row.dtype, value, Rounding::NearestEven))
+    accepted.check_bits(encode(row.dtype, value, Rounding::NearestEven))
 }
 
 #[track_caller]
@@ -166,11 +169,11 @@ fn check(row: &Row) -> Result<(), TestCaseError> {
     let orders: Vec<f64> = row
         .every_order()
         .into_iter()
-        .map(|bits| of(row.dtype, bits))
+        .map(|bits| decode_value(row.dtype, bits))
         .collect();
     for &value in &orders {
         prop_assert!(
-            admitted(row, accepted, own, value) != Some(false),
+            check_value(row, accepted, own, value) != Some(false),
             "{value:e} is refused: {accepted:?}, {row:?}"
         );
     }
@@ -186,7 +189,7 @@ fn check(row: &Row) -> Result<(), TestCaseError> {
             let none = orders.iter().all(|x| x.is_nan() || x * sign < 0.0);
             if none && !orders.is_empty() {
                 prop_assert!(
-                    admitted(row, accepted, own, sign * largest) == Some(false),
+                    check_value(row, accepted, own, sign * largest) == Some(false),
                     "{sign}: {accepted:?}, {row:?}"
                 );
             }
@@ -208,10 +211,10 @@ fn check(row: &Row) -> Result<(), TestCaseError> {
     ] {
         let near = low - slack <= outside && outside <= high + slack;
         if outside.is_finite() && outside.abs() <= largest && !near {
-            let rounded = of(row.dtype, encode(row.dtype, outside, Rounding::NearestEven));
+            let rounded = decode_value(row.dtype, encode(row.dtype, outside, Rounding::NearestEven));
             if rounded < low - slack || rounded > high + slack {
                 prop_assert!(
-                    admitted(row, accepted, own, rounded) == Some(false),
+                    check_value(row, accepted, own, rounded) == Some(false),
                     "{rounded:e} is accepted: {accepted:?}, {low:e}..={high:e}, {row:?}"
                 );
             }
@@ -241,21 +244,21 @@ fn check(row: &Row) -> Result<(), TestCaseError> {
     for sign in [1.0, -1.0] {
         if !orders.contains(&(f64::INFINITY * sign)) && !close(sign) {
             prop_assert!(
-                admitted(row, accepted, own, f64::INFINITY * sign) == Some(false),
+                check_value(row, accepted, own, f64::INFINITY * sign) == Some(false),
                 "{sign} infinity is accepted: {accepted:?}, {row:?}"
             );
         }
     }
     if !orders.iter().any(|x| x.is_nan()) && !close(1.0) && !close(-1.0) {
         prop_assert!(
-            admitted(row, accepted, own, f64::NAN) == Some(false),
+            check_value(row, accepted, own, f64::NAN) == Some(false),
             "a NaN is accepted: {accepted:?}, {row:?}"
         );
     }
     Ok(())
 }
 
-fn row() -> impl Strategy<Value = Row> {
+fn generate_row() -> impl Strategy<Value = Row> {
     let dtype = prop_oneof![Just(DType::F16), Just(DType::F32), Just(DType::F64)];
     let largest = |dtype| match dtype {
         DType::F64 => f64::MAX,
@@ -298,7 +301,7 @@ proptest! {
     })]
 
     #[test]
-    fn every_order_is_accepted_and_little_else(row in row()) {
+    fn every_order_is_accepted_and_little_else(row in generate_row()) {
         check(&row)?;
     }
 }
@@ -314,7 +317,7 @@ fn sum(dtype: DType, values: &[f64]) -> (Accepted, u64) {
     .accepted()
 }
 
-fn refuses(row: (Accepted, u64), dtype: DType, value: f64) -> bool {
+fn is_refused(row: (Accepted, u64), dtype: DType, value: f64) -> bool {
     let (accepted, own) = row;
     let row = Row {
         dtype,
@@ -322,7 +325,7 @@ fn refuses(row: (Accepted, u64), dtype: DType, value: f64) -> bool {
         scan: false,
         values: Vec::new(),
     };
-    admitted(&row, accepted, own, value) == Some(false)
+    check_value(&row, accepted, own, value) == Some(false)
 }
 
 #[test]
@@ -335,7 +338,7 @@ fn an_infinity_beside_terms_that_may_overflow() {
         (0.0, true),
         (3e38, true),
     ] {
-        assert_eq!(refuses(row, DType::F32, value), refused, "{value}: {row:?}");
+        assert_eq!(is_refused(row, DType::F32, value), refused, "{value}: {row:?}");
     }
 }
 
@@ -350,7 +353,7 @@ fn terms_that_overflow_and_cancel() {
         (1e307, true),
         (-1.7e308, true),
     ] {
-        assert_eq!(refuses(row, DType::F64, value), refused, "{value}: {row:?}");
+        assert_eq!(is_refused(row, DType::F64, value), refused, "{value}: {row:?}");
     }
 }
 

@@ -17,9 +17,9 @@ use cerith_tile::ir::ValueId;
 
 /// Runs a kernel that makes one value, and gives its lanes as `i32` (floats by value).
 #[track_caller]
-fn lanes(make: impl FnOnce(&mut Kernel) -> ValueId) -> Vec<i32> {
+fn run_lanes(make: impl FnOnce(&mut Kernel) -> ValueId) -> Vec<i32> {
     let mut k = Kernel::new("kernel\n");
-    let out = k.pointer("out", DType::I32);
+    let out = k.add_pointer_param("out", DType::I32);
     let value = make(&mut k);
     let count = k.shape(value).iter().product::<usize>();
     let whole = k.cast(value, DType::I32);
@@ -28,16 +28,16 @@ fn lanes(make: impl FnOnce(&mut Kernel) -> ValueId) -> Vec<i32> {
     } else {
         let flat = k.reshape(whole, &[count]);
         let index = k.arange(count as i32);
-        let place = k.offset(out, index);
+        let place = k.offset_pointer(out, index);
         k.store(place, flat, None);
     }
     let mut world = World::default();
-    world.ints("out", &vec![0; count]);
+    world.add_ints("out", &vec![0; count]);
     let (mut memory, args) = world.finish();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    kernels::ints(&memory, 0)
+    kernels::read_ints(&memory, 0)
 }
 
-fn number(value: i32) -> ParamValue {
+fn build_number(value: i32) -> ParamValue {
     ParamValue::Number(u64::from(value as u32))
 }

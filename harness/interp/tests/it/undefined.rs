@@ -33,11 +33,16 @@ fn trap(
         LaunchOutcome::Trapped(trap) if trap.kind == kind => {}
         other => panic!("not {kind}: {other:?}"),
     }
-    kernels::shown(function, &outcome)
+    kernels::render_outcome(function, &outcome)
 }
 
 /// Runs a kernel twice with one preparation: what the first launch leaves behind must not change the second.
-fn twice(function: &Function, grid: [u32; 3], args: &[ParamValue], memory: &Memory) -> [LaunchOutcome; 2] {
+fn launch_twice(
+    function: &Function,
+    grid: [u32; 3],
+    args: &[ParamValue],
+    memory: &Memory,
+) -> [LaunchOutcome; 2] {
     let program = Program::prepare(function.clone()).expect("verified");
     [0, 1].map(|_| {
         let mut memory = memory.clone();

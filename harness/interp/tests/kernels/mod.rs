@@ -13,7 +13,7 @@ use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
 
 pub use cerith_gen::kernel::{F32, I1, I32, I64, Kernel, World};
 
-pub fn floats(memory: &Memory, storage: u32) -> Vec<f32> {
+pub fn read_floats(memory: &Memory, storage: u32) -> Vec<f32> {
     memory
         .bytes(StorageId(storage))
         .as_chunks::<4>()
@@ -23,7 +23,7 @@ pub fn floats(memory: &Memory, storage: u32) -> Vec<f32> {
         .collect()
 }
 
-pub fn ints(memory: &Memory, storage: u32) -> Vec<i32> {
+pub fn read_ints(memory: &Memory, storage: u32) -> Vec<i32> {
     memory
         .bytes(StorageId(storage))
         .as_chunks::<4>()
@@ -50,12 +50,12 @@ pub fn launch(
 pub fn finish(function: &Function, grid: [u32; 3], args: &[ParamValue], memory: &mut Memory) {
     match launch(function, grid, args, memory) {
         LaunchOutcome::Finished(_) => {}
-        other => panic!("{}", shown(function, &other)),
+        other => panic!("{}", render_outcome(function, &other)),
     }
 }
 
 /// An outcome as a user sees it.
-pub fn shown(function: &Function, outcome: &LaunchOutcome) -> String {
+pub fn render_outcome(function: &Function, outcome: &LaunchOutcome) -> String {
     match outcome {
         LaunchOutcome::Trapped(trap) => trap.diagnostic.render(&function.sources, false),
         LaunchOutcome::Exhausted(exhausted) => exhausted.to_string(),
@@ -63,7 +63,7 @@ pub fn shown(function: &Function, outcome: &LaunchOutcome) -> String {
             format!(
                 "unsupported: {} at {}",
                 unsupported.construct,
-                function.sources.position(unsupported.span)
+                function.sources.describe_position(unsupported.span)
             )
         }
         LaunchOutcome::Finished(finished) => finished.prints.join("\n"),
@@ -84,30 +84,30 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 pub fn vector_add(block: i32) -> Function {
     let mut k = Kernel::new(VECTOR_ADD);
     let (x, y, out) = (
-        k.pointer("x_ptr", DType::F32),
-        k.pointer("y_ptr", DType::F32),
-        k.pointer("out_ptr", DType::F32),
+        k.add_pointer_param("x_ptr", DType::F32),
+        k.add_pointer_param("y_ptr", DType::F32),
+        k.add_pointer_param("out_ptr", DType::F32),
     );
-    let n = k.number("n", DType::I32);
-    let pid = k.at("tl.program_id(0)").program_id(0);
+    let n = k.add_number_param("n", DType::I32);
+    let pid = k.set_location("tl.program_id(0)").program_id(0);
     let size = k.int(block);
-    let start = k.at("tl.program_id(0) * BLOCK").mul(pid, size);
-    let range = k.at("tl.arange(0, BLOCK)").arange(block);
+    let start = k.set_location("tl.program_id(0) * BLOCK").mul(pid, size);
+    let range = k.set_location("tl.arange(0, BLOCK)").arange(block);
     let offsets = k
-        .at("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
+        .set_location("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
         .add(start, range);
-    let mask = k.at("offsets < n").less(offsets, n);
-    let px = k.at("x_ptr + offsets").offset(x, offsets);
+    let mask = k.set_location("offsets < n").compare_less(offsets, n);
+    let px = k.set_location("x_ptr + offsets").offset_pointer(x, offsets);
     let vx = k
-        .at("tl.load(x_ptr + offsets, mask=mask)")
+        .set_location("tl.load(x_ptr + offsets, mask=mask)")
         .load(px, Some(mask), None);
-    let py = k.at("y_ptr + offsets").offset(y, offsets);
+    let py = k.set_location("y_ptr + offsets").offset_pointer(y, offsets);
     let vy = k
-        .at("tl.load(y_ptr + offsets, mask=mask)")
+        .set_location("tl.load(y_ptr + offsets, mask=mask)")
         .load(py, Some(mask), None);
-    let po = k.at("out_ptr + offsets").offset(out, offsets);
-    let sum = k.at("x + y").add(vx, vy);
-    k.at("tl.store(out_ptr + offsets, x + y, mask=mask)")
+    let po = k.set_location("out_ptr + offsets").offset_pointer(out, offsets);
+    let sum = k.set_location("x + y").add(vx, vy);
+    k.set_location("tl.store(out_ptr + offsets, x + y, mask=mask)")
         .store(po, sum, Some(mask));
     k.finish()
 }
@@ -125,9 +125,9 @@ def add_one(ptr, rows, columns, stride_0, stride_1, BLOCK_0: tl.constexpr, BLOCK
 /// One more in every element of a strided matrix.
 pub fn add_one(block_0: i32, block_1: i32) -> Function {
     let mut k = Kernel::new(ADD_ONE);
-    let ptr = k.pointer("ptr", DType::F32);
+    let ptr = k.add_pointer_param("ptr", DType::F32);
     let [rows, columns, stride_0, stride_1] =
-        ["rows", "columns", "stride_0", "stride_1"].map(|name| k.number(name, DType::I32));
+        ["rows", "columns", "stride_0", "stride_1"].map(|name| k.add_number_param(name, DType::I32));
     let index = |k: &mut Kernel, axis: u8, block: i32| {
         let pid = k.program_id(axis);
         let size = k.int(block);
@@ -138,25 +138,27 @@ pub fn add_one(block_0: i32, block_1: i32) -> Function {
     let i = index(&mut k, 0, block_0);
     let j = index(&mut k, 1, block_1);
     let (i, j) = (k.column(i), k.row(j));
-    let down = k.at("i[:, None] * stride_0").mul(i, stride_0);
-    let p = k.at("ptr + i[:, None] * stride_0").offset(ptr, down);
-    let right = k.at("j[None, :] * stride_1").mul(j, stride_1);
+    let down = k.set_location("i[:, None] * stride_0").mul(i, stride_0);
     let p = k
-        .at("ptr + i[:, None] * stride_0 + j[None, :] * stride_1")
-        .offset(p, right);
-    let a = k.at("i[:, None] < rows").less(i, rows);
-    let b = k.at("j[None, :] < columns").less(j, columns);
+        .set_location("ptr + i[:, None] * stride_0")
+        .offset_pointer(ptr, down);
+    let right = k.set_location("j[None, :] * stride_1").mul(j, stride_1);
+    let p = k
+        .set_location("ptr + i[:, None] * stride_0 + j[None, :] * stride_1")
+        .offset_pointer(p, right);
+    let a = k.set_location("i[:, None] < rows").compare_less(i, rows);
+    let b = k.set_location("j[None, :] < columns").compare_less(j, columns);
     let mask = k
-        .at("(i[:, None] < rows) & (j[None, :] < columns)")
+        .set_location("(i[:, None] < rows) & (j[None, :] < columns)")
         .binary(BinaryOp::And, a, b);
-    let x = k.at("tl.load(p, mask=mask)").load(p, Some(mask), None);
+    let x = k.set_location("tl.load(p, mask=mask)").load(p, Some(mask), None);
     let one = k.full(
         DType::F32,
         u64::from(1.0f32.to_bits()),
         &[block_0 as usize, block_1 as usize],
     );
-    let sum = k.at("tl.load(p, mask=mask) + 1").add(x, one);
-    k.at("tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)")
+    let sum = k.set_location("tl.load(p, mask=mask) + 1").add(x, one);
+    k.set_location("tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)")
         .store(p, sum, Some(mask));
     k.finish()
 }
@@ -175,14 +177,20 @@ def softmax(out_ptr, in_ptr, stride, n, BLOCK: tl.constexpr):
 /// The softmax of each row, a program each.
 pub fn softmax(block: i32) -> Function {
     let mut k = Kernel::new(SOFTMAX);
-    let (out, input) = (k.pointer("out_ptr", DType::F32), k.pointer("in_ptr", DType::F32));
-    let (stride, n) = (k.number("stride", DType::I32), k.number("n", DType::I32));
+    let (out, input) = (
+        k.add_pointer_param("out_ptr", DType::F32),
+        k.add_pointer_param("in_ptr", DType::F32),
+    );
+    let (stride, n) = (
+        k.add_number_param("stride", DType::I32),
+        k.add_number_param("n", DType::I32),
+    );
     let row = k.program_id(0);
     let columns = k.arange(block);
-    let mask = k.less(columns, n);
+    let mask = k.compare_less(columns, n);
     let start = k.mul(row, stride);
-    let p = k.offset(input, start);
-    let p = k.offset(p, columns);
+    let p = k.offset_pointer(input, start);
+    let p = k.offset_pointer(p, columns);
     let low = k.full(
         DType::F32,
         u64::from(f32::NEG_INFINITY.to_bits()),
@@ -194,8 +202,8 @@ pub fn softmax(block: i32) -> Function {
     let e = k.unary(UnaryOp::Exp, shifted);
     let sum = k.reduce(e, 0, Combine::Add, BinaryOp::Add);
     let q = k.binary(BinaryOp::Div, e, sum);
-    let p = k.offset(out, start);
-    let p = k.offset(p, columns);
+    let p = k.offset_pointer(out, start);
+    let p = k.offset_pointer(p, columns);
     k.store(p, q, Some(mask));
     k.finish()
 }
@@ -204,9 +212,9 @@ pub fn softmax(block: i32) -> Function {
 pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
     let mut k = Kernel::new("c = a @ b\n");
     let (a, b, c) = (
-        k.pointer("a", dtype),
-        k.pointer("b", dtype),
-        k.pointer("c", DType::F32),
+        k.add_pointer_param("a", dtype),
+        k.add_pointer_param("b", dtype),
+        k.add_pointer_param("c", DType::F32),
     );
     let width = k.int(size);
     let length = k.int(tile);
@@ -220,36 +228,36 @@ pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
     let (i, j) = (k.column(i), k.row(j));
     let down = k.mul(i, width);
     let (ks_row, ks_column) = (k.row(range), k.column(range));
-    let pa = k.offset(a, down);
-    let pa = k.offset(pa, ks_row);
+    let pa = k.offset_pointer(a, down);
+    let pa = k.offset_pointer(pa, ks_row);
     let kd = k.mul(ks_column, width);
-    let pb = k.offset(b, kd);
-    let pb = k.offset(pb, j);
+    let pb = k.offset_pointer(b, kd);
+    let pb = k.offset_pointer(pb, j);
     let shape = [tile as usize, tile as usize];
     let zero = k.full(DType::F32, 0, &shape);
     let (ta, tb) = (k.b.ty(pa).clone(), k.b.ty(pb).clone());
     let tz = k.b.ty(zero).clone();
     let low = k.int(0);
-    let iv = k.b.value(Type::num(DType::I32));
+    let iv = k.b.add_value(Type::num(DType::I32));
     let (arg_a, arg_b, arg_c) = (
-        k.b.value(ta.clone()),
-        k.b.value(tb.clone()),
-        k.b.value(tz.clone()),
+        k.b.add_value(ta.clone()),
+        k.b.add_value(tb.clone()),
+        k.b.add_value(tz.clone()),
     );
     k.b.open_block(&[iv, arg_a, arg_b, arg_c]);
     let (x, y) = (k.load(arg_a, None, None), k.load(arg_b, None, None));
     let sum = k.dot(x, y, arg_c);
-    let next_a = k.offset(arg_a, length);
+    let next_a = k.offset_pointer(arg_a, length);
     let rows = k.mul(width, length);
-    let next_b = k.offset(arg_b, rows);
+    let next_b = k.offset_pointer(arg_b, rows);
     let body = k.b.close_block(&[next_a, next_b, sum]);
     let results = k.b.op_multi(
         OpKind::For { body },
         &[low, width, length, pa, pb, zero],
         &[ta, tb, tz],
     );
-    let pc = k.offset(c, down);
-    let pc = k.offset(pc, j);
+    let pc = k.offset_pointer(c, down);
+    let pc = k.offset_pointer(pc, j);
     k.store(pc, results[2], None);
     k.finish()
 }

@@ -4,8 +4,8 @@ use arbitrary::Unstructured;
 use cerith_gen::case::Detail;
 use cerith_gen::case::breach::{Breach, Broken, Foretold};
 use cerith_gen::{Ended, seeded};
-use cerith_laws::broken::{check, is_whole, noticed};
-use cerith_laws::case::{read, reference, run};
+use cerith_laws::broken::{check, check_foretold, is_whole};
+use cerith_laws::case::{build_reference, read, run};
 use cerith_tile::rules::{Rules, Version};
 
 /// Kernels that each rule is broken in.
@@ -13,8 +13,8 @@ const KERNELS: u64 = 6;
 
 #[test]
 fn every_breach_is_noticed() {
-    let rules = Rules::of(Version::NEWEST);
-    let reference = reference();
+    let rules = Rules::from_version(Version::NEWEST);
+    let reference = build_reference();
     let mut faults = Vec::new();
     for breach in Breach::all() {
         let mut seen = 0;
@@ -24,12 +24,13 @@ fn every_breach_is_noticed() {
             KERNELS
         };
         for seed in 0..kernels {
-            let bytes = seeded::bytes(1, seed);
-            let broken = Broken::of(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
-                .expect("any bytes are a case");
+            let bytes = seeded::generate_bytes(1, seed);
+            let broken =
+                Broken::from_breach(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
+                    .expect("any bytes are a case");
             let case = read(&broken.case).unwrap_or_else(|fault| panic!("{fault}"));
             let outcome = run(&reference, &case, rules).unwrap_or_else(|fault| panic!("{fault}"));
-            match noticed(breach.foretold, &outcome) {
+            match check_foretold(breach.foretold, &outcome) {
                 Ok(()) => seen += 1,
                 Err(fault) if is_whole(&broken, &reference, rules) == Ok(true) => {
                     faults.push(format!("{}: {fault}\n{}", breach.name, broken.case.module()));
@@ -45,16 +46,20 @@ fn every_breach_is_noticed() {
 #[test]
 fn a_case_that_is_whole_is_no_breach() {
     // The law fails where nothing is wrong: `noticed` does not say yes to anything.
-    let rules = Rules::of(Version::NEWEST);
-    let reference = reference();
+    let rules = Rules::from_version(Version::NEWEST);
+    let reference = build_reference();
     for breach in Breach::all().step_by(9) {
-        let bytes = seeded::bytes(2, 1);
-        let broken = Broken::of(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
+        let bytes = seeded::generate_bytes(2, 1);
+        let broken = Broken::from_breach(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
             .expect("any bytes are a case");
         if is_whole(&broken, &reference, rules) == Ok(true) {
-            let whole = read(&broken.whole).unwrap_or_else(|fault| panic!("{fault}"));
+            let whole = read(&broken.unbroken).unwrap_or_else(|fault| panic!("{fault}"));
             let outcome = run(&reference, &whole, rules).unwrap_or_else(|fault| panic!("{fault}"));
-            assert!(noticed(breach.foretold, &outcome).is_err(), "{}", breach.name);
+            assert!(
+                check_foretold(breach.foretold, &outcome).is_err(),
+                "{}",
+                breach.name
+            );
         }
     }
 }
@@ -64,7 +69,7 @@ fn any_bytes_are_a_broken_case() {
     let ended = |bytes: &[u8]| check(bytes).unwrap_or_else(|fault| panic!("{fault}"));
     let mut finished = 0;
     for seed in 0..200 {
-        let bytes = seeded::bytes(3, seed);
+        let bytes = seeded::generate_bytes(3, seed);
         finished += usize::from(ended(&bytes) == Ended::Finished);
         ended(&bytes[..seed as usize]);
     }

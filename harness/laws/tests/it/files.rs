@@ -1,10 +1,10 @@
 //! The laws of files: what is good is read, what is not is refused in words, and the laws see a file that is not what it was.
 
-use cerith_gen::{Ended, Tried};
+use cerith_gen::{Ended, TrialResult};
 use cerith_laws::{bundle, event_stream, recording};
 
 #[track_caller]
-fn ends(trial: Tried, expected: Ended) {
+fn check_ended(trial: TrialResult, expected: Ended) {
     assert_eq!(trial.unwrap_or_else(|fault| panic!("{fault}")), expected);
 }
 
@@ -12,15 +12,15 @@ const OPENING: &str = r#"{"opening":{"cerith":"0.1.0","seconds":1,"provenance":n
 
 #[test]
 fn sections_are_packed_as_the_writer_packs_them() {
-    let good = bundle::plain(1, &[(OPENING, b""), (r#"{"end":{"entries":0}}"#, b"")]);
-    ends(bundle::check(&good), Ended::Finished);
-    let more = bundle::plain(1, &[(OPENING, b""), (r#"{"end":{"entries":7}}"#, b"")]);
-    ends(bundle::check(&more), Ended::Refused);
+    let good = bundle::encode_sections(1, &[(OPENING, b""), (r#"{"end":{"entries":0}}"#, b"")]);
+    check_ended(bundle::check(&good), Ended::Finished);
+    let more = bundle::encode_sections(1, &[(OPENING, b""), (r#"{"end":{"entries":7}}"#, b"")]);
+    check_ended(bundle::check(&more), Ended::Refused);
     let mut raw = vec![0];
-    raw.extend(bundle::packed(&good[1..]));
-    ends(bundle::check(&raw), Ended::Finished);
+    raw.extend(bundle::pack_sections(&good[1..]));
+    check_ended(bundle::check(&raw), Ended::Finished);
     for cut in 0..raw.len() {
-        ends(bundle::check(&raw[..cut]), Ended::Refused);
+        check_ended(bundle::check(&raw[..cut]), Ended::Refused);
     }
 }
 
@@ -29,14 +29,17 @@ fn part_files_become_corpora() {
     let process = r#"{"frame":"process","format":2,"pid":1,"argv":["a"],"python":"3.12","triton":"3.6.0","torch":null,"numpy":"2","platform":"x"}"#;
     let kernel = r#"{"frame":"kernel","kernel":0,"function":"k","files":[{"name":"k.py","text":"import triton\n\n\n@triton.jit\ndef k(n):\n    pass\n"}],"inspectable":true,"origin":"a.py:4"}"#;
     let launch = r#"{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],"args":[["n",["i","7"]]],"options":[]}"#;
-    let good = recording::plain(&[(process, b""), (kernel, b""), (launch, b"")]);
-    ends(recording::check(&good), Ended::Finished);
-    ends(recording::check(&good[..good.len() - 1]), Ended::Stopped);
-    ends(recording::check(&recording::plain(&[("7", b"")])), Ended::Refused);
+    let good = recording::encode_frames(&[(process, b""), (kernel, b""), (launch, b"")]);
+    check_ended(recording::check(&good), Ended::Finished);
+    check_ended(recording::check(&good[..good.len() - 1]), Ended::Stopped);
+    check_ended(
+        recording::check(&recording::encode_frames(&[("7", b"")])),
+        Ended::Refused,
+    );
     let mut archive = vec![b'z'];
     archive.extend(cerith_gen::case_file::ARCHIVE);
-    ends(recording::check(&archive), Ended::Finished);
-    ends(recording::check(&archive[..40]), Ended::Refused);
+    check_ended(recording::check(&archive), Ended::Finished);
+    check_ended(recording::check(&archive[..40]), Ended::Refused);
 }
 
 #[test]
@@ -52,13 +55,13 @@ fn numbers_in_a_part_file_are_not_believed() {
         r#"{{"frame":"launch","launch":0,"kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[{storage},{other}],"args":[["n",["i","7"]]],"options":[]}}"#
     );
     let bytes = format!(r#"{{"frame":"bytes","hash":"0123456789abcdef0123456789abcdef","size":{most}}}"#);
-    let input = recording::plain(&[
+    let input = recording::encode_frames(&[
         (process, b""),
         (kernel, b""),
         (bytes.as_str(), b"?"),
         (launch.as_str(), b""),
     ]);
-    ends(recording::check(&input), Ended::Stopped);
+    check_ended(recording::check(&input), Ended::Stopped);
 }
 
 #[test]
@@ -69,10 +72,10 @@ fn streams_are_printed_by_every_printer() {
         r#"{"event":"summary","cases":1,"agree":0,"differ":1,"undefined":0,"inconclusive":0,"unexpected":1,"seconds":0.1,"exit":1}"#,
         "\n"
     );
-    ends(event_stream::check(stream.as_bytes()), Ended::Finished);
-    ends(
+    check_ended(event_stream::check(stream.as_bytes()), Ended::Finished);
+    check_ended(
         event_stream::check(&stream.as_bytes()[..stream.len() - 9]),
         Ended::Stopped,
     );
-    ends(event_stream::check(b"{\"event\":1}\n"), Ended::Refused);
+    check_ended(event_stream::check(b"{\"event\":1}\n"), Ended::Refused);
 }

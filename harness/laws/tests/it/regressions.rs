@@ -5,19 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use cerith_gen::Tried;
-use cerith_laws::seeds::{Seed, TARGETS, dictionary, seeds};
+use cerith_gen::TrialResult;
+use cerith_laws::seeds::{Seed, TARGETS, build_dictionary, build_seeds};
 use cerith_laws::{broken, bundle, case, event_stream, mlir, ptx, recording};
 
 /// Bytes of all regressions of a target together.
-const MOST: usize = 1 << 18;
+const MAX_REGRESSION_BYTES: usize = 1 << 18;
 
-fn root() -> PathBuf {
+fn find_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The law of a target that is none of `cerith_gen`.
-fn law(target: &str) -> Option<fn(&[u8]) -> Tried> {
+fn find_law(target: &str) -> Option<fn(&[u8]) -> TrialResult> {
     Some(match target {
         "bundle" => bundle::check,
         "case_broken" => broken::check,
@@ -31,7 +31,7 @@ fn law(target: &str) -> Option<fn(&[u8]) -> Tried> {
 }
 
 /// A panic is told with the input that made it.
-fn faults(law: fn(&[u8]) -> Tried, inputs: &[Seed]) -> Vec<String> {
+fn find_faults(law: fn(&[u8]) -> TrialResult, inputs: &[Seed]) -> Vec<String> {
     let fault = |(name, input): &Seed| {
         let trial = thread::scope(|scope| scope.spawn(|| law(input)).join());
         match trial {
@@ -43,7 +43,7 @@ fn faults(law: fn(&[u8]) -> Tried, inputs: &[Seed]) -> Vec<String> {
     inputs.iter().filter_map(fault).collect()
 }
 
-fn files(folder: &Path) -> Vec<Seed> {
+fn read_files(folder: &Path) -> Vec<Seed> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let named = entries.map(|entry| {
         let bytes = fs::read(entry.path()).expect("its bytes");
@@ -55,11 +55,11 @@ fn files(folder: &Path) -> Vec<Seed> {
 #[test]
 fn what_was_found_stays_mended() {
     for target in TARGETS {
-        let found = files(&root().join("fuzz/regressions").join(target));
+        let found = read_files(&find_root().join("fuzz/regressions").join(target));
         let size: usize = found.iter().map(|(_, bytes)| bytes.len()).sum();
-        assert!(size < MOST, "{target} has {size} bytes");
-        if let Some(law) = law(target) {
-            let faults = faults(law, &found);
+        assert!(size < MAX_REGRESSION_BYTES, "{target} has {size} bytes");
+        if let Some(law) = find_law(target) {
+            let faults = find_faults(law, &found);
             assert!(faults.is_empty(), "{target}: {}", faults.join("\n"));
         }
     }
@@ -75,19 +75,20 @@ fn inputs_to_begin_with_hold_to_the_laws() {
         ("case.yaml".to_owned(), b"about: Nothing.\n".to_vec()),
     ];
     for target in TARGETS {
-        let made = seeds(target, &corpus).unwrap_or_else(|| panic!("{target} has no inputs to begin with"));
+        let made =
+            build_seeds(target, &corpus).unwrap_or_else(|| panic!("{target} has no inputs to begin with"));
         assert!(!made.is_empty(), "{target} has no inputs to begin with");
-        if let Some(law) = law(target) {
-            let faults = faults(law, &made);
+        if let Some(law) = find_law(target) {
+            let faults = find_faults(law, &made);
             assert!(faults.is_empty(), "{target}: {}", faults.join("\n"));
         }
     }
-    assert_eq!(seeds("nothing", &corpus), None);
+    assert_eq!(build_seeds("nothing", &corpus), None);
 }
 
 #[test]
 fn every_target_is_known() {
-    let mut found: Vec<String> = files(&root().join("fuzz/fuzz_targets"))
+    let mut found: Vec<String> = read_files(&find_root().join("fuzz/fuzz_targets"))
         .iter()
         .filter_map(|(path, _)| Path::new(path).file_stem()?.to_str().map(str::to_owned))
         .filter(|target| target != "case_interpreter")
@@ -98,11 +99,11 @@ fn every_target_is_known() {
 
 #[test]
 fn the_dictionary_is_of_the_names_that_there_are() {
-    let listed = fs::read_to_string(root().join("harness/frontend/tests/golden/coverage_3.9.0.txt"))
+    let listed = fs::read_to_string(find_root().join("harness/frontend/tests/golden/coverage_3.9.0.txt"))
         .expect("the names");
-    let kept = fs::read_to_string(root().join("fuzz/triton.dict")).expect("the dictionary");
+    let kept = fs::read_to_string(find_root().join("fuzz/triton.dict")).expect("the dictionary");
     assert!(
-        dictionary(&listed) == kept,
+        build_dictionary(&listed) == kept,
         "fuzz/triton.dict is not up to date: `cargo run -p cerith-laws --example seeds -- target/seeds` keeps it"
     );
     assert!(

@@ -13,7 +13,7 @@ use crate::storage::ByteState;
 const LARGE: usize = 1 << 15;
 
 /// The most bytes of one kind that are kept.
-const KEPT: usize = 64 << 20;
+const MAX_KEPT_BYTES: usize = 64 << 20;
 
 /// The most buffers of one kind that are kept.
 const BUFFERS: usize = 32;
@@ -41,7 +41,7 @@ impl<T> Spare<T> {
 
     /// Keeps a buffer, unless that would be too many.
     fn give(&self, mut buffer: Vec<T>) {
-        if !(LARGE..=KEPT).contains(&buffer.capacity()) {
+        if !(LARGE..=MAX_KEPT_BYTES).contains(&buffer.capacity()) {
             return;
         }
         buffer.clear();
@@ -49,7 +49,7 @@ impl<T> Spare<T> {
             all.push(buffer);
             let mut bytes: usize = all.iter().map(Vec::capacity).sum();
             // Those that nobody wanted for the longest time go first.
-            while all.len() > BUFFERS || bytes > KEPT {
+            while all.len() > BUFFERS || bytes > MAX_KEPT_BYTES {
                 bytes -= all.remove(0).capacity();
             }
         }

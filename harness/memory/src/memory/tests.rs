@@ -16,7 +16,7 @@ fn of_sizes(sizes: &[u64]) -> Memory {
 fn every_address_is_a_byte_a_guard_zone_or_outside() {
     let memory = of_sizes(&[10, 0, 512]);
     let first = memory.address(StorageId(0));
-    let at = |offset: i64, len| memory.access(first.wrapping_add_signed(offset), len);
+    let at = |offset: i64, len| memory.resolve_access(first.wrapping_add_signed(offset), len);
     let place = |offset| {
         Ok(Place {
             storage: StorageId(0),
@@ -78,17 +78,21 @@ fn every_address_is_a_byte_a_guard_zone_or_outside() {
         ORIGIN - 1,
         ORIGIN + memory.arena().0.len() as u64,
     ] {
-        assert_eq!(memory.access(address, 1), Err(Fault::Outside), "{address:#x}");
+        assert_eq!(
+            memory.resolve_access(address, 1),
+            Err(Fault::Outside),
+            "{address:#x}"
+        );
     }
     assert_eq!(
-        memory.access(memory.address(StorageId(1)), 1),
+        memory.resolve_access(memory.address(StorageId(1)), 1),
         Err(Fault::Behind {
             storage: StorageId(1),
             distance: 0
         })
     );
     assert_eq!(
-        Memory::new(&Storages::new(), Vec::new()).access(ORIGIN, 1),
+        Memory::new(&Storages::new(), Vec::new()).resolve_access(ORIGIN, 1),
         Err(Fault::Outside)
     );
 }
@@ -130,7 +134,7 @@ fn contents_states_and_addresses_arrive_where_they_were_promised() {
     );
     let stored = u64::from_le_bytes(memory.bytes(table.storage)[8..].try_into().expect("eight bytes"));
     assert_eq!(
-        memory.access(stored, 2),
+        memory.resolve_access(stored, 2),
         Ok(Place {
             storage: data.storage,
             offset: 2
@@ -231,7 +235,7 @@ proptest! {
                 expected = Some(Place { storage: id, offset: (address - start) as usize });
             }
         }
-        prop_assert_eq!(memory.access(address, len).ok(), expected);
+        prop_assert_eq!(memory.resolve_access(address, len).ok(), expected);
     }
 
     #[test]

@@ -62,9 +62,10 @@ impl Tensor {
             scalar_name(dtype)
         );
         let (Some(size), Some(stride)) = (out.shape.last_mut(), self.strides.last()) else {
-            return TorchError::runtime(format!("self.dim() cannot be 0 {pair}"));
+            return TorchError::raise_runtime(format!("self.dim() cannot be 0 {pair}"));
         };
-        let not_dense = || TorchError::runtime(format!("self.stride(-1) must be 1 {pair}, but got {stride}"));
+        let not_dense =
+            || TorchError::raise_runtime(format!("self.stride(-1) must be 1 {pair}, but got {stride}"));
         let outer = self.dim() - 1;
         if old > new {
             if *stride != 1 {
@@ -76,16 +77,16 @@ impl Tensor {
             for stride in &mut out.strides[..outer] {
                 *stride = stride.saturating_mul(ratio);
             }
-            return out.with(out.shape.clone(), out.strides.clone(), out.offset);
+            return out.with_layout(out.shape.clone(), out.strides.clone(), out.offset);
         }
         let ratio = new / old;
         if *size % ratio != 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "self.size(-1) must be divisible by {ratio} {pair}, but got {size}"
             ));
         }
         if out.offset % ratio != 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "self.storage_offset() must be divisible by {ratio} {pair}, but got {}",
                 out.offset
             ));
@@ -101,7 +102,7 @@ impl Tensor {
         };
         for (dim, stride) in out.strides[..outer].iter_mut().enumerate() {
             if *stride % ratio != 0 {
-                return TorchError::runtime(format!(
+                return TorchError::raise_runtime(format!(
                     "self.stride({dim}) must be divisible by {ratio} {pair}, but got {stride}"
                 ));
             }

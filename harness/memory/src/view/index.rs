@@ -32,7 +32,7 @@ impl Tensor {
             .filter(|item| matches!(item, Index::At(_) | Index::Slice { .. }))
             .count();
         if let ([Index::At(at)], []) = (items, &self.shape[..]) {
-            return TorchError::index(if *at == 0 {
+            return TorchError::raise_index(if *at == 0 {
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to \
                  convert a 0-dim tensor to a number"
                     .to_owned()
@@ -41,7 +41,10 @@ impl Tensor {
             });
         }
         if specified > self.dim() {
-            return TorchError::index(format!("too many indices for tensor of dimension {}", self.dim()));
+            return TorchError::raise_index(format!(
+                "too many indices for tensor of dimension {}",
+                self.dim()
+            ));
         }
         let mut out = self.clone();
         let mut dim = 0usize;
@@ -50,7 +53,7 @@ impl Tensor {
                 Index::At(at) => {
                     let size = out.shape.get(dim).copied().unwrap_or(0);
                     if at < -size || at >= size {
-                        return TorchError::index(format!(
+                        return TorchError::raise_index(format!(
                             "index {at} is out of bounds for dimension {nth} with size {size}"
                         ));
                     }
@@ -58,8 +61,8 @@ impl Tensor {
                 }
                 Index::Slice { start, end, step } => {
                     match step {
-                        Some(0) => return TorchError::value("slice step cannot be zero"),
-                        Some(..0) => return TorchError::value("step must be greater than zero"),
+                        Some(0) => return TorchError::raise_value("slice step cannot be zero"),
+                        Some(..0) => return TorchError::raise_value("step must be greater than zero"),
                         _ => {}
                     }
                     out = out.slice(dim as i64, start, end, step.unwrap_or(1))?;

@@ -32,7 +32,7 @@ impl Tensor {
     /// `x.t()`.
     pub fn t(&self) -> Result<Self, TorchError> {
         if self.dim() > 2 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "t() expects a tensor with <= 2 dimensions, but self is {}D",
                 self.dim()
             ));
@@ -44,7 +44,7 @@ impl Tensor {
     /// dimensions is its own transpose.
     pub fn matrix_transpose(&self, name: &str) -> Result<Self, TorchError> {
         if self.dim() == 1 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
             ));
         }
@@ -58,7 +58,7 @@ impl Tensor {
     /// `x.permute(dims)`.
     pub fn permute(&self, dims: &[i64]) -> Result<Self, TorchError> {
         if dims.len() != self.dim() {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the \
                  desired ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}",
                 self.dim(),
@@ -70,7 +70,7 @@ impl Tensor {
         for (nth, &dim) in dims.iter().enumerate() {
             let dim = wrap_dim(dim, self.dim())?;
             if std::mem::replace(&mut seen[dim], true) {
-                return TorchError::runtime("permute(): duplicate dims are not allowed.");
+                return TorchError::raise_runtime("permute(): duplicate dims are not allowed.");
             }
             let (to, from) = if is_planted(Fault::PermuteIsInverse) {
                 (dim, nth)
@@ -86,7 +86,7 @@ impl Tensor {
     /// `x.movedim(source, destination)`.
     pub fn movedim(&self, source: &[i64], destination: &[i64]) -> Result<Self, TorchError> {
         if source.len() != destination.len() {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of \
                  dims as destination ({} dims)",
                 list(source),
@@ -103,7 +103,10 @@ impl Tensor {
                 .enumerate()
                 .any(|(nth, dim)| wrapped[..nth].contains(dim))
             {
-                return TorchError::runtime(format!("movedim: repeated dim in `{side}` ({})", list(dims)));
+                return TorchError::raise_runtime(format!(
+                    "movedim: repeated dim in `{side}` ({})",
+                    list(dims)
+                ));
             }
         }
         if self.dim() == 0 {
@@ -123,7 +126,7 @@ impl Tensor {
     pub fn expand(&self, sizes: &[i64]) -> Result<Self, TorchError> {
         let ndim = self.dim();
         if sizes.len() < ndim {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "expand({}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal \
                  to the number of dimensions in the tensor ({ndim})",
                 super::dtype::type_name(self.dtype),
@@ -143,7 +146,7 @@ impl Tensor {
             };
             let mut target = sizes[at];
             if target < 0 && at < lead {
-                return TorchError::runtime(format!(
+                return TorchError::raise_runtime(format!(
                     "The expanded size of the tensor ({target}) isn't allowed in a leading, non-existing dimension {at}"
                 ));
             }
@@ -152,7 +155,7 @@ impl Tensor {
             }
             if size != target {
                 if size != 1 {
-                    return TorchError::runtime(format!(
+                    return TorchError::raise_runtime(format!(
                         "The expanded size of the tensor ({target}) must match the existing size ({size}) at \
                          non-singleton dimension {at}.  Target sizes: {}.  Tensor sizes: {}",
                         list(sizes),
@@ -160,7 +163,7 @@ impl Tensor {
                     ));
                 }
                 if target < 0 {
-                    return TorchError::runtime(format!(
+                    return TorchError::raise_runtime(format!(
                         "Trying to create tensor with negative dimension {target}: {}",
                         list(sizes)
                     ));
@@ -175,7 +178,7 @@ impl Tensor {
             shape[at] = size;
             strides[at] = stride;
         }
-        self.with(shape, strides, self.offset)
+        self.with_layout(shape, strides, self.offset)
     }
 
     /// `x.squeeze()`: drops every dimension of one element.
@@ -190,7 +193,9 @@ impl Tensor {
         for &dim in dims {
             let dim = wrap_dim(dim, self.dim())?;
             if std::mem::replace(&mut drop[dim], true) {
-                return TorchError::runtime(format!("dim {dim} appears multiple times in the list of dims"));
+                return TorchError::raise_runtime(format!(
+                    "dim {dim} appears multiple times in the list of dims"
+                ));
             }
         }
         Ok(self.keep(|dim| !drop[dim] || self.shape[dim] != 1))
@@ -206,14 +211,16 @@ impl Tensor {
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         shape.insert(dim, 1);
         strides.insert(dim, stride);
-        self.with(shape, strides, self.offset)
+        self.with_layout(shape, strides, self.offset)
     }
 
     /// `x.diagonal(offset, dim1, dim2)`.
     pub fn diagonal(&self, offset: i64, dim1: i64, dim2: i64) -> Result<Self, TorchError> {
         let (a, b) = (wrap_dim(dim1, self.dim())?, wrap_dim(dim2, self.dim())?);
         if a == b {
-            return TorchError::runtime(format!("diagonal dimensions cannot be identical {dim1}, {dim2}"));
+            return TorchError::raise_runtime(format!(
+                "diagonal dimensions cannot be identical {dim1}, {dim2}"
+            ));
         }
         let (rows, columns) = (self.shape[a], self.shape[b]);
         let size = if offset >= 0 {

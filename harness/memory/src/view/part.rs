@@ -15,10 +15,10 @@ impl Tensor {
         step: i64,
     ) -> Result<Self, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::index("slice() cannot be applied to a 0-dim tensor.");
+            return TorchError::raise_index("slice() cannot be applied to a 0-dim tensor.");
         }
         if step <= 0 {
-            return TorchError::runtime("slice step must be positive");
+            return TorchError::raise_runtime("slice step must be positive");
         }
         let dim = wrap_dim(dim, self.dim())?;
         let (size, stride) = (self.size_at(dim), self.stride_at(dim));
@@ -45,21 +45,21 @@ impl Tensor {
     /// `x.narrow(dim, start, length)`.
     pub fn narrow(&self, dim: i64, start: i64, length: i64) -> Result<Self, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime("narrow() cannot be applied to a 0-dim tensor.");
+            return TorchError::raise_runtime("narrow() cannot be applied to a 0-dim tensor.");
         }
         if length < 0 {
-            return TorchError::runtime("narrow(): length must be non-negative.");
+            return TorchError::raise_runtime("narrow(): length must be non-negative.");
         }
         let size = self.size_at(wrap_dim(dim, self.dim())?);
         if start < -size || start > size {
-            return TorchError::index(format!(
+            return TorchError::raise_index(format!(
                 "start out of range (expected to be in range of [{}, {size}], but got {start})",
                 -size
             ));
         }
         let start = if start < 0 { start + size } else { start };
         if start > size.saturating_sub(length) {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "start ({start}) + length ({length}) exceeds dimension size ({size})."
             ));
         }
@@ -69,12 +69,12 @@ impl Tensor {
     /// `x.select(dim, index)`.
     pub fn select(&self, dim: i64, index: i64) -> Result<Self, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::index("select() cannot be applied to a 0-dim tensor.");
+            return TorchError::raise_index("select() cannot be applied to a 0-dim tensor.");
         }
         let dim = wrap_dim(dim, self.dim())?;
         let size = self.size_at(dim);
         if index < -size || index >= size {
-            return TorchError::index(format!(
+            return TorchError::raise_index(format!(
                 "select(): index {index} out of range for tensor of size {} at dimension {dim}",
                 list(&self.shape)
             ));
@@ -99,16 +99,16 @@ impl Tensor {
     /// `x.split(split_size, dim)`.
     pub fn split(&self, split_size: i64, dim: i64) -> Result<Vec<Self>, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime("split expects at least a 1-dimensional tensor");
+            return TorchError::raise_runtime("split expects at least a 1-dimensional tensor");
         }
         if split_size < 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "split expects split_size be non-negative, but got split_size={split_size}"
             ));
         }
         let size = self.size_at(wrap_dim(dim, self.dim())?);
         if split_size == 0 && size != 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
             ));
         }
@@ -117,7 +117,7 @@ impl Tensor {
         } else {
             (size as u64).div_ceil(split_size as u64).max(1) as i64
         };
-        bounded(pieces)?;
+        check_pieces(pieces)?;
         (0..pieces)
             .map(|nth| {
                 let start = nth * split_size;
@@ -134,17 +134,17 @@ impl Tensor {
     /// `x.split(split_sizes, dim)`.
     pub fn split_with_sizes(&self, split_sizes: &[i64], dim: i64) -> Result<Vec<Self>, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime("split expects at least a 1-dimensional tensor");
+            return TorchError::raise_runtime("split expects at least a 1-dimensional tensor");
         }
         let size = self.size_at(wrap_dim(dim, self.dim())?);
         if split_sizes.iter().any(|&n| n < 0) {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}",
                 list(split_sizes)
             ));
         }
         if split_sizes.iter().fold(0i64, |sum, &n| sum.saturating_add(n)) != size {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension \
                  {dim}), but got split_sizes={}",
                 list(split_sizes)
@@ -176,16 +176,16 @@ impl Tensor {
     /// `x.chunk(chunks, dim)`.
     pub fn chunk(&self, chunks: i64, dim: i64) -> Result<Vec<Self>, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime("chunk expects at least a 1-dimensional tensor");
+            return TorchError::raise_runtime("chunk expects at least a 1-dimensional tensor");
         }
         if chunks <= 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "chunk expects `chunks` to be greater than 0, got: {chunks}"
             ));
         }
         let size = self.size_at(wrap_dim(dim, self.dim())?);
         if size == 0 {
-            bounded(chunks)?;
+            check_pieces(chunks)?;
             return self.split_with_sizes(&vec![0; chunks as usize], dim);
         }
         let round_down = is_planted(Fault::ChunkRoundsDown) && size >= chunks;
@@ -203,11 +203,11 @@ impl Tensor {
     pub fn tensor_split(&self, sections: i64, dim: i64) -> Result<Vec<Self>, TorchError> {
         let size = self.size_for_tensor_split(dim)?;
         if sections <= 0 {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "number of sections must be larger than 0, got {sections}"
             ));
         }
-        bounded(sections)?;
+        check_pieces(sections)?;
         let (least, extra) = (size / sections, size % sections);
         let mut start = 0;
         (0..sections)
@@ -235,7 +235,7 @@ impl Tensor {
 
     fn size_for_tensor_split(&self, dim: i64) -> Result<i64, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime(
+            return TorchError::raise_runtime(
                 "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
             );
         }
@@ -246,12 +246,12 @@ impl Tensor {
     pub fn unbind(&self, dim: i64) -> Result<Vec<Self>, TorchError> {
         let dim = wrap_dim(dim, self.dim())?;
         if self.shape.is_empty() {
-            return TorchError::index(format!(
+            return TorchError::raise_index(format!(
                 "Dimension specified as {dim} but tensor has no dimensions"
             ));
         }
         let size = self.size_at(dim);
-        bounded(size)?;
+        check_pieces(size)?;
         Ok((0..size).map(|index| self.take(dim, index)).collect())
     }
 
@@ -259,20 +259,20 @@ impl Tensor {
     pub fn unfold(&self, dimension: i64, size: i64, step: i64) -> Result<Self, TorchError> {
         let dim = wrap_dim(dimension, self.dim())?;
         if size < 0 {
-            return TorchError::runtime(format!("size is {size} but must be >= 0"));
+            return TorchError::raise_runtime(format!("size is {size} but must be >= 0"));
         }
         let (length, stride) = (self.size_at(dim), self.stride_at(dim));
         if size > length {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "maximum size for tensor at dimension {dim} is {length} but size is {size}"
             ));
         }
         if step <= 0 {
-            return TorchError::runtime(format!("step is {step} but must be > 0"));
+            return TorchError::raise_runtime(format!("step is {step} but must be > 0"));
         }
         let Some(count) = ((length - size) / step).checked_add(1) else {
             // One more than `i64::MAX`, which torch wraps around.
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "IntArrayRef contains an int that cannot be represented as a SymInt: {}",
                 i64::MIN
             ));
@@ -288,13 +288,13 @@ impl Tensor {
         }
         shape.push(size);
         strides.push(stride);
-        self.with(shape, strides, self.offset)
+        self.with_layout(shape, strides, self.offset)
     }
 }
 
-fn bounded(pieces: i64) -> Result<(), TorchError> {
+fn check_pieces(pieces: i64) -> Result<(), TorchError> {
     if pieces > MAX_PIECES {
-        return TorchError::runtime(format!(
+        return TorchError::raise_runtime(format!(
             "{pieces} pieces are more than the {MAX_PIECES} that are supported"
         ));
     }

@@ -11,7 +11,9 @@ pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchErro
     let mut product = 1i64;
     for (at, &size) in shape.iter().enumerate() {
         match size {
-            -1 if inferred.is_some() => return TorchError::runtime("only one dimension can be inferred"),
+            -1 if inferred.is_some() => {
+                return TorchError::raise_runtime("only one dimension can be inferred");
+            }
             -1 => inferred = Some(at),
             0.. => {
                 product = if product == 0 || size == 0 {
@@ -21,7 +23,7 @@ pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchErro
                 }
             }
             _ => {
-                return TorchError::runtime(format!(
+                return TorchError::raise_runtime(format!(
                     "invalid shape dimension {size} at index {at} of shape {}",
                     list(shape)
                 ));
@@ -35,12 +37,12 @@ pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchErro
             out[at] = elements / product;
             Ok(out)
         }
-        Some(_) if product == 0 && elements == 0 => TorchError::runtime(format!(
+        Some(_) if product == 0 && elements == 0 => TorchError::raise_runtime(format!(
             "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be any \
              value and is ambiguous",
             list(shape)
         )),
-        _ => TorchError::runtime(format!(
+        _ => TorchError::raise_runtime(format!(
             "shape '{}' is invalid for input of size {elements}",
             list(shape)
         )),
@@ -93,8 +95,8 @@ impl Tensor {
     pub fn view(&self, shape: &[i64]) -> Result<Self, TorchError> {
         let shape = infer_size(shape, self.numel())?;
         match compute_stride(&self.shape, &self.strides, &shape) {
-            Some(strides) => self.with(shape, strides, self.offset),
-            None => TorchError::runtime(
+            Some(strides) => self.with_layout(shape, strides, self.offset),
+            None => TorchError::raise_runtime(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans \
                  across two contiguous subspaces). Use .reshape(...) instead.",
             ),
@@ -105,7 +107,9 @@ impl Tensor {
     pub(crate) fn flattened_shape(&self, start_dim: i64, end_dim: i64) -> Result<Option<Dims>, TorchError> {
         let (start, end) = (wrap_dim(start_dim, self.dim())?, wrap_dim(end_dim, self.dim())?);
         if start > end {
-            return TorchError::runtime("flatten() has invalid args: start_dim cannot come after end_dim");
+            return TorchError::raise_runtime(
+                "flatten() has invalid args: start_dim cannot come after end_dim",
+            );
         }
         if self.shape.is_empty() {
             return Ok(Some(smallvec::smallvec![1]));
@@ -123,16 +127,16 @@ impl Tensor {
     pub fn unflatten(&self, dim: i64, sizes: &[i64]) -> Result<Self, TorchError> {
         let at = wrap_dim(dim, self.dim())?;
         if sizes.is_empty() {
-            return TorchError::runtime("unflatten: sizes must be non-empty");
+            return TorchError::raise_runtime("unflatten: sizes must be non-empty");
         }
         let Some(&size) = self.shape.get(at) else {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "Dimension specified as {at} but tensor has no dimensions"
             ));
         };
         let sizes = match infer_size(sizes, size) {
             Err(TorchError::Runtime(message)) if message.contains("is invalid for input of size") => {
-                return TorchError::runtime(format!(
+                return TorchError::raise_runtime(format!(
                     "unflatten: Provided sizes {} don't multiply up to the size of dim {at} ({size}) in the input tensor",
                     list(sizes)
                 ));
@@ -159,24 +163,24 @@ impl Tensor {
             self.offset
         });
         if size.len() != stride.len() {
-            return TorchError::runtime("mismatch in length of strides and shape");
+            return TorchError::raise_runtime("mismatch in length of strides and shape");
         }
         if stride.iter().any(|&n| n < 0) {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "as_strided: Negative strides are not supported at the moment, got strides: {}",
                 list(stride)
             ));
         }
         if let Some(negative) = size.iter().find(|&&n| n < 0) {
-            return TorchError::runtime(format!(
+            return TorchError::raise_runtime(format!(
                 "Trying to create tensor with negative dimension {negative}: {}",
                 list(size)
             ));
         }
         if offset < 0 {
-            return TorchError::runtime(format!("Tensor: invalid storage offset {offset}"));
+            return TorchError::raise_runtime(format!("Tensor: invalid storage offset {offset}"));
         }
-        let out = self.with(size.into(), stride.into(), offset)?;
+        let out = self.with_layout(size.into(), stride.into(), offset)?;
         out.check_bounds(storage_bytes)?;
         Ok(out)
     }
@@ -185,7 +189,7 @@ impl Tensor {
     /// raises if not. A tensor without elements always is.
     pub fn check_bounds(&self, storage_bytes: usize) -> Result<(), TorchError> {
         match self.byte_range() {
-            Some((_, end)) if end > storage_bytes as i64 => TorchError::runtime(format!(
+            Some((_, end)) if end > storage_bytes as i64 => TorchError::raise_runtime(format!(
                 "setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring a storage size of \
                  {end} are out of bounds for storage of size {storage_bytes}",
                 list(&self.shape),

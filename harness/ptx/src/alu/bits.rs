@@ -5,7 +5,7 @@ use crate::lanes::{Binary, Quaternary, Ternary, Unary, each1, each2, each3};
 use crate::syntax::{Kind, Type};
 
 /// `and`, `or`, `xor`, `shl`, `shr`.
-pub(crate) fn binary(name: &str, ty: Type) -> Option<Binary> {
+pub(crate) fn find_binary(name: &str, ty: Type) -> Option<Binary> {
     if !is_int(ty) {
         return None;
     }
@@ -25,7 +25,7 @@ pub(crate) fn binary(name: &str, ty: Type) -> Option<Binary> {
 }
 
 /// `not`, `cnot`, `popc`, `clz`, `brev`.
-pub(crate) fn unary(name: &str, ty: Type) -> Option<Unary> {
+pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
     let unsigned = Type {
         kind: Kind::Unsigned,
         ..ty
@@ -45,7 +45,7 @@ pub(crate) fn unary(name: &str, ty: Type) -> Option<Unary> {
 /// `bfind`: where the highest bit is that is not the sign; with `shift`, how far it is from the top.
 pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
     #[inline(always)]
-    fn at<T: Int>(a: u64, shift: bool) -> u64 {
+    fn find_top_bit<T: Int>(a: u64, shift: bool) -> u64 {
         let value = T::of(a).wide();
         let value = if value < 0 { !value } else { value };
         if value == 0 {
@@ -55,16 +55,16 @@ pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
         u64::from(if shift { T::BITS - 1 - at } else { at })
     }
     if shift {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| at::<T>(a, true))))
+        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, true))))
     } else {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| at::<T>(a, false))))
+        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, false))))
     }
 }
 
 /// `bfe`: `c` bits of `a` from bit `b` on.
 pub(crate) fn extract(ty: Type) -> Option<Ternary> {
     #[inline(always)]
-    fn field<T: Int>(a: u64, b: u64, c: u64, signed: bool) -> u64 {
+    fn extract_field<T: Int>(a: u64, b: u64, c: u64, signed: bool) -> u64 {
         let (from, len) = ((b & 0xff) as u32, (c & 0xff) as u32);
         if len == 0 {
             return 0;
@@ -88,9 +88,9 @@ pub(crate) fn extract(ty: Type) -> Option<Ternary> {
         return None;
     }
     if ty.kind == Kind::Signed {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| field::<T>(a, b, c, true))))
+        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, true))))
     } else {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| field::<T>(a, b, c, false))))
+        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, false))))
     }
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn permute(mode: Option<&str>) -> Option<Ternary> {
 }
 
 /// `shf`: 32 bits of `b:a`, shifted to the left or to the right.
-pub(crate) fn funnel(left: bool, wrap: bool) -> Ternary {
+pub(crate) fn funnel_shift(left: bool, wrap: bool) -> Ternary {
     macro_rules! of {
         ($amount:expr, $take:expr) => {
             |a, b, c, out| {

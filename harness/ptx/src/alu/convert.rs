@@ -86,7 +86,7 @@ const fn is_float(ty: Type) -> bool {
 }
 
 /// Conversions of one operand.
-pub(crate) fn unary(how: Conversion) -> Option<Unary> {
+pub(crate) fn find_unary(how: Conversion) -> Option<Unary> {
     match (is_int(how.from), is_int(how.to)) {
         (true, true) if how.round.is_none() && how.integral.is_none() && !how.flush => {
             between_ints(how.from, how.to, how.saturate)
@@ -197,13 +197,13 @@ fn to_tensor(how: Conversion) -> Option<Unary> {
 
 fn between_floats(how: Conversion) -> Option<Unary> {
     if let Some(round) = how.integral {
-        return integral(how, round);
+        return find_integral(how, round);
     }
     if how.saturate {
         // To itself: how Triton clamps.
         return match (how.from.bits, how.to.bits, how.flush) {
-            (32, 32, false) => Some(|a, out| each1(a, out, |a| clamped(in32::<false>(a)))),
-            (32, 32, true) => Some(|a, out| each1(a, out, |a| clamped(in32::<true>(a)))),
+            (32, 32, false) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<false>(a)))),
+            (32, 32, true) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<true>(a)))),
             _ => None,
         };
     }
@@ -216,7 +216,7 @@ fn between_floats(how: Conversion) -> Option<Unary> {
     }
     match (how.to.kind, how.to.bits, how.round) {
         (Kind::Float, 64, None) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widened(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widen(S::read(a)))))
         }
         (Kind::Float, 32, None) if how.from.kind == Kind::Brain && !how.flush => {
             Some(|a, out| each1(a, out, |a| a << 16 & 0xffff_0000))
@@ -253,12 +253,12 @@ fn between_floats(how: Conversion) -> Option<Unary> {
 
 /// A NaN keeps what fits of its payload.
 #[inline(always)]
-fn widened(value: f64) -> u64 {
+fn widen(value: f64) -> u64 {
     value.to_bits()
 }
 
 #[inline(always)]
-fn clamped(value: f32) -> u64 {
+fn clamp_to_unit(value: f32) -> u64 {
     let value = if value > 0.0 { value.min(1.0) } else { 0.0 };
     value.to_bits().into()
 }
@@ -307,17 +307,17 @@ fn narrowed_single(round: Round, flush: bool) -> Unary {
     match (round, flush) {
         (Round::Nearest, false) => with!(false, |a| a as f32),
         (Round::Nearest, true) => with!(true, |a| a as f32),
-        (Round::Zero, false) => with!(false, |a| rounding::narrowed(a, Direction::Zero)),
-        (Round::Zero, true) => with!(true, |a| rounding::narrowed(a, Direction::Zero)),
-        (Round::Down, false) => with!(false, |a| rounding::narrowed(a, Direction::Down)),
-        (Round::Down, true) => with!(true, |a| rounding::narrowed(a, Direction::Down)),
-        (Round::Up, false) => with!(false, |a| rounding::narrowed(a, Direction::Up)),
-        (Round::Up, true) => with!(true, |a| rounding::narrowed(a, Direction::Up)),
+        (Round::Zero, false) => with!(false, |a| rounding::narrow(a, Direction::Zero)),
+        (Round::Zero, true) => with!(true, |a| rounding::narrow(a, Direction::Zero)),
+        (Round::Down, false) => with!(false, |a| rounding::narrow(a, Direction::Down)),
+        (Round::Down, true) => with!(true, |a| rounding::narrow(a, Direction::Down)),
+        (Round::Up, false) => with!(false, |a| rounding::narrow(a, Direction::Up)),
+        (Round::Up, true) => with!(true, |a| rounding::narrow(a, Direction::Up)),
     }
 }
 
 /// `cvt.rzi.f32.f32`: to an integral number of the same type.
-fn integral(how: Conversion, round: Round) -> Option<Unary> {
+fn find_integral(how: Conversion, round: Round) -> Option<Unary> {
     if how.to != how.from || how.saturate {
         return None;
     }
@@ -349,7 +349,7 @@ fn integral(how: Conversion, round: Round) -> Option<Unary> {
 }
 
 /// Conversions of two `f32` to a pair; the first operand is the upper half.
-pub(crate) fn pair(how: Conversion) -> Option<Binary> {
+pub(crate) fn find_pair_conversion(how: Conversion) -> Option<Binary> {
     if !how.to.pair || how.from.kind != Kind::Float || how.from.bits != 32 || how.flush || how.saturate {
         return None;
     }

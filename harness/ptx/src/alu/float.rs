@@ -67,7 +67,7 @@ const AWAY: f32 = 4_294_967_296.0;
 /// Whether a result that is the smallest normal number is less than it where it is rounded to 24 bits as if exponents had no
 /// end; `away` computes it with its exponent raised by [`AWAY`]. `.ftz` makes a zero of such a result (H100).
 #[inline(always)]
-fn flushed(value: f32, away: impl Fn() -> f32) -> f32 {
+fn flush_min_normal(value: f32, away: impl Fn() -> f32) -> f32 {
     if value.abs() == f32::MIN_POSITIVE && away().abs() < f32::MIN_POSITIVE * AWAY {
         0f32.copysign(value)
     } else {
@@ -79,7 +79,7 @@ fn flushed(value: f32, away: impl Fn() -> f32) -> f32 {
 #[inline(always)]
 fn flushed_product(a: f32, b: f32, mul: impl Fn(f32, f32) -> f32) -> f32 {
     let (less, more) = if a.abs() < b.abs() { (a, b) } else { (b, a) };
-    flushed(mul(a, b), || mul(less * AWAY, more))
+    flush_min_normal(mul(a, b), || mul(less * AWAY, more))
 }
 
 /// The same, rounded in a direction.
@@ -96,7 +96,7 @@ fn flushed_sum(a: f32, b: f32, c: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f3
         return value;
     }
     let (less, more) = if a.abs() < b.abs() { (a, b) } else { (b, a) };
-    flushed(value, || fma(less * AWAY, more, c * AWAY))
+    flush_min_normal(value, || fma(less * AWAY, more, c * AWAY))
 }
 
 /// A double result; `from` are the operands, the one that counts most as a NaN first.
@@ -162,7 +162,7 @@ macro_rules! double2 {
 }
 
 /// `add`, `sub`, `mul`, `div`.
-pub(crate) fn binary(name: &str, mode: Mode) -> Option<Binary> {
+pub(crate) fn find_binary(name: &str, mode: Mode) -> Option<Binary> {
     if mode.bits == 64 {
         if mode.flush || mode.saturate {
             return None;
@@ -190,7 +190,7 @@ pub(crate) fn binary(name: &str, mode: Mode) -> Option<Binary> {
 /// `div.approx`: zero for very large divisors.
 pub(crate) fn quick_quotient(flush: bool) -> Binary {
     #[inline(always)]
-    fn quotient(a: f32, b: f32) -> f32 {
+    fn divide_approx(a: f32, b: f32) -> f32 {
         // 2^126
         if b.abs() > 8.507_059e37 && b.is_finite() {
             let zero = 0f32.copysign(a) * 1f32.copysign(b);
@@ -201,20 +201,20 @@ pub(crate) fn quick_quotient(flush: bool) -> Binary {
     if flush {
         |a, b, out| {
             each2(a, b, out, |a, b| {
-                out32::<true>(quotient(in32::<true>(a), in32::<true>(b)))
+                out32::<true>(divide_approx(in32::<true>(a), in32::<true>(b)))
             });
         }
     } else {
         |a, b, out| {
             each2(a, b, out, |a, b| {
-                out32::<false>(quotient(in32::<false>(a), in32::<false>(b)))
+                out32::<false>(divide_approx(in32::<false>(a), in32::<false>(b)))
             });
         }
     }
 }
 
 /// `fma`, and `mad` of floats.
-pub(crate) fn fused(mode: Mode) -> Option<Ternary> {
+pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
     macro_rules! single {
         ($flush:literal, $out:path, $compute:expr) => {
             |a, b, c, out| {
@@ -338,7 +338,7 @@ macro_rules! double1 {
 }
 
 /// `rcp`, `sqrt`, rounded.
-pub(crate) fn unary(name: &str, mode: Mode) -> Option<Unary> {
+pub(crate) fn find_unary(name: &str, mode: Mode) -> Option<Unary> {
     if mode.saturate {
         return None;
     }
@@ -371,7 +371,7 @@ pub(crate) fn unary(name: &str, mode: Mode) -> Option<Unary> {
 
 /// What `.approx` functions of `f64` are: the upper half of the result; the lower half of the operand is not looked at.
 #[inline(always)]
-fn upper(value: f64) -> f64 {
+fn take_upper_half(value: f64) -> f64 {
     let bits = value.to_bits() & 0xffff_ffff_0000_0000;
     let value = f64::from_bits(bits);
     if value.abs() < f64::MIN_POSITIVE {
@@ -382,11 +382,11 @@ fn upper(value: f64) -> f64 {
 }
 
 /// `rcp`, `sqrt`, `rsqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` with `.approx`.
-pub(crate) fn approximate(name: &str, bits: u32, flush: bool) -> Option<Unary> {
+pub(crate) fn find_approximation(name: &str, bits: u32, flush: bool) -> Option<Unary> {
     if bits == 64 {
         return Some(match (name, flush) {
-            ("rcp", true) => double1!(|a| upper(upper(a).recip())),
-            ("rsqrt", true) => double1!(|a| upper(upper(a).sqrt().recip())),
+            ("rcp", true) => double1!(|a| take_upper_half(take_upper_half(a).recip())),
+            ("rsqrt", true) => double1!(|a| take_upper_half(take_upper_half(a).sqrt().recip())),
             ("rsqrt", false) => double1!(|a| a.sqrt().recip()),
             _ => return None,
         });
@@ -455,7 +455,7 @@ extreme!(min64 f64 < |);
 extreme!(max64 f64 > &);
 
 /// `min`, `max`; with `nan`, a NaN if one operand is.
-pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<Binary> {
+pub(crate) fn find_min_max(name: &str, bits: u32, flush: bool, nan: bool) -> Option<Binary> {
     macro_rules! with {
         ($flush:literal, $f:expr) => {
             |a, b, out| {
@@ -467,7 +467,7 @@ pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<B
         };
     }
     #[inline(always)]
-    fn both(a: f32, b: f32, f: fn(f32, f32) -> f32) -> f32 {
+    fn propagate_nan(a: f32, b: f32, f: fn(f32, f32) -> f32) -> f32 {
         if a.is_nan() || b.is_nan() {
             f32::NAN
         } else {
@@ -479,10 +479,10 @@ pub(crate) fn extreme(name: &str, bits: u32, flush: bool, nan: bool) -> Option<B
         ("min", 32, true, false) => with!(true, min32),
         ("max", 32, false, false) => with!(false, max32),
         ("max", 32, true, false) => with!(true, max32),
-        ("min", 32, false, true) => with!(false, |a, b| both(a, b, min32)),
-        ("min", 32, true, true) => with!(true, |a, b| both(a, b, min32)),
-        ("max", 32, false, true) => with!(false, |a, b| both(a, b, max32)),
-        ("max", 32, true, true) => with!(true, |a, b| both(a, b, max32)),
+        ("min", 32, false, true) => with!(false, |a, b| propagate_nan(a, b, min32)),
+        ("min", 32, true, true) => with!(true, |a, b| propagate_nan(a, b, min32)),
+        ("max", 32, false, true) => with!(false, |a, b| propagate_nan(a, b, max32)),
+        ("max", 32, true, true) => with!(true, |a, b| propagate_nan(a, b, max32)),
         ("min", 64, false, false) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])

@@ -44,7 +44,7 @@ pub(crate) fn to_bf16(value: f64) -> u64 {
 
 /// `a * b + c`, rounded to odd: rounding that again gives what rounding once does.
 #[inline(always)]
-fn fused(a: f32, b: f32, c: f32) -> f64 {
+fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
     // 11 or 8 bits each: the product is exact.
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
@@ -114,17 +114,17 @@ macro_rules! formats {
 }
 
 /// `add`, `sub`, `mul`, `min`, `max`.
-pub(crate) fn binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<Binary> {
+pub(crate) fn find_binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<Binary> {
     Some(match (name, nan) {
         ("add", false) => {
-            formats!(pair, brain, |read, write, a, b| write(fused(
+            formats!(pair, brain, |read, write, a, b| write(fma_to_odd(
                 read(a),
                 1.0,
                 read(b)
             )))
         }
         ("sub", false) => {
-            formats!(pair, brain, |read, write, a, b| write(fused(
+            formats!(pair, brain, |read, write, a, b| write(fma_to_odd(
                 read(b),
                 -1.0,
                 read(a)
@@ -168,18 +168,22 @@ pub(crate) fn binary(name: &str, brain: bool, pair: bool, nan: bool) -> Option<B
 /// `fma`.
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
-        (false, false) => |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c)))),
-        (false, true) => {
-            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_bf16(fused(bf16(a), bf16(b), bf16(c))))
+        (false, false) => {
+            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
         }
+        (false, true) => |a, b, c, out| {
+            each3(a, b, c, out, |a, b, c| {
+                to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c)))
+            })
+        },
         (true, false) => |a, b, c, out| {
             each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_f16(fused(f16(a), f16(b), f16(c))))
+                halves(a, b, c, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
             });
         },
         (true, true) => |a, b, c, out| {
             each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_bf16(fused(bf16(a), bf16(b), bf16(c))))
+                halves(a, b, c, |a, b, c| to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c))))
             });
         },
     }
@@ -199,7 +203,7 @@ pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
 /// Comparisons of one number; `upper` of those in the upper halves.
 pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
     #[inline(always)]
-    fn high16(bits: u64) -> f32 {
+    fn read_high_f16(bits: u64) -> f32 {
         f16(bits >> 16)
     }
     #[inline(always)]
@@ -209,14 +213,14 @@ pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
     let test: Test = match (brain, upper) {
         (false, false) => comparison!(name, f16),
         (true, false) => comparison!(name, bf16),
-        (false, true) => comparison!(name, high16),
+        (false, true) => comparison!(name, read_high_f16),
         (true, true) => comparison!(name, high_brain),
     };
     Some(test)
 }
 
 /// `ex2.approx`, `tanh.approx`.
-pub(crate) fn approximate(name: &str, brain: bool) -> Option<Unary> {
+pub(crate) fn find_approximation(name: &str, brain: bool) -> Option<Unary> {
     Some(match (name, brain) {
         ("ex2", false) => |a, out| each1(a, out, |a| to_f16(libm::exp2(f64::from(f16(a))))),
         ("ex2", true) => |a, out| each1(a, out, |a| to_bf16(libm::exp2(f64::from(bf16(a))))),

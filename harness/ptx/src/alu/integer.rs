@@ -15,7 +15,7 @@ pub(crate) enum Half {
 }
 
 /// `add`, `sub`, `div`, `rem`, `min`, `max`, saturating sums with `sat`.
-pub(crate) fn binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
+pub(crate) fn find_binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
     if !is_int(ty) {
         return None;
     }
@@ -59,7 +59,9 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
         Half::Low => {
             with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| T::of(a).wrapping_mul(T::of(b)).bits())))
         }
-        Half::High => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| high::<T>(a, b).bits()))),
+        Half::High => {
+            with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| multiply_high::<T>(a, b).bits())))
+        }
         Half::Wide => wide_product(ty),
     }
 }
@@ -67,32 +69,38 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
 /// `mul24`: of the lower 24 bits of both, the lower or the upper 32 bits of the 48 that the product has.
 pub(crate) fn multiply24(ty: Type, half: Half) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits, half) {
-        (true, 32, Half::Low) => {
-            |a, b, out| each2(a, b, out, |a, b| (signed24(a) * signed24(b)) as u32 as u64)
-        }
+        (true, 32, Half::Low) => |a, b, out| {
+            each2(a, b, out, |a, b| {
+                (sign_extend24(a) * sign_extend24(b)) as u32 as u64
+            })
+        },
         (true, 32, Half::High) => |a, b, out| {
             each2(a, b, out, |a, b| {
-                ((signed24(a) * signed24(b)) >> 16) as u32 as u64
+                ((sign_extend24(a) * sign_extend24(b)) >> 16) as u32 as u64
             });
         },
-        (false, 32, Half::Low) => |a, b, out| each2(a, b, out, |a, b| (low24(a) * low24(b)) as u32 as u64),
+        (false, 32, Half::Low) => {
+            |a, b, out| each2(a, b, out, |a, b| (mask_low24(a) * mask_low24(b)) as u32 as u64)
+        }
         (false, 32, Half::High) => |a, b, out| {
-            each2(a, b, out, |a, b| ((low24(a) * low24(b)) >> 16) as u32 as u64);
+            each2(a, b, out, |a, b| {
+                ((mask_low24(a) * mask_low24(b)) >> 16) as u32 as u64
+            });
         },
         _ => return None,
     })
 }
 
-const fn low24(bits: u64) -> u64 {
+const fn mask_low24(bits: u64) -> u64 {
     bits & 0x00ff_ffff
 }
 
-const fn signed24(bits: u64) -> i64 {
+const fn sign_extend24(bits: u64) -> i64 {
     (bits as i64) << 40 >> 40
 }
 
 #[inline(always)]
-fn high<T: Int>(a: u64, b: u64) -> T {
+fn multiply_high<T: Int>(a: u64, b: u64) -> T {
     T::low(T::of(a).wide().wrapping_mul(T::of(b).wide()) >> T::BITS)
 }
 
@@ -132,7 +140,7 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
             T::of(a).wrapping_mul(T::of(b)).wrapping_add(T::of(c)).bits()
         }))),
         Half::High => with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
-            high::<T>(a, b).wrapping_add(T::of(c)).bits()
+            multiply_high::<T>(a, b).wrapping_add(T::of(c)).bits()
         }))),
         Half::Wide => Some(match (ty.kind == Kind::Signed, ty.bits) {
             (true, 16) => |a, b, c, out| {
@@ -170,7 +178,7 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
 }
 
 /// `sad`: the third and how far the first two are apart.
-pub(crate) fn distance(ty: Type) -> Option<Ternary> {
+pub(crate) fn add_distance(ty: Type) -> Option<Ternary> {
     with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| {
         let apart = (T::of(a).wide() - T::of(b).wide()).unsigned_abs();
         apart.wrapping_add(T::of(c).bits().into()) as u64 & mask_of(T::BITS)
@@ -182,7 +190,7 @@ const fn mask_of(bits: u32) -> u64 {
 }
 
 /// `neg`, `abs`.
-pub(crate) fn unary(name: &str, ty: Type) -> Option<Unary> {
+pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
     if ty.kind != Kind::Signed {
         return None;
     }

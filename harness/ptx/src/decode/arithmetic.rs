@@ -89,12 +89,12 @@ fn mode(words: &mut Words<'_>, ty: Type) -> Mode {
 fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
     let ty = words.ty()?;
     let f = match name {
-        "not" | "cnot" | "popc" | "clz" | "brev" if is_int(ty) => bits::unary(name, ty),
+        "not" | "cnot" | "popc" | "clz" | "brev" if is_int(ty) => bits::find_unary(name, ty),
         "bfind" => {
             let shift = words.take("shiftamt");
             bits::find(ty, shift)
         }
-        "neg" | "abs" if is_int(ty) => integer::unary(name, ty),
+        "neg" | "abs" if is_int(ty) => integer::find_unary(name, ty),
         "neg" | "abs" if ty.bits == 16 => half::sign(name, ty.pair),
         "neg" | "abs" => {
             let flush = words.take("ftz");
@@ -105,13 +105,15 @@ fn unary(name: &str, words: &mut Words<'_>) -> Option<(Unary, Type)> {
         {
             if words.take("approx") {
                 let flush = words.take("ftz");
-                float::approximate(name, ty.bits, flush)
+                float::find_approximation(name, ty.bits, flush)
             } else {
                 let mode = mode(words, ty);
-                float::unary(name, mode)
+                float::find_unary(name, mode)
             }
         }
-        "ex2" | "tanh" if words.take("approx") && !ty.pair => half::approximate(name, ty.kind == Kind::Brain),
+        "ex2" | "tanh" if words.take("approx") && !ty.pair => {
+            half::find_approximation(name, ty.kind == Kind::Brain)
+        }
         _ => None,
     };
     Some((f?, ty))
@@ -121,7 +123,7 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
     let ty = words.ty()?;
     let brain = ty.kind == Kind::Brain;
     let f = match name {
-        "and" | "or" | "xor" | "shl" | "shr" => bits::binary(name, ty),
+        "and" | "or" | "xor" | "shl" | "shr" => bits::find_binary(name, ty),
         "mul" if is_int(ty) => {
             let half = product(words)?;
             integer::multiply(ty, half)
@@ -132,20 +134,20 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
         }
         "add" | "sub" | "div" | "rem" | "min" | "max" if is_int(ty) => {
             let sat = words.take("sat");
-            integer::binary(name, ty, sat)
+            integer::find_binary(name, ty, sat)
         }
         "min" | "max" => {
             let nan = words.take("NaN");
             if ty.bits == 16 {
-                half::binary(name, brain, ty.pair, nan)
+                half::find_binary(name, brain, ty.pair, nan)
             } else {
                 let flush = words.take("ftz");
-                float::extreme(name, ty.bits, flush, nan)
+                float::find_min_max(name, ty.bits, flush, nan)
             }
         }
         "add" | "sub" | "mul" if ty.bits == 16 => {
             words.take("rn");
-            half::binary(name, brain, ty.pair, false)
+            half::find_binary(name, brain, ty.pair, false)
         }
         "div" if words.take("approx") && ty.bits == 32 => {
             let flush = words.take("ftz");
@@ -156,7 +158,7 @@ fn binary(name: &str, words: &mut Words<'_>) -> Option<(Binary, Type)> {
                 words.take("full");
             }
             let mode = mode(words, ty);
-            float::binary(name, mode)
+            float::find_binary(name, mode)
         }
         "copysign" if ty.kind == Kind::Float => float::copysign(ty.bits),
         _ => None,
@@ -177,7 +179,7 @@ fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
         }
         "fma" | "mad" if ty.kind == Kind::Float && ty.bits > 16 => {
             let mode = mode(words, ty);
-            float::fused(mode)
+            float::find_fma(mode)
         }
         "fma" if ty.bits == 16 => {
             if !words.take("rn") {
@@ -185,7 +187,7 @@ fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
             }
             Some(half::multiply_add(ty.kind == Kind::Brain, ty.pair))
         }
-        "sad" if is_int(ty) => integer::distance(ty),
+        "sad" if is_int(ty) => integer::add_distance(ty),
         "bfe" if is_int(ty) => bits::extract(ty),
         "prmt" if ty.bits == 32 => {
             let mode = words.take_one(&[
@@ -201,7 +203,7 @@ fn ternary(name: &str, words: &mut Words<'_>) -> Option<(Ternary, Type)> {
         "shf" if ty.bits == 32 => {
             let left = words.take_one(&[("l", true), ("r", false)])?;
             let wrap = words.take_one(&[("wrap", true), ("clamp", false)])?;
-            Some(bits::funnel(left, wrap))
+            Some(bits::funnel_shift(left, wrap))
         }
         _ => None,
     };
@@ -281,12 +283,12 @@ fn cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> 
     };
     match operands {
         [to, a] => {
-            let f = convert::unary(how)?;
+            let f = convert::find_unary(how)?;
             let (to, a) = (linker.target(to)?, linker.source(a, from_type)?);
             Some(Op::Unary { f, to, a })
         }
         [to, a, b] => {
-            let f = convert::pair(how)?;
+            let f = convert::find_pair_conversion(how)?;
             let to = linker.target(to)?;
             let (a, b) = (linker.source(a, from_type)?, linker.source(b, from_type)?);
             Some(Op::Binary { f, to, a, b })

@@ -172,8 +172,8 @@ fn reduce(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) 
         return None;
     }
     let f = match name {
-        "and" | "or" | "xor" => bits::binary(name, ty)?,
-        _ => integer::binary(name, ty, false)?,
+        "and" | "or" | "xor" => bits::find_binary(name, ty)?,
+        _ => integer::find_binary(name, ty, false)?,
     };
     Some(Op::Reduce {
         f,

@@ -292,7 +292,7 @@ fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[O
         _ => return Some(Op::Move { to, a }),
     };
     let b = linker.constant(if back { window.wrapping_neg() } else { window });
-    let f = crate::alu::integer::binary(
+    let f = crate::alu::integer::find_binary(
         "add",
         Type {
             kind: Kind::Unsigned,

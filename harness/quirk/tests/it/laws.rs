@@ -1,7 +1,7 @@
 //! Laws of every kernel: what models make of it verifies and can be prepared, and following nothing changes nothing.
 
 use cerith_gen::program::Program;
-use cerith_quirk::{asked, follow, follow_alternative, list_alternatives, without_values};
+use cerith_quirk::{find_quirks, follow, follow_alternative, list_alternatives, without_values};
 use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
@@ -26,7 +26,7 @@ proptest! {
         chosen in any::<u64>(),
         minor in 0u16..10,
     ) {
-        let function = Program::of(&bytes).function();
+        let function = Program::from_bytes(&bytes).function();
         let quirks = chosen_of(chosen);
         prop_assert_eq!(follow(&function, Quirks::NONE, Version::new(3, minor, 0)), None);
         if let Some(followed) = follow(&function, quirks, Version::new(3, minor, 0)) {
@@ -43,7 +43,7 @@ proptest! {
         old in any::<bool>(),
         form in prop_oneof![Just(Form::ScanOfFewLanes), Just(Form::ReductionOfReshaped)],
     ) {
-        let function = Program::of(&bytes).function();
+        let function = Program::from_bytes(&bytes).function();
         let version = Version::new(3, if old { 2 } else { 6 }, 0);
         let alternatives = list_alternatives(&function, form, 128, version);
         let of_alternatives = alternatives
@@ -65,12 +65,12 @@ proptest! {
         minor in 0u16..10,
     ) {
         let version = Version::new(3, minor, 0);
-        let function = Program::of(&bytes).function();
+        let function = Program::from_bytes(&bytes).function();
         let quirks = chosen_of(chosen);
-        let asked = asked(&function, quirks, version);
+        let asked = find_quirks(&function, quirks, version);
         let followed = follow(&function, quirks, version);
         for &quirk in Quirk::ALL.iter().filter(|&&quirk| !asked.has(quirk)) {
-            prop_assert_eq!(&follow(&function, quirks.with(quirk), version), &followed, "{}", quirk);
+            prop_assert_eq!(&follow(&function, quirks.with_quirk(quirk), version), &followed, "{}", quirk);
         }
     }
 }

@@ -26,15 +26,15 @@ fn check(
     body: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
 ) {
     let mut k = Kernel::new("kernel\n");
-    let (x, out) = (k.pointer("x", from), k.pointer("out", to));
+    let (x, out) = (k.add_pointer_param("x", from), k.add_pointer_param("out", to));
     let lanes = k.arange(4);
-    let addresses = k.offset(x, lanes);
+    let addresses = k.offset_pointer(x, lanes);
     let block = k.load(addresses, None, None);
     let result = body(&mut k, block);
     let result = if k.shape(result).is_empty() {
         result
     } else {
-        let places = k.offset(out, lanes);
+        let places = k.offset_pointer(out, lanes);
         k.store(places, result, None);
         return run(&k.finish(), quirk, version, (from, inputs), (to, expected));
     };
@@ -50,7 +50,7 @@ fn run(
     (from, inputs): (DType, [u64; 4]),
     (to, expected): (DType, &[u64]),
 ) {
-    let followed = follow(function, Quirks::NONE.with(quirk), version).expect("it changes the kernel");
+    let followed = follow(function, Quirks::NONE.with_quirk(quirk), version).expect("it changes the kernel");
     followed.verify().expect("what a model makes verifies");
     let program = Program::prepare(followed).expect("it can be run");
     let mut world = World::default();
@@ -72,21 +72,21 @@ fn run(
 const BF16: DType = DType::BF16;
 const F32: DType = DType::F32;
 const I32: DType = DType::I32;
-const ONE: u64 = 0x3f80;
+const BF16_ONE: u64 = 0x3f80;
 
 #[test]
 fn bf16_is_an_unsigned_integer() {
     check(
         Quirk::Bf16IsBits,
         NEW,
-        (BF16, [ONE, 0, 0xffff, 2]),
+        (BF16, [BF16_ONE, 0, 0xffff, 2]),
         (BF16, &[0x7f00, 0, 0xfffe, 4]),
         |k, x| k.add(x, x),
     );
     check(
         Quirk::Bf16IsBits,
         NEW,
-        (BF16, [ONE, 0, 1, 0x8000]),
+        (BF16, [BF16_ONE, 0, 1, 0x8000]),
         (BF16, &[0xc080, 0, 0xffff, 0x8000]),
         |k, x| k.unary(UnaryOp::Neg, x),
     );
@@ -108,7 +108,7 @@ fn subnormal_bf16_loses_bits_when_it_widens() {
     check(
         Quirk::Bf16WidensShort,
         NEW,
-        (BF16, [1, ONE, 0x8000, 0x7f80]),
+        (BF16, [1, BF16_ONE, 0x8000, 0x7f80]),
         (F32, &[0, 0x3f80_0000, 0x8000_0000, 0x7f80_0000]),
         |k, x| k.cast(x, F32),
     );
@@ -180,7 +180,7 @@ fn fma_rounds_the_product() {
         (F32, &[0; 4]),
         |k, x| {
             let less = k.full(F32, 0xbf80_1000, &[4]);
-            k.same(OpKind::Ternary(TernaryOp::Fma), &[x, x, less])
+            k.apply_op(OpKind::Ternary(TernaryOp::Fma), &[x, x, less])
         },
     );
 }
@@ -209,7 +209,7 @@ fn what_is_cut_past_the_largest_half_is_a_nan() {
                 kind: CastKind::Value,
                 rounding: Rounding::TowardZero,
             };
-            k.b.op(cut, &[x], ty)
+            k.b.add_op(cut, &[x], ty)
         },
     );
 }
@@ -228,12 +228,16 @@ fn bools_add_up_as_an_or() {
 #[test]
 fn a_kernel_without_the_operation_is_left_alone() {
     let mut k = Kernel::new("kernel\n");
-    let out = k.pointer("out", I32);
+    let out = k.add_pointer_param("out", I32);
     let one = k.int(1);
     k.store(out, one, None);
     let function = k.finish();
     for &quirk in Quirk::ALL {
-        assert_eq!(follow(&function, Quirks::NONE.with(quirk), NEW), None, "{quirk}");
+        assert_eq!(
+            follow(&function, Quirks::NONE.with_quirk(quirk), NEW),
+            None,
+            "{quirk}"
+        );
     }
 }
 
@@ -270,7 +274,7 @@ fn specials_of_fp8_are_numbers() {
         NEW,
         (DType::F8E5, [0x7c, 0xfe, 0x3c, 1]),
         // 65536, -98304, 1, and the least subnormal number.
-        (BF16, &[0x4780, 0xc7c0, ONE, 0x3780]),
+        (BF16, &[0x4780, 0xc7c0, BF16_ONE, 0x3780]),
         |k, x| k.cast(x, BF16),
     );
 }
@@ -304,12 +308,15 @@ fn the_nan_of_padding_is_a_number() {
     for (quirk, bits) in [(Quirk::PaddingNanIsZero, 0), (Quirk::PaddingNanIsANumber, 0x7c)] {
         let from = (DType::F8E4NV, [0; 4]);
         let mut k = Kernel::new("kernel\n");
-        let (x, out) = (k.pointer("x", DType::F8E4NV), k.pointer("out", DType::F8E4NV));
+        let (x, out) = (
+            k.add_pointer_param("x", DType::F8E4NV),
+            k.add_pointer_param("out", DType::F8E4NV),
+        );
         let lanes = k.arange(4);
         let (none, nan) = (k.full(DType::I1, 0, &[4]), k.full(DType::F8E4NV, 0x7f, &[4]));
-        let addresses = k.offset(x, lanes);
+        let addresses = k.offset_pointer(x, lanes);
         let value = k.load(addresses, Some(none), Some(nan));
-        let places = k.offset(out, lanes);
+        let places = k.offset_pointer(out, lanes);
         k.store(places, value, None);
         run(&k.finish(), quirk, NEW, from, (DType::F8E4NV, &[bits; 4]));
     }
@@ -318,7 +325,7 @@ fn the_nan_of_padding_is_a_number() {
 #[test]
 fn a_false_mask_of_a_scalar_is_ignored() {
     let mut k = Kernel::new("kernel\n");
-    let (_, out) = (k.pointer("x", I32), k.pointer("out", I32));
+    let (_, out) = (k.add_pointer_param("x", I32), k.add_pointer_param("out", I32));
     let (seven, no) = (k.int(7), k.full(DType::I1, 0, &[]));
     k.store(out, seven, Some(no));
     let function = k.finish();
@@ -334,14 +341,17 @@ fn a_false_mask_of_a_scalar_is_ignored() {
 #[test]
 fn what_is_added_to_a_product_stops_at_the_ends() {
     let mut k = Kernel::new("kernel\n");
-    let (x, out) = (k.pointer("x", DType::I8), k.pointer("out", I32));
+    let (x, out) = (
+        k.add_pointer_param("x", DType::I8),
+        k.add_pointer_param("out", I32),
+    );
     let lanes = k.arange(4);
     let matrix = k.reshape(lanes, &[2, 2]);
-    let addresses = k.offset(x, matrix);
+    let addresses = k.offset_pointer(x, matrix);
     let block = k.load(addresses, None, None);
     let greatest = k.full(I32, 0x7fff_ffff, &[2, 2]);
     let sum = k.dot(block, block, greatest);
-    let places = k.offset(out, matrix);
+    let places = k.offset_pointer(out, matrix);
     k.store(places, sum, None);
     run(
         &k.finish(),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::Change;
-use super::group::{Cause, Group, Seen};
+use super::group::{Cause, ComparedCase, Group};
 use crate::standing::{Standing, Wrong};
 
 /// The share of an operation's cases that must have changed for it to be called the cause.
@@ -16,18 +16,18 @@ const SURE: f64 = 0.5;
 const FEWEST: usize = 2;
 
 /// The changes, grouped by cause: the worst change first, and of one change the cause with most cases.
-pub(super) fn groups(seen: &[Seen]) -> Vec<Group> {
-    let mut groups: BTreeMap<(Change, Cause), Vec<&Seen>> = BTreeMap::new();
-    let mut open: BTreeMap<Change, Vec<&Seen>> = BTreeMap::new();
+pub(super) fn group_by_cause(seen: &[ComparedCase]) -> Vec<Group> {
+    let mut groups: BTreeMap<(Change, Cause), Vec<&ComparedCase>> = BTreeMap::new();
+    let mut open: BTreeMap<Change, Vec<&ComparedCase>> = BTreeMap::new();
     for one in seen.iter().filter(|one| one.change.is_news()) {
-        match told(one) {
+        match find_known_cause(one) {
             Some(cause) => groups.entry((one.change, cause)).or_default().push(one),
             None => open.entry(one.change).or_default().push(one),
         }
     }
-    let right = Right::of(seen);
+    let right = Right::from_cases(seen);
     for (change, cases) in open {
-        for (cause, cases) in right.apart(cases) {
+        for (cause, cases) in right.group_by_operation(cases) {
             groups.entry((change, cause)).or_default().extend(cases);
         }
     }
@@ -36,7 +36,7 @@ pub(super) fn groups(seen: &[Seen]) -> Vec<Group> {
         .map(|((change, cause), cases)| Group {
             change,
             cause,
-            smallest: smallest(&cases),
+            smallest: find_smallest(&cases),
             cases: cases.iter().map(|one| one.case.clone()).collect(),
         })
         .collect();
@@ -44,7 +44,7 @@ pub(super) fn groups(seen: &[Seen]) -> Vec<Group> {
     groups
 }
 
-fn smallest(cases: &[&Seen]) -> String {
+fn find_smallest(cases: &[&ComparedCase]) -> String {
     cases
         .iter()
         .min_by_key(|one| (one.uses.len(), one.case.len(), &one.case))
@@ -52,7 +52,7 @@ fn smallest(cases: &[&Seen]) -> String {
 }
 
 /// What a known bug, a rule or words tell of a change.
-fn told(one: &Seen) -> Option<Cause> {
+fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
     let wrong = |standing: &Standing| match standing {
         Standing::Wrong(wrong) => Some(wrong.clone()),
         _ => None,
@@ -66,10 +66,10 @@ fn told(one: &Seen) -> Option<Cause> {
         _ => {}
     }
     let only = |wrong: &Wrong| {
-        if !wrong.known.is_empty() {
-            Some(Cause::Known(wrong.known.clone()))
-        } else if !wrong.said.is_empty() {
-            Some(Cause::Said(wrong.said.clone()))
+        if !wrong.known_bugs.is_empty() {
+            Some(Cause::Known(wrong.known_bugs.clone()))
+        } else if !wrong.message.is_empty() {
+            Some(Cause::Said(wrong.message.clone()))
         } else {
             None
         }
@@ -80,10 +80,13 @@ fn told(one: &Seen) -> Option<Cause> {
                 let rest = left.iter().filter(|name| !right.contains(name));
                 rest.cloned().collect()
             };
-            let (gone, came) = (minus(&old.known, &new.known), minus(&new.known, &old.known));
+            let (gone, came) = (
+                minus(&old.known_bugs, &new.known_bugs),
+                minus(&new.known_bugs, &old.known_bugs),
+            );
             match (gone.is_empty(), came.is_empty()) {
-                (false, true) if !new.known.is_empty() => Some(Cause::Known(gone)),
-                (true, false) if !old.known.is_empty() => Some(Cause::Known(came)),
+                (false, true) if !new.known_bugs.is_empty() => Some(Cause::Known(gone)),
+                (true, false) if !old.known_bugs.is_empty() => Some(Cause::Known(came)),
                 (false, false) => Some(Cause::Instead { old: gone, new: came }),
                 _ => only(&new),
             }
@@ -101,10 +104,10 @@ struct Right<'s> {
 }
 
 impl<'s> Right<'s> {
-    fn of(seen: &'s [Seen]) -> Self {
+    fn from_cases(seen: &'s [ComparedCase]) -> Self {
         let (mut right, mut all) = (HashMap::new(), HashMap::new());
         for one in seen {
-            for name in names(one) {
+            for name in iter_names(one) {
                 *all.entry(name).or_default() += 1;
                 if one.change == Change::Unchanged {
                     *right.entry(name).or_default() += 1;
@@ -115,15 +118,18 @@ impl<'s> Right<'s> {
     }
 
     /// Cases by the operation that tells them from those that are right.
-    fn apart<'c>(&self, mut cases: Vec<&'c Seen>) -> Vec<(Cause, Vec<&'c Seen>)> {
+    fn group_by_operation<'c>(
+        &self,
+        mut cases: Vec<&'c ComparedCase>,
+    ) -> Vec<(Cause, Vec<&'c ComparedCase>)> {
         let mut found = Vec::new();
-        while let Some((names, elsewhere)) = self.best(&cases) {
-            let (with, without): (Vec<&Seen>, Vec<&Seen>) =
+        while let Some((names, elsewhere)) = self.find_best_names(&cases) {
+            let (with, without): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
                 cases.into_iter().partition(|one| has(one, &names));
             cases = without;
             found.push((Cause::Operation { names, elsewhere }, with));
         }
-        let mut rest: BTreeMap<Cause, Vec<&Seen>> = BTreeMap::new();
+        let mut rest: BTreeMap<Cause, Vec<&ComparedCase>> = BTreeMap::new();
         for one in cases {
             let kind = match (&one.new, &one.old) {
                 (Standing::Wrong(wrong), _) | (_, Standing::Wrong(wrong)) => wrong.kind.to_string(),
@@ -141,10 +147,10 @@ impl<'s> Right<'s> {
     }
 
     /// The names that tell most of the cases from those that are right, and how many right cases use them.
-    fn best(&self, cases: &[&Seen]) -> Option<(Vec<String>, u64)> {
+    fn find_best_names(&self, cases: &[&ComparedCase]) -> Option<(Vec<String>, u64)> {
         let mut uses: HashMap<&str, u64> = HashMap::new();
         for one in cases {
-            for name in names(one) {
+            for name in iter_names(one) {
                 *uses.entry(name).or_default() += 1;
             }
         }
@@ -168,7 +174,7 @@ impl<'s> Right<'s> {
         named.sort_unstable_by_key(|&(name, _)| (self.all.get(name).copied().unwrap_or_default(), name));
         // A name with a dtype says no more than the name where both stand for the same cases.
         let alone: HashSet<&str> = named.iter().map(|&(name, _)| name).collect();
-        named.retain(|(name, _)| *name == bare(name) || !alone.contains(bare(name)));
+        named.retain(|(name, _)| *name == strip_dtype(name) || !alone.contains(strip_dtype(name)));
         let elsewhere = named.first().map_or(0, |&(_, elsewhere)| elsewhere);
         let first = named.first()?.0;
         // Several that the same cases use are one cause; of others, the first is as good as any.
@@ -183,23 +189,23 @@ impl<'s> Right<'s> {
 }
 
 /// A name without the dtype that it is used on.
-fn bare(name: &str) -> &str {
+fn strip_dtype(name: &str) -> &str {
     name.rsplit_once(' ').map_or(name, |(bare, _)| bare)
 }
 
-fn has_one(one: &Seen, wanted: &str) -> bool {
-    names(one).any(|name| name == wanted)
+fn has_one(one: &ComparedCase, wanted: &str) -> bool {
+    iter_names(one).any(|name| name == wanted)
 }
 
-fn has(one: &Seen, wanted: &[String]) -> bool {
+fn has(one: &ComparedCase, wanted: &[String]) -> bool {
     wanted.first().is_some_and(|wanted| has_one(one, wanted))
 }
 
 /// What a case uses: each name by itself, and with each dtype, once.
-fn names(one: &Seen) -> impl Iterator<Item = &str> {
+fn iter_names(one: &ComparedCase) -> impl Iterator<Item = &str> {
     let mut seen = HashSet::new();
     one.uses
         .iter()
-        .flat_map(|name| [name.as_str(), bare(name)])
+        .flat_map(|name| [name.as_str(), strip_dtype(name)])
         .filter(move |name| seen.insert(*name))
 }

@@ -79,7 +79,7 @@ impl Change {
     }
 
     /// What it means, in a few words.
-    pub const fn about(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Broke => "right before, wrong now",
             Self::NewlyRejected => "ran or compiled before, wrongly rejected now",
@@ -113,7 +113,7 @@ impl Change {
 
     /// How a case changed. `rules` says whether a rule of the language that changes the case's meaning came between the two
     /// versions.
-    pub(super) fn between(old: &Standing, new: &Standing, rules: bool) -> Self {
+    pub(super) fn from_standings(old: &Standing, new: &Standing, rules: bool) -> Self {
         use Standing::{Right, Silent, Undefined, Wrong};
         match (old, new) {
             (Silent { .. }, _) | (_, Silent { .. }) => Self::NotCompared,
@@ -126,7 +126,7 @@ impl Change {
             (Right { .. }, Wrong(_)) => Self::Broke,
             (Wrong(old), Right { .. }) if old.outcome == OutcomeKind::Rejected => Self::NewlyAccepted,
             (Wrong(_), Right { .. }) => Self::Fixed,
-            (Wrong(old), Wrong(new)) if same(old, new) => Self::StillWrong,
+            (Wrong(old), Wrong(new)) if is_same_failure(old, new) => Self::StillWrong,
             (Wrong(old), Wrong(new))
                 if new.outcome == OutcomeKind::Rejected && old.outcome != OutcomeKind::Rejected =>
             {
@@ -154,13 +154,13 @@ impl Change {
 }
 
 /// Whether two versions are wrong in the same way.
-fn same(old: &Wrong, new: &Wrong) -> bool {
+fn is_same_failure(old: &Wrong, new: &Wrong) -> bool {
     // Words of one bug change from version to version; its name does not.
-    if !old.known.is_empty() && old.known == new.known && old.kind == new.kind {
+    if !old.known_bugs.is_empty() && old.known_bugs == new.known_bugs && old.kind == new.kind {
         return true;
     }
-    (&old.kind, &old.outcome, &old.said) == (&new.kind, &new.outcome, &new.said)
-        && old.known == new.known
+    (&old.kind, &old.outcome, &old.message) == (&new.kind, &new.outcome, &new.message)
+        && old.known_bugs == new.known_bugs
         && old.elements == new.elements
         && old.has_elements_of(new)
 }

@@ -22,25 +22,25 @@ pub(super) fn add(changes: &mut Changes, pairs: &[Pair], noise: Noise) {
     if pairs.is_empty() {
         return;
     }
-    signatures(changes, pairs);
+    add_signature_changes(changes, pairs);
     let mut kernels: BTreeMap<String, Vec<&Pair>> = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| !pair.new.kernels.is_empty()) {
-        kernels.entry(kernel(pair)).or_default().push(pair);
+        kernels.entry(build_kernel_key(pair)).or_default().push(pair);
     }
     let code = |compiled: &Compiled| compiled.kernels.iter().map(|one| one.code).sum::<u64>() as f64;
     let time = |compiled: &Compiled| compiled.seconds * 1e6;
-    let sizes = Figures::of(&kernels, code);
+    let sizes = Figures::from_kernels(&kernels, code);
     sizes.add(changes, Change::SizeChanged, "code", 1.0, |shift, old, new| {
         (shift.cases > 0).then(|| noise.is_beyond(old, new, noise.bytes))
     });
-    let times = Figures::of(&kernels, time);
-    let usual = if times.shifts.len() >= Noise::MANY {
+    let times = Figures::from_kernels(&kernels, time);
+    let usual = if times.shifts.len() >= Noise::MIN_KERNELS {
         times.ratio()
     } else {
         1.0
     };
     times.add(changes, Change::TimeChanged, "time", usual, |shift, old, new| {
-        let enough = compilations(&kernels, &shift.kernel) >= Noise::TIMES;
+        let enough = count_compilations(&kernels, &shift.kernel) >= Noise::MIN_COMPILATIONS;
         enough.then(|| noise.is_beyond(old, new, noise.seconds * 1e6))
     });
     changes
@@ -49,14 +49,14 @@ pub(super) fn add(changes: &mut Changes, pairs: &[Pair], noise: Noise) {
 }
 
 /// The kernels of a case, by their file and names.
-fn kernel(pair: &Pair) -> String {
+fn build_kernel_key(pair: &Pair) -> String {
     let mut names: Vec<&str> = pair.new.kernels.iter().map(|one| one.name.as_str()).collect();
     names.dedup();
     format!("{}:{}", pair.new.file, names.join("+"))
 }
 
 /// How many compilations a kernel's cases took: cases that look the same to a compiler share one.
-fn compilations(kernels: &BTreeMap<String, Vec<&Pair>>, kernel: &str) -> usize {
+fn count_compilations(kernels: &BTreeMap<String, Vec<&Pair>>, kernel: &str) -> usize {
     let pairs = kernels.get(kernel).map_or(&[][..], Vec::as_slice);
     let times: BTreeSet<[u64; 2]> = pairs
         .iter()
@@ -72,10 +72,11 @@ struct Figures<'p> {
 
 impl<'p> Figures<'p> {
     /// The medians. Where one of the two has no such figure, it is left out.
-    fn of(kernels: &BTreeMap<String, Vec<&'p Pair>>, figure: impl Fn(&Compiled) -> f64) -> Self {
+    fn from_kernels(kernels: &BTreeMap<String, Vec<&'p Pair>>, figure: impl Fn(&Compiled) -> f64) -> Self {
         let shifts = kernels.iter().filter_map(|(kernel, pairs)| {
-            let median_of =
-                |side: fn(&Pair) -> &Compiled| median(pairs.iter().map(|pair| figure(side(pair))).collect());
+            let median_of = |side: fn(&Pair) -> &Compiled| {
+                compute_median(pairs.iter().map(|pair| figure(side(pair))).collect())
+            };
             let most = |side: fn(&Pair) -> &Compiled, of: fn(&CompiledKernel) -> u32| {
                 let all = pairs.iter().flat_map(|pair| &side(pair).kernels);
                 all.map(of).max().unwrap_or_default()
@@ -99,7 +100,7 @@ impl<'p> Figures<'p> {
 
     fn ratio(&self) -> f64 {
         let ratios = self.shifts.iter().map(|(shift, _)| shift.ratio());
-        median(ratios.collect())
+        compute_median(ratios.collect())
     }
 
     /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is what all kernels' figures grew by;
@@ -186,7 +187,7 @@ impl Group {
     }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+fn compute_median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
     match (figures.get(middle), figures.len() % 2) {
@@ -200,11 +201,11 @@ fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 /// Adds what launches are made otherwise: one group for each way in which they are.
-fn signatures(changes: &mut Changes, pairs: &[Pair]) {
+fn add_signature_changes(changes: &mut Changes, pairs: &[Pair]) {
     let mut ways: BTreeMap<String, (Vec<&Pair>, Option<[u64; 2]>)> = BTreeMap::new();
     let mut cases = 0;
     for pair in pairs {
-        let other = otherwise(&pair.old, &pair.new);
+        let other = find_launch_changes(&pair.old, &pair.new);
         cases += u64::from(!other.is_empty());
         for (way, amount) in other {
             let (cases, most) = ways.entry(way).or_default();
@@ -232,7 +233,7 @@ fn signatures(changes: &mut Changes, pairs: &[Pair]) {
 }
 
 /// What changed in a case's launches, each change once, with the greatest amounts.
-fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
+fn find_launch_changes(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
     let mut ways = BTreeMap::new();
     let counts = [old, new].map(|one| one.kernels.len());
     if counts[0] != counts[1] {
@@ -244,7 +245,7 @@ fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]
             ways.entry(way).or_insert(amount);
         };
         if old.params != new.params {
-            add(parameters(&old.params, &new.params), None);
+            add(compare_parameters(&old.params, &new.params), None);
         }
         for (name, old, new) in [
             ("launches", old.launches, new.launches),
@@ -264,7 +265,7 @@ fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]
         if old.num_ctas > 1 && old.cluster != new.cluster && !new.cluster.is_empty() {
             add("clusters lie otherwise".to_owned(), None);
         }
-        amount(
+        compare_amounts(
             "shared memory",
             u64::from(old.shared),
             u64::from(new.shared),
@@ -280,13 +281,13 @@ fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]
                 _ => {}
             }
             let size = |scratch: Option<Scratch>| scratch.map_or(0, |scratch| scratch.size);
-            amount(name, size(old), size(new), &mut add);
+            compare_amounts(name, size(old), size(new), &mut add);
         }
     }
     ways
 }
 
-fn amount(name: &str, old: u64, new: u64, add: &mut impl FnMut(String, Option<[u64; 2]>)) {
+fn compare_amounts(name: &str, old: u64, new: u64, add: &mut impl FnMut(String, Option<[u64; 2]>)) {
     let way = match (old, new) {
         _ if old == new => return,
         (0, _) => format!("{name}, where there was none"),
@@ -298,7 +299,7 @@ fn amount(name: &str, old: u64, new: u64, add: &mut impl FnMut(String, Option<[u
 }
 
 /// Which parameters came and went.
-fn parameters(old: &[String], new: &[String]) -> String {
+fn compare_parameters(old: &[String], new: &[String]) -> String {
     let count = |all: &[String], kind: &String| all.iter().filter(|one| *one == kind).count();
     let mut kinds: Vec<&String> = old.iter().chain(new).collect();
     kinds.sort_unstable();

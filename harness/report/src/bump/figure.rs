@@ -29,9 +29,9 @@ impl Default for Noise {
 
 impl Noise {
     /// How many kernels it takes for a median that says something about the machine.
-    pub const MANY: usize = 8;
+    pub const MIN_KERNELS: usize = 8;
     /// How many compilations of a kernel it takes for a median that says something about its time.
-    pub const TIMES: usize = 3;
+    pub const MIN_COMPILATIONS: usize = 3;
 
     pub(super) fn is_beyond(self, old: f64, new: f64, least: f64) -> bool {
         let (low, high) = if old < new { (old, new) } else { (new, old) };

@@ -59,7 +59,7 @@ pub enum Cause {
 
 /// One case in two versions.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct ComparedCase {
     pub(super) case: String,
     pub(super) old: Standing,
     pub(super) new: Standing,

@@ -17,7 +17,7 @@ enum Does {
     Silent,
 }
 
-fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
+fn build_verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
     let mut verdict = Verdict {
         case: case.to_owned(),
         engines: engines.iter().map(|(id, _)| (*id).to_owned()).collect(),
@@ -73,17 +73,17 @@ fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
 const OLD: &str = "interpret@3.8.0";
 const NEW: &str = "interpret@3.9.0";
 
-fn both(case: &str, old: Does, new: Does) -> Verdict {
-    verdict(case, &[("reference", Does::Right), (OLD, old), (NEW, new)])
+fn build_pair_verdict(case: &str, old: Does, new: Does) -> Verdict {
+    build_verdict(case, &[("reference", Does::Right), (OLD, old), (NEW, new)])
 }
 
-fn uses(names: &[&str]) -> Arc<[String]> {
+fn to_uses(names: &[&str]) -> Arc<[String]> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 fn check(old: Does, new: Does, expected: Change) {
     let mut bump = Bump::new(OLD, NEW);
-    bump.verdict(&both("a/b", old, new), uses(&[]));
+    bump.add_verdict(&build_pair_verdict("a/b", old, new), to_uses(&[]));
     let counts = bump.finish().counts;
     assert_eq!(counts.keys().collect::<Vec<_>>(), [&expected]);
 }
@@ -107,12 +107,12 @@ fn each_case_comes_to_one_change() {
 #[test]
 fn a_rule_of_the_language_is_nobodys_fault() {
     let mut bump = Bump::new(OLD, NEW);
-    let mut one = both("a/b", Does::Right, Does::Right);
+    let mut one = build_pair_verdict("a/b", Does::Right, Does::Right);
     one.rules = vec![Rule {
         rule: "WeakPythonScalars".to_owned(),
         ..Rule::default()
     }];
-    bump.verdict(&one, uses(&[]));
+    bump.add_verdict(&one, to_uses(&[]));
     let changes = bump.finish();
     assert_eq!(changes.count(Change::RuleChanged), 1);
     assert_eq!(
@@ -131,28 +131,34 @@ fn what_nothing_explains_is_told_by_what_the_cases_execute() {
         (3, &["tl.load i32", "tl.maximum f32"]),
         (4, &["tl.load i32", "tl.maximum f32", "tl.sum f32"]),
     ] {
-        bump.verdict(
-            &both(&format!("broken/c{n}"), Does::Right, Does::Bytes("?")),
-            uses(names),
+        bump.add_verdict(
+            &build_pair_verdict(&format!("broken/c{n}"), Does::Right, Does::Bytes("?")),
+            to_uses(names),
         );
     }
     for n in 0..9 {
         let names = ["tl.load i32", "tl.load f32", "tl.sum i32", "tl.sum f32"];
-        bump.verdict(
-            &both(&format!("right/c{n}"), Does::Right, Does::Right),
-            uses(&names),
+        bump.add_verdict(
+            &build_pair_verdict(&format!("right/c{n}"), Does::Right, Does::Right),
+            to_uses(&names),
         );
     }
     // A maximum that is right all the same.
-    bump.verdict(
-        &both("right/max", Does::Right, Does::Right),
-        uses(&["tl.maximum f32"]),
+    bump.add_verdict(
+        &build_pair_verdict("right/max", Does::Right, Does::Right),
+        to_uses(&["tl.maximum f32"]),
     );
     let changes = bump.finish();
     let told: Vec<(String, usize, &str)> = changes
         .groups
         .iter()
-        .map(|group| (text::title(&group.cause), group.cases.len(), &*group.smallest))
+        .map(|group| {
+            (
+                text::describe_cause(&group.cause),
+                group.cases.len(),
+                &*group.smallest,
+            )
+        })
         .collect();
     let expected = [
         (
@@ -172,17 +178,17 @@ fn what_nothing_explains_is_told_by_what_the_cases_execute() {
 #[test]
 fn another_run_tells_of_the_old_engine() {
     let old: Vec<Verdict> = [("a", Does::Right), ("b", Does::Right), ("gone", Does::Right)]
-        .map(|(case, does)| verdict(case, &[("reference", Does::Right), (OLD, does)]))
+        .map(|(case, does)| build_verdict(case, &[("reference", Does::Right), (OLD, does)]))
         .into();
-    let mut bump = Bump::new(OLD, NEW).against(&old);
+    let mut bump = Bump::new(OLD, NEW).with_other_run(&old);
     for (case, does) in [
         ("a", Does::Right),
         ("b", Does::Raises("x")),
         ("added", Does::Right),
     ] {
-        bump.verdict(
-            &verdict(case, &[("reference", Does::Right), (NEW, does)]),
-            uses(&[]),
+        bump.add_verdict(
+            &build_verdict(case, &[("reference", Does::Right), (NEW, does)]),
+            to_uses(&[]),
         );
     }
     let changes = bump.finish();
@@ -206,7 +212,7 @@ fn a_run_of_many_versions_tells_of_two() {
             } else {
                 Does::Right
             };
-            let mut told = verdict(
+            let mut told = build_verdict(
                 case,
                 &[
                     ("reference", Does::Right),
@@ -220,10 +226,10 @@ fn a_run_of_many_versions_tells_of_two() {
         })
         .into();
     let check = |old: &str, expected: &[(Change, u64)]| {
-        let mut bump = Bump::new(old, NEW).against(&all);
+        let mut bump = Bump::new(old, NEW).with_other_run(&all);
         // Nothing but the reference is run again.
         for case in ["a", "b"] {
-            bump.verdict(&verdict(case, &[("reference", Does::Right)]), uses(&[]));
+            bump.add_verdict(&build_verdict(case, &[("reference", Does::Right)]), to_uses(&[]));
         }
         let changes = bump.finish();
         let counts: Vec<(Change, u64)> = changes
@@ -239,25 +245,34 @@ fn a_run_of_many_versions_tells_of_two() {
     check(EARLY, &[(Change::Broke, 1), (Change::RuleChanged, 1)]);
 }
 
-fn some() -> Changes {
+fn build_changes() -> Changes {
     let mut bump = Bump::new(OLD, NEW);
     for n in 0..5 {
-        bump.verdict(
-            &both(&format!("dtype/b{n}"), Does::Right, Does::Bytes("bf16-is-bits")),
-            uses(&["tl.load bf16"]),
+        bump.add_verdict(
+            &build_pair_verdict(&format!("dtype/b{n}"), Does::Right, Does::Bytes("bf16-is-bits")),
+            to_uses(&["tl.load bf16"]),
         );
     }
-    bump.verdict(&both("dtype/x", Does::Right, Does::Rejects), uses(&[]));
-    bump.verdict(&both("alias/y", Does::Raises("x"), Does::Right), uses(&[]));
-    bump.verdict(
-        &both("alias/z|\u{1b}[2J\n::error::", Does::Raises("<b>|x"), Does::Right),
-        uses(&[]),
+    bump.add_verdict(
+        &build_pair_verdict("dtype/x", Does::Right, Does::Rejects),
+        to_uses(&[]),
     );
-    bump.verdict(&both("alias/same", Does::Right, Does::Right), uses(&[]));
+    bump.add_verdict(
+        &build_pair_verdict("alias/y", Does::Raises("x"), Does::Right),
+        to_uses(&[]),
+    );
+    bump.add_verdict(
+        &build_pair_verdict("alias/z|\u{1b}[2J\n::error::", Does::Raises("<b>|x"), Does::Right),
+        to_uses(&[]),
+    );
+    bump.add_verdict(
+        &build_pair_verdict("alias/same", Does::Right, Does::Right),
+        to_uses(&[]),
+    );
     bump.finish()
 }
 
-fn shows(name: &str, text: &str) {
+fn check_snapshot(name: &str, text: &str) {
     insta::with_settings!({snapshot_path => "../../../../snapshots/report", prepend_module_to_snapshot => false}, {
         insta::assert_snapshot!(name, text);
     });
@@ -265,15 +280,18 @@ fn shows(name: &str, text: &str) {
 
 #[test]
 fn a_terminal_hears_of_causes_first() {
-    shows("bump_human", &human(&some(), &[], Palette::default(), false));
+    check_snapshot(
+        "bump_human",
+        &render_human(&build_changes(), &[], Palette::default(), false),
+    );
 }
 
 #[test]
 fn a_pull_request_gets_a_table_that_nothing_in_a_case_breaks() {
-    shows("bump_markdown", &markdown(&some(), &[]));
+    check_snapshot("bump_markdown", &render_markdown(&build_changes(), &[]));
 }
 
 #[test]
 fn a_workflow_gets_one_command_for_each_group() {
-    shows("bump_github", &github(&some(), &[]));
+    check_snapshot("bump_github", &render_github(&build_changes(), &[]));
 }

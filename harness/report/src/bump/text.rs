@@ -8,17 +8,17 @@ use super::figure::{Measure, Shift};
 use super::group::{Cause, Changes, Group};
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 use crate::safe;
-use crate::standing::known;
+use crate::standing::find_known_bug;
 use crate::style::{Palette, Tone};
 
 /// How many cases of a group are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// The most characters of a page of Markdown: what a comment on a pull request may have is 65,536.
 const PAGE: usize = 60_000;
 
 /// What changed, for a terminal: the groups of these changes, all cases of each with `verbose`.
-pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool) -> String {
+pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool) -> String {
     let mut text = String::new();
     let head = format!("{} → {}", changes.old, changes.new);
     let _ = writeln!(
@@ -29,30 +29,30 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
     );
     for change in Change::ALL.into_iter().filter(|change| change.is_news()) {
         let count = changes.count(change);
-        if count == 0 || !shown(change, only) {
+        if count == 0 || !is_shown(change, only) {
             continue;
         }
-        let groups: Vec<&Group> = of(changes, change).collect();
+        let groups: Vec<&Group> = filter_groups(changes, change).collect();
         let _ = writeln!(
             text,
             "\n{}: {count} {} by {} {}  {}",
-            palette.paint(tone(change), change.name()),
-            plural(count, "case"),
+            palette.paint(choose_tone(change), change.name()),
+            pluralize(count, "case"),
             groups.len(),
-            plural(groups.len() as u64, "cause"),
-            palette.paint(Tone::Dim, change.about()),
+            pluralize(groups.len() as u64, "cause"),
+            palette.paint(Tone::Dim, change.description()),
         );
         for group in groups {
-            let _ = writeln!(text, "{:>7}  {}", group.cases.len(), title(&group.cause));
-            if let Some(about) = about(&group.cause) {
+            let _ = writeln!(text, "{:>7}  {}", group.cases.len(), describe_cause(&group.cause));
+            if let Some(about) = explain_cause(&group.cause) {
                 let _ = writeln!(text, "         {}", palette.paint(Tone::Dim, &about));
             }
-            let cases = named(group, verbose);
+            let cases = render_cases(group, verbose);
             let _ = writeln!(text, "         {}", palette.paint(Tone::Name, &cases));
         }
     }
-    let _ = writeln!(text, "\n{}", counts(changes));
-    for line in measured(changes) {
+    let _ = writeln!(text, "\n{}", describe_counts(changes));
+    for line in describe_measures(changes) {
         let _ = writeln!(text, "{line}");
     }
     for (why, count) in &changes.silent {
@@ -60,7 +60,7 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
             text,
             "{} {count} {}: {why}",
             palette.paint(Tone::Warn, "not compared:"),
-            plural(*count, "case"),
+            pluralize(*count, "case"),
         );
     }
     if lacks_records(changes) {
@@ -73,17 +73,17 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
                 "{} {} {} only {who} was asked about: {}{}",
                 palette.paint(Tone::Warn, "left out:"),
                 alone.len(),
-                plural(alone.len() as u64, "case"),
-                safe::line(first),
+                pluralize(alone.len() as u64, "case"),
+                safe::escape_line(first),
                 if alone.len() > 1 { ", …" } else { "" }
             );
         }
     }
-    if let Some(group) = changes.groups.iter().find(|group| shown(group.change, only)) {
+    if let Some(group) = changes.groups.iter().find(|group| is_shown(group.change, only)) {
         let _ = writeln!(
             text,
             "next: cerith explain '{}' --engine {} --engine {}",
-            safe::line(&group.smallest),
+            safe::escape_line(&group.smallest),
             changes.old,
             changes.new
         );
@@ -92,39 +92,44 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
 }
 
 /// What changed, as a page for a pull request. What does not fit is counted, the least bad first.
-pub fn markdown(changes: &Changes, only: &[Change]) -> String {
-    let mut page = format!("# `{}` → `{}`\n\n{}\n", changes.old, changes.new, counts(changes));
-    for line in measured(changes) {
-        let _ = writeln!(page, "\n{}", sentence(&line));
+pub fn render_markdown(changes: &Changes, only: &[Change]) -> String {
+    let mut page = format!(
+        "# `{}` → `{}`\n\n{}\n",
+        changes.old,
+        changes.new,
+        describe_counts(changes)
+    );
+    for line in describe_measures(changes) {
+        let _ = writeln!(page, "\n{}", capitalize(&line));
     }
     for (why, count) in &changes.silent {
         let _ = writeln!(
             page,
             "\nNot compared: {count} {} by {}.",
-            plural(*count, "case"),
-            safe::cell(why)
+            pluralize(*count, "case"),
+            safe::escape_cell(why)
         );
     }
     let mut left_out = 0;
     for change in Change::ALL.into_iter().filter(|change| change.is_news()) {
         let count = changes.count(change);
-        if count == 0 || !shown(change, only) {
+        if count == 0 || !is_shown(change, only) {
             continue;
         }
         let head = format!(
             "\n## {} ({count})\n\n{}.\n\n| cases | cause | smallest |\n|--:|---|---|\n",
             change.name(),
-            sentence(change.about())
+            capitalize(change.description())
         );
         let mut table = String::new();
-        for group in of(changes, change) {
-            let words =
-                about(&group.cause).map_or_else(String::new, |about| format!("<br>{}", safe::cell(&about)));
+        for group in filter_groups(changes, change) {
+            let words = explain_cause(&group.cause)
+                .map_or_else(String::new, |about| format!("<br>{}", safe::escape_cell(&about)));
             let row = format!(
                 "| {} | {}{words} | {} |\n",
                 group.cases.len(),
-                safe::cell(&title(&group.cause)),
-                safe::code(&group.smallest)
+                safe::escape_cell(&describe_cause(&group.cause)),
+                safe::escape_code(&group.smallest)
             );
             if page.len() + head.len() + table.len() + row.len() > PAGE {
                 left_out += 1;
@@ -152,9 +157,9 @@ pub fn markdown(changes: &Changes, only: &[Change]) -> String {
 }
 
 /// What got worse, as annotations of a workflow on GitHub.
-pub fn github(changes: &Changes, only: &[Change]) -> String {
+pub fn render_github(changes: &Changes, only: &[Change]) -> String {
     let mut text = String::new();
-    for group in changes.groups.iter().filter(|group| shown(group.change, only)) {
+    for group in changes.groups.iter().filter(|group| is_shown(group.change, only)) {
         let level = match group.change {
             Change::Broke | Change::NewlyRejected => "error",
             Change::Changed | Change::NewlyUndefined => "warning",
@@ -163,28 +168,32 @@ pub fn github(changes: &Changes, only: &[Change]) -> String {
         let _ = writeln!(
             text,
             "::{level} title={}::{}",
-            safe::property(&format!(
+            safe::escape_property(&format!(
                 "{} → {}: {} {}",
                 changes.old,
                 changes.new,
                 group.cases.len(),
                 group.change.name()
             )),
-            safe::data(&format!("{}; smallest: {}", title(&group.cause), group.smallest))
+            safe::escape_data(&format!(
+                "{}; smallest: {}",
+                describe_cause(&group.cause),
+                group.smallest
+            ))
         );
     }
     text
 }
 
-fn of(changes: &Changes, change: Change) -> impl Iterator<Item = &Group> {
+fn filter_groups(changes: &Changes, change: Change) -> impl Iterator<Item = &Group> {
     changes.groups.iter().filter(move |group| group.change == change)
 }
 
-fn shown(change: Change, only: &[Change]) -> bool {
+fn is_shown(change: Change, only: &[Change]) -> bool {
     only.is_empty() || only.contains(&change)
 }
 
-const fn tone(change: Change) -> Tone {
+const fn choose_tone(change: Change) -> Tone {
     match change {
         Change::Broke | Change::NewlyRejected => Tone::Bad,
         Change::Changed | Change::NewlyUndefined | Change::RuleChanged | Change::SignatureChanged => {
@@ -196,7 +205,7 @@ const fn tone(change: Change) -> Tone {
 }
 
 /// What a cause is called.
-pub(super) fn title(cause: &Cause) -> String {
+pub(super) fn describe_cause(cause: &Cause) -> String {
     match cause {
         Cause::Known(names) => names.join(" + "),
         Cause::Instead { old, new } => format!("{} instead of {}", new.join(" + "), old.join(" + ")),
@@ -207,8 +216,8 @@ pub(super) fn title(cause: &Cause) -> String {
         Cause::Operation { names, elsewhere } => {
             let shown: Vec<String> = names
                 .iter()
-                .take(NAMED)
-                .map(|name| format!("`{}`", safe::line(name)))
+                .take(MAX_NAMED)
+                .map(|name| format!("`{}`", safe::escape_line(name)))
                 .collect();
             let more = match names.len() - shown.len() {
                 0 => String::new(),
@@ -221,22 +230,22 @@ pub(super) fn title(cause: &Cause) -> String {
             };
             format!("each executes {}{more}; {others}", shown.join(", "))
         }
-        Cause::Launch { way, most: None } => safe::line(way).into_owned(),
+        Cause::Launch { way, most: None } => safe::escape_line(way).into_owned(),
         Cause::Launch {
             way,
             most: Some([old, new]),
         } => {
-            format!("{}; most: {new} instead of {old} bytes", safe::line(way))
+            format!("{}; most: {new} instead of {old} bytes", safe::escape_line(way))
         }
         Cause::Measured { of, area, kernels } => {
-            let shown: Vec<String> = kernels.iter().take(NAMED).map(|one| shift(of, one)).collect();
+            let shown: Vec<String> = kernels.iter().take(MAX_NAMED).map(|one| shift(of, one)).collect();
             let more = match kernels.len() - shown.len() {
                 0 => String::new(),
                 more => format!("; {more} more"),
             };
-            format!("{}: {}{more}", safe::line(area), shown.join("; "))
+            format!("{}: {}{more}", safe::escape_line(area), shown.join("; "))
         }
-        Cause::Said(said) => format!("says: {}", safe::line(said)),
+        Cause::Said(said) => format!("says: {}", safe::escape_line(said)),
         Cause::Unknown { kind } if kind.is_empty() => "by no known cause".to_owned(),
         Cause::Unknown { kind } => format!("by no known cause ({kind})"),
     }
@@ -244,7 +253,7 @@ pub(super) fn title(cause: &Cause) -> String {
 
 /// A kernel's figure in two versions.
 fn shift(of: &str, shift: &Shift) -> String {
-    let head = format!("×{:.2} {}", shift.ratio(), safe::line(&shift.kernel));
+    let head = format!("×{:.2} {}", shift.ratio(), safe::escape_line(&shift.kernel));
     if of == "time" {
         let [old, new] = [shift.old, shift.new].map(|microseconds| microseconds as f64 / 1e3);
         return format!("{head} ({old:.0} → {new:.0} ms)");
@@ -260,7 +269,7 @@ fn shift(of: &str, shift: &Shift) -> String {
 }
 
 /// The figures of all kernels, a line each, with the bounds of noise.
-fn measured(changes: &Changes) -> Vec<String> {
+fn describe_measures(changes: &Changes) -> Vec<String> {
     let noise = changes.noise;
     let line = |measure: &Measure| {
         let (what, least) = match measure.of {
@@ -290,10 +299,10 @@ fn lacks_records(changes: &Changes) -> bool {
 }
 
 /// What is known of a cause.
-fn about(cause: &Cause) -> Option<String> {
+fn explain_cause(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Known(names) => match &names[..] {
-            [name] => known(name).map(|(about, _)| about.to_owned()),
+            [name] => find_known_bug(name).map(|(about, _)| about.to_owned()),
             _ => None,
         },
         Cause::Rules(rules) => match &rules[..] {
@@ -307,20 +316,20 @@ fn about(cause: &Cause) -> Option<String> {
     }
 }
 
-fn named(group: &Group, all: bool) -> String {
+fn render_cases(group: &Group, all: bool) -> String {
     if all {
         let cases: Vec<String> = group
             .cases
             .iter()
-            .map(|case| safe::line(case).into_owned())
+            .map(|case| safe::escape_line(case).into_owned())
             .collect();
         return cases.join("\n         ");
     }
     let others = group.cases.iter().filter(|case| **case != group.smallest);
     let mut cases: Vec<String> = std::iter::once(&group.smallest)
         .chain(others)
-        .take(NAMED)
-        .map(|case| safe::line(case).into_owned())
+        .take(MAX_NAMED)
+        .map(|case| safe::escape_line(case).into_owned())
         .collect();
     if group.cases.len() > cases.len() {
         cases.push(format!("{} more", group.cases.len() - cases.len()));
@@ -329,7 +338,7 @@ fn named(group: &Group, all: bool) -> String {
 }
 
 /// All cases in numbers.
-fn counts(changes: &Changes) -> String {
+fn describe_counts(changes: &Changes) -> String {
     let mut counts: Vec<String> = Change::ALL
         .into_iter()
         .filter(|change| changes.count(*change) > 0)
@@ -341,7 +350,7 @@ fn counts(changes: &Changes) -> String {
     counts.join(", ")
 }
 
-fn plural(count: u64, word: &str) -> String {
+fn pluralize(count: u64, word: &str) -> String {
     if count == 1 {
         word.to_owned()
     } else {
@@ -349,7 +358,7 @@ fn plural(count: u64, word: &str) -> String {
     }
 }
 
-fn sentence(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     chars
         .next()

@@ -1,21 +1,21 @@
 //! What a compiler made of a case, as an event. Left out: comparing two versions ([`crate::bump`]).
 
 use cerith_case::Case;
-use cerith_engine::cuda::made::{self, Made, MadeKernel, Passed};
+use cerith_engine::cuda::made::{self, CompileStats, KernelStats, Passed};
 
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
 /// The figures of what a compiler made of a case.
-pub fn compiled(case: &Case, made: &Made) -> Compiled {
+pub fn to_compiled(case: &Case, made: &CompileStats) -> Compiled {
     Compiled {
         file: case.module.file.name.clone(),
         target: made.target.to_string(),
         seconds: (made.time.as_secs_f64() * 1e7).round() / 1e7,
-        kernels: made.kernels.iter().map(kernel).collect(),
+        kernels: made.kernels.iter().map(to_compiled_kernel).collect(),
     }
 }
 
-fn kernel(made: &MadeKernel) -> CompiledKernel {
+fn to_compiled_kernel(made: &KernelStats) -> CompiledKernel {
     let how = &made.metadata;
     let code = made.code.unwrap_or_default();
     let scratch = |given: Option<made::Scratch>| {

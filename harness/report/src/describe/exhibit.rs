@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cerith_case::{ArgValue, Case, Kernel, Padding};
-use cerith_engine::{EngineId, Reference, guarded};
+use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::{Quirk, Quirks, told};
 use cerith_tile::rules::Rules;
@@ -17,8 +17,8 @@ use cerith_verdict::{Comparison, Samples, SweepTrial, Trial};
 use crate::event;
 
 /// How many bytes of a storage are shown at most, and of all storages of a case.
-const SHOWN: usize = 16 << 10;
-const SHOWN_IN_ALL: usize = 128 << 10;
+const MAX_STORAGE_BYTES: usize = 16 << 10;
+const MAX_TOTAL_BYTES: usize = 128 << 10;
 
 /// The exhibit of a case that a panel judged.
 pub fn of_trial(
@@ -31,9 +31,9 @@ pub fn of_trial(
         .references
         .first()
         .map_or_else(Rules::default, |first| first.rules);
-    let mut exhibit = program(case, sources);
+    let mut exhibit = build_exhibit(case, sources);
     if let Some(reference) = reference {
-        exhibit.uses = used(case, reference, rules);
+        exhibit.uses = collect_uses(case, reference, rules);
     }
     let differences = &trial.verdict.differences;
     let compared: Vec<Compared<'_>> = differences
@@ -49,7 +49,7 @@ pub fn of_trial(
     let left: Vec<(String, &Memory)> = trial
         .references
         .iter()
-        .chain(&trial.others)
+        .chain(&trial.other_records)
         .filter_map(|record| {
             let finished = record.outcome.finished()?;
             // By other rules the reference may leave something else.
@@ -69,24 +69,24 @@ pub fn of_trial(
         .iter()
         .find_map(|record| record.outcome.finished())
         .map(|finished| &finished.memory);
-    memory(&mut exhibit, &compared, &left, known);
+    add_memory(&mut exhibit, &compared, &left, known);
     if let Some(reference) = reference {
         let bugs = differences
             .iter()
             .filter(|one| !one.explained.is_empty())
             .map(|one| (&one.engine, one.explained));
-        exhibit.marks = marks(case, reference, rules, bugs, &exhibit.differs);
+        exhibit.marks = collect_marks(case, reference, rules, bugs, &exhibit.differs);
     }
     exhibit.known = known_bugs(differences.iter().flat_map(|one| {
-        let quirks = one.explained.iter().map(quirk);
-        quirks.chain(one.told.map(told_bug))
+        let quirks = one.explained.iter().map(to_known_bug);
+        quirks.chain(one.known_bug.map(told_bug))
     }));
     exhibit
 }
 
 /// The exhibit of a case that was swept.
 pub fn of_sweep(case: &Case, samples: &Samples, trial: &SweepTrial, sources: &Sources) -> event::Exhibit {
-    let mut exhibit = program(case, sources);
+    let mut exhibit = build_exhibit(case, sources);
     let compared: Vec<Compared<'_>> = trial
         .verdict
         .differences
@@ -100,17 +100,17 @@ pub fn of_sweep(case: &Case, samples: &Samples, trial: &SweepTrial, sources: &So
         })
         .collect();
     let left: Vec<(String, &Memory)> = samples
-        .tried
+        .samples
         .iter()
         .filter_map(|sample| Some((sample.variant.to_string(), &sample.outcome.finished()?.memory)))
         .collect();
-    memory(&mut exhibit, &compared, &left, None);
+    add_memory(&mut exhibit, &compared, &left, None);
     exhibit
 }
 
-fn program(case: &Case, sources: &Sources) -> event::Exhibit {
+fn build_exhibit(case: &Case, sources: &Sources) -> event::Exhibit {
     let (file, line) =
-        super::position(sources, case.span).map_or_else(Default::default, |at| (at.file, at.line));
+        super::locate_span(sources, case.span).map_or_else(Default::default, |at| (at.file, at.line));
     let mut texts: Vec<event::Text> = Vec::new();
     let modules = case.launches.iter().map(|launch| &launch.kernel.module);
     for module in modules.chain([&case.module]) {
@@ -128,19 +128,19 @@ fn program(case: &Case, sources: &Sources) -> event::Exhibit {
         });
     }
     event::Exhibit {
-        about: case.about.clone(),
+        about: case.summary.clone(),
         file,
         line,
         origin: case.origin.clone(),
-        launches: launches(case),
-        storages: storages(case),
-        views: views(case),
+        launches: collect_launches(case),
+        storages: collect_storages(case),
+        views: collect_views(case),
         texts,
         ..event::Exhibit::default()
     }
 }
 
-fn launches(case: &Case) -> Vec<event::Launch> {
+fn collect_launches(case: &Case) -> Vec<event::Launch> {
     case.launches
         .iter()
         .map(|launch| event::Launch {
@@ -158,13 +158,13 @@ fn launches(case: &Case) -> Vec<event::Launch> {
                 .enumerate()
                 .map(|(nth, (name, arg))| {
                     let name = name.map_or_else(|| nth.to_string(), str::to_owned);
-                    (name, value(&arg.value))
+                    (name, render_value(&arg.value))
                 })
                 .collect(),
             options: launch
                 .options
                 .iter()
-                .map(|(name, option)| (name.clone(), value(option)))
+                .map(|(name, option)| (name.clone(), render_value(option)))
                 .collect(),
             host: launch
                 .host
@@ -180,7 +180,7 @@ fn line_of(kernel: &Kernel) -> u32 {
     })
 }
 
-fn storages(case: &Case) -> Vec<event::Storage> {
+fn collect_storages(case: &Case) -> Vec<event::Storage> {
     case.storages
         .iter()
         .map(|(id, storage)| {
@@ -196,7 +196,7 @@ fn storages(case: &Case) -> Vec<event::Storage> {
         .collect()
 }
 
-fn views(case: &Case) -> Vec<event::View> {
+fn collect_views(case: &Case) -> Vec<event::View> {
     let name = |id| {
         case.storages
             .get(id)
@@ -217,7 +217,7 @@ fn views(case: &Case) -> Vec<event::View> {
 }
 
 /// A value as Python would write it.
-pub fn value(value: &ArgValue) -> String {
+pub fn render_value(value: &ArgValue) -> String {
     match value {
         ArgValue::None => "None".to_owned(),
         ArgValue::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
@@ -225,7 +225,7 @@ pub fn value(value: &ArgValue) -> String {
         ArgValue::Float(number) => format!("{number:?}"),
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self::value(inner)),
+        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", render_value(inner)),
         ArgValue::Global(name) | ArgValue::Tensor { name, .. } | ArgValue::Address { name, .. } => {
             name.clone()
         }
@@ -244,20 +244,20 @@ pub fn value(value: &ArgValue) -> String {
         }
         ArgValue::Tuple(values) => format!(
             "({},)",
-            values.iter().map(self::value).collect::<Vec<_>>().join(", ")
+            values.iter().map(render_value).collect::<Vec<_>>().join(", ")
         ),
         ArgValue::NamedTuple { fields, items } => {
             let items = fields.iter().zip(items);
             let pairs: Vec<_> = items
-                .map(|(name, item)| format!("{name}={}", self::value(item)))
+                .map(|(name, item)| format!("{name}={}", render_value(item)))
                 .collect();
             format!("({})", pairs.join(", "))
         }
     }
 }
 
-fn used(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
-    let mut used = guarded(|| reference.used(case, rules))
+fn collect_uses(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
+    let mut used = catch_panic(|| reference.list_uses(case, rules))
         .ok()
         .and_then(Result::ok)
         .unwrap_or_default();
@@ -270,7 +270,7 @@ fn used(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
 type Compared<'a> = (String, String, &'a Comparison);
 
 /// What was left in the storages that differ, and where it differs.
-fn memory(
+fn add_memory(
     exhibit: &mut event::Exhibit,
     compared: &[Compared<'_>],
     left: &[(String, &Memory)],
@@ -298,15 +298,15 @@ fn memory(
             });
         }
     }
-    let mut room = SHOWN_IN_ALL;
+    let mut room = MAX_TOTAL_BYTES;
     for (id, first) in ids {
         let of = any.size(id);
-        let from = if of <= SHOWN {
+        let from = if of <= MAX_STORAGE_BYTES {
             0
         } else {
-            (first / 64 * 64).min(of - SHOWN)
+            (first / 64 * 64).min(of - MAX_STORAGE_BYTES)
         };
-        let window = from..of.min(from + SHOWN);
+        let window = from..of.min(from + MAX_STORAGE_BYTES);
         let mut contents: Vec<(&[u8], Vec<String>)> = Vec::new();
         for (engine, memory) in left {
             let Some(bytes) = memory.bytes(id).get(window.clone()) else {
@@ -328,8 +328,8 @@ fn memory(
             storage: any.name(id).to_owned(),
             from: from as u64,
             of: of as u64,
-            undefined: runs(states, ByteState::Poison),
-            unwritten: runs(states, ByteState::Uninit),
+            undefined: find_byte_runs(states, ByteState::Poison),
+            unwritten: find_byte_runs(states, ByteState::Uninit),
             left: contents
                 .into_iter()
                 .map(|(bytes, engines)| event::Left {
@@ -342,7 +342,7 @@ fn memory(
 }
 
 /// The runs of bytes in one state.
-fn runs(states: &[ByteState], wanted: ByteState) -> Vec<[u64; 2]> {
+fn find_byte_runs(states: &[ByteState], wanted: ByteState) -> Vec<[u64; 2]> {
     let mut runs: Vec<[u64; 2]> = Vec::new();
     for (at, _) in states.iter().enumerate().filter(|(_, state)| **state == wanted) {
         let at = at as u64;
@@ -354,7 +354,7 @@ fn runs(states: &[ByteState], wanted: ByteState) -> Vec<[u64; 2]> {
     runs
 }
 
-fn marks<'a>(
+fn collect_marks<'a>(
     case: &Case,
     reference: &Reference,
     rules: Rules,
@@ -364,13 +364,13 @@ fn marks<'a>(
     let mut marks: BTreeMap<cerith_engine::Line, event::Mark> = BTreeMap::new();
     let mut asked: Vec<(Rules, Quirk)> = Vec::new();
     for (engine, quirks) in bugs {
-        let rules = engine.version().map_or(rules, Rules::of);
+        let rules = engine.version().map_or(rules, Rules::from_version);
         for quirk in quirks.iter() {
             if asked.contains(&(rules, quirk)) {
                 continue;
             }
             asked.push((rules, quirk));
-            let lines = guarded(|| reference.changed_lines(case, rules, Quirks::NONE.with(quirk)));
+            let lines = catch_panic(|| reference.changed_lines(case, rules, Quirks::NONE.with_quirk(quirk)));
             for line in lines.ok().and_then(Result::ok).unwrap_or_default() {
                 let mark = marks.entry(line).or_default();
                 let name = quirk.name().to_owned();
@@ -381,7 +381,7 @@ fn marks<'a>(
         }
     }
     if !differs.is_empty() {
-        let writing = guarded(|| reference.writing_lines(case, rules));
+        let writing = catch_panic(|| reference.writing_lines(case, rules));
         for (id, lines) in writing.ok().and_then(Result::ok).unwrap_or_default() {
             let name = case.storages.get(id).map_or("", |storage| storage.name());
             if !differs.iter().any(|one| one.storage == name) {
@@ -412,7 +412,7 @@ fn known_bugs(bugs: impl Iterator<Item = event::KnownBug>) -> Vec<event::KnownBu
     known
 }
 
-fn quirk(quirk: Quirk) -> event::KnownBug {
+fn to_known_bug(quirk: Quirk) -> event::KnownBug {
     let (from, to) = quirk.versions();
     event::KnownBug {
         name: quirk.name().to_owned(),
@@ -424,14 +424,14 @@ fn quirk(quirk: Quirk) -> event::KnownBug {
     }
 }
 
-fn told_bug(told: &told::Told) -> event::KnownBug {
+fn told_bug(told: &told::BugSignature) -> event::KnownBug {
     let (from, to) = told.versions;
     event::KnownBug {
         name: told.name.to_owned(),
         family: told.family.to_string(),
         from: from.to_string(),
         to: to.map(|to| to.to_string()),
-        about: told.about.trim().to_owned(),
+        about: told.summary.trim().to_owned(),
         origin: String::new(),
     }
 }

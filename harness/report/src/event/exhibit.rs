@@ -211,14 +211,14 @@ const fn is_zero_i64(value: &i64) -> bool {
 
 /// Keeps in every event only the texts and known bugs that no event before it had.
 #[derive(Clone, Debug, Default)]
-pub struct Once {
+pub struct Deduplicator {
     texts: HashSet<String>,
-    known: HashSet<String>,
+    known_bugs: HashSet<String>,
 }
 
-impl Once {
+impl Deduplicator {
     /// Removes from an event the texts and known bugs that an earlier one had.
-    pub fn event(&mut self, event: &mut Event) {
+    pub fn remove_repeats(&mut self, event: &mut Event) {
         let (Event::Verdict(verdict) | Event::Sweep(verdict)) = event else {
             return;
         };
@@ -226,6 +226,8 @@ impl Once {
             return;
         };
         exhibit.texts.retain(|text| self.texts.insert(text.file.clone()));
-        exhibit.known.retain(|bug| self.known.insert(bug.name.clone()));
+        exhibit
+            .known
+            .retain(|bug| self.known_bugs.insert(bug.name.clone()));
     }
 }

@@ -39,7 +39,7 @@ impl Cause {
             .filter_map(|engine| verdict.outcomes.get(engine))
             .find(|outcome| !outcome.message.is_empty() || !outcome.error.is_empty());
         let cause = match said {
-            Some(outcome) => Self::new("message", words(outcome)),
+            Some(outcome) => Self::new("message", describe_outcome(outcome)),
             None => Self::new("bytes", format!("{}, explained by no known bug", difference.kind)),
         };
         vec![cause]
@@ -49,16 +49,21 @@ impl Cause {
     pub(super) fn of_outcome(verdict: &Verdict, outcome: &EngineOutcome) -> Option<Self> {
         match outcome.outcome {
             OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted => {
-                Some(Self::new("silent", words(outcome)))
+                Some(Self::new("silent", describe_outcome(outcome)))
             }
-            _ if verdict.verdict == VerdictKind::Undefined => Some(Self::new("undefined", words(outcome))),
+            _ if verdict.verdict == VerdictKind::Undefined => {
+                Some(Self::new("undefined", describe_outcome(outcome)))
+            }
             _ => None,
         }
     }
 
     /// The cause of a verdict in which no engine has one.
     pub(super) fn of_verdict(verdict: &Verdict) -> Option<Self> {
-        let reason = verdict.reason.as_deref().map_or_else(String::new, plain);
+        let reason = verdict
+            .reason
+            .as_deref()
+            .map_or_else(String::new, normalize_message);
         match verdict.verdict {
             VerdictKind::Undefined => Some(Self::new("undefined", reason)),
             VerdictKind::Inconclusive => Some(Self::new("inconclusive", reason)),
@@ -67,8 +72,8 @@ impl Cause {
     }
 }
 
-fn words(outcome: &EngineOutcome) -> String {
-    let message = plain(&outcome.message);
+fn describe_outcome(outcome: &EngineOutcome) -> String {
+    let message = normalize_message(&outcome.message);
     match (outcome.error.is_empty(), message.is_empty()) {
         (true, true) => outcome.outcome.to_string(),
         (true, false) => format!("{}: {message}", outcome.outcome),
@@ -78,7 +83,7 @@ fn words(outcome: &EngineOutcome) -> String {
 }
 
 /// The first line of a message with its numbers, addresses and quoted words left out, so that what many cases say is one thing.
-pub(crate) fn plain(message: &str) -> String {
+pub(crate) fn normalize_message(message: &str) -> String {
     let line = message
         .lines()
         .find(|line| !line.trim().is_empty())
@@ -117,7 +122,7 @@ pub(crate) fn plain(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::normalize_message;
 
     #[test]
     fn what_many_cases_say_is_one_thing() {
@@ -129,8 +134,8 @@ mod tests {
             ("unclosed `name", "unclosed …"),
             ("", ""),
         ] {
-            assert_eq!(plain(message), same);
+            assert_eq!(normalize_message(message), same);
         }
-        assert_eq!(plain(&"é".repeat(500)).chars().count(), 161);
+        assert_eq!(normalize_message(&"é".repeat(500)).chars().count(), 161);
     }
 }

@@ -58,7 +58,7 @@ fn place<T: Hash + Eq>(table: &mut IndexSet<T>, value: T) -> usize {
     table.insert_full(value).0
 }
 
-fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+fn sort_unique<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all.sort();
     all.dedup();
     all
@@ -74,7 +74,7 @@ impl Index {
             VerdictKind::Undefined => 'u',
             VerdictKind::Inconclusive => 'i',
         });
-        self.flags.push(flags(verdict));
+        self.flags.push(encode_flags(verdict));
         let exhibit = verdict.exhibit.as_deref();
         let about = exhibit.map_or(&verdict.about, |exhibit| &exhibit.about);
         self.about.push(place(&mut self.abouts, about.clone()));
@@ -92,7 +92,7 @@ impl Index {
             let uses = exhibit.uses.iter();
             uses.map(|one| place(&mut self.uses, one.clone())).collect()
         });
-        self.used.push(place(&mut self.use_sets, sorted(uses)));
+        self.used.push(place(&mut self.use_sets, sort_unique(uses)));
         self.engines_of(verdict);
         if let Some(exhibit) = exhibit {
             for text in &exhibit.texts {
@@ -121,7 +121,7 @@ impl Index {
         let named = point.split(',').filter_map(|part| part.strip_prefix("dtype="));
         dtypes.extend(named);
         let dtypes = dtypes.into_iter().filter(|dtype| !dtype.is_empty());
-        sorted(
+        sort_unique(
             dtypes
                 .map(|dtype| place(&mut self.dtypes, dtype.to_owned()))
                 .collect(),
@@ -162,7 +162,7 @@ impl Index {
             let cause = place(&mut self.causes, cause);
             causes.extend(places.first().map(|&first| (first, cause)));
         }
-        self.cause.push(place(&mut self.cause_sets, sorted(causes)));
+        self.cause.push(place(&mut self.cause_sets, sort_unique(causes)));
         self.cells
             .push(place(&mut self.cell_sets, cells.into_iter().collect()));
         let odd = verdict.sweep.as_ref().map_or(&[][..], |sweep| &sweep.odd);
@@ -174,7 +174,7 @@ impl Index {
     }
 }
 
-fn flags(verdict: &Verdict) -> u8 {
+fn encode_flags(verdict: &Verdict) -> u8 {
     let mut flags = 0;
     for (is, bit) in [
         (!verdict.passes(), flag::FAILED),

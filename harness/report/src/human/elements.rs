@@ -3,7 +3,7 @@
 use crate::event::Element;
 
 /// The elements side by side, columns as wide as they need to be.
-pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
+pub fn render_elements(baseline: &str, engine: &str, elements: &[Element]) -> String {
     if elements.is_empty() {
         return String::new();
     }
@@ -16,8 +16,8 @@ pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
     for element in elements {
         rows.push([
             place(element),
-            cell(&element.values[0], &element.bits[0]),
-            cell(&element.values[1], &element.bits[1]),
+            render_cell(&element.values[0], &element.bits[0]),
+            render_cell(&element.values[1], &element.bits[1]),
             match (&element.accepted, element.unwritten) {
                 (Some([low, high]), _) => format!("accepted {low} to {high}"),
                 (None, true) => "nobody should have written it".to_owned(),
@@ -45,7 +45,7 @@ pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
 }
 
 /// A value with its bits, which are all there is to say of bytes that have no dtype.
-fn cell(value: &str, bits: &str) -> String {
+fn render_cell(value: &str, bits: &str) -> String {
     if value == bits {
         bits.to_owned()
     } else {

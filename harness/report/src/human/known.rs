@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
-use super::{Human, plural};
+use super::{Human, pluralize};
 use crate::event::{Verdict, VerdictKind};
 use crate::standing;
 use crate::style::Tone;
 
 /// How much to print about differences that are as expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownDetail {
     /// Nothing but their number.
     None,
     /// The causes of most of them, with counts.
@@ -87,10 +87,10 @@ impl Human {
         let causes = self.causes.sorted();
         let mut text = String::new();
         let total = causes.iter().map(|(_, cases)| cases.len()).sum::<usize>();
-        if total == 0 || self.known == Known::None {
+        if total == 0 || self.known_detail == KnownDetail::None {
             return text;
         }
-        let all = self.known == Known::All;
+        let all = self.known_detail == KnownDetail::All;
         let hint = if all {
             ""
         } else {
@@ -118,7 +118,7 @@ impl Human {
             .max()
             .unwrap_or(0);
         for (cause, cases) in first {
-            let _ = writeln!(text, "{}", line(cause, cases.len(), width));
+            let _ = writeln!(text, "{}", render_cause(cause, cases.len(), width));
             if all {
                 for case in *cases {
                     let _ = writeln!(text, "          {}", self.paint(Tone::Name, case));
@@ -128,19 +128,19 @@ impl Human {
         if !rest.is_empty() {
             let cases: usize = rest.iter().map(|(_, cases)| cases.len()).sum();
             let more = rest.len() as u64;
-            let _ = writeln!(text, "  {cases:>6}  {more} other {}", plural(more, "cause"));
+            let _ = writeln!(text, "  {cases:>6}  {more} other {}", pluralize(more, "cause"));
         }
         text
     }
 }
 
 /// A cause with its count, and what goes wrong as far as the line has room.
-fn line(cause: &str, count: usize, width: usize) -> String {
+fn render_cause(cause: &str, count: usize, width: usize) -> String {
     let head = format!("  {count:>6}  {cause:width$}");
     let about = if cause == UNNAMED {
         "explains them; their files say why"
     } else {
-        standing::known(cause).map_or("", |(about, _)| about)
+        standing::find_known_bug(cause).map_or("", |(about, _)| about)
     };
     let about = about.lines().next().unwrap_or_default();
     let room = WIDTH.saturating_sub(head.chars().count() + 2);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Human, Known};
+use super::{Human, KnownDetail};
 use crate::event::{Start, State, Summary, Verdict};
 use crate::style::Tone;
 
@@ -44,7 +44,7 @@ impl Next {
     }
 
     /// A case is not as expected.
-    pub(super) fn failed(&mut self, verdict: &Verdict) {
+    pub(super) fn add_failure(&mut self, verdict: &Verdict) {
         let case = || verdict.case.clone();
         self.first.get_or_insert_with(case);
         if verdict.blame.iter().any(|id| id == "reference") {
@@ -86,7 +86,7 @@ impl Human {
             line(explain(case), "one that is known");
         }
         let expect = |flag: &str| {
-            let kept = self.kept.as_ref().filter(|_| next.can_expect)?;
+            let kept = self.reports_folder.as_ref().filter(|_| next.can_expect)?;
             let out = match kept.as_str() {
                 "" => String::new(),
                 folder => format!(" --out {}", quote_for_shell(folder)),
@@ -111,7 +111,7 @@ impl Human {
 impl Human {
     /// A case to look at where all is well.
     fn known_example(&self, summary: &Summary) -> Option<&str> {
-        let wanted = summary.exit == 0 && self.known != Known::None;
+        let wanted = summary.exit == 0 && self.known_detail != KnownDetail::None;
         self.causes.example().filter(|_| wanted)
     }
 }

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 
 use super::Human;
 use crate::event::{EngineOutcome, Internal, State, Verdict};
-use crate::html::cause::plain;
+use crate::html::cause::normalize_message;
 use crate::style::Tone;
 
 /// The most names under one diagnostic; `-v` has all.
-const NAMED: usize = 40;
+const MAX_NAMED: usize = 40;
 
 /// The width that names are broken at.
 const WIDTH: usize = 100;
@@ -26,17 +26,17 @@ pub(super) struct Printed {
 #[derive(Clone, Debug)]
 struct First {
     case: String,
-    others: Vec<String>,
+    other_cases: Vec<String>,
 }
 
 impl Printed {
     /// Whether something like it was printed. Then the case is kept to be named.
-    pub(super) fn repeats(&mut self, key: Option<&str>, case: &str) -> bool {
+    pub(super) fn note_repeat(&mut self, key: Option<&str>, case: &str) -> bool {
         let at = key.and_then(|key| self.by_key.get(key));
         let Some(first) = at.and_then(|&at| self.firsts.get_mut(at)) else {
             return false;
         };
-        first.others.push(case.to_owned());
+        first.other_cases.push(case.to_owned());
         true
     }
 
@@ -47,7 +47,7 @@ impl Printed {
         }
         self.firsts.push(First {
             case: case.to_owned(),
-            others: Vec::new(),
+            other_cases: Vec::new(),
         });
     }
 }
@@ -59,8 +59,8 @@ impl Human {
             .printed
             .firsts
             .last_mut()
-            .map(|first| std::mem::take(&mut first.others));
-        self.names("the same in", &names.unwrap_or_default())
+            .map(|first| std::mem::take(&mut first.other_cases));
+        self.render_names("the same in", &names.unwrap_or_default())
     }
 
     /// In the end, all that are not named yet.
@@ -70,7 +70,7 @@ impl Human {
             let Some(first) = self.printed.firsts.get_mut(at) else {
                 continue;
             };
-            let (case, others) = (first.case.clone(), std::mem::take(&mut first.others));
+            let (case, others) = (first.case.clone(), std::mem::take(&mut first.other_cases));
             if !others.is_empty() {
                 let _ = writeln!(
                     text,
@@ -78,20 +78,20 @@ impl Human {
                     self.paint(Tone::Bad, "ALSO AS"),
                     self.paint(Tone::Name, &case)
                 );
-                text.push_str(&self.names("the same in", &others));
+                text.push_str(&self.render_names("the same in", &others));
             }
         }
         text
     }
 
-    fn names(&self, words: &str, names: &[String]) -> String {
+    fn render_names(&self, words: &str, names: &[String]) -> String {
         if names.is_empty() {
             return String::new();
         }
         let count = names.len();
         let cases = if count == 1 { "case" } else { "cases" };
         let mut text = format!("  {words} {count} other {cases} (the same kernel, line and kind):\n");
-        let shown = if self.verbose { count } else { count.min(NAMED) };
+        let shown = if self.verbose { count } else { count.min(MAX_NAMED) };
         let mut length = 0;
         for (at, name) in names.iter().take(shown).enumerate() {
             let comma = if at + 1 == count { "" } else { "," };
@@ -116,8 +116,8 @@ impl Human {
 }
 
 /// What two verdicts must have in common to say the same: kernels, lines and kind. `None` if the kernel is not known.
-pub(super) fn key(verdict: &Verdict) -> Option<String> {
-    let mut key = kernel(verdict)?;
+pub(super) fn build_key(verdict: &Verdict) -> Option<String> {
+    let mut key = build_kernel_key(verdict)?;
     for part in [verdict.verdict.name(), &verdict.blame.join(",")] {
         let _ = write!(key, "|{part}");
     }
@@ -129,7 +129,7 @@ pub(super) fn key(verdict: &Verdict) -> Option<String> {
         verdict.stopped.join(",")
     );
     for (engine, outcome) in &verdict.outcomes {
-        let _ = write!(key, "|{engine} {}", said(outcome));
+        let _ = write!(key, "|{engine} {}", build_outcome_key(outcome));
     }
     for difference in &verdict.differences {
         let _ = write!(
@@ -153,7 +153,7 @@ pub(super) fn key(verdict: &Verdict) -> Option<String> {
         let _ = write!(key, "|{} {}", sweep.engine, sweep.odd.join(","));
     }
     for note in verdict.notes.iter().chain(&verdict.suspected) {
-        let _ = write!(key, "|{}", plain(note));
+        let _ = write!(key, "|{}", normalize_message(note));
     }
     Some(key)
 }
@@ -168,7 +168,7 @@ pub(super) fn internal_key(internal: &Internal) -> String {
 }
 
 /// The kernels with the lines that have to do with what differs. Streams without exhibits say the case's file only.
-fn kernel(verdict: &Verdict) -> Option<String> {
+fn build_kernel_key(verdict: &Verdict) -> Option<String> {
     let Some(exhibit) = &verdict.exhibit else {
         let at = verdict.position.as_ref()?;
         return Some(at.file.clone());
@@ -186,7 +186,7 @@ fn kernel(verdict: &Verdict) -> Option<String> {
     Some(kernel)
 }
 
-fn said(outcome: &EngineOutcome) -> String {
+fn build_outcome_key(outcome: &EngineOutcome) -> String {
     let at = outcome
         .position
         .as_ref()
@@ -195,6 +195,6 @@ fn said(outcome: &EngineOutcome) -> String {
         "{} {} {} {at}",
         outcome.outcome,
         outcome.error,
-        plain(&outcome.message)
+        normalize_message(&outcome.message)
     )
 }

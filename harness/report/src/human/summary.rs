@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use cerith_tile::rules::Version;
 
-use super::{Human, plural, shortened};
+use super::{Human, pluralize, shorten_names};
 use crate::bytes::in_words;
 use crate::event::{Summary, Variants};
 use crate::style::Tone;
 
 impl Human {
-    pub(super) fn summary(&self, summary: &Summary) -> String {
-        let mut text = verdicts(summary);
+    pub(super) fn render_summary(&self, summary: &Summary) -> String {
+        let mut text = render_verdict_counts(summary);
         if let Some(variants) = &summary.variants {
-            text.push_str(&counted(variants));
+            text.push_str(&render_variants(variants));
         }
         if summary.bytes.any_looked_at() {
             let _ = writeln!(text, "  {}", in_words(summary.bytes));
@@ -28,23 +28,23 @@ impl Human {
                 "{} {} {} left bytes without a defined value{whole}; -v says which",
                 self.paint(Tone::Warn, "note:"),
                 summary.left_out,
-                plural(summary.left_out, "case"),
+                pluralize(summary.left_out, "case"),
             );
         }
         text.push_str(&self.known_causes());
-        text.push_str(&engines(summary));
-        text.push_str(&judging(summary));
+        text.push_str(&render_engines(summary));
+        text.push_str(&render_judging(summary));
         for line in self.silence.lines() {
             let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
         }
-        self.doubts(summary, &mut text);
-        let _ = writeln!(text, "{}", self.gate(summary));
+        self.write_doubts(summary, &mut text);
+        let _ = writeln!(text, "{}", self.render_gate(summary));
         text.push_str(&self.next(summary));
         text
     }
 
     /// What keeps the numbers from saying more.
-    fn doubts(&self, summary: &Summary, text: &mut String) {
+    fn write_doubts(&self, summary: &Summary, text: &mut String) {
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
                 text,
@@ -59,7 +59,7 @@ impl Human {
                  new ones",
                 self.paint(Tone::Warn, "stale:"),
                 summary.stale_recordings,
-                plural(summary.stale_recordings, "outcome")
+                pluralize(summary.stale_recordings, "outcome")
             );
         }
         if summary.reference_blamed > 0 {
@@ -68,7 +68,7 @@ impl Human {
                 "{} the reference is wrong in {}: {}",
                 self.paint(Tone::Bad, "first of all:"),
                 summary.reference_blamed,
-                shortened(&self.reference_blamed)
+                shorten_names(&self.reference_blamed)
             );
         }
         if summary.interrupted {
@@ -81,7 +81,7 @@ impl Human {
     }
 
     /// The last line: whether all is as expected, and if not, why.
-    fn gate(&self, summary: &Summary) -> String {
+    fn render_gate(&self, summary: &Summary) -> String {
         let mut reasons = Vec::new();
         for (count, words) in [
             (summary.unexpected, "unexpected"),
@@ -101,7 +101,7 @@ impl Human {
             reasons.push(format!(
                 "{} {} in the input",
                 summary.problems,
-                plural(summary.problems, "error")
+                pluralize(summary.problems, "error")
             ));
         }
         if summary.unwritten > 0 {
@@ -112,7 +112,7 @@ impl Human {
                 "{}, but for {} {} as in the baseline",
                 self.paint(Tone::Good, "as expected"),
                 summary.in_baseline,
-                plural(summary.in_baseline, "case")
+                pluralize(summary.in_baseline, "case")
             ),
             (0, _) => self.paint(Tone::Good, "as expected"),
             (3, _) if summary.has_no_second_engine() => format!(
@@ -133,7 +133,7 @@ impl Human {
 }
 
 /// How many cases there were, by verdict.
-fn verdicts(summary: &Summary) -> String {
+fn render_verdict_counts(summary: &Summary) -> String {
     let mut counts = vec![format!("{} agree", summary.agree)];
     for (count, word) in [
         (summary.differ, "differ"),
@@ -148,14 +148,14 @@ fn verdicts(summary: &Summary) -> String {
     format!(
         "\n{} {}: {}, in {:.2} s\n",
         summary.cases,
-        plural(summary.cases, "case"),
+        pluralize(summary.cases, "case"),
         counts.join(", "),
         summary.seconds
     )
 }
 
 /// What each engine did.
-fn engines(summary: &Summary) -> String {
+fn render_engines(summary: &Summary) -> String {
     let mut text = String::new();
     let width = summary
         .engines
@@ -185,7 +185,7 @@ fn engines(summary: &Summary) -> String {
 }
 
 /// Where the time went that no engine took; nothing where that is next to none, or for a stream that does not say.
-fn judging(summary: &Summary) -> String {
+fn render_judging(summary: &Summary) -> String {
     let mut parts = summary.judging.parts();
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     if total < 0.05 {
@@ -201,7 +201,7 @@ fn judging(summary: &Summary) -> String {
 }
 
 /// The variants of a sweep in numbers.
-fn counted(variants: &Variants) -> String {
+fn render_variants(variants: &Variants) -> String {
     let left_out: u64 = variants.not_applicable.values().sum();
     let by_axis: Vec<String> = variants
         .not_applicable
@@ -211,7 +211,7 @@ fn counted(variants: &Variants) -> String {
     format!(
         "{} {} judged, {} more the same machine code as another, {left_out} not applicable{}\n",
         variants.tried,
-        plural(variants.tried, "variant"),
+        pluralize(variants.tried, "variant"),
         variants.same,
         if by_axis.is_empty() {
             String::new()

@@ -13,7 +13,7 @@ pub fn shard_of(start: &Start) -> (u64, u64) {
 }
 
 /// Why two streams are not of the same run, in words about the second one.
-pub fn differences(model: &Start, other: &Start) -> Vec<String> {
+pub fn describe_differences(model: &Start, other: &Start) -> Vec<String> {
     let mut found = Vec::new();
     let mut held = |what: &str, wanted: String, given: String| {
         if wanted != given {
@@ -40,9 +40,13 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
     }
     let count = |start: &Start| shard_of(start).1.to_string();
     held("another number of shards:", count(model), count(other));
-    held("engines", engines(model), engines(other));
-    held("filters", words(&model.filters), words(&other.filters));
-    held("axes", words(&model.axes), words(&other.axes));
+    held("engines", join_engines(model), join_engines(other));
+    held(
+        "filters",
+        quote_words(&model.filters),
+        quote_words(&other.filters),
+    );
+    held("axes", quote_words(&model.axes), quote_words(&other.axes));
     let checks = |start: &Start| start.checks.clone().unwrap_or_else(|| "full".to_owned());
     held("checks", checks(model), checks(other));
     let masked = |start: &Start| start.masked.clone().unwrap_or_else(|| "undefined".to_owned());
@@ -65,7 +69,7 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
 }
 
 /// The engines that were asked for. A shard on a machine that lacks one of them is still a shard of the same run.
-fn engines(start: &Start) -> String {
+fn join_engines(start: &Start) -> String {
     let left_out = start.left_out.iter().map(|left_out| &left_out.engine);
     let mut all: Vec<&str> = start.engines.iter().chain(left_out).map(String::as_str).collect();
     all.sort_unstable();
@@ -73,7 +77,7 @@ fn engines(start: &Start) -> String {
     all.join(" ")
 }
 
-fn words(all: &[String]) -> String {
+fn quote_words(all: &[String]) -> String {
     if all.is_empty() {
         "none".to_owned()
     } else {
@@ -82,7 +86,7 @@ fn words(all: &[String]) -> String {
 }
 
 /// The command that makes a shard of a run.
-pub fn command(start: &Start, index: u64, count: u64) -> String {
+pub fn build_command(start: &Start, index: u64, count: u64) -> String {
     let mut words = vec!["cerith run".to_owned()];
     let plain = |word: &str| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "/_-.:=,@+".contains(c);

@@ -33,7 +33,7 @@ pub struct Line {
     /// All of it.
     pub text: Vec<u8>,
     /// The texts and known bugs in it, by name.
-    pub said: Vec<String>,
+    pub exhibit_names: Vec<String>,
     /// If it is a summary: how the lines before it differ from what they should be.
     pub gaps: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub struct Progress {
 
 impl<R: BufRead> Lines<R> {
     /// The lines of an input.
-    pub fn of(input: R) -> Self {
+    pub fn new(input: R) -> Self {
         Self::Here(input, Box::default())
     }
 
@@ -131,17 +131,20 @@ fn read(input: &mut impl BufRead, progress: &mut Progress) -> io::Result<Read> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        return Ok(match stream::bare(&line) {
-            Ok(Bare { event, said }) => {
+        return Ok(match stream::read_bare_event(&line) {
+            Ok(Bare {
+                event,
+                exhibit_names: said,
+            }) => {
                 if !line.ends_with(b"\n") {
                     line.push(b'\n');
                 }
-                let gaps = progress.check.event(&event, &line).to_vec();
+                let gaps = progress.check.check_event(&event, &line).to_vec();
                 Read::Event(
                     Box::new(event),
                     Line {
                         text: line,
-                        said,
+                        exhibit_names: said,
                         gaps,
                     },
                 )

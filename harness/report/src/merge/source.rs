@@ -2,13 +2,13 @@
 
 use std::io::{self, BufRead};
 
-use super::fault;
-use super::kin::{command, shard_of};
+use super::build_error;
+use super::kin::{build_command, shard_of};
 use super::lines::{Line, Lines, Read};
 use crate::event::{Event, Problem, SWEEPS, Start, Summary};
 
 /// The most lines that are told one by one as damaged.
-const TOLD: usize = 8;
+const MAX_DAMAGED: usize = 8;
 
 /// A stream whose beginning was read.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Source<R> {
     lines: Option<Lines<R>>,
     /// The event that was read and not given yet, with its line.
     next: Option<(Event, Line)>,
-    done: bool,
+    is_done: bool,
     judged: u64,
     /// How its lines differ from its start and its summary.
     gaps: Vec<String>,
@@ -51,7 +51,7 @@ impl<R: BufRead> Source<R> {
     /// Reads the first event, which must be a start.
     pub fn open(name: String, input: io::Result<R>) -> Result<Self, Box<Problem>> {
         let wrong = |code: &str, line: usize, words: String| {
-            Box::new(fault(
+            Box::new(build_error(
                 code,
                 &name,
                 line,
@@ -61,11 +61,17 @@ impl<R: BufRead> Source<R> {
             ))
         };
         let mut lines = match input {
-            Ok(input) => Lines::of(input),
+            Ok(input) => Lines::new(input),
             Err(error) => {
                 let message = format!("{name} cannot be read: {error}");
                 let help = "give streams that exist: `events.jsonl` in the folders of the shards' reports";
-                return Err(Box::new(fault("unreadable-stream", &name, 0, message, help)));
+                return Err(Box::new(build_error(
+                    "unreadable-stream",
+                    &name,
+                    0,
+                    message,
+                    help,
+                )));
             }
         };
         let (line, first) = lines.next();
@@ -104,7 +110,7 @@ impl<R: BufRead> Source<R> {
             line,
             lines: Some(lines),
             next: None,
-            done: false,
+            is_done: false,
             judged: 0,
             gaps: Vec::new(),
             damaged: Vec::new(),
@@ -119,7 +125,7 @@ impl<R: BufRead> Source<R> {
     ) -> io::Result<Turned> {
         let mut of: Option<String> = None;
         loop {
-            if self.next.is_none() && !self.done {
+            if self.next.is_none() && !self.is_done {
                 self.advance();
             }
             let Some((event, _)) = &self.next else {
@@ -141,7 +147,7 @@ impl<R: BufRead> Source<R> {
     fn advance(&mut self) {
         loop {
             let Some(lines) = &mut self.lines else {
-                self.done = true;
+                self.is_done = true;
                 return;
             };
             let (line, read) = lines.next();
@@ -169,7 +175,7 @@ impl<R: BufRead> Source<R> {
                 Read::Damaged(reason) => self.damaged.push((self.line, reason)),
                 Read::Cut => return self.end("ends in the middle of a line"),
                 Read::End => {
-                    self.done = true;
+                    self.is_done = true;
                     return;
                 }
                 Read::Failed(error) => return self.end(&format!("cannot be read to its end ({error})")),
@@ -178,7 +184,7 @@ impl<R: BufRead> Source<R> {
     }
 
     fn end(&mut self, words: &str) {
-        self.done = true;
+        self.is_done = true;
         self.wrong_end = Some((self.line, words.to_owned()));
     }
 
@@ -189,29 +195,29 @@ impl<R: BufRead> Source<R> {
         let cases = self.start.cases;
         let again = format!(
             "what could be read of it is merged; run it again (`{}`), and merge all streams again",
-            command(&self.start, index, count)
+            build_command(&self.start, index, count)
         );
-        let mut faults: Vec<Problem> = (self.damaged.iter().take(TOLD))
+        let mut faults: Vec<Problem> = (self.damaged.iter().take(MAX_DAMAGED))
             .map(|(line, reason)| {
                 let message = format!("line {line} of {name} is no event, and is left out: {reason}");
-                fault("damaged-stream", name, *line, message, &again)
+                build_error("damaged-stream", name, *line, message, &again)
             })
             .collect();
-        if self.damaged.len() > TOLD {
+        if self.damaged.len() > MAX_DAMAGED {
             let message = format!(
                 "{} more lines of {name} are no events, and are left out",
-                self.damaged.len() - TOLD
+                self.damaged.len() - MAX_DAMAGED
             );
-            faults.push(fault("damaged-stream", name, self.line, message, &again));
+            faults.push(build_error("damaged-stream", name, self.line, message, &again));
         }
         match (&self.wrong_end, &self.summary) {
             (Some((line, words)), None) => {
                 let message =
                     format!("{name} {words}, without its summary: {judged} of {cases} cases were judged");
-                faults.push(fault("cut-stream", name, *line, message, &again));
+                faults.push(build_error("cut-stream", name, *line, message, &again));
             }
             (Some((line, words)), Some(_)) => {
-                faults.push(fault(
+                faults.push(build_error(
                     "damaged-stream",
                     name,
                     *line,
@@ -225,17 +231,17 @@ impl<R: BufRead> Source<R> {
                      of {cases} \
                      cases judged"
                 );
-                faults.push(fault("cut-stream", name, self.line, message, &again));
+                faults.push(build_error("cut-stream", name, self.line, message, &again));
             }
             // Lines that are no events are reported already.
             (None, Some(_)) if !self.gaps.is_empty() && self.damaged.is_empty() => {
                 let message = format!("{name} is not whole: {}", self.gaps.join("; "));
-                faults.push(fault("damaged-stream", name, self.line, message, &again));
+                faults.push(build_error("damaged-stream", name, self.line, message, &again));
             }
             (None, Some(summary)) if summary.interrupted => {
                 let message =
                     format!("{name} is of a run that was interrupted: {judged} of {cases} cases were judged");
-                faults.push(fault("cut-stream", name, self.line, message, &again));
+                faults.push(build_error("cut-stream", name, self.line, message, &again));
             }
             (None, Some(_)) => {}
         }

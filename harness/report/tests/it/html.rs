@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 
 const STREAMS: [&str; 2] = [include_str!("../stream.jsonl"), include_str!("../sweep.jsonl")];
 
-fn page(events: &[Event]) -> String {
+fn render_page(events: &[Event]) -> String {
     let mut page = Html::default();
     let mut summary = Summary::default();
     for event in events {
-        page.event(event);
+        page.add_event(event);
         summary.count(event);
     }
     summary.exit = summary.exit_code();
-    page.event(&Event::Summary(summary));
+    page.add_event(&Event::Summary(summary));
     page.finish().expect("a page")
 }
 
-fn events(text: &str) -> Vec<Event> {
+fn read_events(text: &str) -> Vec<Event> {
     let mut events = Vec::new();
     read(text.as_bytes(), |event| events.push(event)).expect("a stream");
     events
 }
 
 /// What is packed in the element of an id.
-fn unpacked(page: &str, id: &str) -> Option<Value> {
+fn unpack_element(page: &str, id: &str) -> Option<Value> {
     let (_, rest) = page.split_once(&format!("<script type=\"text/plain\" id=\"{id}\">"))?;
     let packed = STANDARD.decode(rest.split('<').next()?).expect("base64");
     let mut text = String::new();
@@ -39,9 +39,9 @@ fn unpacked(page: &str, id: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("JSON"))
 }
 
-fn blocks(page: &str) -> Vec<Value> {
+fn unpack_blocks(page: &str) -> Vec<Value> {
     let mut all = Vec::new();
-    while let Some(block) = unpacked(page, &format!("block-{}", all.len())) {
+    while let Some(block) = unpack_element(page, &format!("block-{}", all.len())) {
         all.push(block);
     }
     all.into_iter()
@@ -52,8 +52,8 @@ fn blocks(page: &str) -> Vec<Value> {
 #[test]
 fn it_has_every_event_and_needs_nothing_else() {
     for stream in STREAMS {
-        let events = events(stream);
-        let page = page(&events);
+        let events = read_events(stream);
+        let page = render_page(&events);
         for outside in [
             "src=", "http://", "https://", "@import", "url(", "<link", "fetch(",
         ] {
@@ -68,9 +68,9 @@ fn it_has_every_event_and_needs_nothing_else() {
                 _ => None,
             })
             .collect();
-        assert_eq!(blocks(&page), verdicts);
-        let index = unpacked(&page, "index").expect("an index");
-        let about = unpacked(&page, "about").expect("what it is of");
+        assert_eq!(unpack_blocks(&page), verdicts);
+        let index = unpack_element(&page, "index").expect("an index");
+        let about = unpack_element(&page, "about").expect("what it is of");
         assert_eq!(about["summary"]["cases"], json!(verdicts.len()));
         for column in [
             "cases", "flags", "about", "file", "dtype", "used", "cause", "cells", "blame",
@@ -85,7 +85,7 @@ fn it_has_every_event_and_needs_nothing_else() {
 }
 
 /// The engines of a case, each with its letter.
-fn cells(index: &Value, case: &str) -> String {
+fn find_cells(index: &Value, case: &str) -> String {
     let row = index["cases"]
         .as_array()
         .expect("cases")
@@ -98,13 +98,16 @@ fn cells(index: &Value, case: &str) -> String {
 
 #[test]
 fn the_index_says_what_each_engine_did_and_why() {
-    let page = page(&events(STREAMS[0]));
-    let index = unpacked(&page, "index").expect("an index");
-    assert_eq!(cells(&index, "alias/disjoint"), "==-");
+    let page = render_page(&read_events(STREAMS[0]));
+    let index = unpack_element(&page, "index").expect("an index");
+    assert_eq!(find_cells(&index, "alias/disjoint"), "==-");
     // A known bug explains it.
-    assert_eq!(cells(&index, "alias/same_twice:dtype=f32"), "=x=");
+    assert_eq!(find_cells(&index, "alias/same_twice:dtype=f32"), "=x=");
     // Nothing does.
-    assert_eq!(cells(&index, "layout/split:dtype=f16").chars().nth(1), Some('X'));
+    assert_eq!(
+        find_cells(&index, "layout/split:dtype=f16").chars().nth(1),
+        Some('X')
+    );
     let causes = index["causes"].as_array().expect("causes");
     let bug = json!({"sort": "bug", "name": "arguments-copied-apart"});
     assert!(causes.contains(&bug), "{causes:?}");
@@ -116,8 +119,8 @@ fn the_index_says_what_each_engine_did_and_why() {
 
 #[test]
 fn the_dtypes_of_a_case_without_an_exhibit_are_those_of_its_name() {
-    let page = page(&events(STREAMS[0]));
-    let index = unpacked(&page, "index").expect("an index");
+    let page = render_page(&read_events(STREAMS[0]));
+    let index = unpack_element(&page, "index").expect("an index");
     assert_eq!(index["dtypes"], json!(["f32", "f16"]));
 }
 
@@ -157,8 +160,8 @@ fn no_word_of_a_case_is_markup() {
         ..Start::default()
     };
     let mut all = vec![Event::Start(start), Event::Verdict(Box::new(verdict))];
-    all.extend(events(&problem));
-    let page = page(&all);
+    all.extend(read_events(&problem));
+    let page = render_page(&all);
     for raw in [
         "alert(1)</script>",
         "<img",
@@ -173,9 +176,9 @@ fn no_word_of_a_case_is_markup() {
         page.contains("&lt;script&gt;alert(1)"),
         "problems are told where no script runs"
     );
-    let index = unpacked(&page, "index").expect("an index");
+    let index = unpack_element(&page, "index").expect("an index");
     assert_eq!(index["cases"], json!([hostile]));
-    assert_eq!(blocks(&page)[0]["case"], json!(hostile));
+    assert_eq!(unpack_blocks(&page)[0]["case"], json!(hostile));
 }
 
 #[test]
@@ -194,20 +197,20 @@ fn texts_and_known_bugs_are_there_once() {
             ..Verdict::default()
         }))
     };
-    let index = |page: &str| unpacked(page, "index").expect("an index");
-    let two = page(&[verdict("a/one", "x = 1"), verdict("b/one", "x = 2")]);
+    let index = |page: &str| unpack_element(page, "index").expect("an index");
+    let two = render_page(&[verdict("a/one", "x = 1"), verdict("b/one", "x = 2")]);
     assert_eq!(
         index(&two)["ambiguous"],
         json!(["k.py"]),
         "two streams, and a file of each"
     );
-    let page = page(&[verdict("a/one", "x = 1"), verdict("a/two", "x = 1")]);
+    let page = render_page(&[verdict("a/one", "x = 1"), verdict("a/two", "x = 1")]);
     let index = index(&page);
     assert_eq!(index["ambiguous"], json!([]));
     assert_eq!(index["texts"], json!([{"file": "k.py", "text": "x = 1"}]));
     assert_eq!(index["uses"], json!(["tl.load f32"]));
     assert!(
-        blocks(&page)
+        unpack_blocks(&page)
             .iter()
             .all(|event| event["exhibit"].get("texts").is_none())
     );

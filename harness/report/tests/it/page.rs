@@ -1,7 +1,7 @@
 //! The page of one case.
 
 use cerith_report::event::Verdict;
-use cerith_report::{Shown, page};
+use cerith_report::{PageCase, render_page};
 
 /// A verdict of two engines that left other bytes.
 const DIFFERING: &str = r#"{
@@ -25,18 +25,18 @@ const DIFFERING: &str = r#"{
     }
 }"#;
 
-fn shown(verdict: &str, ir: &[(&str, &str)]) -> String {
+fn render_case(verdict: &str, ir: &[(&str, &str)]) -> String {
     let verdict: Verdict = serde_json::from_str(verdict).expect("a verdict");
     let ir = ir
         .iter()
         .map(|(heading, text)| ((*heading).to_owned(), (*text).to_owned()))
         .collect();
-    page(&[Shown { verdict, ir }]).expect("a page")
+    render_page(&[PageCase { verdict, ir }]).expect("a page")
 }
 
 #[test]
 fn a_page_has_the_verdict_pictures_and_tables() {
-    let page = shown(DIFFERING, &[("IR of launch 1", "func @k(%x: *f32)")]);
+    let page = render_case(DIFFERING, &[("IR of launch 1", "func @k(%x: *f32)")]);
     let body = page.split("</style>").nth(1).expect("a body");
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../../snapshots/report");
@@ -47,7 +47,7 @@ fn a_page_has_the_verdict_pictures_and_tables() {
 
 #[test]
 fn words_of_cases_are_no_markup_and_nothing_is_loaded() {
-    let page = shown(DIFFERING, &[]);
+    let page = render_case(DIFFERING, &[]);
     for markup in ["<b>", "<script", "<i>", "<u>", "http", "src=", "a < b"] {
         assert!(!page.contains(markup), "{markup} in {page}");
     }
@@ -56,7 +56,7 @@ fn words_of_cases_are_no_markup_and_nothing_is_loaded() {
 
 #[test]
 fn a_verdict_without_more_is_a_page() {
-    let page = shown(
+    let page = render_case(
         r#"{"case": "area/c", "engines": ["reference"], "verdict": "agree", "expected": true}"#,
         &[],
     );

@@ -2,12 +2,13 @@
 
 use cerith_report::event::VerdictKind;
 use cerith_report::{
-    Digest, Event, Html, Human, Junit, Known, Palette, ReadError, SWEEPS, Summary, Writer, markdown, read,
+    Digest, Event, Html, Human, Junit, KnownDetail, Palette, ReadError, SWEEPS, Summary, Writer, read,
+    render_markdown,
 };
 
 const STREAM: &str = include_str!("../stream.jsonl");
 
-fn events(text: &str) -> Vec<Event> {
+fn read_events(text: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let end = read(text.as_bytes(), |event| events.push(event)).expect("a stream");
     assert!(!end.cut);
@@ -17,12 +18,12 @@ fn events(text: &str) -> Vec<Event> {
 const SWEEP: &str = include_str!("../sweep.jsonl");
 
 /// The stream with the summary that belongs to it.
-fn whole() -> Vec<Event> {
-    summed(STREAM)
+fn read_stream() -> Vec<Event> {
+    read_with_summary(STREAM)
 }
 
-fn summed(stream: &str) -> Vec<Event> {
-    let mut all = events(stream);
+fn read_with_summary(stream: &str) -> Vec<Event> {
+    let mut all = read_events(stream);
     let mut summary = Summary::default();
     for event in &all {
         summary.count(event);
@@ -45,21 +46,24 @@ fn a_terminal_shows_what_needs_a_look() {
     let mut human = Human::default();
     accept(
         "human",
-        &whole().iter().map(|event| human.event(event)).collect::<String>(),
+        &read_stream()
+            .iter()
+            .map(|event| human.render_event(event))
+            .collect::<String>(),
     );
     let mut verbose = Human::default();
     verbose.verbose = true;
     accept(
         "human_verbose",
-        &whole()
+        &read_stream()
             .iter()
-            .map(|event| verbose.event(event))
+            .map(|event| verbose.render_event(event))
             .collect::<String>(),
     );
 }
 
 /// A case of a kernel whose third line writes what differs.
-fn fails(case: &str, kernel: &str, dtype: &str, kind: &str) -> String {
+fn build_failure(case: &str, kernel: &str, dtype: &str, kind: &str) -> String {
     format!(
         r#"{{"event":"verdict","case":"{case}:dtype={dtype}","about":"It is wrong.","engines":["reference","interpret@3.2.0"],"verdict":"differ","blame":["interpret@3.2.0"],"expected":false,"differences":[{{"baseline":"reference","engine":"interpret@3.2.0","kind":"{kind}","elements":1}}],"unexpected":["interpret@3.2.0"],"exhibit":{{"file":"cases/{case}.yaml","launches":[{{"kernel":"{kernel}","file":"k.py","grid":[1]}}],"marks":[{{"file":"k.py","line":3,"writes":["x"]}}]}}}}"#
     )
@@ -72,14 +76,14 @@ fn what_says_the_same_is_named_under_the_first() {
         r#"{"event":"start","format":3,"cerith":"0.1.0","engines":["reference","interpret@3.2.0"],"cases":60}"#.to_owned(),
     ];
     for dtype in ["f16", "bf16", "f32"] {
-        lines.push(fails("area/one", "add", dtype, "memory"));
+        lines.push(build_failure("area/one", "add", dtype, "memory"));
     }
-    lines.push(fails("area/two", "mul", "f16", "memory"));
-    lines.push(fails("area/two", "mul", "f32", "guard"));
+    lines.push(build_failure("area/two", "mul", "f16", "memory"));
+    lines.push(build_failure("area/two", "mul", "f32", "guard"));
     // The first kernel again, of another case file.
-    lines.push(fails("other/three", "add", "f64", "memory"));
+    lines.push(build_failure("other/three", "add", "f64", "memory"));
     for dtype in 0..45 {
-        lines.push(fails("other/four", "sub", &format!("i{dtype}"), "memory"));
+        lines.push(build_failure("other/four", "sub", &format!("i{dtype}"), "memory"));
     }
     let internal = |case: &str| {
         format!(
@@ -87,12 +91,12 @@ fn what_says_the_same_is_named_under_the_first() {
         )
     };
     lines.extend(["z/a", "z/b"].map(internal));
-    let all = summed(&(lines.join("\n") + "\n"));
+    let all = read_with_summary(&(lines.join("\n") + "\n"));
     let print = |verbose: bool| -> String {
         let mut human = Human::default();
         human.verbose = verbose;
-        human.kept = Some("my reports".to_owned());
-        all.iter().map(|event| human.event(event)).collect()
+        human.reports_folder = Some("my reports".to_owned());
+        all.iter().map(|event| human.render_event(event)).collect()
     };
     let text = print(false);
     accept("human_repeats", &text);
@@ -125,15 +129,15 @@ fn what_is_known_is_told_by_cause() {
     ] {
         lines.push(known(case, explained));
     }
-    let all = summed(&(lines.join("\n") + "\n"));
-    let print = |known: Known| -> String {
+    let all = read_with_summary(&(lines.join("\n") + "\n"));
+    let print = |known: KnownDetail| -> String {
         let mut human = Human::default();
-        human.known = known;
-        all.iter().map(|event| human.event(event)).collect()
+        human.known_detail = known;
+        all.iter().map(|event| human.render_event(event)).collect()
     };
-    accept("human_known_groups", &print(Known::default()));
-    accept("human_known_all", &print(Known::All));
-    let none = print(Known::None);
+    accept("human_known_groups", &print(KnownDetail::default()));
+    accept("human_known_all", &print(KnownDetail::All));
+    let none = print(KnownDetail::None);
     assert!(
         !none.contains("bf16-is-bits") && none.contains("9 differ"),
         "{none}"
@@ -144,8 +148,8 @@ fn what_is_known_is_told_by_cause() {
 fn colours_change_nothing_but_colours() {
     let mut plain = Human::default();
     let mut coloured = Human::new(Palette { colour: true });
-    for event in whole() {
-        let text = coloured.event(&event);
+    for event in read_stream() {
+        let text = coloured.render_event(&event);
         let mut stripped = String::new();
         let mut rest = text.as_str();
         while let Some(at) = rest.find('\u{1b}') {
@@ -153,15 +157,15 @@ fn colours_change_nothing_but_colours() {
             rest = &rest[at + rest[at..].find('m').expect("an escape sequence ends")..][1..];
         }
         stripped.push_str(rest);
-        assert_eq!(stripped, plain.event(&event));
+        assert_eq!(stripped, plain.render_event(&event));
     }
 }
 
 #[test]
 fn junit_has_a_suite_per_area() {
     let mut junit = Junit::default();
-    for event in whole() {
-        junit.event(&event);
+    for event in read_stream() {
+        junit.add_event(&event);
     }
     accept("junit", &junit.finish().expect("XML"));
 }
@@ -169,28 +173,28 @@ fn junit_has_a_suite_per_area() {
 fn digest(events: &[Event]) -> Digest {
     let mut digest = Digest::default();
     for event in events {
-        digest.event(event);
+        digest.add_event(event);
     }
     digest.finish()
 }
 
 #[test]
 fn markdown_has_numbers_first() {
-    accept("markdown", &markdown(&digest(&whole())));
+    accept("markdown", &render_markdown(&digest(&read_stream())));
 }
 
 /// Every printer shows the events of a sweep, in which variants stand for engines.
 #[test]
 fn a_sweep_is_shown_with_its_odd_ones_out() {
-    let all = summed(SWEEP);
+    let all = read_with_summary(SWEEP);
     let mut human = Human::default();
     human.verbose = true;
-    let text: String = all.iter().map(|event| human.event(event)).collect();
+    let text: String = all.iter().map(|event| human.render_event(event)).collect();
     accept("human_sweep", &text);
-    accept("markdown_sweep", &markdown(&digest(&all)));
+    accept("markdown_sweep", &render_markdown(&digest(&all)));
     let mut junit = Junit::default();
     for event in &all {
-        junit.event(event);
+        junit.add_event(event);
     }
     let xml = junit.finish().expect("XML");
     assert_eq!(xml.matches("<failure").count(), 3, "{xml}");
@@ -205,12 +209,12 @@ fn a_sweep_is_shown_with_its_odd_ones_out() {
 
 #[test]
 fn a_stream_without_its_end_is_still_a_report() {
-    let cut = digest(&events(STREAM));
+    let cut = digest(&read_events(STREAM));
     assert!(cut.cut);
     assert_eq!((cut.summary.cases, cut.summary.exit), (11, 2));
     let mut page = Html::default();
-    for event in &events(STREAM) {
-        page.event(event);
+    for event in &read_events(STREAM) {
+        page.add_event(event);
     }
     let page = page.finish().expect("a page");
     assert!(page.contains("<p>The stream ends early"));
@@ -221,11 +225,11 @@ fn junit_of_a_stream_without_its_end_has_an_error() {
     let xml = |all: &[Event]| {
         let mut junit = Junit::default();
         for event in all {
-            junit.event(event);
+            junit.add_event(event);
         }
         junit.finish().expect("xml")
     };
-    let all = whole();
+    let all = read_stream();
     let (whole, cut) = (xml(&all), xml(&all[..all.len() - 1]));
     let errors = |xml: &str| xml.matches("<error").count();
     assert_eq!(errors(&cut), errors(&whole) + 1, "{cut}");
@@ -234,10 +238,12 @@ fn junit_of_a_stream_without_its_end_has_an_error() {
 
 #[test]
 fn events_are_read_as_they_are_written() {
-    for event in whole() {
+    for event in read_stream() {
         let mut line = Vec::new();
-        Writer::new(&mut line).event(&event).expect("memory takes it");
-        let mut read = events(std::str::from_utf8(&line).expect("text"));
+        Writer::new(&mut line)
+            .write_event(&event)
+            .expect("memory takes it");
+        let mut read = read_events(std::str::from_utf8(&line).expect("text"));
         if let Some(Event::Summary(summary)) = read.first_mut() {
             assert!(summary.seal.take().is_some(), "the writer seals the stream");
         }
@@ -298,9 +304,9 @@ fn exit_codes_follow_from_the_numbers() {
 }
 
 /// Some printer's text of a stream that has many failures, all of whose words are hostile.
-fn hostile(count: usize) -> Vec<Event> {
+fn build_hostile_stream(count: usize) -> Vec<Event> {
     let hostile = "a/\u{1b}[2J\u{202e}b|`<img>`\n::error::x\r";
-    let mut all = events(&format!(
+    let mut all = read_events(&format!(
         "{{\"event\":\"start\",\"format\":3,\"cerith\":\"1\",\"engines\":[{0}],\"cases\":{count}}}\n{{\"event\":\"problem\",\"severity\":\"error\",\"code\":\"c\",\"message\":{0},\"rendered\":{0}}}\n{{\"event\":\"internal\",\"case\":{0},\"message\":{0}}}\n",
         serde_json::json!(hostile)
     ));
@@ -330,11 +336,11 @@ fn hostile(count: usize) -> Vec<Event> {
 
 #[test]
 fn no_word_of_a_case_is_a_command_to_a_terminal_or_a_workflow() {
-    let all = hostile(3);
+    let all = build_hostile_stream(3);
     let mut human = Human::default();
     human.verbose = true;
-    let text: String = all.iter().map(|event| human.event(event)).collect();
-    for (printer, text) in [("human", text), ("markdown", markdown(&digest(&all)))] {
+    let text: String = all.iter().map(|event| human.render_event(event)).collect();
+    for (printer, text) in [("human", text), ("markdown", render_markdown(&digest(&all)))] {
         for unsafe_one in ['\u{1b}', '\u{202e}', '\r'] {
             assert!(!text.contains(unsafe_one), "{printer}: {text:?}");
         }
@@ -345,7 +351,7 @@ fn no_word_of_a_case_is_a_command_to_a_terminal_or_a_workflow() {
 
 #[test]
 fn markdown_of_many_failures_fits_a_comment_and_says_what_it_leaves_out() {
-    let page = markdown(&digest(&hostile(4000)));
+    let page = render_markdown(&digest(&build_hostile_stream(4000)));
     assert!(page.len() <= 65_535, "{}", page.len());
     assert!(page.len() > 60_000, "room is used: {}", page.len());
     let (_, failures) = page.split_once("## Not as expected").expect("failures");
@@ -366,8 +372,8 @@ fn markdown_of_many_failures_fits_a_comment_and_says_what_it_leaves_out() {
 #[test]
 fn the_message_of_a_failure_is_the_error() {
     let mut junit = Junit::default();
-    for event in whole() {
-        junit.event(&event);
+    for event in read_stream() {
+        junit.add_event(&event);
     }
     let xml = junit.finish().expect("XML");
     let message = "interpret@3.2.0: left[1, 0] is 6.0, and 7.0 by reference; 11 in all differ";

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 const STREAM: &str = include_str!("../stream.jsonl");
 
-fn remarks(events: &[Event]) -> Remarks {
+fn collect_remarks(events: &[Event]) -> Remarks {
     let mut remarks = Remarks::default();
     for event in events {
-        remarks.event(event);
+        remarks.add_event(event);
     }
     remarks
 }
@@ -23,7 +23,7 @@ fn stream() -> Vec<Event> {
 
 #[test]
 fn a_workflow_gets_a_line_for_each_failure_at_its_place() {
-    let text = remarks(&stream()).github();
+    let text = collect_remarks(&stream()).github();
     for line in [
         "::error file=cases/alias/bad.yaml,line=3,col=1,title=unknown-key::unknown key `tensor`",
         "::error file=cases/layout/split.yaml,line=1,col=8,title=layout/split%3Adtype=f16::interpret@3.2.0: left[1, 0] is 6.0, \
@@ -55,7 +55,7 @@ fn no_word_of_a_case_is_a_command() {
     };
     let mut events: Vec<Event> = (0..60).map(verdict).collect();
     events.push(Event::Summary(Summary::default()));
-    let text = remarks(&events).github();
+    let text = collect_remarks(&events).github();
     assert_eq!(text.lines().count(), 51);
     for line in text.lines() {
         assert!(
@@ -69,7 +69,7 @@ fn no_word_of_a_case_is_a_command() {
 
 #[test]
 fn code_scanning_gets_a_result_for_each_failure() {
-    let log: Value = serde_json::from_str(&remarks(&stream()).sarif().expect("SARIF")).expect("JSON");
+    let log: Value = serde_json::from_str(&collect_remarks(&stream()).sarif().expect("SARIF")).expect("JSON");
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     assert_eq!(run["invocations"][0]["executionSuccessful"], true);
@@ -100,11 +100,11 @@ fn code_scanning_gets_a_result_for_each_failure() {
 fn a_stream_without_its_end_is_an_error() {
     let mut cut = stream();
     cut.pop();
-    let whole = remarks(&stream()).github().lines().count();
-    let text = remarks(&cut).github();
+    let whole = collect_remarks(&stream()).github().lines().count();
+    let text = collect_remarks(&cut).github();
     assert_eq!(text.lines().count(), whole + 1);
     assert!(text.contains("the stream ends without its summary"), "{text}");
-    let log: Value = serde_json::from_str(&remarks(&cut).sarif().expect("SARIF")).expect("JSON");
+    let log: Value = serde_json::from_str(&collect_remarks(&cut).sarif().expect("SARIF")).expect("JSON");
     assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
 }
 
@@ -134,7 +134,7 @@ fn a_line_of_a_kernel_gets_one_annotation_and_the_worst_come_first() {
     // An inconclusive case is not what the line's annotation is about.
     events.push(at_line("a/inconclusive:9", VerdictKind::Inconclusive, 9));
     events.push(Event::Summary(Summary::default()));
-    let text = remarks(&events).github();
+    let text = collect_remarks(&events).github();
     let shown: Vec<(&str, &str)> = text
         .lines()
         .map(|line| {

@@ -1,4 +1,4 @@
-//! The documentation of the stream, held to the code: every event and field that can be written is in `docs/EVENTS.md`, and
+//! The documentation of the stream, held to the code: every event and field that can be written is in `docs/events.md`, and
 //! nothing else is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,123 +15,123 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
 
-const PAGE: &str = include_str!("../../../../docs/EVENTS.md");
+const PAGE: &str = include_str!("../../../../docs/events.md");
 
-fn some() -> String {
+fn build_string() -> String {
     "some".to_owned()
 }
 
-fn one<T>(value: T) -> IndexMap<String, T> {
-    IndexMap::from([(some(), value)])
+fn build_map<T>(value: T) -> IndexMap<String, T> {
+    IndexMap::from([(build_string(), value)])
 }
 
 // Every field is named and holds something, so that a field that comes does not compile until it is here and in the page.
-fn start() -> Start {
+fn build_start() -> Start {
     Start {
         format: 1,
-        cerith: some(),
-        engines: vec![some()],
+        cerith: build_string(),
+        engines: vec![build_string()],
         by_default: true,
-        left_out: vec![leftout()],
-        recorded: vec![some()],
-        axes: vec![some()],
+        left_out: vec![build_left_out()],
+        recorded: vec![build_string()],
+        axes: vec![build_string()],
         cases: 1,
         total: 1,
-        checks: Some(some()),
-        masked: Some(some()),
+        checks: Some(build_string()),
+        masked: Some(build_string()),
         schedules: 1,
-        corpus: some(),
-        corpus_hash: some(),
+        corpus: build_string(),
+        corpus_hash: build_string(),
         allow_unavailable: true,
-        baseline: some(),
+        baseline: build_string(),
         last_failed: true,
         partial: true,
-        filters: vec![some()],
-        shard: Some(some()),
+        filters: vec![build_string()],
+        shard: Some(build_string()),
     }
 }
 
-fn leftout() -> LeftOut {
+fn build_left_out() -> LeftOut {
     LeftOut {
-        engine: some(),
-        why: some(),
+        engine: build_string(),
+        why: build_string(),
     }
 }
 
-fn position() -> Position {
+fn build_position() -> Position {
     Position {
-        file: some(),
+        file: build_string(),
         line: 1,
         column: 1,
-        text: some(),
+        text: build_string(),
     }
 }
 
-fn problem() -> Problem {
+fn build_problem() -> Problem {
     Problem {
         severity: Severity::Error,
-        code: some(),
-        message: some(),
-        position: Some(position()),
-        help: Some(some()),
-        rendered: some(),
+        code: build_string(),
+        message: build_string(),
+        position: Some(build_position()),
+        help: Some(build_string()),
+        rendered: build_string(),
     }
 }
 
-fn internal() -> Internal {
+fn build_internal() -> Internal {
     Internal {
-        case: Some(some()),
-        engine: Some(some()),
-        message: some(),
+        case: Some(build_string()),
+        engine: Some(build_string()),
+        message: build_string(),
     }
 }
 
-fn verdict() -> Verdict {
+fn build_verdict() -> Verdict {
     Verdict {
-        case: some(),
-        about: some(),
-        engines: vec![some()],
+        case: build_string(),
+        about: build_string(),
+        engines: vec![build_string()],
         verdict: VerdictKind::Differ,
-        blame: vec![some()],
+        blame: vec![build_string()],
         expected: true,
-        seconds: one(1.5),
-        judging: judging(),
+        seconds: build_map(1.5),
+        judging: build_judging(),
         unconfirmed: true,
-        suspected: Some(some()),
-        notes: vec![some()],
-        stages: vec![stage()],
+        suspected: Some(build_string()),
+        notes: vec![build_string()],
+        stages: vec![build_stage()],
         vacuous: true,
-        reason: Some(some()),
-        warning: Some(Box::new(outcome())),
-        outcomes: one(outcome()),
-        differences: vec![difference()],
-        unexpected: vec![some()],
-        silent: vec![some()],
-        stopped: vec![some()],
-        stoppage: Some(stoppage()),
-        expectations: vec![expectation()],
-        without_answer: vec![some()],
-        rules: vec![rule()],
-        bytes: bytes(),
-        left_out: vec![undefined()],
-        position: Some(position()),
-        against: Some(Box::new(against())),
-        sweep: Some(Box::new(sweep())),
-        compiled: one(compiled()),
-        exhibit: Some(Box::new(exhibit())),
+        reason: Some(build_string()),
+        warning: Some(Box::new(build_outcome())),
+        outcomes: build_map(build_outcome()),
+        differences: vec![build_difference()],
+        unexpected: vec![build_string()],
+        silent: vec![build_string()],
+        stopped: vec![build_string()],
+        stoppage: Some(build_stoppage()),
+        expectations: vec![build_expectation()],
+        without_answer: vec![build_string()],
+        rules: vec![build_rule()],
+        bytes: build_bytes(),
+        left_out: vec![build_undefined()],
+        position: Some(build_position()),
+        against: Some(Box::new(build_against())),
+        sweep: Some(Box::new(build_sweep())),
+        compiled: build_map(build_compiled()),
+        exhibit: Some(Box::new(build_exhibit())),
     }
 }
 
-fn stage() -> Stage {
+fn build_stage() -> Stage {
     Stage {
-        engines: vec![some()],
+        engines: vec![build_string()],
         first: stage::Stage::Ttir,
         last: stage::Stage::Ttgir,
-        passes: vec![some()],
+        passes: vec![build_string()],
     }
 }
 
-fn judging() -> Judging {
+fn build_judging() -> Judging {
     Judging {
         reading: 1.5,
         comparing: 1.5,
@@ -141,72 +141,72 @@ fn judging() -> Judging {
     }
 }
 
-fn against() -> Against {
+fn build_against() -> Against {
     Against {
-        same: vec![some()],
-        new: vec![some()],
-        mended: vec![some()],
+        same: vec![build_string()],
+        new: vec![build_string()],
+        mended: vec![build_string()],
     }
 }
 
-fn sweep() -> Sweep {
+fn build_sweep() -> Sweep {
     Sweep {
-        engine: some(),
-        odd: vec![some()],
-        camps: vec![camp()],
-        axes: one(some()),
-        same: one(some()),
-        not_applicable: one(some()),
+        engine: build_string(),
+        odd: vec![build_string()],
+        camps: vec![build_camp()],
+        axes: build_map(build_string()),
+        same: build_map(build_string()),
+        not_applicable: build_map(build_string()),
     }
 }
 
-fn camp() -> Camp {
+fn build_camp() -> Camp {
     Camp {
-        variants: vec![some()],
+        variants: vec![build_string()],
         reference: Some(true),
     }
 }
 
-fn outcome() -> EngineOutcome {
+fn build_outcome() -> EngineOutcome {
     EngineOutcome {
         outcome: OutcomeKind::Trapped,
-        error: some(),
-        message: some(),
-        position: Some(position()),
-        detail: Some(some()),
+        error: build_string(),
+        message: build_string(),
+        position: Some(build_position()),
+        detail: Some(build_string()),
         launch: Some(1),
-        printed: vec![some()],
+        printed: vec![build_string()],
     }
 }
 
-fn difference() -> Difference {
+fn build_difference() -> Difference {
     Difference {
-        baseline: some(),
-        engine: some(),
+        baseline: build_string(),
+        engine: build_string(),
         kind: Kind::Memory,
         elements: 1,
-        first: vec![element()],
-        explained: vec![some()],
+        first: vec![build_element()],
+        explained: vec![build_string()],
     }
 }
 
-fn element() -> Element {
+fn build_element() -> Element {
     Element {
-        storage: some(),
+        storage: build_string(),
         byte: 1,
-        guard: some(),
-        dtype: some(),
+        guard: build_string(),
+        dtype: build_string(),
         index: Some(1),
-        tensor: some(),
+        tensor: build_string(),
         at: vec![1],
-        values: [some(), some()],
-        bits: [some(), some()],
+        values: [build_string(), build_string()],
+        bits: [build_string(), build_string()],
         unwritten: true,
-        accepted: Some([some(), some()]),
+        accepted: Some([build_string(), build_string()]),
     }
 }
 
-fn bytes() -> Bytes {
+fn build_bytes() -> Bytes {
     Bytes {
         compared: 1,
         accepted: 1,
@@ -215,45 +215,45 @@ fn bytes() -> Bytes {
     }
 }
 
-fn undefined() -> Undefined {
+fn build_undefined() -> Undefined {
     Undefined {
-        storage: some(),
+        storage: build_string(),
         bytes: 1,
         of: 1,
-        whole: vec![some()],
+        whole: vec![build_string()],
     }
 }
 
-fn expectation() -> Expectation {
+fn build_expectation() -> Expectation {
     Expectation {
-        engines: vec![some()],
-        versions: some(),
-        axes: vec![some()],
+        engines: vec![build_string()],
+        versions: build_string(),
+        axes: vec![build_string()],
         verdict: Some(VerdictKind::Differ),
         outcome: Some(OutcomeKind::Trapped),
-        why: some(),
-        link: Some(some()),
+        why: build_string(),
+        link: Some(build_string()),
         state: State::Met,
-        position: Some(position()),
+        position: Some(build_position()),
     }
 }
 
-fn stoppage() -> Stoppage {
+fn build_stoppage() -> Stoppage {
     Stoppage {
         outcome: OutcomeKind::Rejected,
-        versions: some(),
+        versions: build_string(),
     }
 }
 
-fn rule() -> Rule {
+fn build_rule() -> Rule {
     Rule {
-        rule: some(),
-        since: some(),
-        about: some(),
+        rule: build_string(),
+        since: build_string(),
+        about: build_string(),
     }
 }
 
-fn summary() -> Summary {
+fn build_summary() -> Summary {
     Summary {
         cases: 1,
         agree: 1,
@@ -268,11 +268,11 @@ fn summary() -> Summary {
         stale: 1,
         vacuous: 1,
         unconfirmed: 1,
-        known: one(1),
+        known: build_map(1),
         unexplained: 1,
         stale_recordings: 1,
         reference_blamed: 1,
-        bytes: bytes(),
+        bytes: build_bytes(),
         left_out: 1,
         left_out_whole: 1,
         in_baseline: 1,
@@ -282,165 +282,165 @@ fn summary() -> Summary {
         internal: 1,
         unwritten: 1,
         seconds: 1.5,
-        judging: judging(),
-        variants: Some(variants()),
-        engines: one(tally()),
+        judging: build_judging(),
+        variants: Some(build_variants()),
+        engines: build_map(build_tally()),
         interrupted: true,
         exit: 1,
-        seal: Some(seal()),
+        seal: Some(build_seal()),
     }
 }
 
-fn seal() -> Seal {
+fn build_seal() -> Seal {
     Seal {
         lines: 1,
-        hash: some(),
+        hash: build_string(),
     }
 }
 
-fn variants() -> Variants {
+fn build_variants() -> Variants {
     Variants {
         tried: 1,
         same: 1,
-        not_applicable: one(1),
+        not_applicable: build_map(1),
     }
 }
 
-fn tally() -> Tally {
+fn build_tally() -> Tally {
     Tally {
-        outcomes: one(1),
+        outcomes: build_map(1),
         blamed: 1,
         seconds: 1.5,
     }
 }
 
-fn exhibit() -> Exhibit {
+fn build_exhibit() -> Exhibit {
     Exhibit {
-        about: some(),
-        file: some(),
+        about: build_string(),
+        file: build_string(),
         line: 1,
-        origin: Some(some()),
-        launches: vec![launch()],
-        storages: vec![storage()],
-        views: vec![view()],
-        uses: vec![some()],
-        marks: vec![mark()],
-        differs: vec![differs()],
-        memory: vec![contents()],
+        origin: Some(build_string()),
+        launches: vec![build_launch()],
+        storages: vec![build_storage()],
+        views: vec![build_view()],
+        uses: vec![build_string()],
+        marks: vec![build_mark()],
+        differs: vec![build_differs()],
+        memory: vec![build_contents()],
         memory_left_out: 1,
-        texts: vec![text()],
-        known: vec![knownbug()],
+        texts: vec![build_text()],
+        known: vec![build_known_bug()],
     }
 }
 
-fn launch() -> Launch {
+fn build_launch() -> Launch {
     Launch {
-        kernel: some(),
-        file: some(),
+        kernel: build_string(),
+        file: build_string(),
         line: 1,
         grid: vec![1],
-        args: one(some()),
-        options: one(some()),
-        host: Some(some()),
+        args: build_map(build_string()),
+        options: build_map(build_string()),
+        host: Some(build_string()),
     }
 }
 
-fn storage() -> Storage {
+fn build_storage() -> Storage {
     Storage {
-        name: some(),
+        name: build_string(),
         bytes: 1,
-        dtype: some(),
+        dtype: build_string(),
         shape: vec![1],
-        fill: some(),
+        fill: build_string(),
     }
 }
 
-fn view() -> View {
+fn build_view() -> View {
     View {
-        name: some(),
-        storage: some(),
-        dtype: some(),
+        name: build_string(),
+        storage: build_string(),
+        dtype: build_string(),
         shape: vec![1],
         strides: vec![1],
         offset: 1,
     }
 }
 
-fn mark() -> Mark {
+fn build_mark() -> Mark {
     Mark {
-        file: some(),
+        file: build_string(),
         line: 1,
-        bugs: vec![some()],
-        writes: vec![some()],
+        bugs: vec![build_string()],
+        writes: vec![build_string()],
     }
 }
 
-fn differs() -> Differs {
+fn build_differs() -> Differs {
     Differs {
-        baseline: some(),
-        engine: some(),
-        storage: some(),
+        baseline: build_string(),
+        engine: build_string(),
+        storage: build_string(),
         spans: vec![[1, 1]],
         more: true,
     }
 }
 
-fn contents() -> Contents {
+fn build_contents() -> Contents {
     Contents {
-        storage: some(),
+        storage: build_string(),
         from: 1,
         of: 1,
         undefined: vec![[1, 1]],
         unwritten: vec![[1, 1]],
-        left: vec![left()],
+        left: vec![build_left()],
     }
 }
 
-fn left() -> Left {
+fn build_left() -> Left {
     Left {
-        engines: vec![some()],
-        bytes: some(),
+        engines: vec![build_string()],
+        bytes: build_string(),
     }
 }
 
-fn text() -> Text {
+fn build_text() -> Text {
     Text {
-        file: some(),
-        text: some(),
+        file: build_string(),
+        text: build_string(),
     }
 }
 
-fn knownbug() -> KnownBug {
+fn build_known_bug() -> KnownBug {
     KnownBug {
-        name: some(),
-        family: some(),
-        from: some(),
-        to: Some(some()),
-        about: some(),
-        origin: some(),
+        name: build_string(),
+        family: build_string(),
+        from: build_string(),
+        to: Some(build_string()),
+        about: build_string(),
+        origin: build_string(),
     }
 }
 
-fn compiled() -> Compiled {
+fn build_compiled() -> Compiled {
     Compiled {
-        file: some(),
-        target: some(),
+        file: build_string(),
+        target: build_string(),
         seconds: 1.5,
-        kernels: vec![compiledkernel()],
+        kernels: vec![build_compiled_kernel()],
     }
 }
 
-fn compiledkernel() -> CompiledKernel {
+fn build_compiled_kernel() -> CompiledKernel {
     CompiledKernel {
-        name: some(),
+        name: build_string(),
         launches: 1,
-        params: vec![some()],
+        params: vec![build_string()],
         num_warps: 1,
         num_ctas: 1,
         cluster: vec![1],
         shared: 1,
-        global_scratch: Some(scratch()),
-        profile_scratch: Some(scratch()),
+        global_scratch: Some(build_scratch()),
+        profile_scratch: Some(build_scratch()),
         cooperative: true,
         pdl: true,
         cubin: 1,
@@ -450,12 +450,12 @@ fn compiledkernel() -> CompiledKernel {
     }
 }
 
-fn scratch() -> Scratch {
+fn build_scratch() -> Scratch {
     Scratch { size: 1, align: 1 }
 }
 
 /// A type's fields: those that are always written, and all.
-fn written<T: Serialize>(empty: Option<&T>, full: &T) -> (BTreeSet<String>, BTreeSet<String>) {
+fn collect_fields<T: Serialize>(empty: Option<&T>, full: &T) -> (BTreeSet<String>, BTreeSet<String>) {
     let keys = |value: &T| match serde_json::to_value(value).expect("JSON") {
         Value::Object(fields) => fields.keys().cloned().collect::<BTreeSet<_>>(),
         other => panic!("no object: {other}"),
@@ -465,7 +465,7 @@ fn written<T: Serialize>(empty: Option<&T>, full: &T) -> (BTreeSet<String>, BTre
 }
 
 /// The same as the page has it, by type.
-fn documented() -> BTreeMap<&'static str, (BTreeSet<String>, BTreeSet<String>)> {
+fn parse_documented_fields() -> BTreeMap<&'static str, (BTreeSet<String>, BTreeSet<String>)> {
     let mut types: BTreeMap<&str, (BTreeSet<String>, BTreeSet<String>)> = BTreeMap::new();
     let mut name = "";
     for line in PAGE.lines() {
@@ -492,112 +492,160 @@ fn documented() -> BTreeMap<&'static str, (BTreeSet<String>, BTreeSet<String>)> 
 #[test]
 fn every_field_is_documented_and_every_documented_field_is_written() {
     let code = BTreeMap::from([
-        ("Start", written(Some(&Start::default()), &start())),
-        ("LeftOut", written(None, &leftout())),
+        ("Start", collect_fields(Some(&Start::default()), &build_start())),
+        ("LeftOut", collect_fields(None, &build_left_out())),
         (
             "Position",
-            written(
+            collect_fields(
                 Some(&Position {
                     column: 0,
                     text: String::new(),
-                    ..position()
+                    ..build_position()
                 }),
-                &position(),
+                &build_position(),
             ),
         ),
         (
             "Problem",
-            written(
+            collect_fields(
                 Some(&Problem {
                     position: None,
                     help: None,
-                    ..problem()
+                    ..build_problem()
                 }),
-                &problem(),
+                &build_problem(),
             ),
         ),
         (
             "Internal",
-            written(
+            collect_fields(
                 Some(&Internal {
                     case: None,
                     engine: None,
-                    ..internal()
+                    ..build_internal()
                 }),
-                &internal(),
+                &build_internal(),
             ),
         ),
-        ("Verdict", written(Some(&Verdict::default()), &verdict())),
-        ("Against", written(Some(&Against::default()), &against())),
-        ("Sweep", written(Some(&Sweep::default()), &sweep())),
-        ("Camp", written(Some(&Camp::default()), &camp())),
+        (
+            "Verdict",
+            collect_fields(Some(&Verdict::default()), &build_verdict()),
+        ),
+        (
+            "Against",
+            collect_fields(Some(&Against::default()), &build_against()),
+        ),
+        ("Sweep", collect_fields(Some(&Sweep::default()), &build_sweep())),
+        ("Camp", collect_fields(Some(&Camp::default()), &build_camp())),
         (
             "EngineOutcome",
-            written(Some(&EngineOutcome::default()), &outcome()),
+            collect_fields(Some(&EngineOutcome::default()), &build_outcome()),
         ),
-        ("Difference", written(Some(&Difference::default()), &difference())),
-        ("Element", written(Some(&Element::default()), &element())),
-        ("Bytes", written(Some(&Bytes::default()), &bytes())),
-        ("Undefined", written(Some(&Undefined::default()), &undefined())),
+        (
+            "Difference",
+            collect_fields(Some(&Difference::default()), &build_difference()),
+        ),
+        (
+            "Element",
+            collect_fields(Some(&Element::default()), &build_element()),
+        ),
+        ("Bytes", collect_fields(Some(&Bytes::default()), &build_bytes())),
+        (
+            "Undefined",
+            collect_fields(Some(&Undefined::default()), &build_undefined()),
+        ),
         (
             "Expectation",
-            written(Some(&Expectation::default()), &expectation()),
+            collect_fields(Some(&Expectation::default()), &build_expectation()),
         ),
         (
             "Stage",
-            written(
+            collect_fields(
                 Some(&Stage {
                     passes: Vec::new(),
-                    ..stage()
+                    ..build_stage()
                 }),
-                &stage(),
+                &build_stage(),
             ),
         ),
-        ("Rule", written(Some(&Rule::default()), &rule())),
+        ("Rule", collect_fields(Some(&Rule::default()), &build_rule())),
         (
             "Stoppage",
-            written(
+            collect_fields(
                 Some(&Stoppage {
                     versions: String::new(),
-                    ..stoppage()
+                    ..build_stoppage()
                 }),
-                &stoppage(),
+                &build_stoppage(),
             ),
         ),
-        ("Summary", written(Some(&Summary::default()), &summary())),
-        ("Seal", written(Some(&Seal::default()), &seal())),
-        ("Variants", written(Some(&Variants::default()), &variants())),
-        ("Judging", written(Some(&Judging::default()), &judging())),
-        ("Tally", written(Some(&Tally::default()), &tally())),
-        ("Exhibit", written(Some(&Exhibit::default()), &exhibit())),
-        ("Launch", written(Some(&Launch::default()), &launch())),
-        ("Storage", written(Some(&Storage::default()), &storage())),
-        ("View", written(Some(&View::default()), &view())),
-        ("Mark", written(Some(&Mark::default()), &mark())),
-        ("Differs", written(Some(&Differs::default()), &differs())),
-        ("Contents", written(Some(&Contents::default()), &contents())),
-        ("Left", written(Some(&Left::default()), &left())),
-        ("Text", written(Some(&Text::default()), &text())),
-        ("KnownBug", written(Some(&KnownBug::default()), &knownbug())),
-        ("Compiled", written(Some(&Compiled::default()), &compiled())),
+        (
+            "Summary",
+            collect_fields(Some(&Summary::default()), &build_summary()),
+        ),
+        ("Seal", collect_fields(Some(&Seal::default()), &build_seal())),
+        (
+            "Variants",
+            collect_fields(Some(&Variants::default()), &build_variants()),
+        ),
+        (
+            "Judging",
+            collect_fields(Some(&Judging::default()), &build_judging()),
+        ),
+        ("Tally", collect_fields(Some(&Tally::default()), &build_tally())),
+        (
+            "Exhibit",
+            collect_fields(Some(&Exhibit::default()), &build_exhibit()),
+        ),
+        (
+            "Launch",
+            collect_fields(Some(&Launch::default()), &build_launch()),
+        ),
+        (
+            "Storage",
+            collect_fields(Some(&Storage::default()), &build_storage()),
+        ),
+        ("View", collect_fields(Some(&View::default()), &build_view())),
+        ("Mark", collect_fields(Some(&Mark::default()), &build_mark())),
+        (
+            "Differs",
+            collect_fields(Some(&Differs::default()), &build_differs()),
+        ),
+        (
+            "Contents",
+            collect_fields(Some(&Contents::default()), &build_contents()),
+        ),
+        ("Left", collect_fields(Some(&Left::default()), &build_left())),
+        ("Text", collect_fields(Some(&Text::default()), &build_text())),
+        (
+            "KnownBug",
+            collect_fields(Some(&KnownBug::default()), &build_known_bug()),
+        ),
+        (
+            "Compiled",
+            collect_fields(Some(&Compiled::default()), &build_compiled()),
+        ),
         (
             "CompiledKernel",
-            written(Some(&CompiledKernel::default()), &compiledkernel()),
+            collect_fields(Some(&CompiledKernel::default()), &build_compiled_kernel()),
         ),
-        ("Scratch", written(Some(&Scratch::default()), &scratch())),
+        (
+            "Scratch",
+            collect_fields(Some(&Scratch::default()), &build_scratch()),
+        ),
     ]);
-    let page = documented();
+    let page = parse_documented_fields();
     let names = |types: &BTreeMap<&'static str, _>| types.keys().copied().collect::<Vec<_>>();
     assert_eq!(
         names(&code),
         names(&page),
-        "types of the code and of docs/EVENTS.md"
+        "types of the code and of docs/events.md"
     );
     for (name, (always, all)) in &code {
         let (page_always, page_all) = &page[name];
         assert_eq!(
             all, page_all,
-            "fields of {name} in the code and in docs/EVENTS.md"
+            "fields of {name} in the code and in docs/events.md"
         );
         assert_eq!(always, page_always, "fields of {name} that are always written");
     }
@@ -606,12 +654,12 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
 #[test]
 fn every_event_and_format_is_documented() {
     let events = [
-        Event::Start(start()),
-        Event::Problem(problem()),
-        Event::Verdict(Box::new(verdict())),
-        Event::Sweep(Box::new(verdict())),
-        Event::Internal(internal()),
-        Event::Summary(summary()),
+        Event::Start(build_start()),
+        Event::Problem(build_problem()),
+        Event::Verdict(Box::new(build_verdict())),
+        Event::Sweep(Box::new(build_verdict())),
+        Event::Internal(build_internal()),
+        Event::Summary(build_summary()),
     ];
     let mut tags = BTreeSet::new();
     for event in &events {
@@ -627,7 +675,7 @@ fn every_event_and_format_is_documented() {
         .into_iter()
         .chain([FORMAT, SWEEPS].map(|format| format!("| {format} |")));
     let missing = lines.find(|row| !PAGE.lines().any(|line| line.starts_with(row)));
-    assert_eq!(missing, None, "a row of docs/EVENTS.md");
+    assert_eq!(missing, None, "a row of docs/events.md");
 }
 
 /// Streams of every version that was ever written are read, and every printer has something to say of them.
@@ -644,11 +692,11 @@ fn streams_of_every_version_are_read() {
         let (mut junit, mut digest, mut remarks) = (Junit::default(), Digest::default(), Remarks::default());
         let (mut text, mut cases, mut starts) = (String::new(), 0, Vec::new());
         let end = read(stream.as_bytes(), |event| {
-            text.push_str(&human.event(&event));
-            html.event(&event);
-            junit.event(&event);
-            digest.event(&event);
-            remarks.event(&event);
+            text.push_str(&human.render_event(&event));
+            html.add_event(&event);
+            junit.add_event(&event);
+            digest.add_event(&event);
+            remarks.add_event(&event);
             match &event {
                 Event::Start(start) => starts.push(start.format),
                 Event::Verdict(verdict) | Event::Sweep(verdict) => {

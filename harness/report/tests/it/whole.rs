@@ -5,7 +5,7 @@ use std::io::Cursor;
 use cerith_report::event::{Start, Verdict, VerdictKind};
 use cerith_report::{Baseline, Event, FORMAT, Joined, Merge, StreamEnd, Summary, Writer, read};
 
-fn verdict(case: &str, differs: bool) -> Event {
+fn build_verdict(case: &str, differs: bool) -> Event {
     let kind = if differs {
         VerdictKind::Differ
     } else {
@@ -26,7 +26,7 @@ fn verdict(case: &str, differs: bool) -> Event {
 }
 
 /// The lines of a run over `a`, `b` and `c`, of which `b` differs.
-fn lines() -> Vec<String> {
+fn build_lines() -> Vec<String> {
     lines_of(FORMAT, &["a", "b", "c"], |case| case == "b")
 }
 
@@ -40,12 +40,12 @@ fn lines_of(format: u32, cases: &[&str], differs: impl Fn(&str) -> bool) -> Vec<
         cases: cases.len() as u64,
         ..Start::default()
     });
-    for event in std::iter::once(start).chain(cases.iter().map(|case| verdict(case, differs(case)))) {
+    for event in std::iter::once(start).chain(cases.iter().map(|case| build_verdict(case, differs(case)))) {
         summary.count(&event);
-        writer.event(&event).expect("written");
+        writer.write_event(&event).expect("written");
     }
     summary.exit = summary.exit_code();
-    writer.event(&Event::Summary(summary)).expect("written");
+    writer.write_event(&Event::Summary(summary)).expect("written");
     let text = String::from_utf8(writer.take()).expect("text");
     text.lines().map(|line| format!("{line}\n")).collect()
 }
@@ -64,7 +64,7 @@ fn is_noticed(stream: &str, expected: &str) {
     );
     let mut joined = Joined::default();
     joined.begin("s");
-    let end = read(stream.as_bytes(), |event| drop(joined.event(event))).expect("a stream");
+    let end = read(stream.as_bytes(), |event| drop(joined.add_event(event))).expect("a stream");
     joined.end(&end);
     let ended = joined.finish();
     assert_eq!(ended.summary.exit, 2, "{:?}", ended.faults);
@@ -77,7 +77,7 @@ fn is_noticed(stream: &str, expected: &str) {
     let merged = merge
         .run(|event, line| match line {
             Some(line) => writer.copy(line),
-            None => writer.event(event),
+            None => writer.write_event(event),
         })
         .expect("merged");
     assert_eq!(merged.summary.exit, 2, "{:?}", merged.faults);
@@ -88,19 +88,19 @@ fn is_noticed(stream: &str, expected: &str) {
 
 #[test]
 fn a_whole_stream_is_whole() {
-    assert_eq!(end(&lines().concat()).fault(), None);
+    assert_eq!(end(&build_lines().concat()).fault(), None);
     // Empty lines, and a missing last line break, change nothing.
-    assert_eq!(end(&lines().join("\n")).fault(), None);
-    assert_eq!(end(lines().concat().trim_end()).fault(), None);
+    assert_eq!(end(&build_lines().join("\n")).fault(), None);
+    assert_eq!(end(build_lines().concat().trim_end()).fault(), None);
     // Several runs in one stream are checked one by one.
-    let two = lines().concat() + &lines().concat();
+    let two = build_lines().concat() + &build_lines().concat();
     assert_eq!(end(&two).fault(), None);
     assert_eq!(end(&two).runs, 2);
 }
 
 #[test]
 fn a_line_that_is_lost_is_noticed() {
-    let lines = lines();
+    let lines = build_lines();
     for lost in 1..4 {
         let mut cut = lines.clone();
         cut.remove(lost);
@@ -115,7 +115,7 @@ fn a_line_that_is_lost_is_noticed() {
 
 #[test]
 fn lines_that_are_doubled_moved_or_changed_are_noticed() {
-    let lines = lines();
+    let lines = build_lines();
     let mut doubled = lines.clone();
     doubled.insert(2, lines[1].clone());
     is_noticed(&doubled.concat(), "it has more than one verdict of a");
@@ -138,7 +138,10 @@ fn lines_that_are_doubled_moved_or_changed_are_noticed() {
 
 #[test]
 fn a_summary_of_another_run_is_noticed() {
-    let (mut lines, other) = (lines(), lines_of(FORMAT, &["a", "x", "c"], |case| case == "x"));
+    let (mut lines, other) = (
+        build_lines(),
+        lines_of(FORMAT, &["a", "x", "c"], |case| case == "x"),
+    );
     lines[4].clone_from(&other[4]);
     is_noticed(&lines.concat(), "its lines are not those that its run wrote");
     let smaller = lines_of(FORMAT, &["a"], |_| false);
@@ -172,7 +175,7 @@ fn a_summary_without_a_seal_is_one_of_an_older_format() {
 fn what_a_workflow_would_take_for_a_command_is_no_part_of_a_line() {
     let mut writer = Writer::new(Vec::new());
     writer
-        .event(&verdict("##[error]x \u{202e}\u{7f}", false))
+        .write_event(&build_verdict("##[error]x \u{202e}\u{7f}", false))
         .expect("written");
     let line = String::from_utf8(writer.take()).expect("text");
     assert!(line.contains("#\\u0023[error]x \\u202e\\u007f"), "{line}");

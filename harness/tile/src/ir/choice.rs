@@ -50,7 +50,7 @@ struct Comparisons {
 
 impl Block {
     /// The choice that a combine region makes, if it makes one by a float key.
-    pub fn choice(&self, is_float: impl Fn(ValueId) -> bool) -> Option<Choice> {
+    pub fn find_choice(&self, is_float: impl Fn(ValueId) -> bool) -> Option<Choice> {
         let count = self.args.len() / 2;
         let (end, operations) = self.ops.split_last()?;
         if count == 0 || end.operands.len() != count {

@@ -65,7 +65,7 @@ impl Function {
     /// reduction or scan combines with counts too.
     pub fn executed(&self) -> BTreeSet<(Cow<'static, str>, Option<DType>)> {
         let mut executed = BTreeSet::new();
-        self.body.each(&mut |op| {
+        self.body.visit_operations(&mut |op| {
             let values = op.operands.iter().chain(&op.results);
             let dtype = values
                 .filter_map(|value| self.values.get(value.0 as usize))

@@ -26,7 +26,7 @@ impl Foreign {
     }
 
     /// A function of one float that gives no smaller a float of a larger one.
-    pub fn rising(name: &str, function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Self {
+    pub fn new_rising(name: &str, function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Self {
         Self {
             rises: true,
             ..Self::new(name, function)
@@ -44,7 +44,7 @@ impl Foreign {
     }
 
     /// What it makes of one lane of each operand.
-    pub fn value(&self, operands: &[u64]) -> u64 {
+    pub fn evaluate(&self, operands: &[u64]) -> u64 {
         (self.function)(operands)
     }
 }

@@ -64,11 +64,11 @@ pub struct Block {
 
 impl Block {
     /// Visits every operation, those in regions too.
-    pub fn each(&self, visit: &mut dyn FnMut(&Operation)) {
+    pub fn visit_operations(&self, visit: &mut dyn FnMut(&Operation)) {
         for op in &self.ops {
             visit(op);
             for region in op.kind.regions() {
-                region.each(visit);
+                region.visit_operations(visit);
             }
         }
     }
@@ -126,7 +126,7 @@ impl Function {
     }
 
     /// Makes a value that nothing defines yet.
-    pub fn value(&mut self, ty: Type) -> ValueId {
+    pub fn add_value(&mut self, ty: Type) -> ValueId {
         self.values.push(ValueInfo { ty, name: None });
         ValueId(self.values.len() as u32 - 1)
     }
@@ -175,21 +175,21 @@ impl Builder {
     }
 
     /// Adds a parameter.
-    pub fn param(&mut self, name: impl Into<String>, ty: Type) -> ValueId {
+    pub fn add_param(&mut self, name: impl Into<String>, ty: Type) -> ValueId {
         let name = name.into();
-        let value = self.value(ty);
-        self.name(value, &name);
+        let value = self.add_value(ty);
+        self.name_value(value, &name);
         self.function.params.push(Param { name, value });
         value
     }
 
     /// Makes a value that nothing defines yet: a block argument.
-    pub fn value(&mut self, ty: Type) -> ValueId {
-        self.function.value(ty)
+    pub fn add_value(&mut self, ty: Type) -> ValueId {
+        self.function.add_value(ty)
     }
 
     /// Names a value after a variable, if it has no name yet.
-    pub fn name(&mut self, value: ValueId, name: &str) {
+    pub fn name_value(&mut self, value: ValueId, name: &str) {
         if let Some(info) = self.function.values.get_mut(value.0 as usize) {
             info.name.get_or_insert_with(|| name.to_owned());
         }
@@ -231,7 +231,7 @@ impl Builder {
         operands: &[ValueId],
         results: &[Type],
     ) -> SmallVec<[ValueId; 2]> {
-        let results: SmallVec<[ValueId; 2]> = results.iter().map(|ty| self.value(ty.clone())).collect();
+        let results: SmallVec<[ValueId; 2]> = results.iter().map(|ty| self.add_value(ty.clone())).collect();
         let operation = Operation {
             kind,
             operands: operands.into(),
@@ -246,24 +246,24 @@ impl Builder {
     }
 
     /// Appends an operation with one result.
-    pub fn op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
+    pub fn add_op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
         self.op_multi(kind, operands, &[result])[0]
     }
 
     /// Appends an operation with no result.
-    pub fn effect(&mut self, kind: OpKind, operands: &[ValueId]) {
+    pub fn add_effect(&mut self, kind: OpKind, operands: &[ValueId]) {
         self.op_multi(kind, operands, &[]);
     }
 
     /// Appends a constant, the same in every lane. Bits above the width are cut off.
-    pub fn constant(&mut self, bits: u64, ty: Type) -> ValueId {
+    pub fn add_constant(&mut self, bits: u64, ty: Type) -> ValueId {
         let width = ty.elem.num().map_or(64, crate::DType::bits);
         let bits = if width == 64 {
             bits
         } else {
             bits & ((1 << width) - 1)
         };
-        self.op(OpKind::Constant(bits), &[], ty)
+        self.add_op(OpKind::Constant(bits), &[], ty)
     }
 
     /// Starts a block; operations go there until it is closed.
@@ -276,7 +276,7 @@ impl Builder {
 
     /// Ends the block with what it yields and takes it out, to be put in an operation.
     pub fn close_block(&mut self, yields: &[ValueId]) -> Block {
-        self.effect(OpKind::Yield, yields);
+        self.add_effect(OpKind::Yield, yields);
         if self.open.len() > 1 {
             self.open.pop().unwrap_or_default()
         } else {

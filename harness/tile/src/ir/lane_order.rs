@@ -28,10 +28,10 @@ pub enum LaneOrder {
 
 impl LaneOrder {
     /// Enough to see whether a result depends on the order.
-    pub const FEW: [Self; 3] = [Self::Reversed, Self::Interleaved, Self::Apart];
+    pub const BASIC: [Self; 3] = [Self::Reversed, Self::Interleaved, Self::Apart];
 
     /// More, to see which lanes of it do: equal values of lanes hide it in any one order.
-    pub const MORE: [Self; 12] = [
+    pub const EXTRA: [Self; 12] = [
         Self::Swapped(1),
         Self::Swapped(2),
         Self::Swapped(4),
@@ -53,8 +53,8 @@ impl Function {
     pub fn open_lane_orders(&self) -> Vec<LocId> {
         let mut open = Vec::new();
         let mut read = vec![false; self.values.len()];
-        self.body.each(&mut |op| {
-            if let Some(result) = reordered(op, &self.values) {
+        self.body.visit_operations(&mut |op| {
+            if let Some(result) = find_reordered(op, &self.values) {
                 open.push((result, op.loc));
             }
             for &operand in &op.operands {
@@ -79,7 +79,7 @@ impl Function {
 }
 
 /// The result of an operation whose lanes may come in any order, if it has more than one.
-fn reordered(op: &Operation, values: &[ValueInfo]) -> Option<ValueId> {
+fn find_reordered(op: &Operation, values: &[ValueInfo]) -> Option<ValueId> {
     let (OpKind::Reshape { reorder: true } | OpKind::Cat { reorder: true }) = op.kind else {
         return None;
     };
@@ -96,18 +96,20 @@ fn reduces_all(op: &Operation, operand: ValueId, values: &[ValueInfo]) -> bool {
 }
 
 /// A kind of operation, and the shapes that it is between.
-type Between = (bool, Shape, Shape);
+type ReorderKind = (bool, Shape, Shape);
 
-fn rewrite(block: &mut Block, values: &mut Vec<ValueInfo>, order: LaneOrder, seen: &mut Vec<Between>) {
+fn rewrite(block: &mut Block, values: &mut Vec<ValueInfo>, order: LaneOrder, seen: &mut Vec<ReorderKind>) {
     let mut ops = Vec::with_capacity(block.ops.len());
     for mut op in std::mem::take(&mut block.ops) {
         for region in op.kind.regions_mut() {
             rewrite(region, values, order, seen);
         }
-        match reordered(&op, values) {
+        match find_reordered(&op, values) {
             Some(result) => {
                 let order = match order {
-                    LaneOrder::Apart => LaneOrder::Rotated(2 * number(&op, result, values, seen) + 1),
+                    LaneOrder::Apart => {
+                        LaneOrder::Rotated(2 * find_kind_index(&op, result, values, seen) + 1)
+                    }
                     order => order,
                 };
                 permute(op, result, &mut ops, values, order);
@@ -119,7 +121,12 @@ fn rewrite(block: &mut Block, values: &mut Vec<ValueInfo>, order: LaneOrder, see
 }
 
 /// Which of the kinds of operations between shapes it is.
-fn number(op: &Operation, result: ValueId, values: &[ValueInfo], seen: &mut Vec<Between>) -> u32 {
+fn find_kind_index(
+    op: &Operation,
+    result: ValueId,
+    values: &[ValueInfo],
+    seen: &mut Vec<ReorderKind>,
+) -> u32 {
     let shape = |value: ValueId| values.get(value.0 as usize).map(|value| value.ty.shape.clone());
     let between = (
         matches!(op.kind, OpKind::Cat { .. }),
@@ -220,12 +227,12 @@ mod tests {
     use crate::source::{Sources, Span};
 
     /// A kernel of 8 lanes under another shape, in any order.
-    fn viewed(shape: &[usize]) -> Function {
+    fn build_view_kernel(shape: &[usize]) -> Function {
         let mut b = Builder::new("k", Sources::default(), Span::default());
         let number = |shape: &[usize]| Type::block(Elem::Num(DType::I32), Shape::from_slice(shape));
-        let x = b.op(OpKind::Range { start: 0, end: 8 }, &[], number(&[8]));
-        let y = b.op(OpKind::Reshape { reorder: true }, &[x], number(shape));
-        b.effect(
+        let x = b.add_op(OpKind::Range { start: 0, end: 8 }, &[], number(&[8]));
+        let y = b.add_op(OpKind::Reshape { reorder: true }, &[x], number(shape));
+        b.add_effect(
             OpKind::Print {
                 prefix: String::new(),
                 hex: false,
@@ -238,9 +245,9 @@ mod tests {
     #[test]
     fn a_kernel_in_another_order_is_a_kernel() {
         for shape in [&[8][..], &[2, 4], &[2, 2, 2]] {
-            let function = viewed(shape);
+            let function = build_view_kernel(shape);
             assert_eq!(function.open_lane_orders().len(), 1);
-            for order in LaneOrder::FEW.into_iter().chain(LaneOrder::MORE) {
+            for order in LaneOrder::BASIC.into_iter().chain(LaneOrder::EXTRA) {
                 let other = function.in_lane_order(order);
                 other.verify().expect("a kernel");
                 assert_eq!(other.open_lane_orders(), [], "{order:?}");

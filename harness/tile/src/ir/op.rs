@@ -82,7 +82,7 @@ pub enum OpKind {
         /// Whether operand 1 is a mask.
         mask: bool,
         /// Whether operand 2 is what masked-off lanes hold; else they are poison.
-        other: bool,
+        has_other: bool,
         /// Whether the load is volatile, for readers of other programs' writes.
         volatile: bool,
     },

@@ -25,7 +25,7 @@ impl Function {
         let mut text = String::new();
         let names = Names {
             function: self,
-            given: HashMap::new(),
+            value_names: HashMap::new(),
         };
         // Writing to a `String` does not fail.
         let _ = Writer {
@@ -35,7 +35,7 @@ impl Function {
             locations: false,
             brief: true,
         }
-        .operation(operation, 0);
+        .write_operation(operation, 0);
         text.truncate(text.trim_end().len());
         text
     }
@@ -59,7 +59,7 @@ struct Printed<'a> {
 
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Names::of(self.function);
+        let names = Names::from_function(self.function);
         Writer {
             function: self.function,
             names: &names,
@@ -74,30 +74,30 @@ impl fmt::Display for Printed<'_> {
 /// What each value is called.
 struct Names<'a> {
     function: &'a Function,
-    given: HashMap<ValueId, String>,
+    value_names: HashMap<ValueId, String>,
 }
 
 impl<'a> Names<'a> {
-    fn of(function: &'a Function) -> Self {
+    fn from_function(function: &'a Function) -> Self {
         let mut naming = Naming {
             function,
-            given: HashMap::new(),
-            taken: HashSet::new(),
+            value_names: HashMap::new(),
+            used_names: HashSet::new(),
             namesakes: HashMap::new(),
             next: 0,
         };
         for param in &function.params {
-            naming.value(param.value);
+            naming.name_value(param.value);
         }
         naming.block(&function.body, 0);
         Self {
             function,
-            given: naming.given,
+            value_names: naming.value_names,
         }
     }
 
     fn write(&self, value: ValueId, out: &mut dyn fmt::Write) -> fmt::Result {
-        if let Some(name) = self.given.get(&value) {
+        if let Some(name) = self.value_names.get(&value) {
             return write!(out, "%{name}");
         }
         match self
@@ -114,8 +114,8 @@ impl<'a> Names<'a> {
 
 struct Naming<'a> {
     function: &'a Function,
-    given: HashMap<ValueId, String>,
-    taken: HashSet<String>,
+    value_names: HashMap<ValueId, String>,
+    used_names: HashSet<String>,
     /// How many values bear a name already.
     namesakes: HashMap<&'a str, usize>,
     next: usize,
@@ -124,11 +124,11 @@ struct Naming<'a> {
 impl Naming<'_> {
     fn block(&mut self, block: &Block, depth: usize) {
         for &arg in &block.args {
-            self.value(arg);
+            self.name_value(arg);
         }
         for operation in &block.ops {
             for &result in &operation.results {
-                self.value(result);
+                self.name_value(result);
             }
             if depth < DEEPEST {
                 for region in operation.kind.regions() {
@@ -138,8 +138,8 @@ impl Naming<'_> {
         }
     }
 
-    fn value(&mut self, value: ValueId) {
-        if self.given.contains_key(&value) {
+    fn name_value(&mut self, value: ValueId) {
+        if self.value_names.contains_key(&value) {
             return;
         }
         let name = match self
@@ -152,19 +152,19 @@ impl Naming<'_> {
                 self.next += 1;
                 (self.next - 1).to_string()
             }
-            Some(name) if self.taken.insert(name.to_owned()) => name.to_owned(),
+            Some(name) if self.used_names.insert(name.to_owned()) => name.to_owned(),
             Some(name) => {
                 let number = self.namesakes.entry(name).or_default();
                 loop {
                     *number += 1;
                     let candidate = format!("{name}_{number}");
-                    if self.taken.insert(candidate.clone()) {
+                    if self.used_names.insert(candidate.clone()) {
                         break candidate;
                     }
                 }
             }
         };
-        self.given.insert(value, name);
+        self.value_names.insert(value, name);
     }
 }
 
@@ -186,57 +186,57 @@ impl<W: fmt::Write> Writer<'_, W> {
             if nth > 0 {
                 self.out.write_str(", ")?;
             }
-            self.value(param.value)?;
+            self.write_value(param.value)?;
             self.out.write_str(": ")?;
-            self.ty(param.value)?;
+            self.write_type(param.value)?;
         }
         self.out.write_str(") {\n")?;
         for operation in &self.function.body.ops {
-            self.operation(operation, 1)?;
+            self.write_operation(operation, 1)?;
         }
         self.out.write_str("}\n")
     }
 
-    fn value(&mut self, value: ValueId) -> fmt::Result {
+    fn write_value(&mut self, value: ValueId) -> fmt::Result {
         self.names.write(value, &mut self.out)
     }
 
-    fn values(&mut self, values: &[ValueId]) -> fmt::Result {
+    fn write_values(&mut self, values: &[ValueId]) -> fmt::Result {
         for (nth, &value) in values.iter().enumerate() {
             if nth > 0 {
                 self.out.write_str(", ")?;
             }
-            self.value(value)?;
+            self.write_value(value)?;
         }
         Ok(())
     }
 
-    fn ty(&mut self, value: ValueId) -> fmt::Result {
+    fn write_type(&mut self, value: ValueId) -> fmt::Result {
         match self.function.values.get(value.0 as usize) {
             Some(info) => write!(self.out, "{}", info.ty),
             None => self.out.write_str("?"),
         }
     }
 
-    fn types(&mut self, values: &[ValueId]) -> fmt::Result {
+    fn write_types(&mut self, values: &[ValueId]) -> fmt::Result {
         for (nth, &value) in values.iter().enumerate() {
             if nth > 0 {
                 self.out.write_str(", ")?;
             }
-            self.ty(value)?;
+            self.write_type(value)?;
         }
         Ok(())
     }
 
-    fn args(&mut self, values: &[ValueId]) -> fmt::Result {
+    fn write_args(&mut self, values: &[ValueId]) -> fmt::Result {
         self.out.write_str("(")?;
         for (nth, &value) in values.iter().enumerate() {
             if nth > 0 {
                 self.out.write_str(", ")?;
             }
-            self.value(value)?;
+            self.write_value(value)?;
             self.out.write_str(": ")?;
-            self.ty(value)?;
+            self.write_type(value)?;
         }
         self.out.write_str(")")
     }
@@ -248,19 +248,19 @@ impl<W: fmt::Write> Writer<'_, W> {
         Ok(())
     }
 
-    fn operation(&mut self, operation: &Operation, depth: usize) -> fmt::Result {
+    fn write_operation(&mut self, operation: &Operation, depth: usize) -> fmt::Result {
         self.indent(depth)?;
         if !operation.results.is_empty() {
-            self.values(&operation.results)?;
+            self.write_values(&operation.results)?;
             self.out.write_str(" = ")?;
         }
         self.out.write_str(&operation.kind.mnemonic())?;
         if !operation.operands.is_empty() {
             self.out.write_str(" ")?;
-            self.values(&operation.operands)?;
+            self.write_values(&operation.operands)?;
         }
-        self.attributes(&operation.kind, operation)?;
-        self.signature(operation)?;
+        self.write_attributes(&operation.kind, operation)?;
+        self.write_signature(operation)?;
         for (nth, region) in operation.kind.regions().enumerate() {
             if nth > 0 {
                 self.out
@@ -270,29 +270,29 @@ impl<W: fmt::Write> Writer<'_, W> {
                         " else"
                     })?;
             }
-            self.region(region, depth)?;
+            self.write_region(region, depth)?;
         }
-        self.location(operation.loc)?;
+        self.write_location(operation.loc)?;
         self.out.write_str("\n")
     }
 
-    fn region(&mut self, region: &Block, depth: usize) -> fmt::Result {
+    fn write_region(&mut self, region: &Block, depth: usize) -> fmt::Result {
         if !region.args.is_empty() {
             self.out.write_str(" ")?;
-            self.args(&region.args)?;
+            self.write_args(&region.args)?;
         }
         if self.brief || depth >= DEEPEST {
             return self.out.write_str(" { … }");
         }
         self.out.write_str(" {\n")?;
         for operation in &region.ops {
-            self.operation(operation, depth + 1)?;
+            self.write_operation(operation, depth + 1)?;
         }
         self.indent(depth)?;
         self.out.write_str("}")
     }
 
-    fn attributes(&mut self, kind: &OpKind, operation: &Operation) -> fmt::Result {
+    fn write_attributes(&mut self, kind: &OpKind, operation: &Operation) -> fmt::Result {
         let out = &mut self.out;
         match kind {
             OpKind::Constant(bits) => {
@@ -318,7 +318,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Gather { axis } => write!(out, " axis {axis}"),
             OpKind::Load {
                 mask,
-                other,
+                has_other: other,
                 volatile,
             } => {
                 for (set, text) in [(mask, " masked"), (other, " other"), (volatile, " volatile")] {
@@ -331,9 +331,9 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::AtomicPoll { timeout: true } => out.write_str(" timeout"),
             OpKind::AtomicRmw { mask, order, .. } => {
                 out.write_str(if *mask { " masked" } else { "" })?;
-                ordered(out, *order)
+                write_order(out, *order)
             }
-            OpKind::AtomicCas { order } => ordered(out, *order),
+            OpKind::AtomicCas { order } => write_order(out, *order),
             OpKind::Store { mask: true } | OpKind::Histogram { mask: true } => out.write_str(" masked"),
             OpKind::Reduce { axis, combine, .. } => {
                 write!(out, " axis {axis}")?;
@@ -376,7 +376,7 @@ impl<W: fmt::Write> Writer<'_, W> {
     }
 
     /// `: type` where operands and results have one type, `: operands -> results` where they do not.
-    fn signature(&mut self, operation: &Operation) -> fmt::Result {
+    fn write_signature(&mut self, operation: &Operation) -> fmt::Result {
         let (operands, results) = (&operation.operands, &operation.results);
         if operands.is_empty() && results.is_empty() {
             return Ok(());
@@ -387,18 +387,18 @@ impl<W: fmt::Write> Writer<'_, W> {
         let first = all.next();
         if all.all(|ty| Some(ty) == first) {
             let only = operands.iter().chain(results).next().copied();
-            return only.map_or(Ok(()), |value| self.ty(value));
+            return only.map_or(Ok(()), |value| self.write_type(value));
         }
-        self.types(operands)?;
+        self.write_types(operands)?;
         if results.is_empty() {
             return Ok(());
         }
         self.out
             .write_str(if operands.is_empty() { "" } else { " -> " })?;
-        self.types(results)
+        self.write_types(results)
     }
 
-    fn location(&mut self, loc: LocId) -> fmt::Result {
+    fn write_location(&mut self, loc: LocId) -> fmt::Result {
         if !self.locations {
             return Ok(());
         }
@@ -410,12 +410,12 @@ impl<W: fmt::Write> Writer<'_, W> {
         // A malformed table of places may lead in a circle.
         for (nth, span) in self.function.call_stack(loc).take(DEEPEST).enumerate() {
             self.out.write_str(if nth == 0 { "  // " } else { " from " })?;
-            self.position(span, home)?;
+            self.write_position(span, home)?;
         }
         Ok(())
     }
 
-    fn position(&mut self, span: Span, home: SourceId) -> fmt::Result {
+    fn write_position(&mut self, span: Span, home: SourceId) -> fmt::Result {
         let Some(file) = self.function.sources.get(span.source) else {
             return self.out.write_str("?");
         };
@@ -428,7 +428,7 @@ impl<W: fmt::Write> Writer<'_, W> {
 }
 
 /// What an atomic orders, where that is not all.
-fn ordered(out: &mut impl fmt::Write, order: MemoryOrder) -> fmt::Result {
+fn write_order(out: &mut impl fmt::Write, order: MemoryOrder) -> fmt::Result {
     match order {
         MemoryOrder::AcquireRelease => Ok(()),
         weaker => write!(out, " {}", weaker.name()),

@@ -31,7 +31,7 @@ impl<'a> Signature<'a> {
         for ty in operands {
             is("an operand", ty, result)?;
         }
-        dtype(result)
+        expect_dtype(result)
     }
 }
 
@@ -39,7 +39,7 @@ fn is(what: &str, got: &Type, wanted: &Type) -> Check {
     ensure(got == wanted, || format!("{what} is {got}, not {wanted}"))
 }
 
-fn dtype(ty: &Type) -> Result<DType, String> {
+fn expect_dtype(ty: &Type) -> Result<DType, String> {
     ty.elem.num().ok_or_else(|| format!("{ty} holds no numbers"))
 }
 
@@ -53,11 +53,11 @@ fn is_mask(what: &str, got: &Type, lanes: &Type) -> Check {
     is(what, got, &lanes.with_elem(Elem::Num(DType::I1)))
 }
 
-fn defined(defined: bool, name: &str, dtype: DType) -> Check {
+fn check_defined(defined: bool, name: &str, dtype: DType) -> Check {
     ensure(defined, || format!("{name} means nothing for {dtype}"))
 }
 
-fn pointee(ty: &Type) -> Result<Elem, String> {
+fn expect_pointee(ty: &Type) -> Result<Elem, String> {
     ty.elem.pointee().ok_or_else(|| format!("{ty} holds no pointers"))
 }
 
@@ -67,8 +67,8 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         OpKind::Unary(op) => {
             let [operand] = signature.takes()?;
             let [result] = signature.makes()?;
-            let of = dtype(operand)?;
-            defined(numeric::unary_defined(*op, of), op.name(), of)?;
+            let of = expect_dtype(operand)?;
+            check_defined(numeric::unary_defined(*op, of), op.name(), of)?;
             is(
                 "the result",
                 result,
@@ -77,11 +77,11 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         }
         OpKind::Binary(op) => {
             let of = signature.elementwise::<2>()?;
-            defined(numeric::binary_defined(*op, of), op.name(), of)
+            check_defined(numeric::binary_defined(*op, of), op.name(), of)
         }
         OpKind::Ternary(op) => {
             let of = signature.elementwise::<3>()?;
-            defined(numeric::ternary_defined(*op, of), op.name(), of)
+            check_defined(numeric::ternary_defined(*op, of), op.name(), of)
         }
         OpKind::Library(symbol) => {
             let [result] = signature.makes()?;
@@ -155,13 +155,13 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         | OpKind::Join
         | OpKind::Split
         | OpKind::Cat { .. }
-        | OpKind::Gather { .. } => movement(kind, signature),
+        | OpKind::Gather { .. } => check_movement(kind, signature),
         OpKind::AddPtr
         | OpKind::Load { .. }
         | OpKind::Store { .. }
         | OpKind::AtomicRmw { .. }
         | OpKind::AtomicCas { .. }
-        | OpKind::AtomicPoll { .. } => memory(kind, signature),
+        | OpKind::AtomicPoll { .. } => check_memory(kind, signature),
         OpKind::Dot { .. } => dot(signature),
         OpKind::Histogram { mask } => histogram(*mask, signature),
         OpKind::Yield | OpKind::Print { .. } => signature.makes::<0>().map(drop),
@@ -223,7 +223,7 @@ fn cast(kind: CastKind, signature: Signature<'_>) -> Check {
     })
 }
 
-fn movement(kind: &OpKind, signature: Signature<'_>) -> Check {
+fn check_movement(kind: &OpKind, signature: Signature<'_>) -> Check {
     if *kind == OpKind::Split {
         let [operand] = signature.takes()?;
         let (last, rest) = operand.shape.split_last().ok_or("a scalar cannot be split")?;
@@ -299,11 +299,11 @@ fn gather(axis: usize, source: &Type, index: &Type, result: &Type) -> Check {
     is("the result", result, &index.with_elem(source.elem))
 }
 
-fn memory(kind: &OpKind, signature: Signature<'_>) -> Check {
+fn check_memory(kind: &OpKind, signature: Signature<'_>) -> Check {
     let Some(&pointer) = signature.operands.first() else {
         return Err("it has no pointer".to_owned());
     };
-    let value = pointer.with_elem(pointee(pointer)?);
+    let value = pointer.with_elem(expect_pointee(pointer)?);
     let mask = pointer.with_elem(Elem::Num(DType::I1));
     let mut wanted = vec![pointer.clone()];
     let result = match kind {
@@ -315,7 +315,9 @@ fn memory(kind: &OpKind, signature: Signature<'_>) -> Check {
             Some(pointer.clone())
         }
         OpKind::Load {
-            mask: masked, other, ..
+            mask: masked,
+            has_other: other,
+            ..
         } => {
             ensure(*masked || !*other, || {
                 "a load without a mask has another value".to_owned()
@@ -364,7 +366,7 @@ fn dot(signature: Signature<'_>) -> Check {
     let [result] = signature.makes()?;
     is("the result", result, accumulator)?;
     for ty in [a, b, accumulator] {
-        dtype(ty)?;
+        expect_dtype(ty)?;
     }
     let fits = match (&a.shape[..], &b.shape[..], &accumulator.shape[..]) {
         ([m, k], [k2, n], [m2, n2]) => m == m2 && n == n2 && k == k2,

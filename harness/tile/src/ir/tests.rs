@@ -13,15 +13,15 @@ def add(x, y, n, B):
     tl.store(y + i, tl.load(x + i, mask=m) + 1.0, mask=m)
 ";
 
-fn builder() -> Builder {
+fn new_builder() -> Builder {
     let mut sources = Sources::default();
     let id = sources.add(SourceFile::new("add.py", TEXT));
     let mut builder = Builder::new("add", sources, Span::new(id, 0, 20));
-    at(&mut builder, "i = tl");
+    set_location(&mut builder, "i = tl");
     builder
 }
 
-fn at(builder: &mut Builder, text: &str) {
+fn set_location(builder: &mut Builder, text: &str) {
     let start = TEXT.find(text).expect("text of the sample") as u32;
     let loc = builder.add_loc(
         Span::new(SourceId::default(), start, start + text.len() as u32),
@@ -30,7 +30,7 @@ fn at(builder: &mut Builder, text: &str) {
     builder.set_loc(loc);
 }
 
-fn num(dtype: DType) -> Type {
+fn build_scalar(dtype: DType) -> Type {
     Type::num(dtype)
 }
 
@@ -38,111 +38,145 @@ fn block(dtype: DType, extent: usize) -> Type {
     Type::block(Elem::Num(dtype), [extent].as_slice())
 }
 
-fn pointers(extent: usize) -> Type {
+fn build_pointers(extent: usize) -> Type {
     Type::block(Elem::ptr_to(DType::F32), [extent].as_slice())
 }
 
 fn add() -> Function {
-    let mut b = builder();
-    let x = b.param("x", Type::scalar(Elem::ptr_to(DType::F32)));
-    let y = b.param("y", Type::scalar(Elem::ptr_to(DType::F32)));
-    let n = b.param("n", num(DType::I32));
-    let pid = b.op(OpKind::ProgramId(0), &[], num(DType::I32));
-    let size = b.constant(64, num(DType::I32));
-    let start = b.op(OpKind::Binary(BinaryOp::Mul), &[pid, size], num(DType::I32));
-    let start = b.op(OpKind::Splat, &[start], block(DType::I32, 64));
-    let range = b.op(OpKind::Range { start: 0, end: 64 }, &[], block(DType::I32, 64));
-    let i = b.op(
+    let mut b = new_builder();
+    let x = b.add_param("x", Type::scalar(Elem::ptr_to(DType::F32)));
+    let y = b.add_param("y", Type::scalar(Elem::ptr_to(DType::F32)));
+    let n = b.add_param("n", build_scalar(DType::I32));
+    let pid = b.add_op(OpKind::ProgramId(0), &[], build_scalar(DType::I32));
+    let size = b.add_constant(64, build_scalar(DType::I32));
+    let start = b.add_op(
+        OpKind::Binary(BinaryOp::Mul),
+        &[pid, size],
+        build_scalar(DType::I32),
+    );
+    let start = b.add_op(OpKind::Splat, &[start], block(DType::I32, 64));
+    let range = b.add_op(OpKind::Range { start: 0, end: 64 }, &[], block(DType::I32, 64));
+    let i = b.add_op(
         OpKind::Binary(BinaryOp::Add),
         &[start, range],
         block(DType::I32, 64),
     );
-    b.name(i, "i");
-    at(&mut b, "m = i < n");
-    let limit = b.op(OpKind::Splat, &[n], block(DType::I32, 64));
-    b.name(limit, "n");
-    let m = b.op(
+    b.name_value(i, "i");
+    set_location(&mut b, "m = i < n");
+    let limit = b.add_op(OpKind::Splat, &[n], block(DType::I32, 64));
+    b.name_value(limit, "n");
+    let m = b.add_op(
         OpKind::Compare(CmpPredicate::Lt),
         &[i, limit],
         block(DType::I1, 64),
     );
-    b.name(m, "m");
-    at(&mut b, "tl.load(x + i, mask=m)");
-    let ptrs = b.op(OpKind::Splat, &[x], pointers(64));
-    let ptrs = b.op(OpKind::AddPtr, &[ptrs, i], pointers(64));
+    b.name_value(m, "m");
+    set_location(&mut b, "tl.load(x + i, mask=m)");
+    let ptrs = b.add_op(OpKind::Splat, &[x], build_pointers(64));
+    let ptrs = b.add_op(OpKind::AddPtr, &[ptrs, i], build_pointers(64));
     let inner = b.loc();
     let load = OpKind::Load {
         mask: true,
-        other: false,
+        has_other: false,
         volatile: false,
     };
-    let value = b.op(load, &[ptrs, m], block(DType::F32, 64));
+    let value = b.add_op(load, &[ptrs, m], block(DType::F32, 64));
     let inlined = b.add_loc(Span::new(SourceId::default(), 4, 7), Some(inner));
     b.set_loc(inlined);
-    let one = b.constant(1.0f32.to_bits().into(), block(DType::F32, 64));
-    let sum = b.op(
+    let one = b.add_constant(1.0f32.to_bits().into(), block(DType::F32, 64));
+    let sum = b.add_op(
         OpKind::Binary(BinaryOp::Add),
         &[value, one],
         block(DType::F32, 64),
     );
-    let ptrs = b.op(OpKind::Splat, &[y], pointers(64));
-    let ptrs = b.op(OpKind::AddPtr, &[ptrs, i], pointers(64));
-    at(&mut b, "tl.store");
-    b.effect(OpKind::Store { mask: true }, &[ptrs, sum, m]);
+    let ptrs = b.add_op(OpKind::Splat, &[y], build_pointers(64));
+    let ptrs = b.add_op(OpKind::AddPtr, &[ptrs, i], build_pointers(64));
+    set_location(&mut b, "tl.store");
+    b.add_effect(OpKind::Store { mask: true }, &[ptrs, sum, m]);
     b.finish()
 }
 
 /// A loop, a branch, a while and a reduction.
-fn regions() -> Function {
-    let mut b = builder();
-    let n = b.param("n", num(DType::I32));
-    let zero = b.constant(0, num(DType::I32));
-    let one = b.constant(1, num(DType::I32));
-    let (i, acc) = (b.value(num(DType::I32)), b.value(num(DType::I32)));
-    b.name(i, "i");
-    b.name(acc, "acc");
+fn build_regions() -> Function {
+    let mut b = new_builder();
+    let n = b.add_param("n", build_scalar(DType::I32));
+    let zero = b.add_constant(0, build_scalar(DType::I32));
+    let one = b.add_constant(1, build_scalar(DType::I32));
+    let (i, acc) = (
+        b.add_value(build_scalar(DType::I32)),
+        b.add_value(build_scalar(DType::I32)),
+    );
+    b.name_value(i, "i");
+    b.name_value(acc, "acc");
     b.open_block(&[i, acc]);
-    let odd = b.op(OpKind::Compare(CmpPredicate::Ne), &[i, acc], num(DType::I1));
+    let odd = b.add_op(
+        OpKind::Compare(CmpPredicate::Ne),
+        &[i, acc],
+        build_scalar(DType::I1),
+    );
     b.open_block(&[]);
-    let more = b.op(OpKind::Binary(BinaryOp::Add), &[acc, i], num(DType::I32));
+    let more = b.add_op(OpKind::Binary(BinaryOp::Add), &[acc, i], build_scalar(DType::I32));
     let then_block = b.close_block(&[more]);
     b.open_block(&[]);
     let else_block = b.close_block(&[acc]);
-    let next = b.op(
+    let next = b.add_op(
         OpKind::If {
             then_block,
             else_block,
         },
         &[odd],
-        num(DType::I32),
+        build_scalar(DType::I32),
     );
     let body = b.close_block(&[next]);
-    let total = b.op(OpKind::For { body }, &[zero, n, one, zero], num(DType::I32));
-    b.name(total, "acc");
+    let total = b.add_op(
+        OpKind::For { body },
+        &[zero, n, one, zero],
+        build_scalar(DType::I32),
+    );
+    b.name_value(total, "acc");
 
-    let seen = b.value(num(DType::I32));
+    let seen = b.add_value(build_scalar(DType::I32));
     b.open_block(&[seen]);
-    let go = b.op(OpKind::Compare(CmpPredicate::Gt), &[seen, zero], num(DType::I1));
+    let go = b.add_op(
+        OpKind::Compare(CmpPredicate::Gt),
+        &[seen, zero],
+        build_scalar(DType::I1),
+    );
     let before = b.close_block(&[go, seen]);
-    let taken = b.value(num(DType::I32));
+    let taken = b.add_value(build_scalar(DType::I32));
     b.open_block(&[taken]);
-    let less = b.op(OpKind::Binary(BinaryOp::Sub), &[taken, one], num(DType::I32));
+    let less = b.add_op(
+        OpKind::Binary(BinaryOp::Sub),
+        &[taken, one],
+        build_scalar(DType::I32),
+    );
     let after = b.close_block(&[less]);
-    b.op(OpKind::While { before, after }, &[total], num(DType::I32));
+    b.add_op(
+        OpKind::While { before, after },
+        &[total],
+        build_scalar(DType::I32),
+    );
 
-    let range = b.op(OpKind::Range { start: -2, end: 6 }, &[], block(DType::I32, 8));
-    let (left, right) = (b.value(num(DType::I32)), b.value(num(DType::I32)));
+    let range = b.add_op(OpKind::Range { start: -2, end: 6 }, &[], block(DType::I32, 8));
+    let (left, right) = (
+        b.add_value(build_scalar(DType::I32)),
+        b.add_value(build_scalar(DType::I32)),
+    );
     b.open_block(&[left, right]);
-    let larger = b.op(OpKind::Binary(BinaryOp::Max), &[left, right], num(DType::I32));
+    let larger = b.add_op(
+        OpKind::Binary(BinaryOp::Max),
+        &[left, right],
+        build_scalar(DType::I32),
+    );
     let region = b.close_block(&[larger]);
-    b.op(
+    b.add_op(
         OpKind::Reduce {
             axis: 0,
             combine: Some(Combine::Max),
             region,
         },
         &[range],
-        num(DType::I32),
+        build_scalar(DType::I32),
     );
     b.finish()
 }
@@ -195,7 +229,7 @@ fn a_function_reads_like_ttir() {
 
 #[test]
 fn regions_are_indented_and_their_arguments_named() {
-    let function = regions();
+    let function = build_regions();
     assert_eq!(function.verify(), Ok(()));
     insta::assert_snapshot!(function.to_string(), @r"
     func @add(%n: i32) {
@@ -228,7 +262,7 @@ fn regions_are_indented_and_their_arguments_named() {
 }
 
 /// What the verifier says of functions that were spoilt, a line each.
-fn refusals(sample: fn() -> Function, spoils: &[fn(&mut Function)]) -> String {
+fn collect_refusals(sample: fn() -> Function, spoils: &[fn(&mut Function)]) -> String {
     let mut said = String::new();
     for (nth, spoil) in spoils.iter().enumerate() {
         let mut function = sample();
@@ -245,7 +279,7 @@ fn refusals(sample: fn() -> Function, spoils: &[fn(&mut Function)]) -> String {
     said
 }
 
-fn yields(operands: &[ValueId]) -> Operation {
+fn build_yield(operands: &[ValueId]) -> Operation {
     Operation {
         kind: OpKind::Yield,
         operands: operands.into(),
@@ -256,7 +290,7 @@ fn yields(operands: &[ValueId]) -> Operation {
 
 #[test]
 fn malformed_functions_are_refused_with_the_operation_and_its_place() {
-    let said = refusals(
+    let said = collect_refusals(
         add,
         &[
             |f| f.body.ops[2].operands[0] = ValueId(999),
@@ -279,11 +313,11 @@ fn malformed_functions_are_refused_with_the_operation_and_its_place() {
             |f| {
                 f.body.ops[9].kind = OpKind::Load {
                     mask: false,
-                    other: true,
+                    has_other: true,
                     volatile: false,
                 }
             },
-            |f| f.body.ops.push(yields(&[])),
+            |f| f.body.ops.push(build_yield(&[])),
         ],
     );
     insta::assert_snapshot!(said, @r"
@@ -323,12 +357,12 @@ fn bury(function: &mut Function) {
     let condition = ops_of(function, 2)[0].results[0];
     let mut inner = Block {
         args: smallvec![],
-        ops: vec![yields(&[])],
+        ops: vec![build_yield(&[])],
     };
     for _ in 0..300 {
         let then_block = Block {
             args: smallvec![],
-            ops: vec![yields(&[])],
+            ops: vec![build_yield(&[])],
         };
         let kind = OpKind::If {
             then_block,
@@ -342,7 +376,7 @@ fn bury(function: &mut Function) {
         };
         inner = Block {
             args: smallvec![],
-            ops: vec![branch, yields(&[])],
+            ops: vec![branch, build_yield(&[])],
         };
     }
     ops_of(function, 2).splice(1..1, inner.ops.into_iter().take(1));
@@ -350,8 +384,8 @@ fn bury(function: &mut Function) {
 
 #[test]
 fn malformed_regions_are_refused() {
-    let said = refusals(
-        regions,
+    let said = collect_refusals(
+        build_regions,
         &[
             |f| ops_of(f, 2).truncate(2),
             |f| ops_of(f, 2)[2].operands.clear(),
@@ -391,17 +425,17 @@ fn malformed_regions_are_refused() {
 /// A function of the library has the symbol's dtypes, and is printed by its name.
 #[test]
 fn library_functions_are_checked_against_their_symbols() {
-    let symbol = crate::numeric::library::symbol("ldexp", &[DType::F64, DType::I32]).expect("a symbol");
+    let symbol = crate::numeric::library::find_symbol("ldexp", &[DType::F64, DType::I32]).expect("a symbol");
     let made = |exponent: DType| {
-        let mut b = builder();
-        let x = b.param("x", num(DType::F64));
-        let n = b.param("n", num(exponent));
-        let result = b.op(OpKind::Library(symbol), &[x, n], num(DType::F64));
+        let mut b = new_builder();
+        let x = b.add_param("x", build_scalar(DType::F64));
+        let n = b.add_param("n", build_scalar(exponent));
+        let result = b.add_op(OpKind::Library(symbol), &[x, n], build_scalar(DType::F64));
         let print = OpKind::Print {
             prefix: String::new(),
             hex: false,
         };
-        b.effect(print, &[result]);
+        b.add_effect(print, &[result]);
         b.finish()
     };
     let text = made(DType::I32).to_string();

@@ -36,17 +36,17 @@ impl Function {
         verifier.header().map_err(|message| VerifyError {
             message,
             operation: format!("func @{}", self.name),
-            position: self.sources.position(self.span(LocId(0))),
+            position: self.sources.describe_position(self.span(LocId(0))),
             span: self.span(LocId(0)),
         })?;
-        verifier.ops(&self.body, 0)?;
+        verifier.check_ops(&self.body, 0)?;
         match self
             .body
             .ops
             .iter()
             .find(|operation| operation.kind == OpKind::Yield)
         {
-            Some(operation) => Err(verifier.error(operation, "the function's body yields".to_owned())),
+            Some(operation) => Err(verifier.build_error(operation, "the function's body yields".to_owned())),
             None => Ok(()),
         }
     }
@@ -72,12 +72,12 @@ fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
 }
 
 impl<'a> Verifier<'a> {
-    fn error(&self, operation: &Operation, message: String) -> VerifyError {
+    fn build_error(&self, operation: &Operation, message: String) -> VerifyError {
         let span = self.function.span(operation.loc);
         VerifyError {
             message,
             operation: self.function.operation_text(operation),
-            position: self.function.sources.position(span),
+            position: self.function.sources.describe_position(span),
             span,
         }
     }
@@ -94,7 +94,7 @@ impl<'a> Verifier<'a> {
         }
         for param in &self.function.params {
             self.define(param.value)?;
-            let scalar = self.ty(param.value)?.is_scalar();
+            let scalar = self.find_type(param.value)?.is_scalar();
             ensure(scalar, || format!("parameter `{}` is a block", param.name))?;
         }
         ensure(self.function.body.args.is_empty(), || {
@@ -102,7 +102,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    fn ty(&self, value: ValueId) -> Result<&'a Type, String> {
+    fn find_type(&self, value: ValueId) -> Result<&'a Type, String> {
         self.function
             .values
             .get(value.0 as usize)
@@ -110,8 +110,8 @@ impl<'a> Verifier<'a> {
             .ok_or_else(|| format!("there is no value {}", value.0))
     }
 
-    fn tys(&self, values: &[ValueId]) -> Result<Vec<&'a Type>, String> {
-        values.iter().map(|&value| self.ty(value)).collect()
+    fn find_types(&self, values: &[ValueId]) -> Result<Vec<&'a Type>, String> {
+        values.iter().map(|&value| self.find_type(value)).collect()
     }
 
     fn define(&mut self, value: ValueId) -> Check {
@@ -126,31 +126,39 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    fn ops(&mut self, block: &'a Block, depth: usize) -> Result<(), VerifyError> {
+    fn check_ops(&mut self, block: &'a Block, depth: usize) -> Result<(), VerifyError> {
         for operation in &block.ops {
-            self.uses(operation)
-                .map_err(|message| self.error(operation, message))?;
+            self.check_uses(operation)
+                .map_err(|message| self.build_error(operation, message))?;
             self.check(operation)
-                .map_err(|message| self.error(operation, message))?;
+                .map_err(|message| self.build_error(operation, message))?;
             for region in operation.kind.regions() {
                 if depth >= DEEPEST {
-                    return Err(self.error(operation, format!("regions are nested more than {DEEPEST} deep")));
+                    return Err(
+                        self.build_error(operation, format!("regions are nested more than {DEEPEST} deep"))
+                    );
                 }
-                self.region(operation, region, depth + 1)?;
+                self.check_region(operation, region, depth + 1)?;
             }
             for &result in &operation.results {
                 self.define(result)
-                    .map_err(|message| self.error(operation, message))?;
+                    .map_err(|message| self.build_error(operation, message))?;
             }
         }
         Ok(())
     }
 
-    fn region(&mut self, owner: &'a Operation, region: &'a Block, depth: usize) -> Result<(), VerifyError> {
+    fn check_region(
+        &mut self,
+        owner: &'a Operation,
+        region: &'a Block,
+        depth: usize,
+    ) -> Result<(), VerifyError> {
         for &arg in &region.args {
-            self.define(arg).map_err(|message| self.error(owner, message))?;
+            self.define(arg)
+                .map_err(|message| self.build_error(owner, message))?;
         }
-        self.ops(region, depth)?;
+        self.check_ops(region, depth)?;
         let early = region
             .ops
             .iter()
@@ -158,7 +166,7 @@ impl<'a> Verifier<'a> {
             .skip(1)
             .find(|operation| operation.kind == OpKind::Yield);
         if let Some(operation) = early {
-            return Err(self.error(operation, "a yield is not the last of its region".to_owned()));
+            return Err(self.build_error(operation, "a yield is not the last of its region".to_owned()));
         }
         for &arg in &region.args {
             self.hide(arg);
@@ -177,7 +185,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn uses(&self, operation: &Operation) -> Check {
+    fn check_uses(&self, operation: &Operation) -> Check {
         ensure((operation.loc.0 as usize) < self.function.locs.len(), || {
             "it has no place".to_owned()
         })?;
@@ -198,20 +206,20 @@ impl<'a> Verifier<'a> {
 
     /// Types of operands, results and the boundaries of regions.
     fn check(&self, operation: &'a Operation) -> Check {
-        let operands = self.tys(&operation.operands)?;
-        let results = self.tys(&operation.results)?;
+        let operands = self.find_types(&operation.operands)?;
+        let results = self.find_types(&operation.results)?;
         let signature = Signature {
             operands: &operands,
             results: &results,
         };
         match &operation.kind {
             OpKind::Reduce { axis, region, .. } => {
-                let wanted = reduced(signature, *axis)?;
+                let wanted = reduce_types(signature, *axis)?;
                 same_types("result", &results, &wanted)?;
                 self.combine(signature, region)
             }
             OpKind::Scan { axis, region, .. } => {
-                reduced(signature, *axis)?;
+                reduce_types(signature, *axis)?;
                 let wanted: Vec<Type> = operands.iter().map(|&ty| ty.clone()).collect();
                 same_types("result", &results, &wanted)?;
                 self.combine(signature, region)
@@ -227,7 +235,7 @@ impl<'a> Verifier<'a> {
                 is_scalar_bool("condition", condition)?;
                 for region in [then_block, else_block] {
                     ensure(region.args.is_empty(), || "a branch takes arguments".to_owned())?;
-                    refs("yielded value", &self.yields(region)?, &results)?;
+                    check_types("yielded value", &self.find_yield_types(region)?, &results)?;
                 }
                 Ok(())
             }
@@ -236,9 +244,9 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn yields(&self, region: &'a Block) -> Result<Vec<&'a Type>, String> {
+    fn find_yield_types(&self, region: &'a Block) -> Result<Vec<&'a Type>, String> {
         match region.ops.last() {
-            Some(last) if last.kind == OpKind::Yield => self.tys(&last.operands),
+            Some(last) if last.kind == OpKind::Yield => self.find_types(&last.operands),
             _ => Err("a region does not end with a yield".to_owned()),
         }
     }
@@ -251,9 +259,9 @@ impl<'a> Verifier<'a> {
             .map(|ty| Type::scalar(ty.elem))
             .collect();
         let both: Vec<Type> = elements.iter().chain(&elements).cloned().collect();
-        same_types("region argument", &self.tys(&region.args)?, &both)?;
-        same_types("yielded value", &self.yields(region)?, &elements)?;
-        pure(region, 0)
+        same_types("region argument", &self.find_types(&region.args)?, &both)?;
+        same_types("yielded value", &self.find_yield_types(region)?, &elements)?;
+        check_pure(region, 0)
     }
 
     fn check_for(&self, signature: Signature<'_>, body: &'a Block) -> Check {
@@ -266,21 +274,29 @@ impl<'a> Verifier<'a> {
         })?;
         let mut taken = vec![*lower];
         taken.extend(initial);
-        refs("region argument", &self.tys(&body.args)?, &taken)?;
-        refs("yielded value", &self.yields(body)?, initial)?;
-        refs("result", signature.results, initial)
+        check_types("region argument", &self.find_types(&body.args)?, &taken)?;
+        check_types("yielded value", &self.find_yield_types(body)?, initial)?;
+        check_types("result", signature.results, initial)
     }
 
     fn check_while(&self, signature: Signature<'_>, before: &'a Block, after: &'a Block) -> Check {
-        refs("region argument", &self.tys(&before.args)?, signature.operands)?;
-        let yields = self.yields(before)?;
+        check_types(
+            "region argument",
+            &self.find_types(&before.args)?,
+            signature.operands,
+        )?;
+        let yields = self.find_yield_types(before)?;
         let [condition, passed @ ..] = &yields[..] else {
             return Err("the test yields no condition".to_owned());
         };
         is_scalar_bool("condition", condition)?;
-        refs("region argument", &self.tys(&after.args)?, passed)?;
-        refs("yielded value", &self.yields(after)?, signature.operands)?;
-        refs("result", signature.results, passed)
+        check_types("region argument", &self.find_types(&after.args)?, passed)?;
+        check_types(
+            "yielded value",
+            &self.find_yield_types(after)?,
+            signature.operands,
+        )?;
+        check_types("result", signature.results, passed)
     }
 }
 
@@ -308,14 +324,14 @@ fn well_formed(ty: &Type) -> Check {
     })
 }
 
-fn pure(region: &Block, depth: usize) -> Check {
+fn check_pure(region: &Block, depth: usize) -> Check {
     for operation in &region.ops {
         let touches =
             operation.kind.accesses_memory() || matches!(operation.kind, OpKind::Barrier | OpKind::Acquire);
         ensure(!touches, || "a combine region touches memory".to_owned())?;
         if depth < DEEPEST {
             for inner in operation.kind.regions() {
-                pure(inner, depth + 1)?;
+                check_pure(inner, depth + 1)?;
             }
         }
     }
@@ -323,7 +339,7 @@ fn pure(region: &Block, depth: usize) -> Check {
 }
 
 /// The types that a reduction leaves.
-fn reduced(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, String> {
+fn reduce_types(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, String> {
     let Some(first) = signature.operands.first() else {
         return Err("it has no operands".to_owned());
     };
@@ -347,10 +363,10 @@ pub(super) fn count(what: &str, wanted: usize, got: usize) -> String {
 }
 
 pub(super) fn same_types(what: &str, got: &[&Type], wanted: &[Type]) -> Check {
-    refs(what, got, &wanted.iter().collect::<Vec<_>>())
+    check_types(what, got, &wanted.iter().collect::<Vec<_>>())
 }
 
-fn refs(what: &str, got: &[&Type], wanted: &[&Type]) -> Check {
+fn check_types(what: &str, got: &[&Type], wanted: &[&Type]) -> Check {
     ensure(got.len() == wanted.len(), || count(what, wanted.len(), got.len()))?;
     for (nth, (got, wanted)) in got.iter().zip(wanted).enumerate() {
         ensure(got == wanted, || format!("{what} {nth} is {got}, not {wanted}"))?;

@@ -10,7 +10,7 @@
 
 use super::cast::{decode, encode, is_nan};
 use super::computed::Computed;
-use super::ops::{binary, ternary, unary, unary_result};
+use super::ops::{apply_binary, apply_ternary, apply_unary, unary_result};
 use crate::DType;
 use crate::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 
@@ -33,7 +33,7 @@ pub enum Accuracy {
     Remainder,
 }
 
-const fn ulps(ulps: f64) -> Accuracy {
+const fn from_ulps(ulps: f64) -> Accuracy {
     Accuracy::Ulp {
         ulps,
         per_unit: 0.0,
@@ -41,7 +41,7 @@ const fn ulps(ulps: f64) -> Accuracy {
     }
 }
 
-const fn flushed(ulps: f64) -> Accuracy {
+const fn from_flushed_ulps(ulps: f64) -> Accuracy {
     Accuracy::Ulp {
         ulps,
         per_unit: 0.0,
@@ -58,7 +58,7 @@ impl Accuracy {
             // Narrow floats have no functions in Triton 3.9; where a version widens them to `f32`, two roundings.
             _ => match Self::of_unary_single(op) {
                 Self::Exact => Self::Exact,
-                _ => ulps(1.0),
+                _ => from_ulps(1.0),
             },
         }
     }
@@ -75,7 +75,7 @@ impl Accuracy {
             | UnaryOp::IsInf => Self::Exact,
             // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0. `sqrt_rn` is `sqrt.rn.ftz.f32` up to
             // Triton 3.5, of the library, and `sqrt.rn.f32` from 3.6 on.
-            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::SqrtRn => flushed(0.0),
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::SqrtRn => from_flushed_ulps(0.0),
             // `ex2.approx` of `x * log2(e)`, which is what the guide's `__expf` is: 2 + floor(abs(1.173 * x)), in "Intrinsic
             // Functions", single precision.
             UnaryOp::Exp => Self::Ulp {
@@ -85,7 +85,9 @@ impl Accuracy {
             },
             // PTX ISA, `sqrt`: `sqrt.approx.ftz.f32` has a relative error of 2^-23; the guide has 1 for it. The others
             // are `expm1f`, `logf`, `log2f` and `log1pf` of the guide.
-            UnaryOp::Sqrt | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => flushed(1.0),
+            UnaryOp::Sqrt | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => {
+                from_flushed_ulps(1.0)
+            }
             // PTX ISA, `rsqrt` and `ex2`: `rsqrt.approx.ftz.f32` has a relative error of 2^-22.9, `ex2.approx.ftz.f32`
             // is within 2 ULP; the guide has 2 for `rsqrtf` and `exp2f` as well, and for the others' functions.
             UnaryOp::Rsqrt
@@ -96,11 +98,11 @@ impl Accuracy {
             | UnaryOp::Atan
             | UnaryOp::Cosh
             | UnaryOp::Tanh
-            | UnaryOp::Erf => flushed(2.0),
+            | UnaryOp::Erf => from_flushed_ulps(2.0),
             // The guide's `acosf`, `sinhf`, `asinf` and `tanf`. Editions from CUDA 12 on have 2 for the two arc functions,
             // and no more was seen on the H200; those before have 3 and 4.
-            UnaryOp::Acos | UnaryOp::Sinh => flushed(3.0),
-            UnaryOp::Asin | UnaryOp::Tan => flushed(4.0),
+            UnaryOp::Acos | UnaryOp::Sinh => from_flushed_ulps(3.0),
+            UnaryOp::Asin | UnaryOp::Tan => from_flushed_ulps(4.0),
         }
     }
 
@@ -128,7 +130,7 @@ impl Accuracy {
             | UnaryOp::Log10
             | UnaryOp::Log1p
             | UnaryOp::Cosh
-            | UnaryOp::Tanh => ulps(1.0),
+            | UnaryOp::Tanh => from_ulps(1.0),
             UnaryOp::Sin
             | UnaryOp::Cos
             | UnaryOp::Tan
@@ -136,7 +138,7 @@ impl Accuracy {
             | UnaryOp::Acos
             | UnaryOp::Atan
             | UnaryOp::Sinh
-            | UnaryOp::Erf => ulps(2.0),
+            | UnaryOp::Erf => from_ulps(2.0),
         }
     }
 
@@ -149,16 +151,16 @@ impl Accuracy {
         match op {
             // PTX ISA, `div`: `div.full.f32` is within 2 ULP for all operands. The other dtypes have `div.rn`, or are
             // widened by the frontend.
-            BinaryOp::Div if single => ulps(2.0),
+            BinaryOp::Div if single => from_ulps(2.0),
             // `div_rn` is `div.rn.ftz.f32` up to Triton 3.5, of the library, and `div.rn.f32` from 3.6 on.
-            BinaryOp::DivRn if single => flushed(0.0),
+            BinaryOp::DivRn if single => from_flushed_ulps(0.0),
             BinaryOp::Rem => Self::Remainder,
             // Documented as 4 (8 before CUDA 12); 15 were seen, since Triton links `__nv_powf` without the fusing of
             // products and sums that it counts on.
-            BinaryOp::Pow if single => flushed(32.0),
+            BinaryOp::Pow if single => from_flushed_ulps(32.0),
             // The guide's `atan2f`, and `pow` and `atan2` of its table of double precision.
-            BinaryOp::Atan2 if single => flushed(3.0),
-            BinaryOp::Pow | BinaryOp::Atan2 => ulps(2.0),
+            BinaryOp::Atan2 if single => from_flushed_ulps(3.0),
+            BinaryOp::Pow | BinaryOp::Atan2 => from_ulps(2.0),
             _ => Self::Exact,
         }
     }
@@ -176,7 +178,7 @@ impl Accuracy {
     /// How many units of `dtype`'s last place an engine's result may be from the reference's, for operands of this
     /// magnitude; `None` where that is not what counts.
     #[inline]
-    pub fn units(self, dtype: DType, magnitude: f64) -> Option<f64> {
+    pub fn count_units(self, dtype: DType, magnitude: f64) -> Option<f64> {
         let Self::Ulp { ulps, per_unit, .. } = self else {
             return None;
         };
@@ -214,7 +216,7 @@ pub struct Range {
 
 impl Range {
     /// Every number and NaN.
-    pub const ANYTHING: Self = Self {
+    pub const FULL: Self = Self {
         low: f64::NEG_INFINITY,
         high: f64::INFINITY,
         nan: true,
@@ -227,7 +229,7 @@ impl Range {
     };
 
     /// One value, a NaN perhaps.
-    pub fn of(value: f64) -> Self {
+    pub fn from_value(value: f64) -> Self {
         if value.is_nan() {
             Self {
                 nan: true,
@@ -296,7 +298,7 @@ pub(super) fn is_subnormal(dtype: DType, bits: u64) -> bool {
     value != 0.0 && value.abs() < smallest_normal(dtype)
 }
 
-fn largest(dtype: DType) -> f64 {
+fn find_largest(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MAX,
         DType::F32 => f32::MAX as f64,
@@ -329,7 +331,7 @@ fn step(dtype: DType, value: f64, units: f64) -> f64 {
     if units == 0.0 {
         return value;
     }
-    let top = largest(dtype);
+    let top = find_largest(dtype);
     if value.is_infinite() {
         if (value > 0.0) == (units > 0.0) {
             return value;
@@ -349,8 +351,8 @@ fn step(dtype: DType, value: f64, units: f64) -> f64 {
 pub fn unary_range(op: UnaryOp, dtype: DType, x: u64) -> Range {
     let accuracy = Accuracy::of_unary(op, dtype);
     let result = unary_result(op, dtype);
-    around(accuracy, dtype, result, &[x], |operands| match operands {
-        &[x] => unary(op, dtype, x),
+    compute_range(accuracy, dtype, result, &[x], |operands| match operands {
+        &[x] => apply_unary(op, dtype, x),
         _ => Computed::Poison,
     })
 }
@@ -365,30 +367,34 @@ pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
         // `__nv_powf` scales a subnormal base up with instructions that flush it. What was seen on the H200 is the power of
         // some number from zero to the least normal one.
         let sign = x & 0x8000_0000;
-        let near = |x: u64| around(accuracy, dtype, dtype, &[x, y], |x| binary(op, dtype, x[0], x[1]));
+        let near = |x: u64| {
+            compute_range(accuracy, dtype, dtype, &[x, y], |x| {
+                apply_binary(op, dtype, x[0], x[1])
+            })
+        };
         return near(sign).hull(near(x)).hull(near(sign | 0x0080_0000));
     }
-    around(accuracy, dtype, dtype, &[x, y], |operands| match operands {
-        &[x, y] => binary(op, dtype, x, y),
+    compute_range(accuracy, dtype, dtype, &[x, y], |operands| match operands {
+        &[x, y] => apply_binary(op, dtype, x, y),
         _ => Computed::Poison,
     })
 }
 
 /// What an operation of three operands may give.
 pub fn ternary_range(op: TernaryOp, dtype: DType, x: u64, y: u64, z: u64) -> Range {
-    around(
+    compute_range(
         Accuracy::of_ternary(op, dtype),
         dtype,
         dtype,
         &[x, y, z],
         |operands| match operands {
-            &[x, y, z] => ternary(op, dtype, x, y, z),
+            &[x, y, z] => apply_ternary(op, dtype, x, y, z),
             _ => Computed::Poison,
         },
     )
 }
 
-fn around(
+fn compute_range(
     accuracy: Accuracy,
     dtype: DType,
     result: DType,
@@ -396,8 +402,8 @@ fn around(
     compute: impl Fn(&[u64]) -> Computed,
 ) -> Range {
     let value = |operands: &[u64]| match compute(operands) {
-        Computed::Bits(bits) => Range::of(decode(result, bits)),
-        Computed::Poison | Computed::DivisionByZero => Range::ANYTHING,
+        Computed::Bits(bits) => Range::from_value(decode(result, bits)),
+        Computed::Poison | Computed::DivisionByZero => Range::FULL,
     };
     let exact = value(operands);
     let magnitude = operands
@@ -405,7 +411,7 @@ fn around(
         .map(|&x| decode(dtype, x).abs())
         .filter(|x| x.is_finite())
         .fold(0.0, f64::max);
-    let Some(units) = accuracy.units(dtype, magnitude) else {
+    let Some(units) = accuracy.count_units(dtype, magnitude) else {
         return exact;
     };
     let flush = accuracy.flushes();
@@ -426,7 +432,7 @@ fn around(
 }
 
 fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
-    let exact = match binary(BinaryOp::Rem, dtype, x, y) {
+    let exact = match apply_binary(BinaryOp::Rem, dtype, x, y) {
         Computed::Bits(bits) if !is_nan(dtype, bits) => decode(dtype, bits),
         _ => f64::NAN,
     };
@@ -441,19 +447,19 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     if x.is_infinite() {
         return Range {
             nan: true,
-            ..Range::of(x)
+            ..Range::from_value(x)
         };
     }
     if x.is_nan() || y.is_nan() || y == 0.0 {
-        return Range::of(exact);
+        return Range::from_value(exact);
     }
     // A quotient without fraction bits is off by its last places, and leaves so many divisors; an infinite one leaves all
     // of them.
     if quotient * precision >= 1.0 {
         let off = y.abs() + 5.0 * precision * x.abs();
-        let range = Range::of(off).hull(Range::of(-off));
-        return if quotient >= largest(dtype) {
-            range.hull(Range::of(-f64::INFINITY.copysign(x)))
+        let range = Range::from_value(off).hull(Range::from_value(-off));
+        return if quotient >= find_largest(dtype) {
+            range.hull(Range::from_value(-f64::INFINITY.copysign(x)))
         } else {
             range
         };
@@ -461,20 +467,22 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     // A subnormal operand may be taken for zero, and so may a result.
     let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
     if tiny(x) || tiny(y) || tiny(exact) {
-        let range = Range::of(exact).hull(Range::of(0.0)).hull(Range::of(x));
+        let range = Range::from_value(exact)
+            .hull(Range::from_value(0.0))
+            .hull(Range::from_value(x));
         return Range {
             nan: range.nan || tiny(y),
             ..range
         };
     }
     if y.is_infinite() {
-        return Range::of(exact);
+        return Range::from_value(exact);
     }
-    let range = Range::of(exact);
+    let range = Range::from_value(exact);
     let missing = y.abs() - exact.abs();
     let slack = x.abs() * precision * 2.0;
     if missing <= slack {
-        range.hull(Range::of(-missing.copysign(x)))
+        range.hull(Range::from_value(-missing.copysign(x)))
     } else {
         range
     }

@@ -46,7 +46,7 @@ pub fn decode(dtype: DType, bits: u64) -> f64 {
 /// The integer that a lane of an integer dtype holds (`i1` as 0 or 1); a float toward zero, at most 2^127 away from 0,
 /// and 0 for NaN.
 pub fn decode_int(dtype: DType, bits: u64) -> i128 {
-    fn int<T: Int>(bits: u64) -> i128 {
+    fn decode_lane<T: Int>(bits: u64) -> i128 {
         let extended = of_bits::<T>(bits).extend();
         if T::SIGNED {
             extended as i64 as i128
@@ -54,7 +54,7 @@ pub fn decode_int(dtype: DType, bits: u64) -> i128 {
             extended as i128
         }
     }
-    with_element!(dtype, T => int int::<T>(bits), float of_bits::<T>(bits).to_f64() as i128)
+    with_element!(dtype, T => int decode_lane::<T>(bits), float of_bits::<T>(bits).to_f64() as i128)
 }
 
 /// The lane nearest to a number, as torch fills a tensor: floats are rounded once; what is out of range becomes
@@ -70,7 +70,7 @@ pub fn encode(dtype: DType, value: f64, rounding: Rounding) -> u64 {
         DType::F16 => f16_of(soft::f64_to_f32_odd(value), rounding) as u64,
         DType::BF16 => bf16_of(soft::f64_to_f32_odd(value), rounding) as u64,
         DType::I1 => u64::from(value != 0.0),
-        _ => match Fp8Format::of(dtype) {
+        _ => match Fp8Format::from_dtype(dtype) {
             Some(format) => format.encode(soft::f64_to_f32_odd(value), rounding, Overflow::Special) as u64,
             None if value.is_finite() => {
                 encode_int(dtype, (value.trunc() % 18_446_744_073_709_551_616.0) as i128)
@@ -83,7 +83,7 @@ pub fn encode(dtype: DType, value: f64, rounding: Rounding) -> u64 {
 /// The lane nearest to an integer: wrapped to an integer dtype, rounded once to nearest even to a float; `i1` is
 /// whether it is not zero.
 pub fn encode_int(dtype: DType, value: i128) -> u64 {
-    fn int<T: Int>(value: i128) -> u64 {
+    fn encode_lane<T: Int>(value: i128) -> u64 {
         T::truncate(value as u64).raw().to_u64()
     }
     match dtype {
@@ -92,7 +92,7 @@ pub fn encode_int(dtype: DType, value: i128) -> u64 {
         DType::F64 => return (value as f64).to_bits(),
         _ => {}
     }
-    with_element!(dtype, T => int int::<T>(value), float T::narrow_double(soft::i128_to_f64_odd(value)).raw().to_u64())
+    with_element!(dtype, T => int encode_lane::<T>(value), float T::narrow_double(soft::i128_to_f64_odd(value)).raw().to_u64())
 }
 
 /// Whether a lane is a NaN. Integers never are.
@@ -107,7 +107,7 @@ pub fn is_infinite(dtype: DType, bits: u64) -> bool {
 
 #[inline(always)]
 fn of_bits<T: Element>(bits: u64) -> T {
-    T::of(T::Raw::from_u64(bits))
+    T::from_raw(T::Raw::from_u64(bits))
 }
 
 fn f32_toward_zero(value: f64) -> f32 {
@@ -138,31 +138,33 @@ fn bf16_of(value: f32, rounding: Rounding) -> u16 {
 /// Hands the meaning of a cast to a visitor.
 pub(super) fn visit_cast<V: Visit1>(from: DType, to: DType, rounding: Rounding, visitor: V) -> V::Out {
     if from == to {
-        return with_element!(from, T => int visitor.total(|x: T| x), float visitor.total(|x: T| x));
+        return with_element!(from, T => int visitor.visit_total(|x: T| x), float visitor.visit_total(|x: T| x));
     }
     with_element!(from, S => int from_int::<S, V>(to, visitor), float from_float::<S, V>(from, to, rounding, visitor))
 }
 
 fn from_int<S: Int, V: Visit1>(to: DType, visitor: V) -> V::Out {
     if to == DType::I1 {
-        return visitor.total(|x: S| Bit::new(x != S::ZERO));
+        return visitor.visit_total(|x: S| Bit::new(x != S::ZERO));
     }
     if to.is_fp8() {
-        return visitor.undefined();
+        return visitor.visit_undefined();
     }
     with_element!(to, T =>
-        int visitor.total(|x: S| T::truncate(x.extend())),
-        float visitor.total(|x: S| T::from_int(x)))
+        int visitor.visit_total(|x: S| T::truncate(x.extend())),
+        float visitor.visit_total(|x: S| T::from_int(x)))
 }
 
 fn from_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, visitor: V) -> V::Out {
     match to {
-        DType::I1 => visitor.total(|x: S| {
+        DType::I1 => visitor.visit_total(|x: S| {
             let value = x.to_f64();
             Bit::new(value != 0.0 && !(value.is_nan() && is_planted(Fault::NanIsFalse)))
         }),
-        _ if to.is_int() && from.is_fp8() => visitor.undefined(),
-        _ if to.is_int() => with_int!(to, T => visitor.partial(to_int::<S, T>), else visitor.undefined()),
+        _ if to.is_int() && from.is_fp8() => visitor.visit_undefined(),
+        _ if to.is_int() => {
+            with_int!(to, T => visitor.visit_partial(to_int::<S, T>), else visitor.visit_undefined())
+        }
         _ => to_float::<S, V>(from, to, rounding, visitor),
     }
 }
@@ -182,32 +184,38 @@ fn to_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, vis
     use super::float::{BF16, F8E4B15, F8E5, F16};
     let near = rounding == Rounding::NearestEven;
     match to {
-        DType::F64 => visitor.total(|x: S| x.to_f64()),
-        DType::F32 if from != DType::F64 || near => visitor.total(|x: S| x.to_f64() as f32),
-        DType::F32 => visitor.total(|x: S| f32_toward_zero(x.to_f64())),
-        DType::F16 if near => visitor.total(|x: S| F16::of(soft::f32_to_f16(x.to_odd()))),
-        DType::F16 => visitor.total(|x: S| F16::of(soft::f32_to_f16_toward_zero(x.to_odd()))),
-        DType::BF16 if near => visitor.total(|x: S| BF16::of(soft::f32_to_bf16(x.to_odd()))),
-        DType::BF16 => visitor.total(|x: S| BF16::of(soft::f32_to_bf16_toward_zero(x.to_odd()))),
+        DType::F64 => visitor.visit_total(|x: S| x.to_f64()),
+        DType::F32 if from != DType::F64 || near => visitor.visit_total(|x: S| x.to_f64() as f32),
+        DType::F32 => visitor.visit_total(|x: S| f32_toward_zero(x.to_f64())),
+        DType::F16 if near => visitor.visit_total(|x: S| F16::from_raw(soft::f32_to_f16(x.to_odd()))),
+        DType::F16 => visitor.visit_total(|x: S| F16::from_raw(soft::f32_to_f16_toward_zero(x.to_odd()))),
+        DType::BF16 if near => visitor.visit_total(|x: S| BF16::from_raw(soft::f32_to_bf16(x.to_odd()))),
+        DType::BF16 => visitor.visit_total(|x: S| BF16::from_raw(soft::f32_to_bf16_toward_zero(x.to_odd()))),
         // A NaN becomes a number here, and on the way from `f32` to `f16` its sign was lost.
-        DType::F8E4B15 if from == DType::F16 => visitor.total(|x: S| {
+        DType::F8E4B15 if from == DType::F16 => visitor.visit_total(|x: S| {
             let value = x.to_odd();
-            F8E4B15::of(soft::f32_to_fp8e4b15_limited(value.abs()) | (value.to_bits() >> 24) as u8 & 0x80)
+            F8E4B15::from_raw(
+                soft::f32_to_fp8e4b15_limited(value.abs()) | (value.to_bits() >> 24) as u8 & 0x80,
+            )
         }),
-        DType::F8E4B15 => visitor.total(|x: S| F8E4B15::of(soft::f32_to_fp8e4b15_limited(x.to_odd()))),
-        DType::F8E5 if !near => visitor.total(|x: S| F8E5::of(soft::f32_to_fp8e5_toward_zero(x.to_odd()))),
+        DType::F8E4B15 => {
+            visitor.visit_total(|x: S| F8E4B15::from_raw(soft::f32_to_fp8e4b15_limited(x.to_odd())))
+        }
+        DType::F8E5 if !near => {
+            visitor.visit_total(|x: S| F8E5::from_raw(soft::f32_to_fp8e5_toward_zero(x.to_odd())))
+        }
         _ => {
-            let Some(format) = Fp8Format::of(to) else {
-                return visitor.undefined();
+            let Some(format) = Fp8Format::from_dtype(to) else {
+                return visitor.visit_undefined();
             };
             let overflow = if is_planted(Fault::Fp8CastsOverflow) {
                 Overflow::Special
             } else {
                 Overflow::Saturate
             };
-            with_float!(to, T => visitor.total(move |x: S| {
-                T::of(<T as Element>::Raw::from_u64(format.encode(x.to_odd(), rounding, overflow) as u64))
-            }), else visitor.undefined())
+            with_float!(to, T => visitor.visit_total(move |x: S| {
+                T::from_raw(<T as Element>::Raw::from_u64(format.encode(x.to_odd(), rounding, overflow) as u64))
+            }), else visitor.visit_undefined())
         }
     }
 }

@@ -30,6 +30,6 @@ raw!(u8 u16 u32 u64);
 /// One element of a dtype.
 pub(super) trait Element: Copy + PartialEq + PartialOrd {
     type Raw: Raw;
-    fn of(raw: Self::Raw) -> Self;
+    fn from_raw(raw: Self::Raw) -> Self;
     fn raw(self) -> Self::Raw;
 }

@@ -34,15 +34,15 @@ macro_rules! sign_bits {
         const SIGN: $raw = 1 << (<$raw>::BITS - 1);
         #[inline(always)]
         fn flip_sign(self) -> Self {
-            Self::of(self.raw() ^ Self::SIGN)
+            Self::from_raw(self.raw() ^ Self::SIGN)
         }
         #[inline(always)]
         fn clear_sign(self) -> Self {
-            Self::of(self.raw() & !Self::SIGN)
+            Self::from_raw(self.raw() & !Self::SIGN)
         }
         #[inline(always)]
         fn copy_sign(self, from: Self) -> Self {
-            Self::of((self.raw() & !Self::SIGN) | (from.raw() & Self::SIGN))
+            Self::from_raw((self.raw() & !Self::SIGN) | (from.raw() & Self::SIGN))
         }
     };
 }
@@ -52,7 +52,7 @@ macro_rules! native {
         impl Element for $ty {
             type Raw = $raw;
             #[inline(always)]
-            fn of(raw: $raw) -> Self {
+            fn from_raw(raw: $raw) -> Self {
                 Self::from_bits(raw)
             }
             #[inline(always)]
@@ -145,7 +145,7 @@ macro_rules! narrow {
         impl Element for $ty {
             type Raw = $raw;
             #[inline(always)]
-            fn of(raw: $raw) -> Self {
+            fn from_raw(raw: $raw) -> Self {
                 Self(raw)
             }
             #[inline(always)]
@@ -217,7 +217,7 @@ narrow! {
 
 impl Fp8Format {
     /// The format of an fp8 dtype.
-    pub(super) const fn of(dtype: crate::DType) -> Option<Self> {
+    pub(super) const fn from_dtype(dtype: crate::DType) -> Option<Self> {
         use crate::DType;
         Some(match dtype {
             DType::F8E4NV => soft::FP8E4NV,

@@ -48,7 +48,7 @@ macro_rules! int {
         impl Element for $ty {
             type Raw = $unsigned;
             #[inline(always)]
-            fn of(raw: $unsigned) -> Self {
+            fn from_raw(raw: $unsigned) -> Self {
                 raw as Self
             }
             #[inline(always)]
@@ -177,7 +177,7 @@ impl Bit {
 impl Element for Bit {
     type Raw = u8;
     #[inline(always)]
-    fn of(raw: u8) -> Self {
+    fn from_raw(raw: u8) -> Self {
         Self(raw & 1)
     }
     #[inline(always)]

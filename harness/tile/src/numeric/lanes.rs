@@ -45,7 +45,7 @@ impl Flaws {
     }
 
     /// Lists the flawed lanes among `results`.
-    fn of<T>(results: impl Iterator<Item = Result<T, Flaw>>) -> Self {
+    fn from_results<T>(results: impl Iterator<Item = Result<T, Flaw>>) -> Self {
         let mut flaws = Self::default();
         for (lane, result) in results.enumerate() {
             match result {
@@ -59,7 +59,7 @@ impl Flaws {
 }
 
 /// An operation of one operand on every lane of `out`, whose elements are of [`super::unary_result`]'s dtype.
-pub fn unary(op: UnaryOp, dtype: DType, x: Operand<'_>, out: &mut [u8]) -> Flaws {
+pub fn apply_unary(op: UnaryOp, dtype: DType, x: Operand<'_>, out: &mut [u8]) -> Flaws {
     visit_unary(
         op,
         dtype,
@@ -72,7 +72,7 @@ pub fn unary(op: UnaryOp, dtype: DType, x: Operand<'_>, out: &mut [u8]) -> Flaws
 }
 
 /// An operation of two operands on every lane of `out`.
-pub fn binary(op: BinaryOp, dtype: DType, x: Operand<'_>, y: Operand<'_>, out: &mut [u8]) -> Flaws {
+pub fn apply_binary(op: BinaryOp, dtype: DType, x: Operand<'_>, y: Operand<'_>, out: &mut [u8]) -> Flaws {
     visit_binary(
         op,
         dtype,
@@ -86,7 +86,7 @@ pub fn binary(op: BinaryOp, dtype: DType, x: Operand<'_>, y: Operand<'_>, out: &
 }
 
 /// An operation of three operands on every lane of `out`.
-pub fn ternary(
+pub fn apply_ternary(
     op: TernaryOp,
     dtype: DType,
     x: Operand<'_>,
@@ -138,14 +138,14 @@ pub fn select(size: usize, condition: Operand<'_>, x: Operand<'_>, y: Operand<'_
 
 /// Writes one element in every lane; elements of `size` bytes (1, 2, 4 or 8).
 pub fn fill(size: usize, bits: u64, out: &mut [u8]) {
-    fn raw<T: Raw>(bits: u64, out: &mut [u8]) {
+    fn fill_raw<T: Raw>(bits: u64, out: &mut [u8]) {
         write_all(out, |lanes: &mut [T]| lanes.fill(T::from_u64(bits)));
     }
     match size {
-        1 => raw::<u8>(bits, out),
-        2 => raw::<u16>(bits, out),
-        4 => raw::<u32>(bits, out),
-        _ => raw::<u64>(bits, out),
+        1 => fill_raw::<u8>(bits, out),
+        2 => fill_raw::<u16>(bits, out),
+        4 => fill_raw::<u32>(bits, out),
+        _ => fill_raw::<u64>(bits, out),
     }
 }
 
@@ -155,7 +155,7 @@ fn select_raw<T: Raw>(condition: Operand<'_>, x: Operand<'_>, y: Operand<'_>, ou
         let mask = T::from_u64(0u64.wrapping_sub(u64::from(set & 1)));
         (x & mask) | (y & !mask)
     };
-    let (x, y) = (Source::<T>::of(x), Source::<T>::of(y));
+    let (x, y) = (Source::<T>::from_operand(x), Source::<T>::from_operand(y));
     write_all(out, |out: &mut [T]| match (condition, &x, &y) {
         (Operand::Uniform(set), x, y) => {
             let chosen = if set & 1 == 1 { x } else { y };
@@ -198,10 +198,10 @@ enum Source<'a, T: Pod> {
 }
 
 impl<'a, T: Raw> Source<'a, T> {
-    fn of(operand: Operand<'a>) -> Self {
+    fn from_operand(operand: Operand<'a>) -> Self {
         match operand {
             Operand::Uniform(bits) => Self::One(T::from_u64(bits)),
-            Operand::Block(bytes) => Self::Many(elements(bytes)),
+            Operand::Block(bytes) => Self::Many(cast_elements(bytes)),
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a, T: Raw> Source<'a, T> {
     }
 }
 
-fn elements<T: Raw>(bytes: &[u8]) -> Cow<'_, [T]> {
+fn cast_elements<T: Raw>(bytes: &[u8]) -> Cow<'_, [T]> {
     try_cast_slice(bytes).map_or_else(
         |_| {
             let whole = bytes.len() - bytes.len() % size_of::<T>();
@@ -230,7 +230,7 @@ fn write_all<T: Raw, R>(out: &mut [u8], write: impl FnOnce(&mut [T]) -> R) -> R 
     if let Ok(lanes) = try_cast_slice_mut(out) {
         return write(lanes);
     }
-    let mut lanes = elements::<T>(out).into_owned();
+    let mut lanes = cast_elements::<T>(out).into_owned();
     let result = write(&mut lanes);
     let bytes: &[u8] = bytemuck::cast_slice(&lanes);
     if let Some(out) = out.get_mut(..bytes.len()) {
@@ -265,41 +265,41 @@ struct Loop1<'a, 'o> {
 impl Visit1 for Loop1<'_, '_> {
     type Out = Flaws;
 
-    fn total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Flaws {
-        let x = Source::<A::Raw>::of(self.x);
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Flaws {
+        let x = Source::<A::Raw>::from_operand(self.x);
         write_all(self.out, |out: &mut [R::Raw]| match x {
-            Source::One(x) => out.fill(f(A::of(x)).raw()),
+            Source::One(x) => out.fill(f(A::from_raw(x)).raw()),
             Source::Many(x) => {
                 for (out, &x) in out.iter_mut().zip(x.iter()) {
-                    *out = f(A::of(x)).raw();
+                    *out = f(A::from_raw(x)).raw();
                 }
             }
         });
         Flaws::default()
     }
 
-    fn partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Flaws {
-        let x = Source::<A::Raw>::of(self.x);
+    fn visit_partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Flaws {
+        let x = Source::<A::Raw>::from_operand(self.x);
         let mut flawed = false;
         let lanes = write_all(self.out, |out: &mut [R::Raw]| {
             match &x {
-                Source::One(x) => out.fill(settle(f(A::of(*x)), &mut flawed)),
+                Source::One(x) => out.fill(settle(f(A::from_raw(*x)), &mut flawed)),
                 Source::Many(x) => {
                     for (out, &x) in out.iter_mut().zip(x.iter()) {
-                        *out = settle(f(A::of(x)), &mut flawed);
+                        *out = settle(f(A::from_raw(x)), &mut flawed);
                     }
                 }
             }
             out.len()
         });
         if flawed {
-            Flaws::of(x.iter().take(lanes).map(|x| f(A::of(x))))
+            Flaws::from_results(x.iter().take(lanes).map(|x| f(A::from_raw(x))))
         } else {
             Flaws::default()
         }
     }
 
-    fn undefined(self) -> Flaws {
+    fn visit_undefined(self) -> Flaws {
         all_poison(self.out, self.size)
     }
 }
@@ -314,70 +314,78 @@ struct Loop2<'a, 'o> {
 impl Visit2 for Loop2<'_, '_> {
     type Out = Flaws;
 
-    fn total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Flaws {
-        let (x, y) = (Source::<A::Raw>::of(self.x), Source::<A::Raw>::of(self.y));
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Flaws {
+        let (x, y) = (
+            Source::<A::Raw>::from_operand(self.x),
+            Source::<A::Raw>::from_operand(self.y),
+        );
         write_all(self.out, |out: &mut [R::Raw]| match (x, y) {
             (Source::Many(x), Source::Many(y)) => {
                 for ((out, &x), &y) in out.iter_mut().zip(x.iter()).zip(y.iter()) {
-                    *out = f(A::of(x), A::of(y)).raw();
+                    *out = f(A::from_raw(x), A::from_raw(y)).raw();
                 }
             }
             (Source::Many(x), Source::One(y)) => {
-                let y = A::of(y);
+                let y = A::from_raw(y);
                 for (out, &x) in out.iter_mut().zip(x.iter()) {
-                    *out = f(A::of(x), y).raw();
+                    *out = f(A::from_raw(x), y).raw();
                 }
             }
             (Source::One(x), Source::Many(y)) => {
-                let x = A::of(x);
+                let x = A::from_raw(x);
                 for (out, &y) in out.iter_mut().zip(y.iter()) {
-                    *out = f(x, A::of(y)).raw();
+                    *out = f(x, A::from_raw(y)).raw();
                 }
             }
-            (Source::One(x), Source::One(y)) => out.fill(f(A::of(x), A::of(y)).raw()),
+            (Source::One(x), Source::One(y)) => out.fill(f(A::from_raw(x), A::from_raw(y)).raw()),
         });
         Flaws::default()
     }
 
-    fn partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Flaws {
-        let (x, y) = (Source::<A::Raw>::of(self.x), Source::<A::Raw>::of(self.y));
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Flaws {
+        let (x, y) = (
+            Source::<A::Raw>::from_operand(self.x),
+            Source::<A::Raw>::from_operand(self.y),
+        );
         let mut flawed = false;
         let lanes = write_all(self.out, |out: &mut [A::Raw]| {
             match (&x, &y) {
                 (Source::Many(x), Source::Many(y)) => {
                     for ((out, &x), &y) in out.iter_mut().zip(x.iter()).zip(y.iter()) {
-                        *out = settle(f(A::of(x), A::of(y)), &mut flawed);
+                        *out = settle(f(A::from_raw(x), A::from_raw(y)), &mut flawed);
                     }
                 }
                 (Source::Many(x), Source::One(y)) => {
-                    let y = A::of(*y);
+                    let y = A::from_raw(*y);
                     for (out, &x) in out.iter_mut().zip(x.iter()) {
-                        *out = settle(f(A::of(x), y), &mut flawed);
+                        *out = settle(f(A::from_raw(x), y), &mut flawed);
                     }
                 }
                 (Source::One(x), Source::Many(y)) => {
-                    let x = A::of(*x);
+                    let x = A::from_raw(*x);
                     for (out, &y) in out.iter_mut().zip(y.iter()) {
-                        *out = settle(f(x, A::of(y)), &mut flawed);
+                        *out = settle(f(x, A::from_raw(y)), &mut flawed);
                     }
                 }
-                (Source::One(x), Source::One(y)) => out.fill(settle(f(A::of(*x), A::of(*y)), &mut flawed)),
+                (Source::One(x), Source::One(y)) => {
+                    out.fill(settle(f(A::from_raw(*x), A::from_raw(*y)), &mut flawed))
+                }
             }
             out.len()
         });
         if flawed {
-            Flaws::of(
+            Flaws::from_results(
                 x.iter()
                     .zip(y.iter())
                     .take(lanes)
-                    .map(|(x, y)| f(A::of(x), A::of(y))),
+                    .map(|(x, y)| f(A::from_raw(x), A::from_raw(y))),
             )
         } else {
             Flaws::default()
         }
     }
 
-    fn undefined(self) -> Flaws {
+    fn visit_undefined(self) -> Flaws {
         all_poison(self.out, self.size)
     }
 }
@@ -393,14 +401,14 @@ struct Loop3<'a, 'o> {
 impl Visit3 for Loop3<'_, '_> {
     type Out = Flaws;
 
-    fn total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Flaws {
-        self.partial(|x: A, y: A, z: A| Ok(f(x, y, z)))
+    fn visit_total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Flaws {
+        self.visit_partial(|x: A, y: A, z: A| Ok(f(x, y, z)))
     }
 
-    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Flaws {
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Flaws {
         // Rarely uniform, except the limits of a clamp: a uniform operand is spread out.
         let lanes = self.out.len() / size_of::<A::Raw>();
-        let spread = |operand| match Source::<A::Raw>::of(operand) {
+        let spread = |operand| match Source::<A::Raw>::from_operand(operand) {
             Source::One(value) => Cow::Owned(vec![value; lanes]),
             Source::Many(values) => values,
         };
@@ -408,17 +416,17 @@ impl Visit3 for Loop3<'_, '_> {
         let mut flawed = false;
         write_all(self.out, |out: &mut [A::Raw]| {
             for (((out, &x), &y), &z) in out.iter_mut().zip(x.iter()).zip(y.iter()).zip(z.iter()) {
-                *out = settle(f(A::of(x), A::of(y), A::of(z)), &mut flawed);
+                *out = settle(f(A::from_raw(x), A::from_raw(y), A::from_raw(z)), &mut flawed);
             }
         });
         if !flawed {
             return Flaws::default();
         }
         let all = x.iter().zip(y.iter()).zip(z.iter());
-        Flaws::of(all.map(|((&x, &y), &z)| f(A::of(x), A::of(y), A::of(z))))
+        Flaws::from_results(all.map(|((&x, &y), &z)| f(A::from_raw(x), A::from_raw(y), A::from_raw(z))))
     }
 
-    fn undefined(self) -> Flaws {
+    fn visit_undefined(self) -> Flaws {
         all_poison(self.out, self.size)
     }
 }

@@ -42,9 +42,10 @@ pub use accuracy::{Accuracy, Range, binary_range, ternary_range, unary_range};
 pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
 pub use computed::Computed;
 pub use ops::{
-    binary, binary_defined, compare, ternary, ternary_defined, unary, unary_defined, unary_result,
+    apply_binary, apply_ternary, apply_unary, binary_defined, compare, ternary_defined, unary_defined,
+    unary_result,
 };
-pub use single::single;
+pub use single::evaluate_single;
 pub use text::{ParseNumberError, format, parse};
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::ops::Add;
 
 use super::accuracy::Accuracy;
 use super::lanes::{self, Operand};
-use super::single::single;
+use super::single::evaluate_single;
 use crate::DType;
 use crate::ir::{BinaryOp, Rounding, UnaryOp};
 
@@ -29,10 +29,10 @@ const RUN: usize = 128;
 const SUMS: usize = 8;
 
 /// A function of `f32` as NumPy computes it. None where that is the nearest float, or the C library's business.
-pub fn function(op: UnaryOp) -> Option<fn(f32) -> f32> {
+pub fn find_function(op: UnaryOp) -> Option<fn(f32) -> f32> {
     match op {
-        UnaryOp::Exp => Some(|x| conforming(UnaryOp::Exp, x, exp(x))),
-        UnaryOp::Log => Some(|x| conforming(UnaryOp::Log, x, log(x))),
+        UnaryOp::Exp => Some(|x| choose_conforming(UnaryOp::Exp, x, exp(x))),
+        UnaryOp::Log => Some(|x| choose_conforming(UnaryOp::Log, x, log(x))),
         UnaryOp::Rsqrt => Some(|x| 1.0 / x.sqrt()),
         _ => None,
     }
@@ -40,8 +40,8 @@ pub fn function(op: UnaryOp) -> Option<fn(f32) -> f32> {
 
 /// What NumPy computes for an operation on `x`, if a conforming implementation may give it; the nearest float otherwise.
 #[inline(always)]
-fn conforming(op: UnaryOp, x: f32, numpys: f32) -> f32 {
-    let nearest = single(op, x as f64).map_or(numpys, |exact| exact as f32);
+fn choose_conforming(op: UnaryOp, x: f32, numpys: f32) -> f32 {
+    let nearest = evaluate_single(op, x as f64).map_or(numpys, |exact| exact as f32);
     let most = match Accuracy::of_unary(op, DType::F32) {
         Accuracy::Ulp { ulps, per_unit, .. } => ulps + (per_unit * x.abs() as f64).floor(),
         Accuracy::Exact | Accuracy::Remainder => 0.0,
@@ -60,10 +60,10 @@ pub const fn has_sums(dtype: DType) -> bool {
 /// one. Of dtypes without [sums](has_sums) it adds nothing.
 pub fn sum(dtype: DType, count: usize, inner: usize, elements: &[u8], to: &mut [u8]) {
     match dtype {
-        DType::F32 if inner == 1 => rows(count, &floats(elements), to),
+        DType::F32 if inner == 1 => sum_rows(count, &read_floats(elements), to),
         DType::F64 if inner == 1 => {
-            let elements: Vec<f64> = words(elements).map(f64::from_le_bytes).collect();
-            rows(count, &elements, to);
+            let elements: Vec<f64> = split_words(elements).map(f64::from_le_bytes).collect();
+            sum_rows(count, &elements, to);
         }
         // Added as `f32` and rounded once.
         DType::F16 if inner == 1 => {
@@ -76,7 +76,7 @@ pub fn sum(dtype: DType, count: usize, inner: usize, elements: &[u8], to: &mut [
                 Operand::Block(elements),
                 &mut wide,
             );
-            rows(count, &floats(&wide), &mut sums);
+            sum_rows(count, &read_floats(&wide), &mut sums);
             lanes::cast(DType::F32, DType::F16, nearest, Operand::Block(&sums), to);
         }
         _ if has_sums(dtype) => in_turn(dtype, count, inner * dtype.size(), elements, to),
@@ -84,12 +84,12 @@ pub fn sum(dtype: DType, count: usize, inner: usize, elements: &[u8], to: &mut [
     }
 }
 
-fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+fn split_words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.as_chunks().0.iter().copied()
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    words(bytes).map(f32::from_le_bytes).collect()
+fn read_floats(bytes: &[u8]) -> Vec<f32> {
+    split_words(bytes).map(f32::from_le_bytes).collect()
 }
 
 /// Adds each row of `row` bytes to the sum of those before it.
@@ -103,28 +103,28 @@ fn in_turn(dtype: DType, count: usize, row: usize, elements: &[u8], to: &mut [u8
         }
         for elements in rows {
             let (so_far, next) = (Operand::Block(to), Operand::Block(elements));
-            lanes::binary(BinaryOp::Add, dtype, so_far, next, &mut sum);
+            lanes::apply_binary(BinaryOp::Add, dtype, so_far, next, &mut sum);
             to.copy_from_slice(&sum);
         }
     }
 }
 
 /// Adds the elements of each row of `count` pairwise.
-fn rows<T>(count: usize, elements: &[T], to: &mut [u8])
+fn sum_rows<T>(count: usize, elements: &[T], to: &mut [u8])
 where
     T: Copy + Default + Add<Output = T> + bytemuck::NoUninit,
 {
     let sums = to.chunks_exact_mut(size_of::<T>().max(1));
     for (row, to) in elements.chunks_exact(count.max(1)).zip(sums) {
-        to.copy_from_slice(bytemuck::bytes_of(&pairwise(row)));
+        to.copy_from_slice(bytemuck::bytes_of(&sum_pairwise(row)));
     }
 }
 
-fn pairwise<T: Copy + Default + Add<Output = T>>(row: &[T]) -> T {
+fn sum_pairwise<T: Copy + Default + Add<Output = T>>(row: &[T]) -> T {
     if row.len() > RUN {
         let half = row.len() / 2;
         let (front, back) = row.split_at(half - half % SUMS);
-        return pairwise(front) + pairwise(back);
+        return sum_pairwise(front) + sum_pairwise(back);
     }
     let (turns, rest) = row.as_chunks::<SUMS>();
     let in_turns = turns.split_first().map(|(&first, turns)| {
@@ -140,16 +140,16 @@ fn pairwise<T: Copy + Default + Add<Output = T>>(row: &[T]) -> T {
 /// `a * b + c`, rounded once. The product is exact in `f64`, and the sum so close that rounding it again matters in one of 2^28
 /// cases.
 #[inline(always)]
-fn fused(a: f32, b: f32, c: f32) -> f32 {
+fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     (a as f64 * b as f64 + c as f64) as f32
 }
 
 /// A polynomial, the highest power's coefficient first.
 #[inline(always)]
-fn polynomial<const N: usize>(coefficients: [f64; N], x: f32) -> f32 {
+fn evaluate_polynomial<const N: usize>(coefficients: [f64; N], x: f32) -> f32 {
     coefficients
         .into_iter()
-        .fold(0.0, |sum, coefficient| fused(sum, x, coefficient as f32))
+        .fold(0.0, |sum, coefficient| multiply_add(sum, x, coefficient as f32))
 }
 
 /// `e` to the power of `x`.
@@ -158,14 +158,14 @@ fn exp(x: f32) -> f32 {
     // 1.5 * 2^23: adding it leaves the nearest integer.
     const INTEGRAL: f32 = 12_582_912.0;
     // Past these the result is infinite or zero.
-    const MOST: f32 = 88.722_84;
+    const MAX_INPUT: f32 = 88.722_84;
     const LEAST: f32 = -103.972_084;
     let scaled = x * std::f32::consts::LOG2_E;
     let exponent = (scaled + INTEGRAL) - INTEGRAL;
     // ln(2) in two parts.
-    let rest = fused(exponent, -6.931_457_5e-1, x);
-    let rest = fused(exponent, -1.428_606_8e-6, rest);
-    let above = polynomial(
+    let rest = multiply_add(exponent, -6.931_457_5e-1, x);
+    let rest = multiply_add(exponent, -1.428_606_8e-6, rest);
+    let above = evaluate_polynomial(
         [
             5.082_762_527_590_694e-4,
             6.757_896_990_527_505e-3,
@@ -176,10 +176,10 @@ fn exp(x: f32) -> f32 {
         ],
         rest,
     );
-    let below = polynomial([2.159_509_375_685_83e-2, -2.742_335_390_411_667_6e-1, 1.0], rest);
+    let below = evaluate_polynomial([2.159_509_375_685_83e-2, -2.742_335_390_411_667_6e-1, 1.0], rest);
     let power = f64::from_bits(((exponent.clamp(-160.0, 160.0) as i64 + 1023) as u64) << 52);
     let result = ((above / below) as f64 * power) as f32;
-    let result = if x > MOST { f32::INFINITY } else { result };
+    let result = if x > MAX_INPUT { f32::INFINITY } else { result };
     let result = if x < LEAST { 0.0 } else { result };
     if x.is_nan() { x } else { result }
 }
@@ -198,7 +198,7 @@ fn log(x: f32) -> f32 {
         (exponent, significand)
     };
     let rest = significand - 1.0;
-    let above = polynomial(
+    let above = evaluate_polynomial(
         [
             2.589_979_117_907_922_7e-2,
             3.808_837_741_388_408e-1,
@@ -209,7 +209,7 @@ fn log(x: f32) -> f32 {
         ],
         rest,
     );
-    let below = polynomial(
+    let below = evaluate_polynomial(
         [
             5.875_095_403_124_574e-3,
             1.546_476_374_983_906_7e-1,
@@ -220,7 +220,7 @@ fn log(x: f32) -> f32 {
         ],
         rest,
     );
-    let result = fused(exponent as f32, std::f32::consts::LN_2, above / below);
+    let result = multiply_add(exponent as f32, std::f32::consts::LN_2, above / below);
     if x > 0.0 {
         if x == f32::INFINITY { x } else { result }
     } else if x == 0.0 {

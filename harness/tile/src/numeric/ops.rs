@@ -32,25 +32,25 @@ impl From<Flaw> for Computed {
 /// Receives the meaning of an operation of one operand.
 pub(super) trait Visit1 {
     type Out;
-    fn total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Self::Out;
-    fn partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Self::Out;
-    fn undefined(self) -> Self::Out;
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Self::Out;
+    fn visit_partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Self::Out;
+    fn visit_undefined(self) -> Self::Out;
 }
 
 /// Receives the meaning of an operation of two operands.
 pub(super) trait Visit2 {
     type Out;
-    fn total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Self::Out;
-    fn partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Self::Out;
-    fn undefined(self) -> Self::Out;
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Self::Out;
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Self::Out;
+    fn visit_undefined(self) -> Self::Out;
 }
 
 /// Receives the meaning of an operation of three operands.
 pub(super) trait Visit3 {
     type Out;
-    fn total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Self::Out;
-    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Self::Out;
-    fn undefined(self) -> Self::Out;
+    fn visit_total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Self::Out;
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Self::Out;
+    fn visit_undefined(self) -> Self::Out;
 }
 
 pub(super) fn visit_unary<V: Visit1>(op: UnaryOp, dtype: DType, visitor: V) -> V::Out {
@@ -73,25 +73,25 @@ pub(super) fn visit_compare<V: Visit2>(predicate: CmpPredicate, dtype: DType, vi
 
 fn unary_int<T: Int, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
     match op {
-        UnaryOp::Neg => visitor.total(|x: T| T::ZERO.sub(x)),
-        UnaryOp::Not => visitor.total(|x: T| x.xor(T::ALL_ONES)),
+        UnaryOp::Neg => visitor.visit_total(|x: T| T::ZERO.sub(x)),
+        UnaryOp::Not => visitor.visit_total(|x: T| x.xor(T::ALL_ONES)),
         // `math.absi`: the lowest value wraps to itself. Unsigned numbers and booleans are their own (`semantic.abs`).
-        UnaryOp::Abs if T::SIGNED => visitor.total(|x: T| if x < T::ZERO { T::ZERO.sub(x) } else { x }),
-        UnaryOp::Abs => visitor.total(|x: T| x),
-        _ => visitor.undefined(),
+        UnaryOp::Abs if T::SIGNED => visitor.visit_total(|x: T| if x < T::ZERO { T::ZERO.sub(x) } else { x }),
+        UnaryOp::Abs => visitor.visit_total(|x: T| x),
+        _ => visitor.visit_undefined(),
     }
 }
 
 fn unary_float<T: Float, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
     macro_rules! wide {
         ($name:ident) => {
-            visitor.total(|x: T| T::narrow(x.widen().$name()))
+            visitor.visit_total(|x: T| T::narrow(x.widen().$name()))
         };
     }
     match op {
-        UnaryOp::Neg => visitor.total(T::flip_sign),
-        UnaryOp::Abs => visitor.total(T::clear_sign),
-        UnaryOp::Not => visitor.undefined(),
+        UnaryOp::Neg => visitor.visit_total(T::flip_sign),
+        UnaryOp::Abs => visitor.visit_total(T::clear_sign),
+        UnaryOp::Not => visitor.visit_undefined(),
         UnaryOp::Floor => wide!(floor),
         UnaryOp::Ceil => wide!(ceil),
         UnaryOp::Rint if is_planted(Fault::RintTiesAway) => wide!(round),
@@ -117,8 +117,8 @@ fn unary_float<T: Float, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
         UnaryOp::Cosh => wide!(cosh),
         UnaryOp::Tanh => wide!(tanh),
         UnaryOp::Erf => wide!(erf),
-        UnaryOp::IsNan => visitor.total(|x: T| Bit::new(x.widen().is_nan())),
-        UnaryOp::IsInf => visitor.total(|x: T| Bit::new(x.widen().is_infinite())),
+        UnaryOp::IsNan => visitor.visit_total(|x: T| Bit::new(x.widen().is_nan())),
+        UnaryOp::IsInf => visitor.visit_total(|x: T| Bit::new(x.widen().is_infinite())),
     }
 }
 
@@ -126,7 +126,7 @@ fn binary_int<T: Int, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
     fn count<T: Int>(y: T) -> Result<u32, Flaw> {
         y.count().ok_or(Flaw::Poison)
     }
-    fn divisible<T: Int>(x: T, y: T) -> Result<(), Flaw> {
+    fn check_divisor<T: Int>(x: T, y: T) -> Result<(), Flaw> {
         if y == T::ZERO {
             Err(Flaw::DivisionByZero)
         } else if T::SIGNED && x == T::LOWEST && y == T::ALL_ONES {
@@ -136,38 +136,42 @@ fn binary_int<T: Int, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         }
     }
     match op {
-        BinaryOp::Add => visitor.total(T::add),
-        BinaryOp::Sub => visitor.total(T::sub),
-        BinaryOp::Mul => visitor.total(T::mul),
-        BinaryOp::IntDiv => visitor.partial(|x: T, y: T| divisible(x, y).map(|()| x.quotient(y))),
-        BinaryOp::Rem => visitor.partial(|x: T, y: T| divisible(x, y).map(|()| x.remainder(y))),
-        BinaryOp::And => visitor.total(T::and),
-        BinaryOp::Or => visitor.total(T::or),
-        BinaryOp::Xor => visitor.total(T::xor),
-        BinaryOp::Shl => visitor.partial(|x: T, y: T| count(y).map(|n| x.shl(n))),
-        BinaryOp::Shr => visitor.partial(|x: T, y: T| count(y).map(|n| x.shr(n))),
-        BinaryOp::LShr => visitor.partial(|x: T, y: T| count(y).map(|n| x.lshr(n))),
-        BinaryOp::Min | BinaryOp::MinPropagateNan => visitor.total(|x: T, y: T| if y < x { y } else { x }),
-        BinaryOp::Max | BinaryOp::MaxPropagateNan => visitor.total(|x: T, y: T| if y > x { y } else { x }),
-        BinaryOp::MulHi if T::BITS > 1 => visitor.total(T::mulhi),
-        _ => visitor.undefined(),
+        BinaryOp::Add => visitor.visit_total(T::add),
+        BinaryOp::Sub => visitor.visit_total(T::sub),
+        BinaryOp::Mul => visitor.visit_total(T::mul),
+        BinaryOp::IntDiv => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.quotient(y))),
+        BinaryOp::Rem => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.remainder(y))),
+        BinaryOp::And => visitor.visit_total(T::and),
+        BinaryOp::Or => visitor.visit_total(T::or),
+        BinaryOp::Xor => visitor.visit_total(T::xor),
+        BinaryOp::Shl => visitor.visit_partial(|x: T, y: T| count(y).map(|n| x.shl(n))),
+        BinaryOp::Shr => visitor.visit_partial(|x: T, y: T| count(y).map(|n| x.shr(n))),
+        BinaryOp::LShr => visitor.visit_partial(|x: T, y: T| count(y).map(|n| x.lshr(n))),
+        BinaryOp::Min | BinaryOp::MinPropagateNan => {
+            visitor.visit_total(|x: T, y: T| if y < x { y } else { x })
+        }
+        BinaryOp::Max | BinaryOp::MaxPropagateNan => {
+            visitor.visit_total(|x: T, y: T| if y > x { y } else { x })
+        }
+        BinaryOp::MulHi if T::BITS > 1 => visitor.visit_total(T::mulhi),
+        _ => visitor.visit_undefined(),
     }
 }
 
 fn binary_float<T: Float, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
     macro_rules! wide {
         ($name:ident) => {
-            visitor.total(|x: T, y: T| T::narrow(x.widen().$name(y.widen())))
+            visitor.visit_total(|x: T, y: T| T::narrow(x.widen().$name(y.widen())))
         };
     }
     match op {
-        BinaryOp::Add => visitor.total(|x: T, y: T| T::narrow(x.widen() + y.widen())),
-        BinaryOp::Sub => visitor.total(|x: T, y: T| T::narrow(x.widen() - y.widen())),
-        BinaryOp::Mul => visitor.total(|x: T, y: T| T::narrow(x.widen() * y.widen())),
+        BinaryOp::Add => visitor.visit_total(|x: T, y: T| T::narrow(x.widen() + y.widen())),
+        BinaryOp::Sub => visitor.visit_total(|x: T, y: T| T::narrow(x.widen() - y.widen())),
+        BinaryOp::Mul => visitor.visit_total(|x: T, y: T| T::narrow(x.widen() * y.widen())),
         BinaryOp::Div | BinaryOp::DivRn if is_planted(Fault::QuotientDrifts) => {
-            visitor.total(|x: T, y: T| T::narrow_double(x.to_f64() / y.to_f64() * 1.000_002))
+            visitor.visit_total(|x: T, y: T| T::narrow_double(x.to_f64() / y.to_f64() * 1.000_002))
         }
-        BinaryOp::Div | BinaryOp::DivRn => visitor.total(|x: T, y: T| T::narrow(x.widen() / y.widen())),
+        BinaryOp::Div | BinaryOp::DivRn => visitor.visit_total(|x: T, y: T| T::narrow(x.widen() / y.widen())),
         BinaryOp::Rem => wide!(fmod),
         BinaryOp::Min => wide!(min_number),
         BinaryOp::Max => wide!(max_number),
@@ -175,59 +179,61 @@ fn binary_float<T: Float, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         BinaryOp::MaxPropagateNan => wide!(maximum),
         BinaryOp::Pow => wide!(pow),
         BinaryOp::Atan2 => wide!(atan2),
-        BinaryOp::CopySign => visitor.total(T::copy_sign),
-        _ => visitor.undefined(),
+        BinaryOp::CopySign => visitor.visit_total(T::copy_sign),
+        _ => visitor.visit_undefined(),
     }
 }
 
 fn ternary_int<T: Int, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
     match op {
         // `semantic.fma` has no rule for integers; `clamp` is max, then min.
-        TernaryOp::Fma => visitor.undefined(),
-        TernaryOp::Clamp | TernaryOp::ClampPropagateNan => visitor.partial(|x: T, low: T, high: T| {
+        TernaryOp::Fma => visitor.visit_undefined(),
+        TernaryOp::Clamp | TernaryOp::ClampPropagateNan => visitor.visit_partial(|x: T, low: T, high: T| {
             let raised = if low > x { low } else { x };
-            limited(low <= high, if high < raised { high } else { raised })
+            check_limits(low <= high, if high < raised { high } else { raised })
         }),
     }
 }
 
 fn ternary_float<T: Float, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
     match op {
-        TernaryOp::Fma => visitor.total(|x: T, y: T, z: T| T::narrow_fma(x.widen(), y.widen(), z.widen())),
-        TernaryOp::Clamp => visitor.partial(|x: T, low: T, high: T| {
+        TernaryOp::Fma => {
+            visitor.visit_total(|x: T, y: T, z: T| T::narrow_fma(x.widen(), y.widen(), z.widen()))
+        }
+        TernaryOp::Clamp => visitor.visit_partial(|x: T, low: T, high: T| {
             if is_planted(Fault::ClampGivesNan) && x.widen().is_nan() {
                 return Ok(x);
             }
             let value = T::narrow(x.widen().max_number(low.widen()).min_number(high.widen()));
-            limited(low <= high, value)
+            check_limits(low <= high, value)
         }),
-        TernaryOp::ClampPropagateNan => visitor.partial(|x: T, low: T, high: T| {
+        TernaryOp::ClampPropagateNan => visitor.visit_partial(|x: T, low: T, high: T| {
             let value = T::narrow(x.widen().maximum(low.widen()).minimum(high.widen()));
-            limited(low <= high, value)
+            check_limits(low <= high, value)
         }),
     }
 }
 
 /// A clamped value. It is undefined if a limit is NaN or the lower limit is above the upper one (docstring of
 /// `triton.language.clamp`, 3.0.0 to 3.9.0).
-fn limited<T>(ordered: bool, value: T) -> Result<T, Flaw> {
+fn check_limits<T>(ordered: bool, value: T) -> Result<T, Flaw> {
     if ordered { Ok(value) } else { Err(Flaw::Poison) }
 }
 
 fn compare_of<T: Element, V: Visit2>(predicate: CmpPredicate, visitor: V) -> V::Out {
     match predicate {
-        CmpPredicate::Eq => visitor.total(|x: T, y: T| Bit::new(x == y)),
-        CmpPredicate::Ne => visitor.total(|x: T, y: T| Bit::new(x != y)),
-        CmpPredicate::Lt => visitor.total(|x: T, y: T| Bit::new(x < y)),
-        CmpPredicate::Le => visitor.total(|x: T, y: T| Bit::new(x <= y)),
-        CmpPredicate::Gt => visitor.total(|x: T, y: T| Bit::new(x > y)),
-        CmpPredicate::Ge => visitor.total(|x: T, y: T| Bit::new(x >= y)),
+        CmpPredicate::Eq => visitor.visit_total(|x: T, y: T| Bit::new(x == y)),
+        CmpPredicate::Ne => visitor.visit_total(|x: T, y: T| Bit::new(x != y)),
+        CmpPredicate::Lt => visitor.visit_total(|x: T, y: T| Bit::new(x < y)),
+        CmpPredicate::Le => visitor.visit_total(|x: T, y: T| Bit::new(x <= y)),
+        CmpPredicate::Gt => visitor.visit_total(|x: T, y: T| Bit::new(x > y)),
+        CmpPredicate::Ge => visitor.visit_total(|x: T, y: T| Bit::new(x >= y)),
     }
 }
 
 #[inline(always)]
 fn of_bits<T: Element>(bits: u64) -> T {
-    T::of(T::Raw::from_u64(bits))
+    T::from_raw(T::Raw::from_u64(bits))
 }
 
 /// One lane.
@@ -235,42 +241,42 @@ pub(super) struct Lane<const N: usize>(pub(super) [u64; N]);
 
 impl Visit1 for Lane<1> {
     type Out = Computed;
-    fn total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Computed {
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A) -> R) -> Computed {
         Computed::Bits(f(of_bits(self.0[0])).raw().to_u64())
     }
-    fn partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Computed {
+    fn visit_partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Computed {
         f(of_bits(self.0[0])).map_or_else(Into::into, |x| Computed::Bits(x.raw().to_u64()))
     }
-    fn undefined(self) -> Computed {
+    fn visit_undefined(self) -> Computed {
         Computed::Poison
     }
 }
 
 impl Visit2 for Lane<2> {
     type Out = Computed;
-    fn total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Computed {
+    fn visit_total<A: Element, R: Element>(self, f: impl Fn(A, A) -> R) -> Computed {
         Computed::Bits(f(of_bits(self.0[0]), of_bits(self.0[1])).raw().to_u64())
     }
-    fn partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Computed {
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Computed {
         f(of_bits(self.0[0]), of_bits(self.0[1]))
             .map_or_else(Into::into, |x| Computed::Bits(x.raw().to_u64()))
     }
-    fn undefined(self) -> Computed {
+    fn visit_undefined(self) -> Computed {
         Computed::Poison
     }
 }
 
 impl Visit3 for Lane<3> {
     type Out = Computed;
-    fn total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Computed {
+    fn visit_total<A: Element>(self, f: impl Fn(A, A, A) -> A) -> Computed {
         let [x, y, z] = self.0;
         Computed::Bits(f(of_bits(x), of_bits(y), of_bits(z)).raw().to_u64())
     }
-    fn partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Computed {
+    fn visit_partial<A: Element>(self, f: impl Fn(A, A, A) -> Result<A, Flaw>) -> Computed {
         let [x, y, z] = self.0;
         f(of_bits(x), of_bits(y), of_bits(z)).map_or_else(Into::into, |x| Computed::Bits(x.raw().to_u64()))
     }
-    fn undefined(self) -> Computed {
+    fn visit_undefined(self) -> Computed {
         Computed::Poison
     }
 }
@@ -280,55 +286,55 @@ struct Ask;
 
 impl Visit1 for Ask {
     type Out = bool;
-    fn total<A: Element, R: Element>(self, _: impl Fn(A) -> R) -> bool {
+    fn visit_total<A: Element, R: Element>(self, _: impl Fn(A) -> R) -> bool {
         true
     }
-    fn partial<A: Element, R: Element>(self, _: impl Fn(A) -> Result<R, Flaw>) -> bool {
+    fn visit_partial<A: Element, R: Element>(self, _: impl Fn(A) -> Result<R, Flaw>) -> bool {
         true
     }
-    fn undefined(self) -> bool {
+    fn visit_undefined(self) -> bool {
         false
     }
 }
 
 impl Visit2 for Ask {
     type Out = bool;
-    fn total<A: Element, R: Element>(self, _: impl Fn(A, A) -> R) -> bool {
+    fn visit_total<A: Element, R: Element>(self, _: impl Fn(A, A) -> R) -> bool {
         true
     }
-    fn partial<A: Element>(self, _: impl Fn(A, A) -> Result<A, Flaw>) -> bool {
+    fn visit_partial<A: Element>(self, _: impl Fn(A, A) -> Result<A, Flaw>) -> bool {
         true
     }
-    fn undefined(self) -> bool {
+    fn visit_undefined(self) -> bool {
         false
     }
 }
 
 impl Visit3 for Ask {
     type Out = bool;
-    fn total<A: Element>(self, _: impl Fn(A, A, A) -> A) -> bool {
+    fn visit_total<A: Element>(self, _: impl Fn(A, A, A) -> A) -> bool {
         true
     }
-    fn partial<A: Element>(self, _: impl Fn(A, A, A) -> Result<A, Flaw>) -> bool {
+    fn visit_partial<A: Element>(self, _: impl Fn(A, A, A) -> Result<A, Flaw>) -> bool {
         true
     }
-    fn undefined(self) -> bool {
+    fn visit_undefined(self) -> bool {
         false
     }
 }
 
 /// An operation of one operand on one lane. The result is of [`unary_result`]'s dtype.
-pub fn unary(op: UnaryOp, dtype: DType, x: u64) -> Computed {
+pub fn apply_unary(op: UnaryOp, dtype: DType, x: u64) -> Computed {
     visit_unary(op, dtype, Lane([x]))
 }
 
 /// An operation of two operands on one lane.
-pub fn binary(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Computed {
+pub fn apply_binary(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Computed {
     visit_binary(op, dtype, Lane([x, y]))
 }
 
 /// An operation of three operands on one lane.
-pub fn ternary(op: TernaryOp, dtype: DType, x: u64, y: u64, z: u64) -> Computed {
+pub fn apply_ternary(op: TernaryOp, dtype: DType, x: u64, y: u64, z: u64) -> Computed {
     visit_ternary(op, dtype, Lane([x, y, z]))
 }
 

@@ -6,7 +6,7 @@ use crate::ir::UnaryOp;
 
 /// A function of `f32` at a number, before it is rounded: within 2^-40 of its value. None of a function that has no form
 /// of its own for `f32`.
-pub fn single(op: UnaryOp, x: f64) -> Option<f64> {
+pub fn evaluate_single(op: UnaryOp, x: f64) -> Option<f64> {
     Some(match op {
         UnaryOp::Exp => exp(x),
         UnaryOp::Exp2 => exp2(x),

@@ -29,14 +29,14 @@ pub fn format(dtype: DType, bits: u64) -> String {
     match dtype {
         DType::I1 => (if bits & 1 == 1 { "true" } else { "false" }).to_owned(),
         _ if dtype.is_int() => decode_int(dtype, bits).to_string(),
-        _ => float(dtype, bits),
+        _ => format_float(dtype, bits),
     }
 }
 
 /// A narrow float's value is shown in full up to so many digits.
 const EXACT_DIGITS: usize = 8;
 
-fn float(dtype: DType, bits: u64) -> String {
+fn format_float(dtype: DType, bits: u64) -> String {
     let value = decode(dtype, bits);
     if value.is_nan() {
         return "nan".to_owned();
@@ -84,14 +84,14 @@ pub fn parse(dtype: DType, text: &str) -> Result<u64, ParseNumberError> {
         _ => {}
     }
     if dtype.is_float() {
-        let value = match integer(&clean) {
+        let value = match parse_integer(&clean) {
             // `-0` has a sign only as a float.
             Some(value) if value != 0 => return Ok(encode_int(dtype, value)),
             _ => clean.parse::<f64>().map_err(|_| not_a_number())?,
         };
         return Ok(encode(dtype, value, Rounding::NearestEven));
     }
-    let value = integer(&clean).ok_or_else(not_a_number)?;
+    let value = parse_integer(&clean).ok_or_else(not_a_number)?;
     let bits = encode_int(dtype, value);
     if decode_int(dtype, bits) == value {
         Ok(bits)
@@ -103,7 +103,7 @@ pub fn parse(dtype: DType, text: &str) -> Result<u64, ParseNumberError> {
     }
 }
 
-fn integer(text: &str) -> Option<i128> {
+fn parse_integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -16,7 +16,7 @@ struct Format {
 }
 
 impl Format {
-    fn of(dtype: DType) -> Option<Self> {
+    fn from_dtype(dtype: DType) -> Option<Self> {
         let (fraction, bias) = dtype.float_format()?;
         Some(Self {
             bits: dtype.bits(),
@@ -57,14 +57,14 @@ fn shifted_down(value: u64, count: i64) -> u64 {
 
 /// The bits of a number in another format; of dtypes that are no floats, the bits as they are.
 pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
-    let (Some(from), Some(to)) = (Format::of(from), Format::of(to)) else {
+    let (Some(from), Some(to)) = (Format::from_dtype(from), Format::from_dtype(to)) else {
         return input;
     };
-    moved(from, to, manner, input).unwrap_or_else(|| by_parts(from, to, manner, input))
+    shift_fraction(from, to, manner, input).unwrap_or_else(|| by_parts(from, to, manner, input))
 }
 
 /// The same where the exponent is not zero and stays as it is, so that bits of the fraction come or go and nothing else happens.
-fn moved(from: Format, to: Format, manner: Manner, input: u64) -> Option<u64> {
+fn shift_fraction(from: Format, to: Format, manner: Manner, input: u64) -> Option<u64> {
     let largest = from.largest_exponent();
     let alike = largest == to.largest_exponent() && from.bias == to.bias && from.bits <= 32 && to.bits <= 32;
     let above_zero = (input >> from.fraction) as i64 & largest != 0;
@@ -154,8 +154,8 @@ mod tests {
         ];
         for (from, to) in pairs {
             let (from, to) = (
-                Format::of(from).expect("a float"),
-                Format::of(to).expect("a float"),
+                Format::from_dtype(from).expect("a float"),
+                Format::from_dtype(to).expect("a float"),
             );
             for high in 0..1u64 << 16 {
                 let input = if from.bits == 32 {
@@ -163,7 +163,7 @@ mod tests {
                 } else {
                     high
                 };
-                if let Some(moved) = moved(from, to, CUT, input) {
+                if let Some(moved) = shift_fraction(from, to, CUT, input) {
                     assert_eq!(moved, by_parts(from, to, CUT, input), "{input:#x}");
                 }
             }

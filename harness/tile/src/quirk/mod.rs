@@ -282,24 +282,24 @@ impl Quirks {
     pub const NONE: Self = Self(0);
 
     /// Those that a version's engines of a family have.
-    pub fn of(family: Family, version: Version) -> Self {
+    pub fn from_version(family: Family, version: Version) -> Self {
         let all = Quirk::ALL.iter().copied();
         all.filter(|quirk| quirk.applies_to(family, version)).collect()
     }
 
-    const fn bit(quirk: Quirk) -> u64 {
+    const fn to_bit(quirk: Quirk) -> u64 {
         1 << quirk as u8
     }
 
     /// Whether one is among them.
     pub const fn has(self, quirk: Quirk) -> bool {
-        self.0 & Self::bit(quirk) != 0
+        self.0 & Self::to_bit(quirk) != 0
     }
 
     /// These and one more.
     #[must_use]
-    pub const fn with(self, quirk: Quirk) -> Self {
-        Self(self.0 | Self::bit(quirk))
+    pub const fn with_quirk(self, quirk: Quirk) -> Self {
+        Self(self.0 | Self::to_bit(quirk))
     }
 
     /// These and others.
@@ -310,8 +310,8 @@ impl Quirks {
 
     /// These but one.
     #[must_use]
-    pub const fn without(self, quirk: Quirk) -> Self {
-        Self(self.0 & !Self::bit(quirk))
+    pub const fn without_quirk(self, quirk: Quirk) -> Self {
+        Self(self.0 & !Self::to_bit(quirk))
     }
 
     /// Whether all of them are among others.
@@ -321,7 +321,7 @@ impl Quirks {
 
     /// Those that are also among others.
     #[must_use]
-    pub const fn among(self, others: Self) -> Self {
+    pub const fn intersect(self, others: Self) -> Self {
         Self(self.0 & others.0)
     }
 
@@ -338,7 +338,7 @@ impl Quirks {
 
 impl FromIterator<Quirk> for Quirks {
     fn from_iter<T: IntoIterator<Item = Quirk>>(quirks: T) -> Self {
-        quirks.into_iter().fold(Self::NONE, Self::with)
+        quirks.into_iter().fold(Self::NONE, Self::with_quirk)
     }
 }
 
@@ -356,15 +356,17 @@ mod tests {
 
     #[test]
     fn a_set_has_what_was_put_in() {
-        let set = Quirks::NONE.with(Quirk::Bf16IsBits).with(Quirk::FmaRoundsTwice);
+        let set = Quirks::NONE
+            .with_quirk(Quirk::Bf16IsBits)
+            .with_quirk(Quirk::FmaRoundsTwice);
         assert!(set.has(Quirk::Bf16IsBits) && !set.has(Quirk::Bf16Truncates));
         assert_eq!(
             set.iter().collect::<Vec<_>>(),
             [Quirk::Bf16IsBits, Quirk::FmaRoundsTwice]
         );
         assert!(
-            set.without(Quirk::Bf16IsBits)
-                .without(Quirk::FmaRoundsTwice)
+            set.without_quirk(Quirk::Bf16IsBits)
+                .without_quirk(Quirk::FmaRoundsTwice)
                 .is_empty()
         );
     }
@@ -385,8 +387,8 @@ mod tests {
 
     #[test]
     fn a_mended_version_has_it_no_more() {
-        let has = |version| Quirks::of(Family::Interpreter, version).has(Quirk::FmaRoundsTwice);
+        let has = |version| Quirks::from_version(Family::Interpreter, version).has(Quirk::FmaRoundsTwice);
         assert!(has(Version::new(3, 8, 0)) && !has(Version::new(3, 9, 0)));
-        assert!(!Quirks::of(Family::Compiler, Version::new(3, 8, 0)).has(Quirk::FmaRoundsTwice));
+        assert!(!Quirks::from_version(Family::Compiler, Version::new(3, 8, 0)).has(Quirk::FmaRoundsTwice));
     }
 }

@@ -36,7 +36,7 @@ pub enum Form {
 
 /// What an engine did, or what the reference said, in words.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct FailureReport<'a> {
     /// The exception's type, or the kind of complaint.
     pub kind: &'a str,
     /// The message.
@@ -54,7 +54,7 @@ pub struct Said<'a> {
 
 /// A known bug that is told by its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct BugSignature {
     /// The name that reports use.
     pub name: &'static str,
     /// Whose bug it is.
@@ -66,19 +66,19 @@ pub struct Told {
     /// What is on the line: one of these operations; any line where there are none.
     pub operations: &'static [&'static str],
     /// What goes wrong.
-    pub about: &'static str,
+    pub summary: &'static str,
 }
 
 macro_rules! told {
     ($( $name:literal: $family:ident, $from:expr, $to:expr, $shows:expr, $operations:expr, $about:literal; )+) => {
         /// Every one of them. Of several that fit, the first is meant.
-        pub const ALL: &[Told] = &[$( Told {
+        pub const ALL: &[BugSignature] = &[$( BugSignature {
             name: $name,
             family: Family::$family,
             versions: ($from, $to),
             shows: $shows,
             operations: &$operations,
-            about: $about,
+            summary: $about,
         }, )+];
     };
 }
@@ -408,14 +408,20 @@ told! {
         "an assertion of Python's is left to Python, which always checks; compiled, it is a device assertion";
 }
 
-impl Told {
+impl BugSignature {
     /// Whether a version has it.
     pub fn is_in(&self, version: Version) -> bool {
         let (from, mended) = self.versions;
         version >= from && mended.is_none_or(|mended| version < mended)
     }
 
-    fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
+    fn fits(
+        &self,
+        family: Family,
+        version: Version,
+        shows: impl Fn(Shows) -> bool,
+        said: FailureReport<'_>,
+    ) -> bool {
         let any_in = |text: &str| self.operations.iter().any(|operation| text.contains(operation));
         // A pass names the line of what it made of an operation, if any.
         let line = said.line.filter(|_| !matches!(self.shows, Fails(_)));
@@ -429,7 +435,12 @@ impl Told {
 }
 
 /// The bug that an exception, or the death of a process, is of.
-pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> Option<&'static Told> {
+pub fn find_raised_bug(
+    family: Family,
+    version: Version,
+    said: FailureReport<'_>,
+    dies: bool,
+) -> Option<&'static BugSignature> {
     // An assertion of a host function shows that something else is wrong.
     if said.by_host && said.kind == "AssertionError" {
         return None;
@@ -453,14 +464,22 @@ pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> O
 }
 
 /// The bug by which an engine runs what the reference says no to.
-pub fn runs(family: Family, version: Version, said: Said<'_>) -> Option<&'static Told> {
+pub fn find_run_bug(
+    family: Family,
+    version: Version,
+    said: FailureReport<'_>,
+) -> Option<&'static BugSignature> {
     let shows = |shows: Shows| matches!(shows, Runs(message) if said.message.contains(message));
     ALL.iter().find(|told| told.fits(family, version, shows, said))
 }
 
 /// The bug by which a compiler leaves bytes that a model of its form leaves.
-pub fn leaves(family: Family, version: Version, has: impl Fn(Form) -> bool) -> Option<&'static Told> {
-    let said = Said {
+pub fn find_bytes_bug(
+    family: Family,
+    version: Version,
+    has: impl Fn(Form) -> bool,
+) -> Option<&'static BugSignature> {
+    let said = FailureReport {
         kind: "",
         message: "",
         detail: None,
@@ -478,7 +497,7 @@ mod tests {
     use crate::quirk::Quirk;
 
     fn check(version: Version, kind: &str, message: &str, line: &str, expected: Option<&str>) {
-        let said = Said {
+        let said = FailureReport {
             kind,
             message,
             detail: None,
@@ -486,7 +505,7 @@ mod tests {
             line: Some(line),
             uses: &[],
         };
-        let found = raised(Family::Interpreter, version, said, false).map(|told| told.name);
+        let found = find_raised_bug(Family::Interpreter, version, said, false).map(|told| told.name);
         assert_eq!(found, expected, "{kind}: {message} at {line}");
     }
 
@@ -516,7 +535,7 @@ mod tests {
     #[test]
     fn a_bug_is_told_by_what_its_kernel_uses() {
         let uses = [NEGATIVE_AXIS.to_owned(), "tl.reduce f32".to_owned()];
-        let said = Said {
+        let said = FailureReport {
             kind: "ValueError",
             message: "Expected pointer argument to have shape [8, 1] but got [1]",
             detail: None,
@@ -524,11 +543,11 @@ mod tests {
             line: Some("tl.store(p, x)"),
             uses: &uses,
         };
-        let name = |said| raised(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
+        let name = |said| find_raised_bug(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
         assert_eq!(name(said), Some("negative-reduction-axis"));
-        assert_eq!(name(Said { uses: &[], ..said }), None);
+        assert_eq!(name(FailureReport { uses: &[], ..said }), None);
         assert_eq!(
-            name(Said {
+            name(FailureReport {
                 kind: "TypeError",
                 ..said
             }),
@@ -538,7 +557,7 @@ mod tests {
 
     fn check_compiled(version: Version, detail: &str, uses: &[&str], expected: Option<&str>) {
         let uses: Vec<String> = uses.iter().map(|&one| one.to_owned()).collect();
-        let said = Said {
+        let said = FailureReport {
             kind: "RuntimeError",
             message: "PassManager::run failed",
             detail: Some(detail),
@@ -546,7 +565,7 @@ mod tests {
             line: Some("tl.store(p, x)"),
             uses: &uses,
         };
-        let name = |dies| raised(Family::Compiler, version, said, dies).map(|told| told.name);
+        let name = |dies| find_raised_bug(Family::Compiler, version, said, dies).map(|told| told.name);
         assert_eq!((name(false), name(true)), (expected, expected), "{detail}");
     }
 
@@ -580,7 +599,7 @@ mod tests {
 
     #[test]
     fn an_assertion_of_a_host_function_is_not_explained() {
-        let said = |by_host| Said {
+        let said = |by_host| FailureReport {
             kind: "AssertionError",
             message: "no",
             detail: None,
@@ -588,7 +607,7 @@ mod tests {
             line: Some("assert x"),
             uses: &[],
         };
-        let name = |said| raised(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
+        let name = |said| find_raised_bug(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
         assert_eq!(name(said(false)), Some("python-asserts"));
         assert_eq!(name(said(true)), None);
     }

@@ -10,7 +10,7 @@ use cerith_tile::numeric::{self, Accuracy, Computed, Range};
 const GOLDEN: &str = include_str!("../../../../snapshots/tile/h200-3.9.0.txt");
 
 /// What the reference computes, what an engine may give, and whether that is these bits and no others.
-fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Computed, Range, bool) {
+fn compute_reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Computed, Range, bool) {
     let named = |name: &'static str| name == op;
     match (kind, x) {
         ("unary", &[x]) => {
@@ -21,7 +21,7 @@ fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Comput
                 .expect("a unary operation");
             let exact = Accuracy::of_unary(op, from).is_exact();
             (
-                numeric::unary(op, from, x),
+                numeric::apply_unary(op, from, x),
                 numeric::unary_range(op, from, x),
                 exact,
             )
@@ -34,7 +34,7 @@ fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Comput
                 .expect("a binary operation");
             let exact = Accuracy::of_binary(op, from).is_exact();
             (
-                numeric::binary(op, from, x, y),
+                numeric::apply_binary(op, from, x, y),
                 numeric::binary_range(op, from, x, y),
                 exact,
             )
@@ -47,7 +47,7 @@ fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Comput
                 .expect("a ternary operation");
             let exact = Accuracy::of_ternary(op, from).is_exact();
             (
-                numeric::ternary(op, from, x, y, z),
+                numeric::apply_ternary(op, from, x, y, z),
                 numeric::ternary_range(op, from, x, y, z),
                 exact,
             )
@@ -61,7 +61,7 @@ fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Comput
             let holds = numeric::compare(predicate, from, x, y);
             (
                 Computed::Bits(holds.into()),
-                Range::of(f64::from(u8::from(holds))),
+                Range::from_value(f64::from(u8::from(holds))),
                 true,
             )
         }
@@ -71,13 +71,13 @@ fn reference(kind: &str, op: &str, from: DType, to: DType, x: &[u64]) -> (Comput
                 .copied()
                 .find(|op| named(op.name()))
                 .expect("a rounding");
-            (numeric::cast(from, to, rounding, x), Range::ANYTHING, true)
+            (numeric::cast(from, to, rounding, x), Range::FULL, true)
         }
         _ => panic!("{kind} of {} operands", x.len()),
     }
 }
 
-fn bits(words: &[&str]) -> Vec<u64> {
+fn parse_bits(words: &[&str]) -> Vec<u64> {
     words
         .iter()
         .map(|word| u64::from_str_radix(word, 16).expect("bits in base 16"))
@@ -93,7 +93,7 @@ fn an_h200_agrees_lane_by_lane() {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["operands", dtype, name, ref rest @ ..] => {
-                operands.insert((dtype, name), bits(rest));
+                operands.insert((dtype, name), parse_bits(rest));
             }
             ["result", kind, op, from_name, to_name, ref rest @ ..] => {
                 let names: &[&str] = match kind {
@@ -108,9 +108,9 @@ fn an_h200_agrees_lane_by_lane() {
                 let columns: Vec<&Vec<u64>> =
                     names.iter().map(|&name| &operands[&(from_name, name)]).collect();
                 kernels += 1;
-                for (lane, got) in bits(rest).into_iter().enumerate() {
+                for (lane, got) in parse_bits(rest).into_iter().enumerate() {
                     let x: Vec<u64> = columns.iter().map(|column| column[lane]).collect();
-                    let (computed, range, exact) = reference(kind, op, from, to, &x);
+                    let (computed, range, exact) = compute_reference(kind, op, from, to, &x);
                     let Computed::Bits(wanted) = computed else {
                         undefined += 1;
                         continue;

@@ -8,22 +8,22 @@ use cerith_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 use cerith_tile::numeric::{self, Computed, Range};
 
 const OPERANDS: &str = include_str!("../../../../snapshots/tile/h200-3.9.0.txt");
-const MORE: &str = include_str!("../../../../snapshots/tile/h200-more-3.9.0.txt");
+const GOLDEN: &str = include_str!("../../../../snapshots/tile/h200-more-3.9.0.txt");
 const OLD: &str = include_str!("../../../../snapshots/tile/h200-3.0.0.txt");
 
-fn bits(words: &[&str]) -> Vec<u64> {
+fn parse_bits(words: &[&str]) -> Vec<u64> {
     words
         .iter()
         .map(|word| u64::from_str_radix(word, 16).expect("bits in base 16"))
         .collect()
 }
 
-fn operands() -> HashMap<(&'static str, &'static str), Vec<u64>> {
+fn read_operands() -> HashMap<(&'static str, &'static str), Vec<u64>> {
     let mut operands = HashMap::new();
     for line in OPERANDS.lines() {
         let words: Vec<&'static str> = line.split(' ').collect();
         if let ["operands", dtype, name, ref rest @ ..] = words[..] {
-            operands.insert((dtype, name), bits(rest));
+            operands.insert((dtype, name), parse_bits(rest));
         }
     }
     operands
@@ -32,12 +32,12 @@ fn operands() -> HashMap<(&'static str, &'static str), Vec<u64>> {
 /// Some results, any of which will do: `None` stands for all.
 type Allowed = Option<Vec<u64>>;
 
-fn exactly(computed: Computed) -> Allowed {
+fn allow_exact(computed: Computed) -> Allowed {
     computed.bits().map(|bits| vec![bits])
 }
 
 /// Numbers from the one to the other, as a dtype rounds them.
-fn between(range: Range, to: DType, got: u64) -> bool {
+fn is_in_range(range: Range, to: DType, got: u64) -> bool {
     let rounded = |value: f64| numeric::decode(to, numeric::encode(to, value, Rounding::NearestEven));
     let value = numeric::decode(to, got);
     if value.is_nan() {
@@ -47,7 +47,7 @@ fn between(range: Range, to: DType, got: u64) -> bool {
 }
 
 /// A quotient or remainder of narrow floats, which is computed in `f32`.
-fn wide(op: BinaryOp, from: DType, to: DType, x: &[u64], got: u64) -> bool {
+fn is_wide_result(op: BinaryOp, from: DType, to: DType, x: &[u64], got: u64) -> bool {
     let as_single = |x: u64| {
         numeric::cast(from, DType::F32, Rounding::NearestEven, x)
             .bits()
@@ -58,14 +58,14 @@ fn wide(op: BinaryOp, from: DType, to: DType, x: &[u64], got: u64) -> bool {
         _ => (false, x[0], x[1]),
     };
     let dtype = if narrow { DType::F32 } else { from };
-    between(numeric::binary_range(op, dtype, x, y), to, got)
+    is_in_range(numeric::binary_range(op, dtype, x, y), to, got)
 }
 
 /// A product and a sum, rounded once or twice.
 fn product_and_sum(dtype: DType, x: &[u64]) -> Allowed {
-    let once = numeric::ternary(TernaryOp::Fma, dtype, x[0], x[1], x[2]).bits()?;
-    let product = numeric::binary(BinaryOp::Mul, dtype, x[0], x[1]).bits()?;
-    let twice = numeric::binary(BinaryOp::Add, dtype, product, x[2]).bits()?;
+    let once = numeric::apply_ternary(TernaryOp::Fma, dtype, x[0], x[1], x[2]).bits()?;
+    let product = numeric::apply_binary(BinaryOp::Mul, dtype, x[0], x[1]).bits()?;
+    let twice = numeric::apply_binary(BinaryOp::Add, dtype, product, x[2]).bits()?;
     Some(vec![once, twice])
 }
 
@@ -79,7 +79,7 @@ fn sum_in_memory(dtype: DType, x: &[u64]) -> Allowed {
             x
         }
     };
-    let sum = |x: u64, y: u64| numeric::binary(BinaryOp::Add, dtype, x, y).bits();
+    let sum = |x: u64, y: u64| numeric::apply_binary(BinaryOp::Add, dtype, x, y).bits();
     if dtype == DType::F32 {
         Some(vec![flushed(sum(flushed(x[0]), flushed(x[1]))?)])
     } else {
@@ -101,7 +101,7 @@ fn extremum_in_memory(larger: bool, dtype: DType, x: &[u64]) -> Allowed {
         (false, false) => (BinaryOp::Min, signed),
         (false, true) => (BinaryOp::Max, unsigned),
     };
-    exactly(numeric::binary(op, integer, x[0], x[1]))
+    allow_exact(numeric::apply_binary(op, integer, x[0], x[1]))
 }
 
 /// Whether a result is one that the reference gives or admits.
@@ -112,26 +112,26 @@ fn fits(kind: &str, op: &str, from: DType, to: DType, x: &[u64], got: u64) -> bo
         _ => from,
     };
     let allowed = match (kind, op) {
-        ("cast", _) => exactly(numeric::cast(from, to, Rounding::NearestEven, x[0])),
-        ("unary", "sqrt_rn") => exactly(numeric::unary(UnaryOp::SqrtRn, from, x[0])),
-        ("unary", "neg") => exactly(numeric::binary(BinaryOp::Sub, from, 0, x[0])),
-        ("binary", "rem") => return wide(BinaryOp::Rem, from, to, x, got),
-        ("binary", "div" | "fdiv") => return wide(BinaryOp::Div, from, to, x, got),
-        ("binary", "fdiv_rn" | "div_rn") => return wide(BinaryOp::DivRn, from, to, x, got),
+        ("cast", _) => allow_exact(numeric::cast(from, to, Rounding::NearestEven, x[0])),
+        ("unary", "sqrt_rn") => allow_exact(numeric::apply_unary(UnaryOp::SqrtRn, from, x[0])),
+        ("unary", "neg") => allow_exact(numeric::apply_binary(BinaryOp::Sub, from, 0, x[0])),
+        ("binary", "rem") => return is_wide_result(BinaryOp::Rem, from, to, x, got),
+        ("binary", "div" | "fdiv") => return is_wide_result(BinaryOp::Div, from, to, x, got),
+        ("binary", "fdiv_rn" | "div_rn") => return is_wide_result(BinaryOp::DivRn, from, to, x, got),
         ("binary", "fdiv_approx") => {
             // PTX ISA, `div`: past 2^126 `div.approx` gives zero, or NaN of an infinity.
             let divisor = numeric::decode(from, x[1]).abs();
-            return divisor > 2f64.powi(126) || wide(BinaryOp::Div, from, to, x, got);
+            return divisor > 2f64.powi(126) || is_wide_result(BinaryOp::Div, from, to, x, got);
         }
         ("ternary", "mul_add") => product_and_sum(from, x),
         ("atomic", "add") if from.is_float() => sum_in_memory(from, x),
         ("atomic", "min" | "max") if from.is_float() => extremum_in_memory(op == "max", from, x),
-        ("atomic", "add") => exactly(numeric::binary(BinaryOp::Add, from, x[0], x[1])),
-        ("atomic", "min") => exactly(numeric::binary(BinaryOp::Min, from, x[0], x[1])),
-        ("atomic", "max") => exactly(numeric::binary(BinaryOp::Max, from, x[0], x[1])),
-        ("atomic", "and") => exactly(numeric::binary(BinaryOp::And, integer, x[0], x[1])),
-        ("atomic", "or") => exactly(numeric::binary(BinaryOp::Or, integer, x[0], x[1])),
-        ("atomic", "xor") => exactly(numeric::binary(BinaryOp::Xor, integer, x[0], x[1])),
+        ("atomic", "add") => allow_exact(numeric::apply_binary(BinaryOp::Add, from, x[0], x[1])),
+        ("atomic", "min") => allow_exact(numeric::apply_binary(BinaryOp::Min, from, x[0], x[1])),
+        ("atomic", "max") => allow_exact(numeric::apply_binary(BinaryOp::Max, from, x[0], x[1])),
+        ("atomic", "and") => allow_exact(numeric::apply_binary(BinaryOp::And, integer, x[0], x[1])),
+        ("atomic", "or") => allow_exact(numeric::apply_binary(BinaryOp::Or, integer, x[0], x[1])),
+        ("atomic", "xor") => allow_exact(numeric::apply_binary(BinaryOp::Xor, integer, x[0], x[1])),
         ("atomic", "xchg") => Some(vec![x[1]]),
         _ => panic!("{kind} {op}"),
     };
@@ -143,7 +143,7 @@ fn fits(kind: &str, op: &str, from: DType, to: DType, x: &[u64], got: u64) -> bo
 
 /// The results that do not fit, by operation, and how many kernels and lanes there were.
 fn check(table: &str, skipped: &[(&str, &str)]) -> (usize, usize, Vec<String>) {
-    let operands = operands();
+    let operands = read_operands();
     let (mut kernels, mut lanes, mut wrong) = (0, 0, Vec::new());
     for line in table.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -163,7 +163,7 @@ fn check(table: &str, skipped: &[(&str, &str)]) -> (usize, usize, Vec<String>) {
             _ => &["a", "b"],
         };
         kernels += 1;
-        for (lane, got) in bits(rest).into_iter().enumerate() {
+        for (lane, got) in parse_bits(rest).into_iter().enumerate() {
             let x: Vec<u64> = names
                 .iter()
                 .map(|&name| match operands.get(&(from_name, name)) {
@@ -183,7 +183,7 @@ fn check(table: &str, skipped: &[(&str, &str)]) -> (usize, usize, Vec<String>) {
 
 #[test]
 fn an_h200_agrees_on_more() {
-    let (kernels, lanes, wrong) = check(MORE, &[]);
+    let (kernels, lanes, wrong) = check(GOLDEN, &[]);
     assert_eq!((kernels, lanes), (68, 7_616));
     assert!(
         wrong.is_empty(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_tile::DType;
-use cerith_tile::numeric::library::{Symbol, symbol, symbols};
+use cerith_tile::numeric::library::{Symbol, find_symbol, symbols};
 use cerith_tile::numeric::{Computed, decode, is_nan};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn named(name: &str) -> &'static Symbol {
 }
 
 fn value(symbol: &Symbol, operands: &[u64]) -> u64 {
-    symbol.value(operands).bits().expect("a value")
+    symbol.evaluate(operands).bits().expect("a value")
 }
 
 fn subnormal(dtype: DType, bits: u64) -> bool {
@@ -94,7 +94,7 @@ fn the_exact_result_is_admitted() {
         let (operands, result) = rest.split_once(" -> ").expect("a result");
         let symbol = named(name);
         if symbol.result.is_float() {
-            let range = symbol.range(&words(operands));
+            let range = symbol.evaluate_range(&words(operands));
             assert!(
                 range.contains(symbol.result, words(result)[0]),
                 "{line}: {range:?}"
@@ -250,7 +250,7 @@ fn poles_and_limits_are_cudas() {
     assert_eq!(bessel("__nv_yn", 3, 0.0), f64::NEG_INFINITY);
     assert_eq!(bessel("__nv_jn", 1, 2.0), double("__nv_j1", 2.0));
     let orders = named("__nv_jn");
-    assert_eq!(orders.value(&[0x7fff_ffff, 0]), Computed::Poison);
+    assert_eq!(orders.evaluate(&[0x7fff_ffff, 0]), Computed::Poison);
 }
 
 /// Every symbol takes any bits, and gives a lane of its result's dtype.
@@ -295,8 +295,8 @@ fn any_bits_are_taken() {
                     }
                 })
                 .collect();
-            let range = symbol.range(&operands);
-            if let Computed::Bits(bits) = symbol.value(&operands) {
+            let range = symbol.evaluate_range(&operands);
+            if let Computed::Bits(bits) = symbol.evaluate(&operands) {
                 assert!(
                     symbol.result.bits() == 64 || bits >> 32 == 0,
                     "{symbol:?} {operands:x?}"
@@ -315,7 +315,7 @@ fn names_and_dtypes_are_of_one_symbol() {
     let mut names = BTreeSet::new();
     for found in symbols() {
         assert!(names.insert(found.name), "{} twice", found.name);
-        assert_eq!(symbol(found.function, found.operands), Some(found));
+        assert_eq!(find_symbol(found.function, found.operands), Some(found));
     }
     assert_eq!(names.len(), 246);
 }
@@ -356,7 +356,7 @@ proptest! {
         if !narrow {
             let (a, b) = (f64::from_bits(x), f64::from_bits(y));
             for (name, wanted) in [("add_rn", a + b), ("sub_rn", a - b), ("mul_rn", a * b), ("div_rn", a / b)] {
-                let got = value(symbol(name, &[DType::F64, DType::F64]).expect("a symbol"), &[x, y]);
+                let got = value(find_symbol(name, &[DType::F64, DType::F64]).expect("a symbol"), &[x, y]);
                 prop_assert!(got == wanted.to_bits() || (is_nan(DType::F64, got) && wanted.is_nan()), "{}", name);
             }
         }

@@ -2,18 +2,18 @@
 
 use cerith_tile::DType;
 use cerith_tile::ir::UnaryOp;
-use cerith_tile::numeric::numpy::{function, has_sums, sum};
+use cerith_tile::numeric::numpy::{find_function, has_sums, sum};
 use cerith_tile::numeric::{decode, is_nan, unary_range};
 
 const GOLDEN: &str = include_str!("../golden/by_numpy.txt");
 
-fn words(text: &str) -> Vec<u64> {
+fn parse_words(text: &str) -> Vec<u64> {
     text.split_whitespace()
         .map(|word| u64::from_str_radix(word, 16).expect("bits in base 16"))
         .collect()
 }
 
-fn same(dtype: DType, left: u64, right: u64) -> bool {
+fn is_same_lane(dtype: DType, left: u64, right: u64) -> bool {
     left == right || is_nan(dtype, left) && is_nan(dtype, right)
 }
 
@@ -24,13 +24,13 @@ const FUNCTIONS: [(&str, UnaryOp); 3] = [
 ];
 
 /// NumPy's function of `f32`, on bits.
-fn value(op: UnaryOp, x: u64) -> u64 {
-    let function = function(op).expect("NumPy's own");
+fn call_numpy(op: UnaryOp, x: u64) -> u64 {
+    let function = find_function(op).expect("NumPy's own");
     function(f32::from_bits(x as u32)).to_bits().into()
 }
 
 /// Whether a conforming implementation may give this.
-fn conforms(op: UnaryOp, x: u64, result: u64) -> bool {
+fn is_conforming(op: UnaryOp, x: u64, result: u64) -> bool {
     let range = unary_range(op, DType::F32, x);
     let number = decode(DType::F32, result);
     number.is_nan() && range.nan || range.low <= number && number <= range.high
@@ -40,30 +40,30 @@ fn conforms(op: UnaryOp, x: u64, result: u64) -> bool {
 fn check(asked: &str, wanted: &[u64]) -> bool {
     let (name, rest) = asked.split_once(' ').expect("a function");
     let Some(&(_, op)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
-        let (dtype, got) = summed(rest);
+        let (dtype, got) = compute_sums(rest);
         assert_eq!(got.len(), wanted.len());
         assert!(
-            got.iter().zip(wanted).all(|(&a, &b)| same(dtype, a, b)),
+            got.iter().zip(wanted).all(|(&a, &b)| is_same_lane(dtype, a, b)),
             "{asked}: {got:x?} not {wanted:x?}"
         );
         return true;
     };
-    let (x, wanted) = (words(rest)[0], wanted[0]);
-    let got = value(op, x);
-    let fits = same(DType::F32, got, wanted);
+    let (x, wanted) = (parse_words(rest)[0], wanted[0]);
+    let got = call_numpy(op, x);
+    let fits = is_same_lane(DType::F32, got, wanted);
     assert!(
-        fits || !conforms(op, x, wanted),
+        fits || !is_conforming(op, x, wanted),
         "{asked}: {got:x} not {wanted:x}"
     );
     fits
 }
 
-fn summed(asked: &str) -> (DType, Vec<u64>) {
+fn compute_sums(asked: &str) -> (DType, Vec<u64>) {
     let (dtype, rest) = asked.split_once(' ').expect("a dtype");
     let (inner, elements) = rest.split_once(' ').expect("elements");
     let dtype: DType = dtype.parse().expect("a dtype");
     let inner: usize = inner.parse().expect("a number of columns");
-    let elements = words(elements);
+    let elements = parse_words(elements);
     let bytes: Vec<u8> = elements
         .iter()
         .flat_map(|word| word.to_le_bytes().into_iter().take(dtype.size()))
@@ -85,7 +85,7 @@ fn every_bit_is_numpys() {
     let (mut tried, mut fit) = (0, 0);
     for line in lines {
         let (asked, wanted) = line.split_once(" -> ").expect("a result");
-        fit += u32::from(check(asked, &words(wanted)));
+        fit += u32::from(check(asked, &parse_words(wanted)));
         tried += 1;
     }
     assert!(tried > 2000, "{tried} lines");
@@ -98,8 +98,8 @@ fn a_conforming_implementation_may_give_it() {
     for bits in (0..=u32::MAX).step_by(49_999) {
         let x = u64::from(bits);
         for (name, op) in FUNCTIONS {
-            let result = value(op, x);
-            assert!(conforms(op, x, result), "{name} {x:x}: {result:x}");
+            let result = call_numpy(op, x);
+            assert!(is_conforming(op, x, result), "{name} {x:x}: {result:x}");
         }
     }
 }

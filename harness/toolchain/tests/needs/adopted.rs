@@ -249,8 +249,8 @@ fn what_wants_a_gpu_says_that_there_is_none() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![markers_of_before_are_read])
-        .needing(
+        .without_needs(&named![markers_of_before_are_read])
+        .with_needs(
             &[Need::Torch],
             &named![
                 one_with_torch_serves_where_torch_is_wanted,
@@ -258,7 +258,7 @@ pub fn tests() -> Tests {
                 torchs_own_tensors_do_what_stand_ins_do
             ],
         )
-        .needing(
+        .with_needs(
             &[Need::Torch, Need::NoGpu],
             &named![what_wants_a_gpu_says_that_there_is_none],
         )

@@ -616,7 +616,7 @@ fn the_least_recently_used_is_dropped() {
 
 pub fn tests() -> Tests {
     Tests::new()
-        .anywhere(&named![the_least_recently_used_is_dropped])
+        .without_needs(&named![the_least_recently_used_is_dropped])
         .with_each(
             ALL,
             &named![

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{assert_goes_on, finished, kernels, kernels_folder, limits, pool, raised};
-use cerith_needs::{NEWEST, Need, Tests, named, toolchain};
+use cerith_needs::{NEWEST, Need, Tests, find_toolchain, named};
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::compiler::Tuning;
 use cerith_toolchain::inductor::InductorRequest;
@@ -53,7 +53,7 @@ struct Trial {
 
 impl Trial {
     fn new() -> Self {
-        let toolchain = toolchain(NEWEST);
+        let toolchain = find_toolchain(NEWEST);
         let outside = tempfile::tempdir().expect("a folder");
         fs::create_dir(outside.path().join(".ssh")).expect("made");
         fs::write(outside.path().join(".ssh/id"), "secret").expect("written");
@@ -659,7 +659,7 @@ fn a_worker_that_is_killed_is_replaced_once() {
 pub fn tests() -> Tests {
     let contained = [Need::Toolchain(NEWEST), Need::Containment];
     Tests::new()
-        .needing(
+        .with_needs(
             &contained,
             &named![
                 files_of_others_are_not_read,
@@ -682,7 +682,7 @@ pub fn tests() -> Tests {
                 a_worker_that_is_killed_is_replaced_once
             ],
         )
-        .needing(
+        .with_needs(
             &[&contained[..], &[Need::InstalledTorch]].concat(),
             &named![workers_with_torch_are_contained_too],
         )

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cerith_needs::{NEWEST, Tests, named, toolchain};
+use cerith_needs::{NEWEST, Tests, find_toolchain, named};
 use cerith_toolchain::request::{Device, Relocation, Value};
 use cerith_toolchain::response::Phase;
 use cerith_toolchain::{Exit, Limits, Pool, Request, Response, Toolchain, WorkerFailure};
@@ -248,7 +248,7 @@ fn stopping_a_pool_ends_what_runs(toolchain: &Toolchain) {
 
 /// The process that `killing_this_process_leaves_no_worker` kills: its worker writes into the file `ready`.
 fn hang(ready: &OsStr) {
-    let pool = Pool::new(toolchain(NEWEST), 2).expect("a pool");
+    let pool = Pool::new(find_toolchain(NEWEST), 2).expect("a pool");
     let mut request = simple("hang");
     request.module.text = Arc::from(request.module.text.replace(
         "while True:",

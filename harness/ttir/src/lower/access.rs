@@ -23,7 +23,7 @@ impl<'m> Lowering<'m> {
             "tt.store" if self.is_one(op)? => {
                 let operands = self.all(op)?;
                 let mask = operands.len() == 3;
-                self.builder.effect(OpKind::Store { mask }, &operands);
+                self.builder.add_effect(OpKind::Store { mask }, &operands);
                 return Ok(Some(Vec::new()));
             }
             "tt.atomic_rmw" => self.atomic(op)?,
@@ -37,7 +37,7 @@ impl<'m> Lowering<'m> {
                 let order = order(op, 0)?;
                 let loaded = self.load(op, true)?;
                 if order.acquires() {
-                    self.builder.effect(OpKind::Acquire, &[]);
+                    self.builder.add_effect(OpKind::Acquire, &[]);
                 }
                 loaded
             }
@@ -90,7 +90,7 @@ impl<'m> Lowering<'m> {
         };
         let kind = OpKind::Load {
             mask: operands.len() > 1,
-            other: operands.len() > 2,
+            has_other: operands.len() > 2,
             volatile,
         };
         Ok(self.op(kind, &operands, ty.with_elem(pointee)))
@@ -159,12 +159,14 @@ impl<'m> Lowering<'m> {
     /// Operations without a result that touch no tensor of the program.
     fn effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         match op.name.as_str() {
-            "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => self.builder.effect(OpKind::Barrier, &[]),
+            "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => {
+                self.builder.add_effect(OpKind::Barrier, &[])
+            }
             // Whether the kernel before this one has ended is not a question here.
             "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => {}
             "llvm.intr.assume" | "tt.assume" => {
                 let [condition] = self.operands(op)?;
-                self.builder.effect(OpKind::Assume, &[condition]);
+                self.builder.add_effect(OpKind::Assume, &[condition]);
             }
             "tt.assert" => {
                 let [mut condition] = self.operands(op)?;
@@ -178,7 +180,7 @@ impl<'m> Lowering<'m> {
                     .find_map(Attr::text)
                     .unwrap_or_default()
                     .to_owned();
-                self.builder.effect(
+                self.builder.add_effect(
                     OpKind::Assert {
                         message,
                         mask: false,
@@ -202,7 +204,7 @@ impl<'m> Lowering<'m> {
                         *operand = self.as_unsigned(*operand);
                     }
                 }
-                self.builder.effect(OpKind::Print { prefix, hex }, &operands);
+                self.builder.add_effect(OpKind::Print { prefix, hex }, &operands);
             }
             _ => return Ok(None),
         }

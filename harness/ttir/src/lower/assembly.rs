@@ -42,7 +42,10 @@ impl<'m> Lowering<'m> {
         for nth in 0..op.operands.len() {
             let value = self.operand(op, nth)?;
             let known = self.numbers.get(&value).copied();
-            arguments.push(Argument { value, known });
+            arguments.push(Argument {
+                value,
+                known_bits: known,
+            });
         }
         // Triton's verifier refuses it, but the versions before 3.5 do not ask that before their passes.
         let mut numels = arguments.iter().map(|argument| self.ty(argument.value).numel());
@@ -107,7 +110,9 @@ impl<'m> Lowering<'m> {
         let magnitude = self.binary(BinaryOp::And, bits, magnitude);
         let sign = self.binary(BinaryOp::And, bits, sign);
         let magnitude = self.bitcast(magnitude, Elem::Num(DType::F16));
-        let most = self.builder.constant(0x3f00, ty.with_elem(Elem::Num(DType::F16)));
+        let most = self
+            .builder
+            .add_constant(0x3f00, ty.with_elem(Elem::Num(DType::F16)));
         let limited = self.binary(BinaryOp::Min, magnitude, most);
         let limited = self.bitcast(limited, Elem::Num(DType::U16));
         let (one, half, eight) = (number(self, 1), number(self, 0x80), number(self, 8));

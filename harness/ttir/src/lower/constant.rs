@@ -19,7 +19,7 @@ impl Lowering<'_> {
             _ => result_type(op)?,
         };
         let bits = bits(attr, ty.elem)?;
-        let value = self.builder.constant(bits, ty);
+        let value = self.builder.add_constant(bits, ty);
         self.numbers.insert(value, bits);
         Ok(value)
     }

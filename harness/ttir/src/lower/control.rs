@@ -49,7 +49,7 @@ impl<'m> Lowering<'m> {
                     .iter()
                     .map(|&value| {
                         let ty = self.ty(value);
-                        self.builder.value(ty)
+                        self.builder.add_value(ty)
                     })
                     .collect()
             })
@@ -81,7 +81,7 @@ impl<'m> Lowering<'m> {
         // What local memory holds is carried last.
         initial.push(self.memories.clone());
         let number = self.ty(lower);
-        let index = self.builder.value(number);
+        let index = self.builder.add_value(number);
         let inside = self.like(&initial);
         let args: Vec<ValueId> = std::iter::once(index)
             .chain(inside.iter().flatten().copied())

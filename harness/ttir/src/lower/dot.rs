@@ -196,7 +196,9 @@ impl<'m> Lowering<'m> {
         let bits = self.binary(BinaryOp::Or, sign, magnitude);
         let small = self.bitcast(bits, Elem::Num(DType::F16));
         let factor = numeric::encode(DType::F16, 16384.0, Rounding::NearestEven);
-        let factor = self.builder.constant(factor, ty.with_elem(Elem::Num(DType::F16)));
+        let factor = self
+            .builder
+            .add_constant(factor, ty.with_elem(Elem::Num(DType::F16)));
         self.binary(BinaryOp::Mul, small, factor)
     }
 
@@ -270,7 +272,7 @@ impl<'m> Lowering<'m> {
             self.op(OpKind::Poison, &[], ty.clone())
         } else {
             let bits = numeric::encode(wide, f64::NAN, Rounding::NearestEven);
-            self.builder.constant(bits, ty.clone())
+            self.builder.add_constant(bits, ty.clone())
         };
         self.op(OpKind::Select, &[special, nan, power], ty)
     }

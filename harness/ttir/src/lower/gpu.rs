@@ -72,7 +72,7 @@ impl<'m> Lowering<'m> {
                 let value = self.held_by(&view);
                 let (_, (pointers, mask)) = self.described(op, 0)?;
                 self.builder
-                    .effect(OpKind::Store { mask: true }, &[pointers, value, mask]);
+                    .add_effect(OpKind::Store { mask: true }, &[pointers, value, mask]);
                 Vec::new()
             }
             "async_tma_reduce" => {
@@ -295,7 +295,7 @@ impl<'m> Lowering<'m> {
         };
         let kind = OpKind::Load {
             mask: operands.len() > 1,
-            other: operands.len() > 2,
+            has_other: operands.len() > 2,
             volatile: false,
         };
         let value = self.op(kind, &operands, ty.with_elem(pointee));

@@ -123,7 +123,7 @@ impl<'m> Places<'m> {
     fn span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
         let (_, file) = self.files.iter().find(|(known, _)| known == name)?;
         let column = column.saturating_sub(self.first_column);
-        let (start, end) = file.bytes(line, column)?;
+        let (start, end) = file.find_byte_range(line, column)?;
         let source = if let Some(&source) = self.added.get(name) {
             source
         } else {

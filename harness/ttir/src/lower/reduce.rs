@@ -61,7 +61,7 @@ impl<'m> Lowering<'m> {
         let args: Vec<ValueId> = elements
             .iter()
             .chain(elements)
-            .map(|element| self.builder.value(element.clone()))
+            .map(|element| self.builder.add_value(element.clone()))
             .collect();
         self.builder.open_block(&args);
         let bundles = args.iter().map(|&arg| Bundle::from_slice(&[arg])).collect();
@@ -108,8 +108,8 @@ impl<'m> Lowering<'m> {
         for ty in &rows {
             operands.push(self.op(OpKind::Poison, &[], ty.clone()));
         }
-        let first = self.builder.value(number);
-        let carried: Vec<ValueId> = rows.iter().map(|ty| self.builder.value(ty.clone())).collect();
+        let first = self.builder.add_value(number);
+        let carried: Vec<ValueId> = rows.iter().map(|ty| self.builder.add_value(ty.clone())).collect();
         let args: Vec<ValueId> = std::iter::once(first).chain(carried.iter().copied()).collect();
         self.builder.open_block(&args);
         let yields = self.turn(region, &flat, places, (first, pack), carried)?;

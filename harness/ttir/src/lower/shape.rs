@@ -78,8 +78,8 @@ impl<'m> Lowering<'m> {
         for left in (0..ty.shape.len()).rev() {
             // Nothing is combined where there is one lane.
             let args = [
-                self.builder.value(element.clone()),
-                self.builder.value(element.clone()),
+                self.builder.add_value(element.clone()),
+                self.builder.add_value(element.clone()),
             ];
             self.builder.open_block(&args);
             let region = self.builder.close_block(&[args[0]]);

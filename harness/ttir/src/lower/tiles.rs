@@ -237,7 +237,7 @@ impl<'m> Lowering<'m> {
         let operands: Bundle = [Some(pointers), mask, other].into_iter().flatten().collect();
         let kind = OpKind::Load {
             mask: mask.is_some(),
-            other: other.is_some(),
+            has_other: other.is_some(),
             volatile: op.attr("isVolatile") == Some(&Attr::Bool(true)),
         };
         Ok(self.op(kind, &operands, ty))
@@ -251,7 +251,7 @@ impl<'m> Lowering<'m> {
             .flatten()
             .collect();
         self.builder
-            .effect(OpKind::Store { mask: mask.is_some() }, &operands);
+            .add_effect(OpKind::Store { mask: mask.is_some() }, &operands);
         Ok(())
     }
 
@@ -259,7 +259,7 @@ impl<'m> Lowering<'m> {
         match ty.elem.num().filter(|dtype| dtype.is_float()) {
             Some(dtype) => {
                 let bits = numeric::encode(dtype, f64::NAN, Rounding::NearestEven);
-                Ok(self.builder.constant(bits, ty))
+                Ok(self.builder.add_constant(bits, ty))
             }
             None => stop(format!("padding of {ty} with NaN")),
         }
@@ -353,7 +353,7 @@ impl<'m> Lowering<'m> {
         };
         let kind = OpKind::Load {
             mask: true,
-            other: true,
+            has_other: true,
             volatile: false,
         };
         let mut value = self.op(kind, &[pointers, mask, other], ty.clone());
@@ -405,7 +405,7 @@ impl<'m> Lowering<'m> {
         let (pointers, mask) = lanes;
         let value = self.stored(op, pointers)?;
         self.builder
-            .effect(OpKind::Store { mask: true }, &[pointers, value, mask]);
+            .add_effect(OpKind::Store { mask: true }, &[pointers, value, mask]);
         Ok(())
     }
 

@@ -2,14 +2,14 @@
 //! choose, and copies of a result that lanes hold. An alternative explains a difference only if each element is one of its copies.
 
 use cerith_case::Case;
-use cerith_engine::{EngineId, Finished, Following, Reference, guarded};
+use cerith_engine::{EngineId, Finished, Following, Reference, catch_panic};
 use cerith_interp::{Accepted, Numerics};
 use cerith_memory::{ByteState, Memory, StorageId};
-use cerith_tile::quirk::told::{self, Form, Told};
+use cerith_tile::quirk::told::{self, BugSignature, Form};
 use cerith_tile::rules::Rules;
 
-use super::family;
-use super::search::defined;
+use super::find_family;
+use super::search::build_compare_mask;
 use crate::difference::{Comparison, Tolerance, compare};
 
 /// The known bug whose model leaves what the engine left, where that is `differing` from what the reference left.
@@ -19,11 +19,11 @@ pub(crate) fn explain_by_lanes(
     engine: &EngineId,
     differing: &Comparison,
     (left, known): (&Finished, &Memory),
-) -> Option<&'static Told> {
-    let (family, version) = (family(engine)?, engine.version()?);
-    let rules = Rules::of(version);
-    told::leaves(family, version, |form| {
-        let explains = guarded(|| {
+) -> Option<&'static BugSignature> {
+    let (family, version) = (find_family(engine)?, engine.version()?);
+    let rules = Rules::from_version(version);
+    told::find_bytes_bug(family, version, |form| {
+        let explains = catch_panic(|| {
             is_reached(case, reference, rules, form, differing)
                 && is_left_by_alternative(case, reference, rules, form, (left, known))
         });
@@ -61,10 +61,10 @@ fn is_reached(case: &Case, reference: &Reference, rules: Rules, form: Form, diff
 fn leave(copies: Vec<Following<'_>>, left: &Finished, known: &Memory) -> bool {
     let mut differing: Option<Comparison> = None;
     for copy in copies {
-        let Ok(Some(followed)) = copy.leaves(None, Numerics::Own) else {
+        let Ok(Some(followed)) = copy.execute(None, Numerics::Own) else {
             return false;
         };
-        let defined = defined(&followed.memory, known);
+        let defined = build_compare_mask(&followed.memory, known);
         let comparison = compare(&followed.memory, &left.memory, Some(&defined), &ByCopy(&followed));
         let is_listed = comparison.mismatched.is_none() && comparison.guards == 0 && !comparison.more_spans;
         if !is_listed || comparison.bytes.undecided > 0 {
@@ -103,7 +103,7 @@ fn intersect_spans(before: &Comparison, mut now: Comparison) -> Comparison {
 struct ByCopy<'a>(&'a cerith_engine::Followed<'a>);
 
 impl Tolerance for ByCopy<'_> {
-    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
-        self.0.accepted(storage, byte)
+    fn find_accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        self.0.find_accepted(storage, byte)
     }
 }

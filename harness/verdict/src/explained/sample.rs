@@ -5,19 +5,19 @@ use cerith_engine::Finished;
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 
-use super::search::Asked;
+use super::search::ExplainQuery;
 
 /// A program, and the bytes that it writes.
 pub(super) struct Sample {
     pub(super) program: u64,
     /// Says of every byte whether it is compared.
-    pub(super) known: Memory,
+    pub(super) compare_mask: Memory,
 }
 
 impl Sample {
     /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found.
-    pub(super) fn take(asked: &Asked<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
-        let Asked {
+    pub(super) fn take(asked: &ExplainQuery<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
+        let ExplainQuery {
             case,
             reference,
             rules,
@@ -28,7 +28,7 @@ impl Sample {
             return None;
         };
         let programs = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
-        if programs < 2 || reference.has_atomics(case, rules.following(quirks)).ok()? {
+        if programs < 2 || reference.has_atomics(case, rules.with_quirks(quirks)).ok()? {
             return None;
         }
         // A guard zone has no bytes that a program is known by.
@@ -40,7 +40,7 @@ impl Sample {
         let at = byte as u64 * programs / (known.size(id) as u64).max(1);
         let near = [at, at.saturating_sub(1), at + 1, 0, programs - 1];
         for program in near.into_iter().filter(|&program| program < programs) {
-            let alone = asked.followed(quirks, Some(program))?;
+            let alone = asked.follow_quirks(quirks, Some(program))?;
             let alone = &alone.memory;
             if alone.bytes(id).get(byte) == before.bytes(id).get(byte) {
                 continue;
@@ -55,14 +55,17 @@ impl Sample {
                     }
                 }
             }
-            return Some(Self { program, known });
+            return Some(Self {
+                program,
+                compare_mask: known,
+            });
         }
         None
     }
 }
 
 /// Whether what a program left by itself, where it wrote, is what it left among the others.
-pub(super) fn stands(before: &Memory, alone: &Memory, whole: &Memory) -> bool {
+pub(super) fn is_independent(before: &Memory, alone: &Memory, whole: &Memory) -> bool {
     alone.ids().all(|id| {
         let mut bytes = alone.bytes(id).iter().zip(before.bytes(id)).zip(whole.bytes(id));
         bytes.all(|((alone, before), whole)| alone == before || alone == whole)

@@ -6,7 +6,7 @@ use cerith_tile::DType;
 use cerith_verdict::{BitForBit, Tolerance, compare};
 
 /// A storage of `bytes`, seen as these tensors.
-fn bytes(content: &[u8], views: &[(&str, DType, i64)]) -> Memory {
+fn build_byte_memory(content: &[u8], views: &[(&str, DType, i64)]) -> Memory {
     let mut storages = Storages::new();
     let id = storages.add("s", content.len() as u64).expect("small");
     assert!(storages.write(id, 0, content));
@@ -14,7 +14,7 @@ fn bytes(content: &[u8], views: &[(&str, DType, i64)]) -> Memory {
         .iter()
         .map(|&(name, dtype, offset)| {
             let mut tensor =
-                Tensor::contiguous(id, dtype, &[content.len() as i64 / dtype.size() as i64 - offset]);
+                Tensor::new_contiguous(id, dtype, &[content.len() as i64 / dtype.size() as i64 - offset]);
             tensor.offset = offset;
             NamedTensor {
                 name: name.to_owned(),
@@ -29,10 +29,10 @@ fn bytes(content: &[u8], views: &[(&str, DType, i64)]) -> Memory {
 fn any_nan_equals_any_nan_of_the_dtype_that_shows_it() {
     let check = |dtype: DType, left: u64, right: u64, same: bool| {
         let word = |bits: u64| bits.to_le_bytes()[..dtype.size()].to_vec();
-        let left_memory = bytes(&word(left), &[("x", dtype, 0)]);
-        let right_memory = bytes(&word(right), &[("x", dtype, 0)]);
+        let left_memory = build_byte_memory(&word(left), &[("x", dtype, 0)]);
+        let right_memory = build_byte_memory(&word(right), &[("x", dtype, 0)]);
         let comparison = compare(&left_memory, &right_memory, None, &BitForBit);
-        assert_eq!(comparison.same(), same, "{dtype} {left:#x} {right:#x}");
+        assert_eq!(comparison.is_same(), same, "{dtype} {left:#x} {right:#x}");
     };
     check(DType::F32, 0x7fc0_0000, 0xffc0_0001, true);
     check(DType::F32, 0x7f80_0000, 0x7fc0_0000, false);
@@ -47,14 +47,14 @@ fn any_nan_equals_any_nan_of_the_dtype_that_shows_it() {
 }
 
 /// An execution left these bytes; nothing else has a bound.
-struct Another<'a>(&'a [u8]);
+struct OtherExecution<'a>(&'a [u8]);
 
-impl Tolerance for Another<'_> {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+impl Tolerance for OtherExecution<'_> {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         (byte, Accepted::Exact)
     }
 
-    fn leaves(&self, _: StorageId, first: usize, bytes: &[u8]) -> bool {
+    fn can_leave(&self, _: StorageId, first: usize, bytes: &[u8]) -> bool {
         self.0.get(first..first + bytes.len()) == Some(bytes)
     }
 }
@@ -69,8 +69,11 @@ fn what_another_execution_left_is_accepted() {
         // Which dtype an element was stored as is not known.
         for dtype in [DType::I8, DType::F16, DType::F64] {
             let views = [("x", dtype, 0)];
-            let (left, right) = (bytes(&[0; 32], &views), bytes(&engine, &views));
-            let comparison = compare(&left, &right, None, &Another(&another));
+            let (left, right) = (
+                build_byte_memory(&[0; 32], &views),
+                build_byte_memory(&engine, &views),
+            );
+            let comparison = compare(&left, &right, None, &OtherExecution(&another));
             let got = (comparison.bytes.accepted, comparison.differing);
             let accepted = accepted * dtype.size() as u64;
             assert_eq!(got, (accepted, differing), "{dtype} {places:?}");
@@ -84,28 +87,28 @@ fn what_another_execution_left_is_accepted() {
     check(&[(1, 9, 9), (2, 7, 0)], 0, 1);
     check(&[(2, 7, 0), (6, 9, 9)], 0, 1);
     // What nobody wrote stays so, whatever an execution left there.
-    let mut unwritten = bytes(&[1, 2], &[("x", DType::F16, 0)]);
+    let mut unwritten = build_byte_memory(&[1, 2], &[("x", DType::F16, 0)]);
     unwritten.parts_mut(StorageId(0)).1.fill(ByteState::Uninit);
-    let engine = bytes(&[1, 9], &[]);
-    let comparison = compare(&unwritten, &engine, Some(&unwritten), &Another(&[1, 9]));
+    let engine = build_byte_memory(&[1, 9], &[]);
+    let comparison = compare(&unwritten, &engine, Some(&unwritten), &OtherExecution(&[1, 9]));
     assert_eq!(comparison.differing, 1);
 }
 
 #[test]
 fn undefined_bytes_are_left_out_and_unwritten_ones_must_stay_so() {
     let reference = {
-        let mut memory = bytes(&[1, 2, 3, 4, 5, 6, 7, 8], &[("x", DType::I8, 0)]);
+        let mut memory = build_byte_memory(&[1, 2, 3, 4, 5, 6, 7, 8], &[("x", DType::I8, 0)]);
         let states = memory.parts_mut(StorageId(0)).1;
         states[1] = ByteState::Poison;
         states[2] = ByteState::Uninit;
         memory
     };
-    let other = bytes(&[1, 9, 3, 4, 5, 6, 7, 8], &[]);
+    let other = build_byte_memory(&[1, 9, 3, 4, 5, 6, 7, 8], &[]);
     let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
-    assert!(comparison.same());
+    assert!(comparison.is_same());
     assert_eq!((comparison.bytes.compared, comparison.bytes.undefined), (6, 1));
 
-    let other = bytes(&[1, 9, 9, 4, 5, 6, 7, 8], &[]);
+    let other = build_byte_memory(&[1, 9, 9, 4, 5, 6, 7, 8], &[]);
     let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
     assert_eq!(comparison.differing, 1);
     assert!(comparison.first[0].unwritten);
@@ -113,11 +116,11 @@ fn undefined_bytes_are_left_out_and_unwritten_ones_must_stay_so() {
 
 #[test]
 fn a_difference_names_storage_tensor_index_values_and_bits() {
-    let left = bytes(
+    let left = build_byte_memory(
         &[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 0, 0],
         &[("x", DType::F32, 0), ("y", DType::F32, 1)],
     );
-    let right = bytes(&[0, 0, 128, 63, 0, 0, 0, 0, 0, 0, 128, 191], &[]);
+    let right = build_byte_memory(&[0, 0, 128, 63, 0, 0, 0, 0, 0, 0, 128, 191], &[]);
     let comparison = compare(&left, &right, None, &BitForBit);
     let shown: Vec<String> = comparison
         .first
@@ -125,7 +128,7 @@ fn a_difference_names_storage_tensor_index_values_and_bits() {
         .map(|e| {
             format!(
                 "{} byte {} {:?} {} {:x?} {:?}",
-                e.storage, e.byte, e.dtype, e.size, e.bits, e.shown
+                e.storage, e.byte, e.dtype, e.size, e.bits, e.values
             )
         })
         .collect();
@@ -156,29 +159,29 @@ fn addresses_are_shown_as_tensor_and_offset() {
         let tensors = vec![
             NamedTensor {
                 name: "table".into(),
-                tensor: Tensor::contiguous(table, DType::I64, &[1]),
+                tensor: Tensor::new_contiguous(table, DType::I64, &[1]),
             },
             NamedTensor {
                 name: "x".into(),
-                tensor: Tensor::contiguous(x, DType::F32, &[16]),
+                tensor: Tensor::new_contiguous(x, DType::F32, &[16]),
             },
         ];
         Memory::new(&storages, tensors)
     };
     let comparison = compare(&build(0), &build(12), None, &BitForBit);
     assert_eq!(
-        comparison.first[0].shown,
+        comparison.first[0].values,
         ["&x + 0".to_owned(), "&x + 12".to_owned()]
     );
 }
 
 /// One storage of four f32, seen as `x`.
-fn memory(values: [f32; 4]) -> Memory {
+fn build_memory(values: [f32; 4]) -> Memory {
     let mut storages = Storages::new();
     let id = storages.add("x", 16).expect("small");
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     assert!(storages.write(id, 0, &bytes));
-    let tensor = Tensor::contiguous(id, DType::F32, &[4]);
+    let tensor = Tensor::new_contiguous(id, DType::F32, &[4]);
     Memory::new(
         &storages,
         vec![NamedTensor {
@@ -192,7 +195,7 @@ fn memory(values: [f32; 4]) -> Memory {
 struct Tenth;
 
 impl Tolerance for Tenth {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = Accepted::Within {
             dtype: DType::F32,
             low: 0.9,
@@ -207,7 +210,12 @@ impl Tolerance for Tenth {
 #[test]
 fn a_value_inside_the_bounds_is_accepted_and_counted() {
     let check = |value: f32, accepted: u64, differing: u64| {
-        let comparison = compare(&memory([1.0; 4]), &memory([value, 1.0, 1.0, 1.0]), None, &Tenth);
+        let comparison = compare(
+            &build_memory([1.0; 4]),
+            &build_memory([value, 1.0, 1.0, 1.0]),
+            None,
+            &Tenth,
+        );
         assert_eq!(
             (comparison.bytes.accepted, comparison.differing),
             (accepted, differing),
@@ -234,12 +242,12 @@ proptest::proptest! {
         flip in 1u8..,
     ) {
         let views = [("x", DType::I8, 0)];
-        let left = bytes(&content, &views);
-        proptest::prop_assert!(compare(&left, &left.clone(), None, &BitForBit).same());
+        let left = build_byte_memory(&content, &views);
+        proptest::prop_assert!(compare(&left, &left.clone(), None, &BitForBit).is_same());
         let mut changed = content.clone();
         let at = at % content.len();
         changed[at] ^= flip;
-        let comparison = compare(&left, &bytes(&changed, &views), None, &BitForBit);
+        let comparison = compare(&left, &build_byte_memory(&changed, &views), None, &BitForBit);
         proptest::prop_assert_eq!(comparison.differing, 1);
         proptest::prop_assert_eq!(comparison.first[0].byte, at);
     }

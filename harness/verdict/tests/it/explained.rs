@@ -52,8 +52,12 @@ impl Engine for Suspect {
                 remark: None,
             }))),
             Does::Follows(quirks, turned) => {
-                let following = self.reference.following(case, rules.following(*quirks))?;
-                let followed = following.expect("it is accepted").leaves(None, Numerics::Numpy)?;
+                let following = self
+                    .reference
+                    .prepare_following(case, rules.with_quirks(*quirks))?;
+                let followed = following
+                    .expect("it is accepted")
+                    .execute(None, Numerics::Numpy)?;
                 let memory = followed.expect("it comes to an end").memory;
                 match self.reference.prepare(case, rules)? {
                     Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {
@@ -99,14 +103,17 @@ def double(x, out, N: tl.constexpr):
 
 /// The only case of a file beside its kernel's.
 fn only_case(yaml: &str, kernel: (&str, &str)) -> Case {
-    let corpus = Corpus::load([Input::text("case.yaml", yaml), Input::text(kernel.0, kernel.1)]);
+    let corpus = Corpus::load([
+        Input::from_text("case.yaml", yaml),
+        Input::from_text(kernel.0, kernel.1),
+    ]);
     assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
     let entry = corpus.entries().next().expect("a case");
     entry.resolve().expect("it resolves")
 }
 
 /// A case of bf16 numbers, which so many programs share.
-fn doubling(expect: &str, programs: usize) -> Case {
+fn build_doubling_case(expect: &str, programs: usize) -> Case {
     let each = 8 / programs;
     let file = format!(
         "
@@ -123,8 +130,8 @@ launches:
 }
 
 /// The case beside an engine of Triton 3.9.0.
-fn trial(expect: &str, does: Does, programs: usize) -> Trial {
-    let case = doubling(expect, programs);
+fn run_trial(expect: &str, does: Does, programs: usize) -> Trial {
+    let case = build_doubling_case(expect, programs);
     let reference = Arc::new(Reference::default());
     let suspect = Suspect {
         id: "interpret@3.9.0".parse().expect("an engine"),
@@ -139,7 +146,7 @@ fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
     let quirks: Quirks = explained.iter().copied().collect();
     // Where there are several programs, one of them is executed alone first. Not all of them show both quirks.
     for programs in [1, 2, 8] {
-        let trial = trial(expect, does, programs);
+        let trial = run_trial(expect, does, programs);
         assert_eq!(trial.verdict.kind, VerdictKind::Differ);
         assert_eq!(
             trial.verdict.differences[0].explained, quirks,
@@ -152,24 +159,24 @@ fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
 const BITS: Quirk = Quirk::Bf16IsBits;
 const SHORT: Quirk = Quirk::Bf16WidensShort;
 
-fn follows(quirks: &[Quirk]) -> Does {
+fn follow_quirks(quirks: &[Quirk]) -> Does {
     Does::Follows(quirks.iter().copied().collect(), 0)
 }
 
 #[test]
 fn bytes_that_a_model_leaves_are_explained_by_the_fewest() {
-    check("", follows(&[BITS]), &[BITS], false);
-    check("", follows(&[SHORT]), &[SHORT], false);
-    check("", follows(&[BITS, SHORT]), &[BITS, SHORT], false);
+    check("", follow_quirks(&[BITS]), &[BITS], false);
+    check("", follow_quirks(&[SHORT]), &[SHORT], false);
+    check("", follow_quirks(&[BITS, SHORT]), &[BITS, SHORT], false);
 }
 
 /// The quirks that explain the difference between variants of a sweep: what each leaves, and which byte of it is turned.
 #[track_caller]
 fn check_sweep(variants: &[(&str, &[Quirk], u8)], explained: &[Quirk]) {
-    let case = doubling("", 1);
+    let case = build_doubling_case("", 1);
     let reference = Arc::new(Reference::default());
     let id: EngineId = "interpret@3.9.0".parse().expect("an engine");
-    let rules = Rules::of(id.version().expect("a version"));
+    let rules = Rules::from_version(id.version().expect("a version"));
     let tried = variants.iter().map(|(variant, quirks, turned)| {
         let suspect = Suspect {
             id: id.clone(),
@@ -186,7 +193,7 @@ fn check_sweep(variants: &[(&str, &[Quirk], u8)], explained: &[Quirk]) {
         }
     });
     let samples = Samples {
-        tried: tried.collect(),
+        samples: tried.collect(),
         ..Samples::default()
     };
     let vary = |_| Some(case.clone());
@@ -210,29 +217,29 @@ fn variants_of_a_sweep_are_explained_if_each_wrong_one_is() {
 
 #[test]
 fn one_other_byte_is_news() {
-    check("", Does::Follows(Quirks::NONE.with(BITS), 1), &[], false);
+    check("", Does::Follows(Quirks::NONE.with_quirk(BITS), 1), &[], false);
 }
 
 #[test]
 fn an_expectation_is_met_by_its_quirk_alone() {
     let expect = |quirk: &str| format!("expect:\n  - {{ engine: interpret, quirk: {quirk} }}\n");
-    check(&expect("bf16-is-bits"), follows(&[BITS]), &[BITS], true);
+    check(&expect("bf16-is-bits"), follow_quirks(&[BITS]), &[BITS], true);
     check(
         &expect("[bf16-is-bits, bf16-widens-short]"),
-        follows(&[BITS]),
+        follow_quirks(&[BITS]),
         &[BITS],
         true,
     );
-    check(&expect("bf16-is-bits"), follows(&[SHORT]), &[SHORT], false);
+    check(&expect("bf16-is-bits"), follow_quirks(&[SHORT]), &[SHORT], false);
     check(
         &expect("bf16-is-bits"),
-        follows(&[BITS, SHORT]),
+        follow_quirks(&[BITS, SHORT]),
         &[BITS, SHORT],
         false,
     );
     check(
         &expect("bf16-is-bits"),
-        Does::Follows(Quirks::NONE.with(BITS), 1),
+        Does::Follows(Quirks::NONE.with_quirk(BITS), 1),
         &[],
         false,
     );
@@ -241,8 +248,8 @@ fn an_expectation_is_met_by_its_quirk_alone() {
 #[test]
 fn an_exception_is_told_by_its_words() {
     let told = |kind, message| {
-        let trial = trial("", Does::Raises(kind, message), 1);
-        trial.verdict.differences[0].told.map(|told| told.name)
+        let trial = run_trial("", Does::Raises(kind, message), 1);
+        trial.verdict.differences[0].known_bug.map(|told| told.name)
     };
     let known = "'InterpreterBuilder' object has no attribute 'new_block'";
     assert_eq!(
@@ -294,7 +301,7 @@ def narrow(x, y, out):
             trial.verdict.differences.iter().find(|one| {
                 one.baseline == EngineId::Reference && one.engine.to_string() == "interpret@3.9.0"
             });
-        of_newest.expect("it differs").told.map(|told| told.name)
+        of_newest.expect("it differs").known_bug.map(|told| told.name)
     };
     assert_eq!(told(&["interpret@3.9.0"]), Some("fp8-is-computed-in"));
     // 3.0 has no `topk`: another no, of the same kind.
@@ -338,6 +345,6 @@ def product(x, y, out, n):
     };
     let trial = try_case(&case, &Panel::new(Some(reference), vec![Arc::new(suspect)])).expect("it is judged");
     assert_eq!(trial.verdict.kind, VerdictKind::Differ);
-    let expected = Quirks::NONE.with(Quirk::ProductSumsAreTf32);
+    let expected = Quirks::NONE.with_quirk(Quirk::ProductSumsAreTf32);
     assert_eq!(trial.verdict.differences[0].explained, expected);
 }

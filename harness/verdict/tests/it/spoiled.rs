@@ -74,7 +74,7 @@ impl Prepared for Spoil {
 }
 
 /// What became of a spoiled case: nothing where it is called a difference, or where nothing was there to spoil.
-fn spared(entry: &Entry, panel: &Panel) -> Option<String> {
+fn check_spoiled(entry: &Entry, panel: &Panel) -> Option<String> {
     let case = entry
         .resolve()
         .unwrap_or_else(|problems| panic!("{}: {problems:#?}", entry.id));
@@ -119,7 +119,7 @@ fn nothing_spoiled_is_called_right() {
                     let spoiling = Spoiling(id, Arc::clone(&reference));
                     let panel = Panel::new(Some(reference), vec![Arc::new(spoiling)]);
                     let own = entries.iter().skip(job).step_by(jobs);
-                    own.filter_map(|entry| Some((entry.file().id.clone(), spared(entry, &panel)?)))
+                    own.filter_map(|entry| Some((entry.file().id.clone(), check_spoiled(entry, &panel)?)))
                         .collect()
                 };
                 thread::Builder::new()
@@ -527,7 +527,7 @@ fn spoiled_bits(by: Spoiled, dtype: DType, own: u64, neighbour: u64, accepted: A
     let is_same = bits == own || dtype.is_float() && (bits | own) & !sign == 0;
     let may_be_right = match accepted {
         Accepted::Exact => false,
-        accepted => accepted.admits(bits) != Some(false),
+        accepted => accepted.check_bits(bits) != Some(false),
     };
     (!is_same && !may_be_right).then_some(bits)
 }
@@ -570,7 +570,10 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
         fill(nth + 2),
     );
     let kernel = format!("{FUNCTIONS}    {body}\n");
-    let corpus = Corpus::load([Input::text("case.yaml", yaml), Input::text("k.py", kernel)]);
+    let corpus = Corpus::load([
+        Input::from_text("case.yaml", yaml),
+        Input::from_text("k.py", kernel),
+    ]);
     assert!(corpus.problems().is_empty(), "{name}: {:#?}", corpus.problems());
     let case = corpus
         .entries()
@@ -584,12 +587,12 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
         let id: EngineId = SPOILED_ENGINES[(2 * nth + turn + nth / 3) % SPOILED_ENGINES.len()]
             .parse()
             .expect("an engine");
-        let rules = Rules::of(id.version().expect("a version"));
+        let rules = Rules::from_version(id.version().expect("a version"));
         let Outcome::Finished(right) = reference.run(&case, rules).expect("it runs").outcome else {
             // The version lacks the operation.
             continue;
         };
-        let Conforming::Known(map) = reference.conforming(&case, rules).expect("it runs") else {
+        let Conforming::Known(map) = reference.find_conforming(&case, rules).expect("it runs") else {
             continue;
         };
         let out = right.memory.ids().last().expect("an output");
@@ -600,7 +603,7 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
                 let bytes = right.memory.bytes(out);
                 let own = read_word(&bytes[at(element)]);
                 let neighbour = read_word(&bytes[at((element + 1) % extent)]);
-                let (_, accepted) = map.at(out, element * size);
+                let (_, accepted) = map.accepted_at(out, element * size);
                 let Some(bits) = spoiled_bits(by, dtype, own, neighbour, accepted) else {
                     continue;
                 };
@@ -613,10 +616,13 @@ fn spoil_kernel(nth: usize, reference: &Arc<Reference>) -> (usize, Vec<String>) 
                 let is_news = trial.verdict.kind == VerdictKind::Differ
                     && differences
                         .iter()
-                        .all(|one| one.explained.is_empty() && one.told.is_none());
+                        .all(|one| one.explained.is_empty() && one.known_bug.is_none());
                 count += 1;
                 if !is_news {
-                    let explained: Vec<_> = differences.iter().map(|one| (one.explained, one.told)).collect();
+                    let explained: Vec<_> = differences
+                        .iter()
+                        .map(|one| (one.explained, one.known_bug))
+                        .collect();
                     faults.push(format!(
                         "{name}, {id}, element {element}, {by:?}: {:?} {explained:?}",
                         trial.verdict.kind

@@ -13,12 +13,12 @@ use cerith_tile::source::Span;
 use cerith_verdict::{BitForBit, Sample, Samples, SweepVerdict, Tolerance, assess_sweep, judge_sweep};
 
 /// One storage of two f32, seen as `x`.
-fn memory(value: f32) -> Memory {
+fn build_memory(value: f32) -> Memory {
     let mut storages = Storages::new();
     let id = storages.add("x", 8).expect("small");
     assert!(storages.write(id, 0, &value.to_le_bytes()));
     assert!(storages.write(id, 4, &1.0_f32.to_le_bytes()));
-    let tensor = Tensor::contiguous(id, DType::F32, &[2]);
+    let tensor = Tensor::new_contiguous(id, DType::F32, &[2]);
     Memory::new(
         &storages,
         vec![NamedTensor {
@@ -28,7 +28,7 @@ fn memory(value: f32) -> Memory {
     )
 }
 
-fn outcome(word: &str, reference: bool) -> Outcome {
+fn parse_outcome(word: &str, reference: bool) -> Outcome {
     let complaint = |kind: &str| Box::new(Complaint::new(kind, format!("{word} it was")));
     let finish = |memory, unsteady, order_dependent| {
         let tracked = reference.then_some(Tracked {
@@ -54,14 +54,14 @@ fn outcome(word: &str, reference: bool) -> Outcome {
         "unsupported" => Outcome::Unsupported(complaint("unsupported")),
         "assert" => Outcome::Trapped(Trap::Assert, complaint("CUDA_ERROR_ASSERT")),
         "fault" | "misaligned" => Outcome::Trapped(Trap::Raised, complaint(word)),
-        "racy" => finish(memory(1.0), None, true),
-        "unsteady" => finish(memory(1.0), Some(Box::new(memory(2.0))), false),
+        "racy" => finish(build_memory(1.0), None, true),
+        "unsteady" => finish(build_memory(1.0), Some(Box::new(build_memory(2.0))), false),
         "poison" => {
-            let mut memory = memory(1.0);
+            let mut memory = build_memory(1.0);
             memory.parts_mut(StorageId(0)).1[..4].fill(ByteState::Poison);
             finish(memory, None, false)
         }
-        number => finish(memory(number.parse().expect(number)), None, false),
+        number => finish(build_memory(number.parse().expect(number)), None, false),
     }
 }
 
@@ -69,7 +69,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
 struct Rounding;
 
 impl Tolerance for Rounding {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = Accepted::Within {
             dtype: DType::F32,
             low: 1.0,
@@ -85,18 +85,18 @@ impl Tolerance for Rounding {
 struct Undecided;
 
 impl Tolerance for Undecided {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         (byte, Accepted::Unknown)
     }
 }
 
 /// `as-is:1 num_warps=8:2 num_warps=4~as-is layout=offset!reason config=0:1+touched`.
-fn samples(line: &str) -> Samples {
+fn parse_samples(line: &str) -> Samples {
     let mut samples = Samples::default();
     let variant = |text: &str| text.parse::<Variant>().expect(text);
     for part in line.split_whitespace() {
         if let Some((one, other)) = part.split_once('~') {
-            samples.same.push((variant(one), variant(other)));
+            samples.duplicates.push((variant(one), variant(other)));
         } else if let Some((one, why)) = part.split_once('!') {
             samples.not_applicable.push((variant(one), why.to_owned()));
         } else {
@@ -104,9 +104,9 @@ fn samples(line: &str) -> Samples {
             let (word, touched) = word
                 .split_once("+touched")
                 .map_or((word, 0), |(word, _)| (word, 3));
-            samples.tried.push(Sample {
+            samples.samples.push(Sample {
                 variant: variant(one),
-                outcome: outcome(word, false),
+                outcome: parse_outcome(word, false),
                 touched,
             });
         }
@@ -115,11 +115,11 @@ fn samples(line: &str) -> Samples {
 }
 
 /// `reference | variants`; `-` for no reference.
-fn verdict(line: &str, tolerance: &dyn Tolerance) -> (Samples, SweepVerdict) {
+fn judge_line(line: &str, tolerance: &dyn Tolerance) -> (Samples, SweepVerdict) {
     let (reference, variants) = line.split_once('|').expect(line);
-    let samples = samples(variants);
+    let samples = parse_samples(variants);
     let reference = Some(reference.trim()).filter(|word| *word != "-");
-    let reference = reference.map(|word| outcome(word, true));
+    let reference = reference.map(|word| parse_outcome(word, true));
     let verdict = judge_sweep(&samples, reference.as_ref(), tolerance);
     (samples, verdict)
 }
@@ -217,12 +217,20 @@ fn the_smaller_camp_is_the_odd_one_out() {
     ];
     let mut lines = String::new();
     for (line, tolerance) in table {
-        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&verdict(line, *tolerance).1));
+        let _ = writeln!(
+            lines,
+            "{line}\n    {}",
+            in_a_line(&judge_line(line, *tolerance).1)
+        );
     }
     accept("sweep_camps", &lines);
 }
 
-fn expectation(axes: &[Axis], verdict: Option<VerdictKind>, outcome: Option<OutcomeKind>) -> Expectation {
+fn build_expectation(
+    axes: &[Axis],
+    verdict: Option<VerdictKind>,
+    outcome: Option<OutcomeKind>,
+) -> Expectation {
     Expectation {
         engines: vec![EnginePattern::parse("cuda").expect("an engine")],
         versions: ">=3.6".parse().expect("versions"),
@@ -231,7 +239,7 @@ fn expectation(axes: &[Axis], verdict: Option<VerdictKind>, outcome: Option<Outc
         outcome,
         message: None,
         quirks: Quirks::NONE,
-        why: "because".to_owned(),
+        reason: "because".to_owned(),
         link: None,
         span: Span::default(),
     }
@@ -240,12 +248,12 @@ fn expectation(axes: &[Axis], verdict: Option<VerdictKind>, outcome: Option<Outc
 #[test]
 fn an_expectation_of_an_axis_is_met_or_stale() {
     let differ = Some(VerdictKind::Differ);
-    let stages = expectation(&[Axis::NumStages], differ, None);
-    let either = expectation(&[Axis::NumStages, Axis::NumWarps], differ, None);
-    let rejected = expectation(&[Axis::NumCtas], None, Some(OutcomeKind::Rejected));
-    let crashes = expectation(&[Axis::NumCtas], None, Some(OutcomeKind::Crashed));
-    let careless = expectation(&[Axis::NumCtas], differ, None);
-    let elsewhere = expectation(&[], differ, None);
+    let stages = build_expectation(&[Axis::NumStages], differ, None);
+    let either = build_expectation(&[Axis::NumStages, Axis::NumWarps], differ, None);
+    let rejected = build_expectation(&[Axis::NumCtas], None, Some(OutcomeKind::Rejected));
+    let crashes = build_expectation(&[Axis::NumCtas], None, Some(OutcomeKind::Crashed));
+    let careless = build_expectation(&[Axis::NumCtas], differ, None);
+    let elsewhere = build_expectation(&[], differ, None);
     let told = Expectation {
         message: Some("crashed it".to_owned()),
         ..crashes.clone()
@@ -278,9 +286,9 @@ fn an_expectation_of_an_axis_is_met_or_stale() {
     ];
     let mut lines = String::new();
     for (engine, line, expectation) in table {
-        let (samples, verdict) = verdict(line, &BitForBit);
+        let (samples, verdict) = judge_line(line, &BitForBit);
         let id: EngineId = engine.parse().expect(engine);
-        let rules = Rules::of(id.version().unwrap_or(Version::NEWEST));
+        let rules = Rules::from_version(id.version().unwrap_or(Version::NEWEST));
         let expectations = [(*expectation).clone()];
         let assessment = assess_sweep(&verdict, &samples, &id, rules, &expectations);
         let unexpected: Vec<&str> = assessment.unexpected.iter().map(|axis| axis.name()).collect();

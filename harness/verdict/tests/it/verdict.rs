@@ -12,17 +12,17 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;
 use cerith_tile::source::Span;
 use cerith_verdict::{
-    Bench, BitForBit, Facts, Known, Standing, Testimony, Tolerance, Undefined, Verdict, Witness, assess,
-    judge,
+    Bench, BitForBit, EngineFacts, Facts, Standing, Testimony, Tolerance, Undefined, Verdict, Witness,
+    assess, judge,
 };
 
 /// One storage of four f32, seen as `x`.
-fn memory(values: [f32; 4]) -> Memory {
+fn build_memory(values: [f32; 4]) -> Memory {
     let mut storages = Storages::new();
     let id = storages.add("x", 16).expect("small");
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     assert!(storages.write(id, 0, &bytes));
-    let tensor = Tensor::contiguous(id, DType::F32, &[4]);
+    let tensor = Tensor::new_contiguous(id, DType::F32, &[4]);
     Memory::new(
         &storages,
         vec![NamedTensor {
@@ -51,7 +51,7 @@ const STORED: Tracked = Tracked {
 };
 
 /// An outcome in a word: a number for finished memory that begins with it, or a kind of failure.
-fn outcome(word: &str, reference: bool) -> Outcome {
+fn parse_outcome(word: &str, reference: bool) -> Outcome {
     let complaint = |kind: &str| Box::new(Complaint::new(kind, format!("{word} it was")));
     match word {
         "rejected" => Outcome::Rejected(complaint("rejected")),
@@ -72,13 +72,13 @@ fn outcome(word: &str, reference: bool) -> Outcome {
         "crashed" => Outcome::Crashed(complaint("crash")),
         "unavailable" => Outcome::Unavailable(complaint("no-gpu")),
         "guard" => {
-            let mut memory = memory([1.0; 4]);
+            let mut memory = build_memory([1.0; 4]);
             let behind = (memory.address(StorageId(0)) - ORIGIN) as usize + 16;
             memory.arena_mut().0[behind] = 0;
             finish(memory, None)
         }
         "poison" => {
-            let mut memory = memory([1.0; 4]);
+            let mut memory = build_memory([1.0; 4]);
             memory.parts_mut(StorageId(0)).1.fill(ByteState::Poison);
             finish(
                 memory,
@@ -91,21 +91,21 @@ fn outcome(word: &str, reference: bool) -> Outcome {
             )
         }
         "unsteady" => {
-            let Outcome::Finished(mut finished) = finish(memory([1.0; 4]), None) else {
+            let Outcome::Finished(mut finished) = finish(build_memory([1.0; 4]), None) else {
                 unreachable!("just finished")
             };
-            finished.unsteady = Some(Box::new(memory([1.0, 2.0, 1.0, 1.0])));
+            finished.unsteady = Some(Box::new(build_memory([1.0, 2.0, 1.0, 1.0])));
             Outcome::Finished(finished)
         }
         "hinted" => {
-            let Outcome::Finished(mut finished) = finish(memory([1.0; 4]), Some(STORED)) else {
+            let Outcome::Finished(mut finished) = finish(build_memory([1.0; 4]), Some(STORED)) else {
                 unreachable!("just finished")
             };
             finished.remark = Some(complaint("false-promise"));
             Outcome::Finished(finished)
         }
         "racy" => finish(
-            memory([1.0; 4]),
+            build_memory([1.0; 4]),
             Some(Tracked {
                 order_dependent: true,
                 ..STORED
@@ -113,17 +113,17 @@ fn outcome(word: &str, reference: bool) -> Outcome {
         ),
         number => {
             let value: f32 = number.parse().expect(number);
-            finish(memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
+            finish(build_memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
         }
     }
 }
 
 /// A witness out of its engine's own code.
-fn witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> Witness<'a> {
+fn build_witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> Witness<'a> {
     Witness {
         id,
         origin,
-        families: Families::of(origin),
+        families: Families::from_engine(origin),
         outcome,
     }
 }
@@ -131,10 +131,10 @@ fn witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> 
 /// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ so, with `?` it is written down that it
 /// differs, with `~` it is a record that agreed, with `^` one that was undecided, with `=` any record, with `*` a known bug explains it, with `&` it came out of Triton's shared Python.
 /// Of the reference, `-` says that nobody wrote down that it has no answer, and `+` that somebody did.
-fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
-    let mut known = Known {
+fn judge_line(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
+    let mut known = EngineFacts {
         through: vec!["tl.flip".to_owned()],
-        ..Known::default()
+        ..EngineFacts::default()
     };
     let mut shared = Vec::new();
     let outcomes: Vec<(EngineId, Outcome)> = line
@@ -157,7 +157,7 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
                 }
             }
             let word = word.strip_suffix(marks).unwrap_or(word);
-            let outcome = outcome(word, id == EngineId::Reference);
+            let outcome = parse_outcome(word, id == EngineId::Reference);
             (id, outcome)
         })
         .collect();
@@ -165,9 +165,9 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
         let all: Vec<Witness<'_>> = outcomes
             .iter()
             .map(|(id, outcome)| {
-                let mut witness = witness(id, id, outcome);
+                let mut witness = build_witness(id, id, outcome);
                 if shared.contains(id) {
-                    witness.families = witness.families.with(Family::Language);
+                    witness.families = witness.families.with_family(Family::Language);
                 }
                 witness
             })
@@ -177,9 +177,9 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
             .partition::<Vec<_>, _>(|one| *one.id == EngineId::Reference);
         let bench = Bench {
             reference: reference.first().copied(),
-            others,
+            other_witnesses: others,
             tolerance: &BitForBit,
-            known,
+            engine_facts: known,
         };
         judge(&[bench], Facts { has_launches: true })
     };
@@ -307,7 +307,7 @@ fn camps_convict() {
     ];
     let mut lines = String::new();
     for line in table {
-        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&trial(line).1));
+        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&judge_line(line).1));
     }
     accept("camps", &lines);
 }
@@ -361,12 +361,12 @@ fn shared_code_known_offenders_and_records_are_weighed() {
     ];
     let mut lines = String::new();
     for line in table {
-        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&trial(line).1));
+        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&judge_line(line).1));
     }
     accept("weighed", &lines);
 }
 
-fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Expectation {
+fn build_expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Expectation {
     Expectation {
         axes: Vec::new(),
         engines: vec![EnginePattern::parse(engine).expect(engine)],
@@ -375,18 +375,18 @@ fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Ex
         outcome: None,
         message: None,
         quirks: Quirks::NONE,
-        why: "because".to_owned(),
+        reason: "because".to_owned(),
         link: None,
         span: Span::default(),
     }
 }
 
-fn assessed(line: &str, expectations: &[Expectation]) -> String {
-    let (outcomes, verdict) = trial(line);
+fn assess_line(line: &str, expectations: &[Expectation]) -> String {
+    let (outcomes, verdict) = judge_line(line);
     let witnesses: Vec<Testimony<'_>> = outcomes
         .iter()
         .map(|(id, outcome)| Testimony {
-            witness: witness(id, id, outcome),
+            witness: build_witness(id, id, outcome),
             rules: id.version().unwrap_or(Version::NEWEST),
         })
         .collect();
@@ -407,9 +407,9 @@ fn assessed(line: &str, expectations: &[Expectation]) -> String {
 #[test]
 fn an_expectation_of_the_reference_is_of_the_language_it_judges_by() {
     let check = |versions: &str, expected: &str| {
-        let undefined = expectation("reference", versions, Some(VerdictKind::Undefined));
+        let undefined = build_expectation("reference", versions, Some(VerdictKind::Undefined));
         assert_eq!(
-            assessed("reference=undefined", &[undefined]),
+            assess_line("reference=undefined", &[undefined]),
             format!("reference=undefined\n    {expected}\n")
         );
     };
@@ -421,9 +421,9 @@ fn an_expectation_of_the_reference_is_of_the_language_it_judges_by() {
 #[test]
 fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
     let check = |pattern: &str, line: &str, expected: &str| {
-        let differs = expectation(pattern, "*", Some(VerdictKind::Differ));
+        let differs = build_expectation(pattern, "*", Some(VerdictKind::Differ));
         assert_eq!(
-            assessed(line, &[differs]),
+            assess_line(line, &[differs]),
             format!("{line}\n    {expected}\n"),
             "{pattern}"
         );
@@ -450,13 +450,13 @@ fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
 
 #[test]
 fn expectations_are_met_stale_or_not_tried() {
-    let old_differs = expectation("interpret", "<3.3", Some(VerdictKind::Differ));
+    let old_differs = build_expectation("interpret", "<3.3", Some(VerdictKind::Differ));
     let raises = Expectation {
         outcome: Some(OutcomeKind::Trapped),
         message: Some("TypeError".into()),
         ..old_differs.clone()
     };
-    let undefined = expectation("reference", "*", Some(VerdictKind::Undefined));
+    let undefined = build_expectation("reference", "*", Some(VerdictKind::Undefined));
     let mut lines = String::new();
     for line in [
         "reference=1 interpret@3.9.0=1",
@@ -468,7 +468,7 @@ fn expectations_are_met_stale_or_not_tried() {
         "reference=1 interpret@3.2.0+host=2",
         "reference=undefined interpret@3.2.0=1",
     ] {
-        lines += &assessed(line, std::slice::from_ref(&old_differs));
+        lines += &assess_line(line, std::slice::from_ref(&old_differs));
     }
     lines += "\nwith an outcome and a message\n";
     for line in [
@@ -477,12 +477,12 @@ fn expectations_are_met_stale_or_not_tried() {
         "reference=1 interpret@3.2.0=2",
         "reference=1 interpret@3.2.0=1",
     ] {
-        lines += &assessed(line, std::slice::from_ref(&raises));
+        lines += &assess_line(line, std::slice::from_ref(&raises));
     }
     lines += "\nthat an engine finishes, which says nothing about its bytes\n";
     let finishes = Expectation {
         outcome: Some(OutcomeKind::Finished),
-        ..expectation("interpret", "*", None)
+        ..build_expectation("interpret", "*", None)
     };
     for line in [
         "reference=1 interpret@3.2.0=1",
@@ -491,12 +491,12 @@ fn expectations_are_met_stale_or_not_tried() {
         "reference=rejected interpret@3.2.0=1",
         "reference=unsupported interpret@3.2.0=1 cuda@3.9.0=rejected",
     ] {
-        lines += &assessed(line, std::slice::from_ref(&finishes));
+        lines += &assess_line(line, std::slice::from_ref(&finishes));
     }
     lines += "\nsilence\n";
     let unsupported = Expectation {
         outcome: Some(OutcomeKind::Unsupported),
-        ..expectation("reference", "*", None)
+        ..build_expectation("reference", "*", None)
     };
     for line in [
         "reference=unsupported interpret@3.2.0=1",
@@ -504,11 +504,11 @@ fn expectations_are_met_stale_or_not_tried() {
         "reference=1 interpret@3.2.0=exhausted interpret@3.9.0=1",
         "reference=1 cuda@3.9.0=unavailable",
     ] {
-        lines += &assessed(line, std::slice::from_ref(&unsupported));
-        lines += &assessed(line, &[]);
+        lines += &assess_line(line, std::slice::from_ref(&unsupported));
+        lines += &assess_line(line, &[]);
     }
     lines += "\nengines that share their code\n";
-    let of = |engine: &str, verdict| expectation(engine, "*", Some(verdict));
+    let of = |engine: &str, verdict| build_expectation(engine, "*", Some(verdict));
     let compiler = of("cuda", VerdictKind::Differ);
     let own = [compiler.clone(), of("jit", VerdictKind::Agree)];
     let interpreter = of("interpret", VerdictKind::Differ);
@@ -526,22 +526,22 @@ fn expectations_are_met_stale_or_not_tried() {
             std::slice::from_ref(&interpreter),
         ),
     ] {
-        lines += &assessed(line, expectations);
+        lines += &assess_line(line, expectations);
     }
     lines += "\nundefined\n";
     for line in [
         "reference=undefined interpret@3.2.0=1",
         "reference=1 interpret@3.2.0=1",
     ] {
-        lines += &assessed(line, std::slice::from_ref(&undefined));
-        lines += &assessed(line, &[]);
+        lines += &assess_line(line, std::slice::from_ref(&undefined));
+        lines += &assess_line(line, &[]);
     }
     accept("expectations", &lines);
 }
 
 #[test]
 fn each_engine_has_a_standing() {
-    let (_, verdict) = trial("reference=1 interpret@3.2.0=2 interpret@3.9.0=1 cuda@3.9.0=unavailable");
+    let (_, verdict) = judge_line("reference=1 interpret@3.2.0=2 interpret@3.9.0=1 cuda@3.9.0=unavailable");
     let standings: Vec<Standing> = verdict.standings.iter().map(|&(_, standing)| standing).collect();
     assert_eq!(
         standings,
@@ -561,10 +561,14 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
     let id: EngineId = "interpret@3.9.0".parse().expect("an id");
     for has_launches in [false, true] {
         let bench = Bench {
-            reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
-            others: vec![witness(&id, &id, &other)],
+            reference: Some(build_witness(
+                &EngineId::Reference,
+                &EngineId::Reference,
+                &reference,
+            )),
+            other_witnesses: vec![build_witness(&id, &id, &other)],
             tolerance: &BitForBit,
-            known: Known::default(),
+            engine_facts: EngineFacts::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches });
         assert_eq!(
@@ -576,19 +580,23 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
 
 #[test]
 fn benches_judge_by_their_own_reference() {
-    let (one, two) = (outcome("1", true), outcome("2", true));
+    let (one, two) = (parse_outcome("1", true), parse_outcome("2", true));
     let (old, new): (EngineId, EngineId) = (
         "interpret@3.2.0".parse().expect("id"),
         "interpret@3.9.0".parse().expect("id"),
     );
     let check = |old_says: &str, new_says: &str, expected: &str| {
-        let (old_says, new_says) = (outcome(old_says, false), outcome(new_says, false));
+        let (old_says, new_says) = (parse_outcome(old_says, false), parse_outcome(new_says, false));
         let benches =
             [(&one, &old, &old_says), (&two, &new, &new_says)].map(|(reference, id, outcome)| Bench {
-                reference: Some(witness(&EngineId::Reference, &EngineId::Reference, reference)),
-                others: vec![witness(id, id, outcome)],
+                reference: Some(build_witness(
+                    &EngineId::Reference,
+                    &EngineId::Reference,
+                    reference,
+                )),
+                other_witnesses: vec![build_witness(id, id, outcome)],
                 tolerance: &BitForBit,
-                known: Known::default(),
+                engine_facts: EngineFacts::default(),
             });
         assert_eq!(
             in_a_line(&judge(&benches, Facts { has_launches: true })),
@@ -612,7 +620,7 @@ fn benches_judge_by_their_own_reference() {
 struct Rounding;
 
 impl Tolerance for Rounding {
-    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+    fn find_accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = Accepted::Within {
             dtype: DType::F32,
             low: 1.0,
@@ -628,12 +636,15 @@ impl Tolerance for Rounding {
 fn without_the_reference_either_value_may_be_the_wrong_one() {
     let [one, two]: [EngineId; 2] = ["interpret@3.9.0", "cuda@3.9.0"].map(|id| id.parse().expect("an id"));
     let check = |left: &str, right: &str, expected: VerdictKind| {
-        let [left, right] = [left, right].map(|word| outcome(word, false));
+        let [left, right] = [left, right].map(|word| parse_outcome(word, false));
         let bench = Bench {
             reference: None,
-            others: vec![witness(&one, &one, &left), witness(&two, &two, &right)],
+            other_witnesses: vec![
+                build_witness(&one, &one, &left),
+                build_witness(&two, &two, &right),
+            ],
             tolerance: &Rounding,
-            known: Known::default(),
+            engine_facts: EngineFacts::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches: true });
         assert_eq!(verdict.kind, expected, "{}", in_a_line(&verdict));
@@ -649,13 +660,17 @@ fn a_record_is_the_witness_that_its_engine_is() {
     let interpret: EngineId = "interpret@3.9.0".parse().expect("an id");
     let check = |origin: &str, expected: &str| {
         let origin: EngineId = origin.parse().expect("an id");
-        let (reference, other) = (outcome("1", true), outcome("2", false));
-        let said = |id, origin| witness(id, origin, &other);
+        let (reference, other) = (parse_outcome("1", true), parse_outcome("2", false));
+        let said = |id, origin| build_witness(id, origin, &other);
         let bench = Bench {
-            reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
-            others: vec![said(&interpret, &interpret), said(&EngineId::Recorded, &origin)],
+            reference: Some(build_witness(
+                &EngineId::Reference,
+                &EngineId::Reference,
+                &reference,
+            )),
+            other_witnesses: vec![said(&interpret, &interpret), said(&EngineId::Recorded, &origin)],
             tolerance: &BitForBit,
-            known: Known::default(),
+            engine_facts: EngineFacts::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches: true });
         let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();

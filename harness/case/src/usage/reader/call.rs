@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{self as ast, Expr, Number};
 
 use super::super::polynomial::{Atom, Extent, Polynomial};
-use super::super::{Access, dimensions};
+use super::super::{Access, find_dimensions};
 use super::Reader;
-use super::unknown::{other, short};
+use super::unknown::{build_unknown, shorten};
 
 /// Arguments by name that are strings, and one that is always right.
 const WORDS: [(&str, &str); 4] = [
@@ -37,23 +37,23 @@ const TRANSPARENT: [&str; 14] = [
 ];
 
 impl Reader<'_> {
-    pub(super) fn call(&mut self, call: &ast::ExprCall) -> Polynomial {
+    pub(super) fn read_call(&mut self, call: &ast::ExprCall) -> Polynomial {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         if let Some(Expr::Name(name)) = argument("dtype", usize::MAX) {
-            self.usage.dtypes.extend(self.parameter(&name.id));
+            self.usage.dtypes.extend(self.find_parameter(&name.id));
         }
         for (keyword, text) in WORDS {
             if let Some(Expr::Name(name)) = argument(keyword, usize::MAX)
-                && let Some(parameter) = self.parameter(&name.id)
+                && let Some(parameter) = self.find_parameter(&name.id)
             {
                 self.usage.texts.push((parameter, text.to_owned()));
             }
         }
-        if let Some((module, def)) = self.library.function(self.module, self.outer, &call.func) {
-            let values = self.inlined(module, def, call);
+        if let Some((module, def)) = self.library.find_function(self.module, self.outer, &call.func) {
+            let values = self.inline_call(module, def, call);
             return match values.as_slice() {
                 [value] => value.clone(),
-                values => other(format!("{} {}", def.name, self.calls), values),
+                values => build_unknown(format!("{} {}", def.name, self.calls), values),
             };
         }
         let (name, object) = match &*call.func {
@@ -64,28 +64,28 @@ impl Reader<'_> {
         let of_language = object.is_none_or(|object| matches!(object, Expr::Name(_)));
         match name {
             "program_id" => {
-                let axis = number(argument("axis", 0)).clamp(0, 2) as u8;
+                let axis = parse_number(argument("axis", 0)).clamp(0, 2) as u8;
                 self.axes = self.axes.max(usize::from(axis) + 1);
-                Polynomial::atom(Atom::Program(axis))
+                Polynomial::from_atom(Atom::Program(axis))
             }
             "num_programs" => {
-                let axis = number(argument("axis", 0)).clamp(0, 2);
-                other(format!("num_programs {axis}"), &[])
+                let axis = parse_number(argument("axis", 0)).clamp(0, 2);
+                build_unknown(format!("num_programs {axis}"), &[])
             }
-            "arange" => self.lanes(argument("start", 0), argument("end", 1)),
-            "make_block_ptr" | "make_tensor_descriptor" => self.block(call),
+            "arange" => self.read_lanes(argument("start", 0), argument("end", 1)),
+            "make_block_ptr" | "make_tensor_descriptor" => self.read_block(call),
             "advance" if of_language => {
-                let value = argument("base", 0).map(|value| self.value(value));
-                self.rest(call, 1);
+                let value = argument("base", 0).map(|value| self.evaluate(value));
+                self.read_other_arguments(call, 1);
                 value.unwrap_or_default()
             }
             "load" | "store" | "gather" | "scatter" if !of_language || self.is_block(object) => {
                 let block = object.and_then(|object| self.block_of(object));
                 for value in &call.arguments.args {
-                    self.value(value);
+                    self.evaluate(value);
                 }
-                match (block, object.map(|object| self.value(object))) {
-                    (Some(at), _) => self.block_access(at, name != "load" && name != "gather"),
+                match (block, object.map(|object| self.evaluate(object))) {
+                    (Some(at), _) => self.record_block_access(at, name != "load" && name != "gather"),
                     (None, Some(object)) => {
                         self.usage
                             .descriptors
@@ -93,15 +93,15 @@ impl Reader<'_> {
                     }
                     _ => {}
                 }
-                other(format!("{name} {}", self.accesses.len()), &[])
+                build_unknown(format!("{name} {}", self.accesses.len()), &[])
             }
             "load" if of_language => {
-                let loaded = self.access(argument("pointer", 0), false);
+                let loaded = self.record_access(argument("pointer", 0), false);
                 let around = std::mem::replace(&mut self.loads, true);
-                self.rest(call, 1);
+                self.read_other_arguments(call, 1);
                 self.loads = around;
-                Polynomial::atom(Atom::Other {
-                    text: short(format!("load {loaded:?} {:?}", self.accesses.len())),
+                Polynomial::from_atom(Atom::Other {
+                    text: shorten(format!("load {loaded:?} {:?}", self.accesses.len())),
                     programs: BTreeSet::new(),
                     below: None,
                     part: None,
@@ -109,27 +109,27 @@ impl Reader<'_> {
                 })
             }
             "store" if of_language => {
-                self.access(argument("pointer", 0), true);
-                self.rest(call, 1);
+                self.record_access(argument("pointer", 0), true);
+                self.read_other_arguments(call, 1);
                 Polynomial::default()
             }
             _ if name.starts_with("atomic_") && of_language => {
-                self.access(argument("pointer", 0), true);
-                self.access(argument("pointer", 0), false);
-                self.rest(call, 1);
-                other(name.to_owned(), &[])
+                self.record_access(argument("pointer", 0), true);
+                self.record_access(argument("pointer", 0), false);
+                self.read_other_arguments(call, 1);
+                build_unknown(name.to_owned(), &[])
             }
             _ if TRANSPARENT.contains(&name) => {
                 if name == "to"
                     && let Some(Expr::Name(dtype)) = argument("dtype", 0)
                 {
-                    self.usage.dtypes.extend(self.parameter(&dtype.id));
+                    self.usage.dtypes.extend(self.find_parameter(&dtype.id));
                 }
                 let is_module = matches!(object, Some(Expr::Name(module)) if matches!(module.id.as_str(), "tl" | "language" | "triton"));
                 match (object, call.arguments.args.first()) {
-                    (Some(object), _) if !is_module => self.value(object),
-                    (_, Some(first)) => self.value(first),
-                    _ => other(name.to_owned(), &[]),
+                    (Some(object), _) if !is_module => self.evaluate(object),
+                    (_, Some(first)) => self.evaluate(first),
+                    _ => build_unknown(name.to_owned(), &[]),
                 }
             }
             _ => {
@@ -138,41 +138,41 @@ impl Reader<'_> {
                     .arguments
                     .args
                     .iter()
-                    .map(|value| self.value(value))
+                    .map(|value| self.evaluate(value))
                     .collect();
                 values.extend(
                     call.arguments
                         .keywords
                         .iter()
-                        .map(|keyword| self.value(&keyword.value)),
+                        .map(|keyword| self.evaluate(&keyword.value)),
                 );
-                other(format!("{name} {values:?}"), &values)
+                build_unknown(format!("{name} {values:?}"), &values)
             }
         }
     }
 
     /// A block pointer or a descriptor that is made: its dimensions are what it says they are.
-    fn block(&mut self, call: &ast::ExprCall) -> Polynomial {
+    fn read_block(&mut self, call: &ast::ExprCall) -> Polynomial {
         let argument = |name, at| call.arguments.find_argument_value(name, at);
         let is_pointer = argument("offsets", usize::MAX).is_some()
             || argument("order", usize::MAX).is_some()
             || call.arguments.args.len() > 4;
         let base = argument("base", 0)
-            .map(|base| self.value(base))
+            .map(|base| self.evaluate(base))
             .unwrap_or_default();
-        let shape = self.list(argument("shape", 1));
-        let strides = self.list(argument("strides", 2));
+        let shape = self.read_list(argument("shape", 1));
+        let strides = self.read_list(argument("strides", 2));
         let (offsets, extents) = if is_pointer {
             (
-                self.list(argument("offsets", 3)),
-                self.list(argument("block_shape", 4)),
+                self.read_list(argument("offsets", 3)),
+                self.read_list(argument("block_shape", 4)),
             )
         } else {
-            (Vec::new(), self.list(argument("block_shape", 3)))
+            (Vec::new(), self.read_list(argument("block_shape", 3)))
         };
         let mut address = Some(base.clone());
         for (at, (extent, stride)) in extents.iter().zip(&strides).enumerate() {
-            let lane = Polynomial::atom(Atom::Lane(self.extent(extent)));
+            let lane = Polynomial::from_atom(Atom::Lane(self.read_extent(extent)));
             let index = match offsets.get(at) {
                 Some(offset) => lane.plus(offset).unwrap_or(lane),
                 None => lane,
@@ -187,13 +187,13 @@ impl Reader<'_> {
         self.blocks.push(Block {
             address: address.unwrap_or(base),
         });
-        other(format!("block {}", self.blocks.len() - 1), &[])
+        build_unknown(format!("block {}", self.blocks.len() - 1), &[])
     }
 
-    fn list(&mut self, expr: Option<&Expr>) -> Vec<Polynomial> {
+    fn read_list(&mut self, expr: Option<&Expr>) -> Vec<Polynomial> {
         match expr {
-            Some(Expr::Tuple(tuple)) => tuple.elts.iter().map(|value| self.value(value)).collect(),
-            Some(Expr::List(list)) => list.elts.iter().map(|value| self.value(value)).collect(),
+            Some(Expr::Tuple(tuple)) => tuple.elts.iter().map(|value| self.evaluate(value)).collect(),
+            Some(Expr::List(list)) => list.elts.iter().map(|value| self.evaluate(value)).collect(),
             _ => Vec::new(),
         }
     }
@@ -208,37 +208,37 @@ impl Reader<'_> {
     /// The number of the block pointer or descriptor that a name is.
     fn block_of(&mut self, object: &Expr) -> Option<usize> {
         let Expr::Name(name) = object else { return None };
-        block_number(&self.variable(&name.id))
+        block_number(&self.find_variable(&name.id))
     }
 
-    fn block_access(&mut self, at: usize, stores: bool) {
+    fn record_block_access(&mut self, at: usize, stores: bool) {
         if let Some(block) = self.blocks.get(at) {
             let address = block.address.clone();
-            self.access_at(&address, stores);
+            self.record_access_at(&address, stores);
         }
     }
 
     /// Arguments but for the pointer.
-    fn rest(&mut self, call: &ast::ExprCall, from: usize) {
+    fn read_other_arguments(&mut self, call: &ast::ExprCall, from: usize) {
         for value in call.arguments.args.iter().skip(from) {
-            self.value(value);
+            self.evaluate(value);
         }
         for keyword in &call.arguments.keywords {
             if keyword.arg.as_ref().is_none_or(|name| name.as_str() != "pointer") {
-                self.value(&keyword.value);
+                self.evaluate(&keyword.value);
             }
         }
     }
 
-    fn lanes(&mut self, start: Option<&Expr>, end: Option<&Expr>) -> Polynomial {
-        let start = start.map(|start| self.value(start)).unwrap_or_default();
-        let end = end.map(|end| self.value(end)).unwrap_or_default();
-        let extent = self.extent(&end);
-        let lane = Polynomial::atom(Atom::Lane(extent));
+    fn read_lanes(&mut self, start: Option<&Expr>, end: Option<&Expr>) -> Polynomial {
+        let start = start.map(|start| self.evaluate(start)).unwrap_or_default();
+        let end = end.map(|end| self.evaluate(end)).unwrap_or_default();
+        let extent = self.read_extent(&end);
+        let lane = Polynomial::from_atom(Atom::Lane(extent));
         lane.plus(&start).unwrap_or(lane)
     }
 
-    fn extent(&mut self, end: &Polynomial) -> Extent {
+    fn read_extent(&mut self, end: &Polynomial) -> Extent {
         match (end.as_number(), end.as_param()) {
             (Some(number), _) => Extent::Number(number),
             (None, Some(name)) => {
@@ -254,22 +254,22 @@ impl Reader<'_> {
                     });
                     self.usage.factors.extend(factors);
                 }
-                Extent::Text(short(format!("{end:?}")))
+                Extent::Text(shorten(format!("{end:?}")))
             }
         }
     }
 
     /// Notes an access through an address, and gives the tensor's name.
-    fn access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
-        let address = self.value(address?);
+    fn record_access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
+        let address = self.evaluate(address?);
         if let Some(at) = block_number(&address) {
-            self.block_access(at, stores);
+            self.record_block_access(at, stores);
             return None;
         }
-        self.access_at(&address, stores)
+        self.record_access_at(&address, stores)
     }
 
-    fn access_at(&mut self, address: &Polynomial, stores: bool) -> Option<String> {
+    fn record_access_at(&mut self, address: &Polynomial, stores: bool) -> Option<String> {
         let alone: Vec<String> = address
             .terms()
             .filter(|&(_, factor)| factor == 1)
@@ -301,14 +301,14 @@ impl Reader<'_> {
                 self.indexing.insert(loaded.clone());
             }
         }
-        let rest = address.minus(&Polynomial::atom(Atom::Param(tensor.clone())))?;
+        let rest = address.minus(&Polynomial::from_atom(Atom::Param(tensor.clone())))?;
         self.accesses.push(Access {
             tensor: tensor.clone(),
             moved: rest.number_term() > 0
                 || rest.terms().any(|(product, _)| {
                     !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_)))
                 }),
-            dimensions: dimensions(&rest),
+            dimensions: find_dimensions(&rest),
             stores,
         });
         Some(tensor)
@@ -329,7 +329,7 @@ fn block_number(value: &Polynomial) -> Option<usize> {
     }
 }
 
-fn number(expr: Option<&Expr>) -> i64 {
+fn parse_number(expr: Option<&Expr>) -> i64 {
     match expr {
         Some(Expr::NumberLiteral(number)) => match &number.value {
             Number::Int(int) => int.as_i64().unwrap_or(0),

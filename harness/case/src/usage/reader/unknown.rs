@@ -5,14 +5,14 @@ use ruff_python_ast::Operator;
 use super::super::polynomial::{Atom, Polynomial};
 
 /// A value that is not a sum of products: known again by its text.
-pub(super) fn other(text: String, of: &[Polynomial]) -> Polynomial {
+pub(super) fn build_unknown(text: String, of: &[Polynomial]) -> Polynomial {
     let programs = of.iter().flat_map(Polynomial::programs).collect();
     let loaded = of.iter().flat_map(Polynomial::atoms).find_map(|atom| match atom {
         Atom::Other { loaded, .. } => loaded.clone(),
         _ => None,
     });
-    Polynomial::atom(Atom::Other {
-        text: short(text),
+    Polynomial::from_atom(Atom::Other {
+        text: shorten(text),
         programs,
         below: None,
         part: None,
@@ -30,7 +30,7 @@ fn program_of(value: &Polynomial) -> Option<u8> {
 }
 
 /// What an operator makes of two values.
-pub(super) fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
+pub(super) fn apply_operator(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomial {
     let sum = match op {
         Operator::Add => a.plus(b),
         Operator::Sub => a.minus(b),
@@ -38,8 +38,8 @@ pub(super) fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomi
         Operator::Mod => {
             let mut programs = a.programs();
             programs.extend(b.programs());
-            return Polynomial::atom(Atom::Other {
-                text: short(format!("{a:?} % {b:?}")),
+            return Polynomial::from_atom(Atom::Other {
+                text: shorten(format!("{a:?} % {b:?}")),
                 programs,
                 below: Some(Box::new(b.clone())),
                 part: program_of(a),
@@ -47,8 +47,8 @@ pub(super) fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomi
             });
         }
         Operator::FloorDiv if program_of(a).is_some() && b.as_number() != Some(1) => {
-            return Polynomial::atom(Atom::Other {
-                text: short(format!("{a:?} // {b:?}")),
+            return Polynomial::from_atom(Atom::Other {
+                text: shorten(format!("{a:?} // {b:?}")),
                 programs: a.programs(),
                 below: None,
                 part: program_of(a),
@@ -57,13 +57,13 @@ pub(super) fn computed(op: Operator, a: &Polynomial, b: &Polynomial) -> Polynomi
         }
         _ => None,
     };
-    sum.unwrap_or_else(|| other(format!("{a:?} {op:?} {b:?}"), &[a.clone(), b.clone()]))
+    sum.unwrap_or_else(|| build_unknown(format!("{a:?} {op:?} {b:?}"), &[a.clone(), b.clone()]))
 }
 
 /// A text, or its hash where it is long: the text of a value is made of those of others, and would double with every line.
-pub(super) fn short(text: String) -> String {
-    const MOST: usize = 64;
-    if text.len() <= MOST {
+pub(super) fn shorten(text: String) -> String {
+    const MAX_LENGTH: usize = 64;
+    if text.len() <= MAX_LENGTH {
         return text;
     }
     blake3::hash(text.as_bytes()).to_hex().to_string()

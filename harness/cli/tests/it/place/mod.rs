@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::done::Done;
+use crate::done::CommandOutput;
 
 const CERITH: &str = env!("CARGO_BIN_EXE_cerith");
 
@@ -72,59 +72,59 @@ impl Place {
     }
 
     /// The same, and three in front of them that are not as expected.
-    pub fn failing() -> Self {
+    pub fn new_failing() -> Self {
         let place = Self::new();
         place.write("cases/area/bad.yaml", BAD);
         place
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub fn join(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
     pub fn write(&self, path: &str, text: &str) {
-        let path = self.path(path);
+        let path = self.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(path, text).expect("a file");
     }
 
     pub fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).expect(path)
+        fs::read_to_string(self.join(path)).expect(path)
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub fn build_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(CERITH);
         command
             .args(args)
             .current_dir(self.folder.path())
-            .env("CERITH_HOME", self.path("home"))
+            .env("CERITH_HOME", self.join("home"))
             .env("CI", "1");
         command
     }
 
-    pub fn cerith(&self, args: &[&str]) -> Done {
-        Done::of(&self.command(args).output().expect("cerith starts"))
+    pub fn run_cerith(&self, args: &[&str]) -> CommandOutput {
+        CommandOutput::from_output(&self.build_command(args).output().expect("cerith starts"))
     }
 
     /// `cerith run` of the reference alone.
-    pub fn run(&self, args: &[&str]) -> Done {
-        self.cerith(&[&["run", "--engine", "reference"], args].concat())
+    pub fn run(&self, args: &[&str]) -> CommandOutput {
+        self.run_cerith(&[&["run", "--engine", "reference"], args].concat())
     }
 
     /// The events of a stream.
-    pub fn events(&self, path: &str) -> Vec<Value> {
-        events(&self.read(path))
+    pub fn read_events(&self, path: &str) -> Vec<Value> {
+        parse_events(&self.read(path))
     }
 }
 
-pub fn events(text: &str) -> Vec<Value> {
+pub fn parse_events(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).expect("an event"))
         .collect()
 }
 
 /// The events without what is another time another time.
-pub fn timeless(mut events: Vec<Value>) -> Vec<Value> {
+pub fn remove_times(mut events: Vec<Value>) -> Vec<Value> {
     for event in &mut events {
         let event = event.as_object_mut().expect("an object");
         event.remove("seconds");
@@ -139,7 +139,7 @@ pub fn timeless(mut events: Vec<Value>) -> Vec<Value> {
 }
 
 /// A stream whose lines a test changed, with the counts and the seal of a run that wrote them so.
-pub fn sealed(stream: &str) -> String {
+pub fn reseal_stream(stream: &str) -> String {
     use cerith_report::{Event, Summary, Writer, read_event};
 
     let mut writer = Writer::new(Vec::new());
@@ -153,7 +153,7 @@ pub fn sealed(stream: &str) -> String {
             summary.exit = summary.exit_code();
         }
         counted.count(&event);
-        writer.event(&event).expect("written");
+        writer.write_event(&event).expect("written");
     }
     String::from_utf8(writer.take()).expect("text")
 }

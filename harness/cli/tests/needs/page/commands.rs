@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Part, fits, parts, plain};
+use super::{Part, fits, parse_parts, strip_volatile};
 
 /// Copies a folder with everything in it.
 pub fn copy(from: &Path, to: &Path) {
@@ -26,7 +26,7 @@ pub fn check_page(path: &Path, folder: &Path, home: Option<&str>) {
     let text = fs::read_to_string(path).expect("a page");
     let mut written = String::new();
     let mut wrong = Vec::new();
-    for part in parts(&text) {
+    for part in parse_parts(&text) {
         let Part::Command {
             line,
             command,
@@ -36,7 +36,7 @@ pub fn check_page(path: &Path, folder: &Path, home: Option<&str>) {
             written.push_str(part.text());
             continue;
         };
-        let printed = plain(&run(command, folder, home));
+        let printed = strip_volatile(&run(command, folder, home));
         written.push_str(line);
         if fits(output, &printed) {
             written.push_str(output);

@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
 }
 
 /// The parts of a page, in order.
-pub fn parts(page: &str) -> Vec<Part<'_>> {
+pub fn parse_parts(page: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut at, mut begin) = (0, 0);
     let mut is_console = false;
@@ -97,7 +97,7 @@ fn line_fits(expected: &str, printed: &str) -> bool {
 }
 
 /// Output without seconds, which are never the same, and without lines that say how far a run is, or where time went.
-pub fn plain(printed: &str) -> String {
+pub fn strip_volatile(printed: &str) -> String {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_progress = |line: &str| {
         let numbers = line.strip_suffix(" cases").and_then(|line| line.split_once('/'));

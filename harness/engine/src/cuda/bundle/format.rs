@@ -136,7 +136,7 @@ pub struct Opening {
 
 impl Opening {
     /// Made by this Cerith, now.
-    pub fn now(provenance: Option<Provenance>) -> Self {
+    pub fn new(provenance: Option<Provenance>) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
             cerith: env!("CARGO_PKG_VERSION").to_owned(),
@@ -175,12 +175,12 @@ pub enum BundleError {
     )]
     Newer(u32),
     /// It holds something else.
-    #[error("read the bundle: it holds {found}, and {wanted} are wanted")]
+    #[error("read the bundle: it holds {actual}, and {expected} are wanted")]
     Kind {
         /// What it says it holds.
-        found: String,
+        actual: String,
         /// What was asked for.
-        wanted: Kind,
+        expected: Kind,
     },
     /// It ends too early.
     #[error("read the bundle: the file is cut short in section {section}, after {bytes} bytes")]
@@ -191,12 +191,12 @@ pub enum BundleError {
         bytes: u64,
     },
     /// Its bytes are not those that were written.
-    #[error("read the bundle: section {section} is damaged: {what}")]
+    #[error("read the bundle: section {section} is damaged: {reason}")]
     Damaged {
         /// The section, from 0.
         section: u64,
         /// What does not fit.
-        what: String,
+        reason: String,
     },
     /// A section is larger than any that is written.
     #[error(
@@ -244,7 +244,7 @@ pub(super) struct ResultHeader {
 }
 
 /// What a section's checksum is over.
-pub(super) fn checksum(section: u64, stored: &[u8]) -> blake3::Hash {
+pub(super) fn hash_section(section: u64, stored: &[u8]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&section.to_le_bytes());
     hasher.update(stored);

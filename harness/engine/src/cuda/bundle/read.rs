@@ -10,7 +10,7 @@ use flate2::read::ZlibDecoder;
 
 use super::format::{
     BundleError, CaseEntry, Decided, Kind, MAGIC, Note, OLD_MAGIC, Opening, ResultEntry, SECTION_MOST,
-    Section, VERSION, checksum,
+    Section, VERSION, hash_section,
 };
 use crate::cuda::wire;
 
@@ -35,12 +35,12 @@ pub struct Reader<R> {
 
 impl<R: Read> Reader<R> {
     /// Begins to read a bundle of cases.
-    pub fn cases(from: R) -> Result<Self, BundleError> {
+    pub fn begin_cases(from: R) -> Result<Self, BundleError> {
         Self::begin(from, Kind::Cases)
     }
 
     /// Begins to read a bundle of results.
-    pub fn results(from: R) -> Result<Self, BundleError> {
+    pub fn begin_results(from: R) -> Result<Self, BundleError> {
         Self::begin(from, Kind::Results)
     }
 
@@ -63,7 +63,7 @@ impl<R: Read> Reader<R> {
             entries: 0,
             ended: false,
         };
-        let start = reader.some(16)?;
+        let start = reader.read_up_to(16)?;
         let (magic, numbers) = start.split_at(start.len().min(8));
         if magic != MAGIC && magic != OLD_MAGIC {
             return Err(BundleError::Foreign(if magic.is_empty() {
@@ -72,7 +72,7 @@ impl<R: Read> Reader<R> {
                 format!("`{}`", magic.escape_ascii())
             }));
         }
-        let (Some(version), Some(found)) = (number(numbers, 0), number(numbers, 4)) else {
+        let (Some(version), Some(found)) = (read_u32(numbers, 0), read_u32(numbers, 4)) else {
             return Err(reader.cut());
         };
         if version > VERSION {
@@ -86,11 +86,14 @@ impl<R: Read> Reader<R> {
                 .into_iter()
                 .find(|kind| kind.number() == found)
                 .map_or_else(|| format!("something unknown ({found})"), |kind| kind.to_string());
-            return Err(BundleError::Kind { found, wanted: kind });
+            return Err(BundleError::Kind {
+                actual: found,
+                expected: kind,
+            });
         }
         match reader.next_section()? {
             (Section::Opening(opening), _) => reader.opening = opening,
-            _ => return Err(reader.damaged("the first section does not say what made the file")),
+            _ => return Err(reader.report_damage("the first section does not say what made the file")),
         }
         Ok(reader)
     }
@@ -147,7 +150,7 @@ impl<R: Read> Reader<R> {
             (Section::Kernels(headers), Kind::Cases) => {
                 for header in headers {
                     let cubin = wire::take(blobs, header.cubin)
-                        .ok_or_else(|| self.damaged("a kernel is cut short"))?;
+                        .ok_or_else(|| self.report_damage("a kernel is cut short"))?;
                     self.kernels.push(Arc::new(Kernel {
                         cubin: cubin.into(),
                         ptx: String::new(),
@@ -159,12 +162,12 @@ impl<R: Read> Reader<R> {
             (Section::Cases(headers), Kind::Cases) => {
                 for header in headers {
                     let arena = wire::take(blobs, header.job.arena)
-                        .ok_or_else(|| self.damaged("an arena is cut short"))?
+                        .ok_or_else(|| self.report_damage("an arena is cut short"))?
                         .to_vec();
                     let job = header
                         .job
-                        .job(arena, &self.kernels)
-                        .map_err(|what| self.damaged(&format!("`{}`: {what}", header.label.case)))?;
+                        .into_job(arena, &self.kernels)
+                        .map_err(|what| self.report_damage(&format!("`{}`: {what}", header.label.case)))?;
                     self.cases.push_back(CaseEntry {
                         label: header.label,
                         job,
@@ -173,14 +176,14 @@ impl<R: Read> Reader<R> {
                 }
             }
             (Section::Results(_), Kind::Results) if self.opening.provenance.is_none() => {
-                return Err(self.damaged("nothing says where the results come from"));
+                return Err(self.report_damage("nothing says where the results come from"));
             }
             (Section::Results(headers), Kind::Results) => {
                 for header in headers {
                     let ran = header
                         .ran
-                        .ran(blobs)
-                        .ok_or_else(|| self.damaged("a result is cut short"))?;
+                        .into_ran(blobs)
+                        .ok_or_else(|| self.report_damage("a result is cut short"))?;
                     self.results.push_back(ResultEntry {
                         label: header.label,
                         ran,
@@ -198,29 +201,29 @@ impl<R: Read> Reader<R> {
             }
             (Section::End { entries }, _) => {
                 if entries != self.entries {
-                    return Err(self.damaged(&format!(
+                    return Err(self.report_damage(&format!(
                         "it ends with {} entries, and {entries} were written",
                         self.entries
                     )));
                 }
-                if !self.some(1)?.is_empty() {
-                    return Err(self.damaged("there is more behind the end"));
+                if !self.read_up_to(1)?.is_empty() {
+                    return Err(self.report_damage("there is more behind the end"));
                 }
                 self.ended = true;
             }
-            _ => return Err(self.damaged("a section that has no place there")),
+            _ => return Err(self.report_damage("a section that has no place there")),
         }
         if blobs.is_empty() {
             Ok(())
         } else {
-            Err(self.damaged("bytes that nothing names"))
+            Err(self.report_damage("bytes that nothing names"))
         }
     }
 
     /// Reads, checks and unpacks a section.
     fn next_section(&mut self) -> Result<(Section, Vec<u8>), BundleError> {
-        let prefix = self.exactly(40)?;
-        let (Some(stored), Some(unpacked)) = (number(&prefix, 0), number(&prefix, 4)) else {
+        let prefix = self.read_exactly(40)?;
+        let (Some(stored), Some(unpacked)) = (read_u32(&prefix, 0), read_u32(&prefix, 4)) else {
             return Err(self.cut());
         };
         for bytes in [stored, unpacked] {
@@ -231,38 +234,39 @@ impl<R: Read> Reader<R> {
                 });
             }
         }
-        let stored = self.exactly(stored as usize)?;
-        let sum = checksum(self.section, &stored);
+        let stored = self.read_exactly(stored as usize)?;
+        let sum = hash_section(self.section, &stored);
         // Equality of `Hash` takes the same time whatever differs, which is of no use here and no harm.
         if prefix.get(8..).is_none_or(|bytes| bytes != sum.as_bytes()) {
-            return Err(self.damaged("its checksum does not match"));
+            return Err(self.report_damage("its checksum does not match"));
         }
         let mut frame = Vec::new();
         let wanted = u64::from(unpacked);
         ZlibDecoder::new(stored.as_slice())
             .take(wanted + 1)
             .read_to_end(&mut frame)
-            .map_err(|error| self.damaged(&format!("it cannot be unpacked: {error}")))?;
+            .map_err(|error| self.report_damage(&format!("it cannot be unpacked: {error}")))?;
         if frame.len() as u64 != wanted {
-            return Err(self.damaged("it unpacks to another length"));
+            return Err(self.report_damage("it unpacks to another length"));
         }
-        let lengths = frame::lengths(&frame, wire::MOST).map_err(|bad| self.damaged(&bad.to_string()))?;
+        let lengths =
+            frame::lengths(&frame, wire::MAX_FRAME).map_err(|bad| self.report_damage(&bad.to_string()))?;
         let Some((head, blobs)) = lengths else {
-            return Err(self.damaged("it has no header"));
+            return Err(self.report_damage("it has no header"));
         };
         let body = frame.get(frame::LENGTHS..).unwrap_or_default();
         if head.checked_add(blobs) != Some(body.len()) {
-            return Err(self.damaged("its lengths do not add up"));
+            return Err(self.report_damage("its lengths do not add up"));
         }
         let (head, blobs) = body.split_at(head);
         let header = serde_json::from_slice(head)
-            .map_err(|error| self.damaged(&format!("its header is not understood: {error}")))?;
+            .map_err(|error| self.report_damage(&format!("its header is not understood: {error}")))?;
         self.section += 1;
         Ok((header, blobs.to_vec()))
     }
 
-    fn exactly(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
-        let bytes = self.some(len)?;
+    fn read_exactly(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
+        let bytes = self.read_up_to(len)?;
         if bytes.len() == len {
             Ok(bytes)
         } else {
@@ -271,7 +275,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// As many bytes as there are, up to `len`.
-    fn some(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
+    fn read_up_to(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
         let mut bytes = Vec::new();
         self.from
             .by_ref()
@@ -289,15 +293,15 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn damaged(&self, what: &str) -> BundleError {
+    fn report_damage(&self, what: &str) -> BundleError {
         BundleError::Damaged {
             section: self.section,
-            what: what.to_owned(),
+            reason: what.to_owned(),
         }
     }
 }
 
 /// The number at a byte.
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

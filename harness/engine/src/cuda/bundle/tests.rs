@@ -5,13 +5,13 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param, 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::format::{CaseHeader, MAGIC, OLD_MAGIC, Section, checksum};
+use super::format::{CaseHeader, MAGIC, OLD_MAGIC, Section, hash_section};
 use super::*;
 use crate::cuda::GpuHeader;
 use crate::cuda::job::{Job, Ran, digest};
 use crate::cuda::wire::{JobHeader, KernelHeader};
 
-fn kernel(byte: u8) -> Arc<Kernel> {
+fn build_kernel(byte: u8) -> Arc<Kernel> {
     Arc::new(Kernel {
         cubin: vec![byte; 3000].into(),
         ptx: String::new(),
@@ -38,11 +38,11 @@ fn label(index: usize) -> Label {
         target: Target::HOPPER,
         source: "5e".to_owned(),
         layout: "1a".to_owned(),
-        cubins: vec![digest(&kernel(1))],
+        cubins: vec![digest(&build_kernel(1))],
     }
 }
 
-fn case(index: usize) -> CaseEntry {
+fn build_case(index: usize) -> CaseEntry {
     CaseEntry {
         label: label(index),
         job: Job {
@@ -51,7 +51,7 @@ fn case(index: usize) -> CaseEntry {
             addresses: vec![1024],
             may_hold_addresses: vec![1],
             compiled: Compiled {
-                kernels: vec![kernel(1), kernel((index % 3) as u8 + 2)],
+                kernels: vec![build_kernel(1), build_kernel((index % 3) as u8 + 2)],
                 invocations: vec![Invocation {
                     launch: 0,
                     kernel: 1,
@@ -70,7 +70,7 @@ fn case(index: usize) -> CaseEntry {
     }
 }
 
-fn opening(provenance: Option<Provenance>) -> Opening {
+fn build_opening(provenance: Option<Provenance>) -> Opening {
     Opening {
         cerith: "0.1.0".to_owned(),
         seconds: 1_790_000_000,
@@ -78,7 +78,7 @@ fn opening(provenance: Option<Provenance>) -> Opening {
     }
 }
 
-fn provenance() -> Provenance {
+fn build_provenance() -> Provenance {
     Provenance {
         gpu: GpuHeader {
             name: "NVIDIA H200".to_owned(),
@@ -92,16 +92,16 @@ fn provenance() -> Provenance {
     }
 }
 
-fn cases(count: usize) -> Vec<u8> {
-    let mut writer = Writer::begin(Vec::new(), Kind::Cases, opening(None)).expect("it is memory");
+fn write_cases(count: usize) -> Vec<u8> {
+    let mut writer = Writer::begin(Vec::new(), Kind::Cases, build_opening(None)).expect("it is memory");
     for index in 0..count {
-        writer.case(&case(index)).expect("it is memory");
+        writer.add_case(&build_case(index)).expect("it is memory");
     }
     writer.finish().expect("it is memory")
 }
 
 fn read(bytes: &[u8]) -> Result<Vec<CaseEntry>, BundleError> {
-    let mut reader = Reader::cases(bytes)?;
+    let mut reader = Reader::begin_cases(bytes)?;
     let mut all = Vec::new();
     while let Some(entry) = reader.next_case()? {
         all.push(entry);
@@ -109,21 +109,21 @@ fn read(bytes: &[u8]) -> Result<Vec<CaseEntry>, BundleError> {
     Ok(all)
 }
 
-fn refusal(bytes: &[u8]) -> String {
+fn describe_refusal(bytes: &[u8]) -> String {
     read(bytes).expect_err("it is not good").to_string()
 }
 
 #[test]
 fn cases_come_back_as_they_were_and_share_their_kernels() {
-    let written: Vec<_> = (0..600).map(case).collect();
-    let bytes = cases(600);
+    let written: Vec<_> = (0..600).map(build_case).collect();
+    let bytes = write_cases(600);
     let again = read(&bytes).expect("a good bundle");
     assert_eq!(again, written);
     assert!(Arc::ptr_eq(
         &again[0].job.compiled.kernels[0],
         &again[599].job.compiled.kernels[0]
     ));
-    assert_eq!(read(&cases(0)).expect("an empty bundle"), []);
+    assert_eq!(read(&write_cases(0)).expect("an empty bundle"), []);
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn results_come_back_with_where_they_are_from() {
     let written: Vec<ResultEntry> = [
         Ran::Finished {
             arena: vec![1; 100],
-            other: None,
+            different_arena: None,
             repetitions: 3,
         },
         Ran::Finished {
             arena: vec![1; 100],
-            other: Some(vec![2; 100]),
+            different_arena: Some(vec![2; 100]),
             repetitions: 12,
         },
         Ran::Faulted {
@@ -147,7 +147,7 @@ fn results_come_back_with_where_they_are_from() {
             limit: Duration::from_millis(2500),
         },
         Ran::Died {
-            how: "signal 11".to_owned(),
+            ending: "signal 11".to_owned(),
         },
         Ran::Refused {
             name: "CUDA_ERROR_NO_BINARY_FOR_GPU".to_owned(),
@@ -161,13 +161,13 @@ fn results_come_back_with_where_they_are_from() {
         ran,
     })
     .collect();
-    let opening = opening(Some(provenance()));
+    let opening = build_opening(Some(build_provenance()));
     let mut writer = Writer::begin(Vec::new(), Kind::Results, opening.clone()).expect("it is memory");
     for entry in &written {
-        writer.result(entry).expect("it is memory");
+        writer.add_result(entry).expect("it is memory");
     }
     let bytes = writer.finish().expect("it is memory");
-    let mut reader = Reader::results(bytes.as_slice()).expect("a good bundle");
+    let mut reader = Reader::begin_results(bytes.as_slice()).expect("a good bundle");
     assert_eq!(*reader.opening(), opening);
     let mut again = Vec::new();
     while let Some(entry) = reader.next_result().expect("a good bundle") {
@@ -175,14 +175,14 @@ fn results_come_back_with_where_they_are_from() {
     }
     assert_eq!(again, written);
     assert_eq!(
-        refusal(&bytes),
+        describe_refusal(&bytes),
         "read the bundle: it holds results, and cases are wanted"
     );
     // Only where nothing was executed need nobody have done it.
-    let mut writer = Writer::unexecuted(Vec::new()).expect("it is memory");
-    let nobodys = writer.result(&written[0]).and_then(|()| writer.finish());
+    let mut writer = Writer::begin_unexecuted(Vec::new()).expect("it is memory");
+    let nobodys = writer.add_result(&written[0]).and_then(|()| writer.finish());
     let nobodys = nobodys.expect("it is memory");
-    let mut reader = Reader::results(nobodys.as_slice()).expect("its beginning");
+    let mut reader = Reader::begin_results(nobodys.as_slice()).expect("its beginning");
     let error = reader.next_result().expect_err("nobody executed it");
     assert!(
         error
@@ -201,7 +201,7 @@ fn variants_and_notes_come_back() {
     };
     let entries = ["as-is", "num_warps=8", "layout=padded"].map(|variant| CaseEntry {
         label: of(variant),
-        job: case(0).job,
+        job: build_case(0).job,
     });
     let notes = [
         Note {
@@ -213,15 +213,15 @@ fn variants_and_notes_come_back() {
             why: Unexecuted::NotApplicable("the target has no clusters".to_owned()),
         },
     ];
-    let mut writer = Writer::begin(Vec::new(), Kind::Cases, opening(None)).expect("it is memory");
+    let mut writer = Writer::begin(Vec::new(), Kind::Cases, build_opening(None)).expect("it is memory");
     for entry in &entries {
-        writer.case(entry).expect("it is memory");
+        writer.add_case(entry).expect("it is memory");
     }
     for note in &notes {
-        writer.note(note).expect("it is memory");
+        writer.add_note(note).expect("it is memory");
     }
     let bytes = writer.finish().expect("it is memory");
-    let mut reader = Reader::cases(bytes.as_slice()).expect("a good bundle");
+    let mut reader = Reader::begin_cases(bytes.as_slice()).expect("a good bundle");
     for entry in &entries {
         assert_eq!(reader.next_case().expect("a good bundle").as_ref(), Some(entry));
     }
@@ -239,9 +239,9 @@ fn variants_and_notes_come_back() {
 
 #[test]
 fn a_file_cut_short_anywhere_is_refused() {
-    let bytes = cases(30);
+    let bytes = write_cases(30);
     for len in 0..bytes.len() {
-        let message = refusal(&bytes[..len]);
+        let message = describe_refusal(&bytes[..len]);
         let wanted = match len {
             0..8 => "not a file that Cerith wrote",
             _ => "the file is cut short in section",
@@ -249,17 +249,17 @@ fn a_file_cut_short_anywhere_is_refused() {
         assert!(message.contains(wanted), "{len} of {}: {message}", bytes.len());
     }
     // Also where a section ends.
-    let end = bytes.len() - section(3, &Section::End { entries: 30 }, &[]).len();
+    let end = bytes.len() - build_section(3, &Section::End { entries: 30 }, &[]).len();
     assert!(
-        refusal(&bytes[..end]).contains("cut short"),
+        describe_refusal(&bytes[..end]).contains("cut short"),
         "{}",
-        refusal(&bytes[..end])
+        describe_refusal(&bytes[..end])
     );
 }
 
 #[test]
 fn a_changed_byte_anywhere_is_refused() {
-    let bytes = cases(20);
+    let bytes = write_cases(20);
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 0x40;
@@ -274,8 +274,8 @@ fn a_file_of_the_old_name_is_read() {
     let frame = cerith_toolchain::conversation::frame::frame(&opening, [&[][..]]).expect("a frame");
     let mut old = [&OLD_MAGIC[..], &1u32.to_le_bytes(), &1u32.to_le_bytes()].concat();
     old.extend(raw_section(0, &frame));
-    old.extend(section(1, &Section::End { entries: 0 }, &[]));
-    let reader = Reader::cases(&old[..]).expect("a bundle");
+    old.extend(build_section(1, &Section::End { entries: 0 }, &[]));
+    let reader = Reader::begin_cases(&old[..]).expect("a bundle");
     assert_eq!(
         (reader.opening().cerith.as_str(), reader.opening().seconds),
         ("0.1.0", 5)
@@ -286,33 +286,33 @@ fn a_file_of_the_old_name_is_read() {
 #[test]
 fn foreign_and_newer_files_are_named() {
     assert_eq!(
-        refusal(b""),
+        describe_refusal(b""),
         "read the bundle: this is not a file that Cerith wrote (its first bytes are none, it is empty)"
     );
     assert_eq!(
-        refusal(b"PK\x03\x04 some archive"),
+        describe_refusal(b"PK\x03\x04 some archive"),
         "read the bundle: this is not a file that Cerith wrote (its first bytes are `PK\\x03\\x04 som`)"
     );
-    let mut newer = cases(1);
+    let mut newer = write_cases(1);
     newer[8] = 9;
     assert_eq!(
-        refusal(&newer),
+        describe_refusal(&newer),
         "read the bundle: its format is version 9, and this Cerith reads up to version 2; use the Cerith that wrote it, \
          or a newer one"
     );
-    let mut unknown = cases(1);
+    let mut unknown = write_cases(1);
     unknown[12] = 7;
     assert_eq!(
-        refusal(&unknown),
+        describe_refusal(&unknown),
         "read the bundle: it holds something unknown (7), and cases are wanted"
     );
-    let mut behind = cases(1);
+    let mut behind = write_cases(1);
     behind.push(0);
-    assert!(refusal(&behind).ends_with("there is more behind the end"));
+    assert!(describe_refusal(&behind).ends_with("there is more behind the end"));
 }
 
 /// A section with a right checksum.
-fn section(number: u64, header: &Section, blobs: &[u8]) -> Vec<u8> {
+fn build_section(number: u64, header: &Section, blobs: &[u8]) -> Vec<u8> {
     raw_section(
         number,
         &cerith_toolchain::conversation::frame::frame(header, [blobs]).expect("a frame"),
@@ -326,25 +326,25 @@ fn raw_section(number: u64, frame: &[u8]) -> Vec<u8> {
     [
         &(stored.len() as u32).to_le_bytes()[..],
         &(frame.len() as u32).to_le_bytes(),
-        checksum(number, &stored).as_bytes(),
+        hash_section(number, &stored).as_bytes(),
         &stored,
     ]
     .concat()
 }
 
 /// A bundle of cases with these sections behind the opening.
-fn with(sections: &[Vec<u8>]) -> Vec<u8> {
+fn build_bundle(sections: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = [&MAGIC[..], &1u32.to_le_bytes(), &1u32.to_le_bytes()].concat();
-    bytes.extend(section(0, &Section::Opening(opening(None)), &[]));
+    bytes.extend(build_section(0, &Section::Opening(build_opening(None)), &[]));
     bytes.extend(sections.concat());
     bytes
 }
 
 #[test]
 fn numbers_that_fit_nothing_are_refused_whatever_the_checksum_says() {
-    let good = case(0);
+    let good = build_case(0);
     let header = |change: &dyn Fn(&mut JobHeader)| {
-        let mut job = JobHeader::of(&good.job, vec![0, 0]);
+        let mut job = JobHeader::from_job(&good.job, vec![0, 0]);
         change(&mut job);
         Section::Cases(vec![CaseHeader {
             label: good.label.clone(),
@@ -352,15 +352,18 @@ fn numbers_that_fit_nothing_are_refused_whatever_the_checksum_says() {
         }])
     };
     let kernels = || {
-        let metadata = kernel(1).metadata.clone();
-        section(
+        let metadata = build_kernel(1).metadata.clone();
+        build_section(
             1,
             &Section::Kernels(vec![KernelHeader { cubin: 4, metadata }]),
             b"abcd",
         )
     };
     let message = |change: &dyn Fn(&mut JobHeader)| {
-        refusal(&with(&[kernels(), section(2, &header(change), &good.job.arena)]))
+        describe_refusal(&build_bundle(&[
+            kernels(),
+            build_section(2, &header(change), &good.job.arena),
+        ]))
     };
     let damaged = |what: &str| format!("read the bundle: section 3 is damaged: {what}");
     assert_eq!(
@@ -388,27 +391,43 @@ fn numbers_that_fit_nothing_are_refused_whatever_the_checksum_says() {
         damaged("`alias/same_twice:i=0`: a parameter of 3 bytes")
     );
     assert!(
-        refusal(&with(&[section(1, &header(&|_| ()), &good.job.arena)])).contains("there is no kernel 0")
+        describe_refusal(&build_bundle(&[build_section(
+            1,
+            &header(&|_| ()),
+            &good.job.arena
+        )]))
+        .contains("there is no kernel 0")
     );
     assert!(
-        refusal(&with(&[section(1, &Section::End { entries: 5 }, &[])]))
-            .contains("it ends with 0 entries, and 5 were written")
+        describe_refusal(&build_bundle(&[build_section(
+            1,
+            &Section::End { entries: 5 },
+            &[]
+        )]))
+        .contains("it ends with 0 entries, and 5 were written")
     );
-    assert!(refusal(&with(&[section(1, &Section::Results(Vec::new()), &[])])).contains("no place there"));
+    assert!(
+        describe_refusal(&build_bundle(&[build_section(
+            1,
+            &Section::Results(Vec::new()),
+            &[]
+        )]))
+        .contains("no place there")
+    );
     // A frame that claims a terabyte, and a section that does.
     let mut frame = vec![0; 64];
     frame[4..12].copy_from_slice(&(1u64 << 40).to_le_bytes());
-    assert!(refusal(&with(&[raw_section(1, &frame)])).contains("section 1 is damaged"));
+    assert!(describe_refusal(&build_bundle(&[raw_section(1, &frame)])).contains("section 1 is damaged"));
     let mut huge = raw_section(1, &frame);
     huge[..4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(
-        refusal(&with(&[huge.clone()])),
+        describe_refusal(&build_bundle(&[huge.clone()])),
         "read the bundle: section 1 claims 4294967295 bytes, and at most 1073741824 are possible"
     );
     huge[..4].copy_from_slice(&(1u32 << 29).to_le_bytes());
-    assert!(refusal(&with(&[huge])).contains("cut short in section 1"));
+    assert!(describe_refusal(&build_bundle(&[huge])).contains("cut short in section 1"));
     // One that unpacks to more than it says.
     let mut bomb = raw_section(1, &vec![0; 1 << 20]);
     bomb[4..8].copy_from_slice(&100u32.to_le_bytes());
-    assert!(refusal(&with(&[bomb])).ends_with("it unpacks to another length"));
+    assert!(describe_refusal(&build_bundle(&[bomb])).ends_with("it unpacks to another length"));
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::format::{
     BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Note, Opening, ResultEntry, ResultHeader,
-    SECTION_MOST, Section, VERSION, checksum,
+    SECTION_MOST, Section, VERSION, hash_section,
 };
 use crate::cuda::job::Ran;
 use crate::cuda::wire::{JobHeader, KernelHeader, RanHeader};
@@ -27,7 +27,7 @@ pub struct Writer<W> {
     sections: u64,
     entries: u64,
     /// Numbers of the kernels written so far, by what is in them.
-    known: HashMap<blake3::Hash, usize>,
+    kernel_numbers: HashMap<blake3::Hash, usize>,
     kernels: Vec<KernelHeader>,
     cubins: Vec<u8>,
     cases: Vec<CaseHeader>,
@@ -39,18 +39,18 @@ pub struct Writer<W> {
 
 impl<W: Write> Writer<W> {
     /// Begins a bundle of cases.
-    pub fn cases(to: W) -> Result<Self, BundleError> {
-        Self::begin(to, Kind::Cases, Opening::now(None))
+    pub fn begin_cases(to: W) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Cases, Opening::new(None))
     }
 
     /// Begins a bundle of results.
-    pub fn results(to: W, provenance: super::Provenance) -> Result<Self, BundleError> {
-        Self::begin(to, Kind::Results, Opening::now(Some(provenance)))
+    pub fn begin_results(to: W, provenance: super::Provenance) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Results, Opening::new(Some(provenance)))
     }
 
     /// Begins a bundle of results to which no GPU was needed: all of its cases were decided when they were compiled.
-    pub fn unexecuted(to: W) -> Result<Self, BundleError> {
-        Self::begin(to, Kind::Results, Opening::now(None))
+    pub fn begin_unexecuted(to: W) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Results, Opening::new(None))
     }
 
     pub(super) fn begin(to: W, kind: Kind, opening: Opening) -> Result<Self, BundleError> {
@@ -59,7 +59,7 @@ impl<W: Write> Writer<W> {
             kind,
             sections: 0,
             entries: 0,
-            known: HashMap::new(),
+            kernel_numbers: HashMap::new(),
             kernels: Vec::new(),
             cubins: Vec::new(),
             cases: Vec::new(),
@@ -71,32 +71,36 @@ impl<W: Write> Writer<W> {
         writer.write(&MAGIC)?;
         writer.write(&VERSION.to_le_bytes())?;
         writer.write(&kind.number().to_le_bytes())?;
-        writer.section(&Section::Opening(opening), &[])?;
+        writer.write_section(&Section::Opening(opening), &[])?;
         Ok(writer)
     }
 
     /// Adds a case to a bundle of cases.
-    pub fn case(&mut self, entry: &CaseEntry) -> Result<(), BundleError> {
+    pub fn add_case(&mut self, entry: &CaseEntry) -> Result<(), BundleError> {
         let kernels = &entry.job.compiled.kernels;
         let cubins: usize = kernels.iter().map(|kernel| kernel.cubin.len()).sum();
-        self.room(&entry.label.case, entry.job.arena.len().saturating_add(cubins))?;
-        let numbers = kernels.iter().map(|kernel| self.kernel(kernel)).collect();
+        self.make_room(&entry.label.case, entry.job.arena.len().saturating_add(cubins))?;
+        let numbers = kernels.iter().map(|kernel| self.add_kernel(kernel)).collect();
         self.cases.push(CaseHeader {
             label: entry.label.clone(),
-            job: JobHeader::of(&entry.job, numbers),
+            job: JobHeader::from_job(&entry.job, numbers),
         });
         self.blobs.extend_from_slice(&entry.job.arena);
         Ok(())
     }
 
     /// Adds a result to a bundle of results.
-    pub fn result(&mut self, entry: &ResultEntry) -> Result<(), BundleError> {
+    pub fn add_result(&mut self, entry: &ResultEntry) -> Result<(), BundleError> {
         let bytes = match &entry.ran {
-            Ran::Finished { arena, other, .. } => arena.len() * (1 + usize::from(other.is_some())),
+            Ran::Finished {
+                arena,
+                different_arena: other,
+                ..
+            } => arena.len() * (1 + usize::from(other.is_some())),
             _ => 0,
         };
-        self.room(&entry.label.case, bytes)?;
-        let ran = RanHeader::of(&entry.ran, &mut self.blobs);
+        self.make_room(&entry.label.case, bytes)?;
+        let ran = RanHeader::from_ran(&entry.ran, &mut self.blobs);
         self.results.push(ResultHeader {
             label: entry.label.clone(),
             ran,
@@ -105,27 +109,27 @@ impl<W: Write> Writer<W> {
     }
 
     /// Adds a case that was decided when it was compiled, to a bundle of either kind.
-    pub fn decided(&mut self, decided: &Decided) -> Result<(), BundleError> {
-        self.room(&decided.label.case, 0)?;
+    pub fn add_decided(&mut self, decided: &Decided) -> Result<(), BundleError> {
+        self.make_room(&decided.label.case, 0)?;
         self.decided.push(decided.clone());
         Ok(())
     }
 
     /// Adds a variant that need not be executed, to a bundle of either kind.
-    pub fn note(&mut self, note: &Note) -> Result<(), BundleError> {
-        self.room(&note.label.case, 0)?;
+    pub fn add_note(&mut self, note: &Note) -> Result<(), BundleError> {
+        self.make_room(&note.label.case, 0)?;
         self.notes.push(note.clone());
         Ok(())
     }
 
     /// The kernel's number; a new one is written with the section.
-    fn kernel(&mut self, kernel: &Kernel) -> usize {
+    fn add_kernel(&mut self, kernel: &Kernel) -> usize {
         let mut hasher = blake3::Hasher::new();
         // Metadata are numbers and a name, and always become JSON.
         hasher.update(&serde_json::to_vec(&kernel.metadata).unwrap_or_default());
         hasher.update(&kernel.cubin);
-        let next = self.known.len();
-        *self.known.entry(hasher.finalize()).or_insert_with(|| {
+        let next = self.kernel_numbers.len();
+        *self.kernel_numbers.entry(hasher.finalize()).or_insert_with(|| {
             self.kernels.push(KernelHeader {
                 cubin: kernel.cubin.len(),
                 metadata: kernel.metadata.clone(),
@@ -136,7 +140,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Makes room for an entry.
-    fn room(&mut self, case: &str, bytes: usize) -> Result<(), BundleError> {
+    fn make_room(&mut self, case: &str, bytes: usize) -> Result<(), BundleError> {
         // Headers take their part.
         if bytes > SECTION_MOST / 2 {
             return Err(BundleError::EntryTooLarge {
@@ -160,20 +164,20 @@ impl<W: Write> Writer<W> {
         let cases = std::mem::take(&mut self.cases);
         let results = std::mem::take(&mut self.results);
         if !kernels.is_empty() {
-            self.section(&Section::Kernels(kernels), &cubins)?;
+            self.write_section(&Section::Kernels(kernels), &cubins)?;
         }
         if !cases.is_empty() {
-            self.section(&Section::Cases(cases), &blobs)?;
+            self.write_section(&Section::Cases(cases), &blobs)?;
         } else if !results.is_empty() {
-            self.section(&Section::Results(results), &blobs)?;
+            self.write_section(&Section::Results(results), &blobs)?;
         }
         let decided = std::mem::take(&mut self.decided);
         if !decided.is_empty() {
-            self.section(&Section::Decided(decided), &[])?;
+            self.write_section(&Section::Decided(decided), &[])?;
         }
         let notes = std::mem::take(&mut self.notes);
         if !notes.is_empty() {
-            self.section(&Section::Notes(notes), &[])?;
+            self.write_section(&Section::Notes(notes), &[])?;
         }
         Ok(())
     }
@@ -181,7 +185,7 @@ impl<W: Write> Writer<W> {
     /// Ends the bundle, and gives back what it was written to.
     pub fn finish(mut self) -> Result<W, BundleError> {
         self.flush()?;
-        self.section(
+        self.write_section(
             &Section::End {
                 entries: self.entries,
             },
@@ -191,7 +195,7 @@ impl<W: Write> Writer<W> {
         Ok(self.to)
     }
 
-    fn section(&mut self, header: &impl Serialize, blobs: &[u8]) -> Result<(), BundleError> {
+    fn write_section(&mut self, header: &impl Serialize, blobs: &[u8]) -> Result<(), BundleError> {
         let frame = frame::frame(header, [blobs])
             .map_err(|error| BundleError::Write(std::io::Error::other(error)))?;
         // Cases are packed once and carried; results are written while a GPU waits.
@@ -209,7 +213,7 @@ impl<W: Write> Writer<W> {
             })
         };
         let lengths = [length(stored.len())?, length(frame.len())?];
-        let sum = checksum(self.sections, &stored);
+        let sum = hash_section(self.sections, &stored);
         self.write(&lengths[0].to_le_bytes())?;
         self.write(&lengths[1].to_le_bytes())?;
         self.write(sum.as_bytes())?;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use cerith_tile::rules::{BadVersion, Version};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Agreed, Provenance, Record, Said};
+use super::entry::{Agreed, Provenance, Record, StoredOutcome};
 use super::release::{BadRelease, Release};
 
 /// The records of one case file on one kind of GPU, of every release.
@@ -29,7 +29,7 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agreed: Option<Agreed>,
     #[serde(flatten)]
-    said: Said,
+    said: StoredOutcome,
 }
 
 /// A release that gave what a line says: `["3.9.0", "30dd6a663ab8356f", 0]`.
@@ -62,7 +62,7 @@ impl From<Origin> for (String, String, usize) {
 }
 
 #[derive(Serialize, Deserialize)]
-struct By {
+struct ProvenanceLine {
     by: Provenance,
 }
 
@@ -99,7 +99,7 @@ impl Line {
     }
 
     /// Whether a record of another release may share the line.
-    fn says(&self, record: &Record) -> bool {
+    fn can_hold(&self, record: &Record) -> bool {
         (&self.case, &self.source, &self.layout) == (&record.case, &record.source, &record.layout)
             && self.agreed == record.agreed
             && self.said == record.said
@@ -123,7 +123,8 @@ impl Book {
             let malformed = |reason: String| Malformed { line: at + 1, reason };
             let wrong = |error: serde_json::Error| malformed(error.to_string());
             if text.starts_with("{\"by\":{") {
-                book.by.push(serde_json::from_str::<By>(text).map_err(wrong)?.by);
+                book.by
+                    .push(serde_json::from_str::<ProvenanceLine>(text).map_err(wrong)?.by);
             } else if text.starts_with("{\"agreed\":") {
                 if serde_json::from_str::<Unsaid>(text).map_err(wrong)?.agreed {
                     unsaid = Agreed::Yes;
@@ -180,7 +181,7 @@ impl Book {
     pub(super) fn complete(&mut self, older: &Self) {
         for line in &older.lines {
             for origin in &line.of {
-                if self.line(origin.release, &line.case).is_none()
+                if self.find_line(origin.release, &line.case).is_none()
                     && let Some(by) = older.by.get(origin.by)
                 {
                     self.put(origin.release, line.record(origin), by);
@@ -189,10 +190,10 @@ impl Book {
         }
     }
 
-    pub(super) fn text(&self, target: &str) -> Result<String, serde_json::Error> {
+    pub(super) fn render_text(&self, target: &str) -> Result<String, serde_json::Error> {
         let mut text = format!("---\nsource: cerith accept\nexpression: {target}\n---\n");
         for by in &self.by {
-            text.push_str(&serde_json::to_string(&By { by: by.clone() })?);
+            text.push_str(&serde_json::to_string(&ProvenanceLine { by: by.clone() })?);
             text.push('\n');
         }
         let unsaid = if self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)) {
@@ -219,7 +220,7 @@ impl Book {
     }
 
     /// Where a case's line is under a release, the line, and what made it.
-    fn line(&self, release: Release, case: &str) -> Option<(usize, &Line, &Origin)> {
+    fn find_line(&self, release: Release, case: &str) -> Option<(usize, &Line, &Origin)> {
         let lines = self.lines.iter().enumerate();
         lines
             .filter(|(_, line)| line.case == case)
@@ -228,7 +229,7 @@ impl Book {
 
     /// A case's record under a release, and who ran it.
     pub(super) fn find(&self, release: Release, case: &str) -> Option<(Record, Provenance)> {
-        let (_, line, origin) = self.line(release, case)?;
+        let (_, line, origin) = self.find_line(release, case)?;
         let record = line.record(origin);
         let by = Provenance {
             triton: release.triton.to_string(),
@@ -239,11 +240,11 @@ impl Book {
 
     /// Whether a case has a record of a release.
     pub(super) fn has(&self, release: Release, case: &str) -> bool {
-        self.line(release, case).is_some()
+        self.find_line(release, case).is_some()
     }
 
     /// A case's record under the newest release that made this machine code of it, with that release.
-    pub(super) fn made(&self, case: &str, cubin: &str) -> Option<(Release, Record)> {
+    pub(super) fn find_by_cubin(&self, case: &str, cubin: &str) -> Option<(Release, Record)> {
         let lines = self.lines.iter().filter(|line| line.case == case);
         let origins = lines.flat_map(|line| line.of.iter().map(move |origin| (line, origin)));
         origins
@@ -253,7 +254,7 @@ impl Book {
     }
 
     /// A case's records of which there is machine code.
-    pub(super) fn executed<'b>(&'b self, case: &'b str) -> impl Iterator<Item = Record> + 'b {
+    pub(super) fn list_executed<'b>(&'b self, case: &'b str) -> impl Iterator<Item = Record> + 'b {
         let lines = self.lines.iter().filter(move |line| line.case == case);
         lines.flat_map(|line| {
             let origins = line.of.iter().filter(|origin| !origin.cubin.is_empty());
@@ -263,15 +264,15 @@ impl Book {
 
     /// The line of the file, from 1, that holds a case's record under a release.
     pub(super) fn place(&self, release: Release, case: &str) -> Option<usize> {
-        let (at, ..) = self.line(release, case)?;
+        let (at, ..) = self.find_line(release, case)?;
         let unsaid = self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes));
         // The head, who ran it, and the line of `agreed`.
         Some(4 + self.by.len() + usize::from(unsaid) + at + 1)
     }
 
     /// Whether the reference agreed with a case's outcome under a release when it was accepted.
-    pub(super) fn agreed(&self, release: Release, case: &str) -> Option<Agreed> {
-        let (_, line, _) = self.line(release, case)?;
+    pub(super) fn find_agreement(&self, release: Release, case: &str) -> Option<Agreed> {
+        let (_, line, _) = self.find_line(release, case)?;
         line.agreed
     }
 
@@ -297,7 +298,7 @@ impl Book {
             cubin: record.cubin.clone(),
             by,
         };
-        match self.lines.iter_mut().find(|line| line.says(&record)) {
+        match self.lines.iter_mut().find(|line| line.can_hold(&record)) {
             Some(line) => line.of.push(origin),
             None => self.lines.push(Line {
                 case: record.case,

@@ -26,7 +26,7 @@ const LONGEST: u64 = 1 << 30;
 pub(super) struct Change(String, i64, String);
 
 /// The runs of bytes of `after`, storages with their guard zones, that are not those of `before`.
-pub(super) fn changes(before: &Memory, after: &Memory) -> Vec<Change> {
+pub(super) fn find_changes(before: &Memory, after: &Memory) -> Vec<Change> {
     let mut found = Vec::new();
     for id in before.ids() {
         let front = before.guards(id).0.len();
@@ -47,14 +47,14 @@ pub(super) fn changes(before: &Memory, after: &Memory) -> Vec<Change> {
             Change(
                 before.name(id).to_owned(),
                 start as i64 - front as i64,
-                written(new.get(start..end).unwrap_or_default()),
+                encode_bytes(new.get(start..end).unwrap_or_default()),
             )
         }));
     }
     found
 }
 
-fn written(bytes: &[u8]) -> String {
+fn encode_bytes(bytes: &[u8]) -> String {
     if bytes.len() > PLAIN {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
         if let Ok(packed) = encoder.write_all(bytes).and_then(|()| encoder.finish()) {

@@ -4,7 +4,7 @@ use cerith_case::Case;
 use cerith_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, apply, changes};
+use super::change::{Change, apply, find_changes};
 use crate::{Complaint, Finished, Outcome, Position, Remembered, Trap};
 
 /// Which GPU, driver and Triton a record is of, and when.
@@ -43,7 +43,7 @@ pub struct Record {
     pub(super) agreed: Option<Agreed>,
     /// What happened.
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) said: StoredOutcome,
 }
 
 /// Whether the reference agreed with a record when it was accepted.
@@ -59,7 +59,7 @@ pub(super) enum Agreed {
 /// An outcome on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
-pub(super) enum Said {
+pub(super) enum StoredOutcome {
     Finished {
         /// How often it was done.
         times: u32,
@@ -96,10 +96,10 @@ pub(super) struct Words {
 
 impl Record {
     /// The record of an outcome; none for one that says nothing (`unavailable`). `times` is how often it was done.
-    pub fn of(case: &Case, cubin: &str, outcome: &Outcome, times: u32) -> Option<Self> {
+    pub fn from_outcome(case: &Case, cubin: &str, outcome: &Outcome, times: u32) -> Option<Self> {
         let words = |complaint: &Complaint| Words {
             kind: complaint.kind.clone(),
-            message: everywhere(&complaint.message),
+            message: normalize_message(&complaint.message),
             file: complaint
                 .position
                 .as_ref()
@@ -110,26 +110,26 @@ impl Record {
             raised: complaint.raised.clone(),
         };
         let said = match outcome {
-            Outcome::Finished(finished) => Said::Finished {
+            Outcome::Finished(finished) => StoredOutcome::Finished {
                 times,
-                changed: changes(&case.memory(), &finished.memory),
+                changed: find_changes(&case.memory(), &finished.memory),
                 unsteady: finished
                     .unsteady
                     .as_ref()
-                    .map_or_else(Vec::new, |other| changes(&finished.memory, other)),
+                    .map_or_else(Vec::new, |other| find_changes(&finished.memory, other)),
             },
-            Outcome::Rejected(complaint) => Said::Rejected(words(complaint)),
-            Outcome::Trapped(Trap::Assert, complaint) => Said::Asserted(words(complaint)),
-            Outcome::Trapped(_, complaint) => Said::Trapped(words(complaint)),
-            Outcome::Unsupported(complaint) => Said::Unsupported(words(complaint)),
-            Outcome::Exhausted(complaint) => Said::Exhausted(words(complaint)),
-            Outcome::Crashed(complaint) => Said::Crashed(words(complaint)),
+            Outcome::Rejected(complaint) => StoredOutcome::Rejected(words(complaint)),
+            Outcome::Trapped(Trap::Assert, complaint) => StoredOutcome::Asserted(words(complaint)),
+            Outcome::Trapped(_, complaint) => StoredOutcome::Trapped(words(complaint)),
+            Outcome::Unsupported(complaint) => StoredOutcome::Unsupported(words(complaint)),
+            Outcome::Exhausted(complaint) => StoredOutcome::Exhausted(words(complaint)),
+            Outcome::Crashed(complaint) => StoredOutcome::Crashed(words(complaint)),
             Outcome::Unavailable(_) => return None,
         };
         Some(Self {
             case: case.id.clone(),
-            source: short(case.source_hash()),
-            layout: short(case.layout_hash()),
+            source: shorten_hash(case.source_hash()),
+            layout: shorten_hash(case.layout_hash()),
             cubin: cubin.chars().take(HASH).collect(),
             by: 0,
             agreed: None,
@@ -139,7 +139,7 @@ impl Record {
 
     /// The same, which stood so to the reference.
     #[must_use]
-    pub fn standing(mut self, remembered: Remembered) -> Self {
+    pub fn with_agreement(mut self, remembered: Remembered) -> Self {
         self.agreed = Some(match remembered {
             Remembered::Agreed => Agreed::Yes,
             Remembered::Undecided => Agreed::Undecided,
@@ -151,20 +151,20 @@ impl Record {
     /// The outcome in a word.
     pub const fn word(&self) -> &'static str {
         match self.said {
-            Said::Finished { .. } => "finished",
-            Said::Rejected(_) => "rejected",
-            Said::Asserted(_) | Said::Trapped(_) => "trapped",
-            Said::Unsupported(_) => "unsupported",
-            Said::Exhausted(_) => "exhausted",
-            Said::Crashed(_) => "crashed",
+            StoredOutcome::Finished { .. } => "finished",
+            StoredOutcome::Rejected(_) => "rejected",
+            StoredOutcome::Asserted(_) | StoredOutcome::Trapped(_) => "trapped",
+            StoredOutcome::Unsupported(_) => "unsupported",
+            StoredOutcome::Exhausted(_) => "exhausted",
+            StoredOutcome::Crashed(_) => "crashed",
         }
     }
 
     /// What the case has another of than it had when it was recorded: its kernel source, or its layout.
-    pub fn stale(&self, case: &Case) -> Option<&'static str> {
+    pub fn find_mismatch(&self, case: &Case) -> Option<&'static str> {
         let hashes = [
-            ("kernel source", &self.source, short(case.source_hash())),
-            ("layout", &self.layout, short(case.layout_hash())),
+            ("kernel source", &self.source, shorten_hash(case.source_hash())),
+            ("layout", &self.layout, shorten_hash(case.layout_hash())),
         ];
         let mut other = hashes.into_iter().filter(|(_, recorded, now)| *recorded != now);
         other
@@ -177,7 +177,7 @@ impl Record {
     ///
     /// # Errors
     /// It is of another case, in words.
-    pub fn outcome(&self, case: &Case) -> Result<Outcome, String> {
+    pub fn to_outcome(&self, case: &Case) -> Result<Outcome, String> {
         let complaint = |words: &Words| {
             let kernels = &case.module.file;
             Box::new(Complaint {
@@ -196,7 +196,7 @@ impl Record {
             })
         };
         Ok(match &self.said {
-            Said::Finished {
+            StoredOutcome::Finished {
                 changed, unsteady, ..
             } => {
                 let mut memory = case.memory();
@@ -218,30 +218,30 @@ impl Record {
                     remark: None,
                 }))
             }
-            Said::Rejected(words) => Outcome::Rejected(complaint(words)),
-            Said::Asserted(words) => Outcome::Trapped(Trap::Assert, complaint(words)),
-            Said::Trapped(words) => Outcome::Trapped(Trap::Raised, complaint(words)),
-            Said::Unsupported(words) => Outcome::Unsupported(complaint(words)),
-            Said::Exhausted(words) => Outcome::Exhausted(complaint(words)),
-            Said::Crashed(words) => Outcome::Crashed(complaint(words)),
+            StoredOutcome::Rejected(words) => Outcome::Rejected(complaint(words)),
+            StoredOutcome::Asserted(words) => Outcome::Trapped(Trap::Assert, complaint(words)),
+            StoredOutcome::Trapped(words) => Outcome::Trapped(Trap::Raised, complaint(words)),
+            StoredOutcome::Unsupported(words) => Outcome::Unsupported(complaint(words)),
+            StoredOutcome::Exhausted(words) => Outcome::Exhausted(complaint(words)),
+            StoredOutcome::Crashed(words) => Outcome::Crashed(complaint(words)),
         })
     }
 
     /// Whether two records of the same kernel and layout say the same. Lines of a file move, and do not count; nor does
     /// which thread of many was the first to fault.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
-        let still = |said: &Said| {
+        let still = |said: &StoredOutcome| {
             let mut said = said.clone();
             match &mut said {
-                Said::Finished { times, .. } => *times = 0,
-                Said::Asserted(words) => {
+                StoredOutcome::Finished { times, .. } => *times = 0,
+                StoredOutcome::Asserted(words) => {
                     (words.line, words.message, words.raised) = (None, String::new(), None);
                 }
-                Said::Rejected(words)
-                | Said::Trapped(words)
-                | Said::Unsupported(words)
-                | Said::Exhausted(words)
-                | Said::Crashed(words) => (words.line, words.raised) = (None, None),
+                StoredOutcome::Rejected(words)
+                | StoredOutcome::Trapped(words)
+                | StoredOutcome::Unsupported(words)
+                | StoredOutcome::Exhausted(words)
+                | StoredOutcome::Crashed(words) => (words.line, words.raised) = (None, None),
             }
             said
         };
@@ -251,7 +251,7 @@ impl Record {
 
 /// A message without what differs from machine to machine and from run to run: folders, names of temporary files, and
 /// addresses of Python's objects.
-pub fn everywhere(message: &str) -> String {
+pub fn normalize_message(message: &str) -> String {
     let in_path = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
@@ -287,6 +287,6 @@ const RANDOM: usize = 8;
 /// Characters of a hash that are kept: 64 bits.
 const HASH: usize = 16;
 
-pub(super) fn short(hash: impl std::fmt::Display) -> String {
+pub(super) fn shorten_hash(hash: impl std::fmt::Display) -> String {
     hash.to_string().chars().take(HASH).collect()
 }

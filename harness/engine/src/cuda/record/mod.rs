@@ -27,9 +27,9 @@ mod release;
 mod selfcheck;
 mod shelf;
 
-pub use self::entry::{Provenance, Record, everywhere};
+pub use self::entry::{Provenance, Record, normalize_message};
 pub use self::release::{BadRelease, Release};
-pub use self::selfcheck::selfcheck;
+pub use self::selfcheck::check_records;
 pub use self::shelf::{Filed, Missing, Shelf, ShelfError};
 
 #[cfg(test)]

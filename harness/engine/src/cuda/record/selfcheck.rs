@@ -33,16 +33,16 @@ def apart(x, out):
 ///
 /// # Errors
 /// Records cannot be trusted, for this reason.
-pub fn selfcheck() -> Result<(), String> {
-    let case = of(CASE, KERNEL)?;
+pub fn check_records() -> Result<(), String> {
+    let case = build_case(CASE, KERNEL)?;
     let outcome = Reference::default()
         .run(&case, Rules::default())
         .map_err(|failure| format!("failed to {failure}"))?
         .outcome;
-    let record = Record::of(&case, "", &outcome, 1).ok_or("an outcome has no record")?;
+    let record = Record::from_outcome(&case, "", &outcome, 1).ok_or("an outcome has no record")?;
     let text = serde_json::to_string(&record).map_err(|error| error.to_string())?;
     let read: Record = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let same = match (&outcome, read.outcome(&case)?) {
+    let same = match (&outcome, read.to_outcome(&case)?) {
         (Outcome::Finished(known), Outcome::Finished(found)) => {
             let mut ids = known.memory.ids();
             ids.all(|id| known.memory.bytes(id) == found.memory.bytes(id))
@@ -52,7 +52,7 @@ pub fn selfcheck() -> Result<(), String> {
     if !same {
         return Err("a record does not give back what it was made of".to_owned());
     }
-    if let Some(what) = read.stale(&case) {
+    if let Some(what) = read.find_mismatch(&case) {
         return Err(format!(
             "a record of the same case is taken for one of another {what}"
         ));
@@ -62,17 +62,17 @@ pub fn selfcheck() -> Result<(), String> {
         (CASE.to_owned(), KERNEL.replace("+ 1)", "+ 2)")),
     ];
     for (case, kernel) in others {
-        if read.stale(&of(&case, &kernel)?).is_none() {
+        if read.find_mismatch(&build_case(&case, &kernel)?).is_none() {
             return Err("a record is taken for one of another case".to_owned());
         }
     }
     Ok(())
 }
 
-fn of(case: &str, kernel: &str) -> Result<Case, String> {
+fn build_case(case: &str, kernel: &str) -> Result<Case, String> {
     let corpus = Corpus::load([
-        Input::text("record.yaml", case.to_owned()),
-        Input::text("kernels.py", kernel.to_owned()),
+        Input::from_text("record.yaml", case.to_owned()),
+        Input::from_text("kernels.py", kernel.to_owned()),
     ]);
     let entry = corpus.entries().next();
     entry
@@ -85,6 +85,6 @@ fn of(case: &str, kernel: &str) -> Result<Case, String> {
 mod tests {
     #[test]
     fn records_give_back_what_they_were_made_of() {
-        assert_eq!(super::selfcheck(), Ok(()));
+        assert_eq!(super::check_records(), Ok(()));
     }
 }

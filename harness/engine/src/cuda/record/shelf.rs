@@ -13,7 +13,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
-use super::entry::{Agreed, Provenance, Record, short};
+use super::entry::{Agreed, Provenance, Record, shorten_hash};
 use super::release::Release;
 use crate::cuda::job::digest;
 use crate::{Outcome, Remembered};
@@ -82,8 +82,8 @@ impl Shelf {
     /// Whether anything is on record of a release on a kind of GPU. Files that cannot be read hold nothing.
     pub fn holds(&self, release: impl Into<Release>, gpu: Target) -> bool {
         let release = release.into();
-        let mut folders = self.older(gpu);
-        folders.push(self.part(gpu));
+        let mut folders = self.list_older_folders(gpu);
+        folders.push(self.gpu_folder(gpu));
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();
@@ -100,12 +100,12 @@ impl Shelf {
         false
     }
 
-    fn part(&self, gpu: Target) -> PathBuf {
+    fn gpu_folder(&self, gpu: Target) -> PathBuf {
         self.folder.join(gpu.to_string())
     }
 
     /// Where records were before all releases shared a file: `3.9.0-sm_90` beside `sm_90`.
-    fn older(&self, gpu: Target) -> Vec<PathBuf> {
+    fn list_older_folders(&self, gpu: Target) -> Vec<PathBuf> {
         let end = format!("-{gpu}");
         let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut folders: Vec<PathBuf> = folders
@@ -122,24 +122,24 @@ impl Shelf {
 
     /// Where the records of a case's file are.
     pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
-        self.part(gpu).join(file_of(case))
+        self.gpu_folder(gpu).join(file_of(case))
     }
 
-    fn book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, ShelfError> {
+    fn load_book(&self, gpu: Target, case: &str) -> Result<Arc<Option<Book>>, ShelfError> {
         let path = self.path(gpu, case);
         let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(book) = books.get(&path) {
             return Ok(Arc::clone(book));
         }
-        let book = Arc::new(self.whole(gpu, case)?);
+        let book = Arc::new(self.read_book(gpu, case)?);
         books.insert(path, Arc::clone(&book));
         Ok(book)
     }
 
     /// The records of a case's file, with those of before that nothing replaced.
-    fn whole(&self, gpu: Target, case: &str) -> Result<Option<Book>, ShelfError> {
+    fn read_book(&self, gpu: Target, case: &str) -> Result<Option<Book>, ShelfError> {
         let mut book = read(&self.path(gpu, case))?;
-        for folder in self.older(gpu) {
+        for folder in self.list_older_folders(gpu) {
             if let Some(older) = read(&folder.join(file_of(case)))? {
                 book.get_or_insert_default().complete(&older);
             }
@@ -156,26 +156,26 @@ impl Shelf {
     ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
         let release = release.into();
         let path = self.path(gpu, &case.id);
-        let book = self.book(gpu, &case.id)?;
+        let book = self.load_book(gpu, &case.id)?;
         let Some(book) = book.as_ref() else {
             return Ok(Err(Missing::Absent));
         };
         let Some((record, by)) = book.find(release, &case.id) else {
             return Ok(Err(Missing::Absent));
         };
-        if let Some(what) = record.stale(case) {
+        if let Some(what) = record.find_mismatch(case) {
             return Ok(Err(Missing::Stale(format!("recorded of another {what}"))));
         }
-        match record.outcome(case) {
+        match record.to_outcome(case) {
             Ok(outcome) => Ok(Ok((outcome, by))),
-            Err(reason) => Err(malformed(&path, Some(book), release, case, &reason)),
+            Err(reason) => Err(report_malformed(&path, Some(book), release, case, &reason)),
         }
     }
 
     /// Whether anything is on record for a case of this id, be it stale.
     pub fn has(&self, release: impl Into<Release>, gpu: Target, case: &str) -> bool {
         let release = release.into();
-        let book = self.book(gpu, case);
+        let book = self.load_book(gpu, case);
         book.is_ok_and(|book| book.as_ref().as_ref().is_some_and(|book| book.has(release, case)))
     }
 
@@ -191,35 +191,40 @@ impl Shelf {
             return Ok(None);
         };
         let path = self.path(gpu, &case.id);
-        let book = self.book(gpu, &case.id)?;
+        let book = self.load_book(gpu, &case.id)?;
         let Some((release, record)) = book
             .as_ref()
             .as_ref()
-            .and_then(|book| book.made(&case.id, &short(digest(kernel))))
+            .and_then(|book| book.find_by_cubin(&case.id, &shorten_hash(digest(kernel))))
         else {
             return Ok(None);
         };
-        if record.stale(case).is_some() {
+        if record.find_mismatch(case).is_some() {
             return Ok(None);
         }
-        let wrong = |reason: String| malformed(&path, book.as_ref().as_ref(), release, case, &reason);
-        record.outcome(case).map(Some).map_err(wrong)
+        let wrong = |reason: String| report_malformed(&path, book.as_ref().as_ref(), release, case, &reason);
+        record.to_outcome(case).map(Some).map_err(wrong)
     }
 
     /// Whether machine code of the same kernel and layout is on record, of any release.
-    pub(in crate::cuda) fn executed(&self, gpu: Target, case: &Case) -> bool {
-        let Ok(book) = self.book(gpu, &case.id) else {
+    pub(in crate::cuda) fn has_executed(&self, gpu: Target, case: &Case) -> bool {
+        let Ok(book) = self.load_book(gpu, &case.id) else {
             return false;
         };
-        let mut records = book.as_ref().iter().flat_map(|book| book.executed(&case.id));
-        records.any(|record| record.stale(case).is_none())
+        let mut records = book.as_ref().iter().flat_map(|book| book.list_executed(&case.id));
+        records.any(|record| record.find_mismatch(case).is_none())
     }
 
     /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
-    pub fn remembered(&self, release: impl Into<Release>, gpu: Target, case: &Case) -> Option<Remembered> {
+    pub fn recall_agreement(
+        &self,
+        release: impl Into<Release>,
+        gpu: Target,
+        case: &Case,
+    ) -> Option<Remembered> {
         let release = release.into();
-        let book = self.book(gpu, &case.id).ok()?;
-        match book.as_ref().as_ref()?.agreed(release, &case.id)? {
+        let book = self.load_book(gpu, &case.id).ok()?;
+        match book.as_ref().as_ref()?.find_agreement(release, &case.id)? {
             Agreed::Yes => Some(Remembered::Agreed),
             Agreed::Undecided => Some(Remembered::Undecided),
             Agreed::No => Some(Remembered::Differed),
@@ -243,7 +248,7 @@ impl Shelf {
             return Ok(Vec::new());
         };
         let path = self.path(gpu, &first.case);
-        let accepted = self.whole(gpu, &first.case)?.unwrap_or_default();
+        let accepted = self.read_book(gpu, &first.case)?.unwrap_or_default();
         let (mut sure, mut wanted) = (accepted.clone(), accepted.clone());
         let mut answers = Vec::with_capacity(records.len());
         for (record, by) in records {
@@ -307,7 +312,13 @@ fn file_of(case: &str) -> String {
 }
 
 /// A record that is read, but says nothing that fits its case.
-fn malformed(path: &Path, book: Option<&Book>, release: Release, case: &Case, reason: &str) -> ShelfError {
+fn report_malformed(
+    path: &Path,
+    book: Option<&Book>,
+    release: Release,
+    case: &Case,
+    reason: &str,
+) -> ShelfError {
     let line = book.and_then(|book| book.place(release, &case.id));
     ShelfError::Malformed {
         path: path.display().to_string(),
@@ -335,12 +346,15 @@ fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
 }
 
 fn write_whole(path: &Path, book: &Book, engine: &str) -> Result<(), ShelfError> {
-    let written = book.text(engine).map_err(io::Error::other).and_then(|text| {
-        if let Some(folder) = path.parent() {
-            cerith_files::create_folders(folder)?;
-        }
-        cerith_files::write(path, text)
-    });
+    let written = book
+        .render_text(engine)
+        .map_err(io::Error::other)
+        .and_then(|text| {
+            if let Some(folder) = path.parent() {
+                cerith_files::create_folders(folder)?;
+            }
+            cerith_files::write(path, text)
+        });
     written.map_err(|source| ShelfError::Io {
         doing: "write",
         path: path.display().to_string(),

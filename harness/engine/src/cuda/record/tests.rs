@@ -33,7 +33,7 @@ fn case_of(kernel: &str, fill: &str) -> Case {
         .expect("a case")
 }
 
-fn finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) -> Outcome {
+fn build_finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) -> Outcome {
     let mut memory = case.memory();
     change(memory.parts_mut(StorageId(0)).0);
     let unsteady = other.map(|byte| {
@@ -50,7 +50,7 @@ fn finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) -> Outco
     }))
 }
 
-fn by() -> Provenance {
+fn build_provenance() -> Provenance {
     Provenance {
         gpu: "NVIDIA H200".to_owned(),
         driver: "13.0".to_owned(),
@@ -61,12 +61,12 @@ fn by() -> Provenance {
 }
 
 fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Filed {
-    let record = Record::of(case, "c0ffee", outcome, 3).expect("it says something");
+    let record = Record::from_outcome(case, "c0ffee", outcome, 3).expect("it says something");
     let answers = shelf
         .accept(
             V,
             Target::HOPPER,
-            vec![(record, by())],
+            vec![(record, build_provenance())],
             std::slice::from_ref(&case.id),
             replace,
         )
@@ -80,7 +80,7 @@ fn find(shelf: &Shelf, case: &Case) -> Result<Outcome, Missing> {
         .find(V, Target::HOPPER, case)
         .expect("a good file")
         .map(|(outcome, who)| {
-            assert_eq!(who, by());
+            assert_eq!(who, build_provenance());
             outcome
         })
 }
@@ -97,9 +97,9 @@ fn what_is_accepted_is_found_again() {
         }
     };
     for outcome in [
-        finished(&case, |bytes| bytes[7] = 1, None),
-        finished(&case, noise, Some(0xff)),
-        finished(&case, |_| (), None),
+        build_finished(&case, |bytes| bytes[7] = 1, None),
+        build_finished(&case, noise, Some(0xff)),
+        build_finished(&case, |_| (), None),
         Outcome::Rejected(Box::new(Complaint::new(
             "CompilationError",
             "no \"such\" thing\n",
@@ -121,7 +121,7 @@ fn what_is_accepted_is_found_again() {
         assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
     }
     assert!(
-        Record::of(
+        Record::from_outcome(
             &case,
             "",
             &Outcome::Unavailable(Box::new(Complaint::new("x", "y"))),
@@ -133,7 +133,7 @@ fn what_is_accepted_is_found_again() {
 
 #[test]
 fn messages_are_of_no_machine() {
-    let check = |message: &str, expected: &str| assert_eq!(everywhere(message), expected);
+    let check = |message: &str, expected: &str| assert_eq!(normalize_message(message), expected);
     check("no 'to' in a/b, 0x1 and /", "no 'to' in a/b, 0x1 and /");
     check(
         "Command '['/root/x/bin/ptxas', '--gpu-name=sm_90a', '/run/w-0l/tmphp0i6j51.ptx.o']' failed: é",
@@ -148,8 +148,8 @@ fn nothing_accepted_is_overwritten_without_review() {
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let (one, two) = (
-        finished(&case, |bytes| bytes[0] = 1, None),
-        finished(&case, |bytes| bytes[0] = 2, None),
+        build_finished(&case, |bytes| bytes[0] = 1, None),
+        build_finished(&case, |bytes| bytes[0] = 2, None),
     );
     assert_eq!(accept(&shelf, &case, &one, false), Filed::New);
     assert_eq!(accept(&shelf, &case, &two, false), Filed::Pending);
@@ -165,7 +165,7 @@ fn a_record_of_something_else_is_stale() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    accept(&shelf, &case, &finished(&case, |_| (), None), false);
+    accept(&shelf, &case, &build_finished(&case, |_| (), None), false);
     let stale = |case: &Case| match find(&shelf, case) {
         Err(Missing::Stale(why)) => why,
         other => panic!("{other:?}"),
@@ -178,7 +178,7 @@ fn a_record_of_something_else_is_stale() {
     let beside = format!("{KERNEL}\n\n@triton.jit\ndef unrelated(x):\n    pass\n");
     assert!(find(&shelf, &case_of(&beside, "zeros")).is_ok());
     let changed = case_of(KERNEL, "ones");
-    let outcome = finished(&changed, |bytes| bytes[0] = 9, None);
+    let outcome = build_finished(&changed, |bytes| bytes[0] = 9, None);
     assert_eq!(accept(&shelf, &changed, &outcome, false), Filed::New);
     assert_eq!(find(&shelf, &changed).as_ref(), Ok(&outcome));
 }
@@ -189,8 +189,8 @@ fn versions_that_agree_share_a_line() {
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let (one, two) = (
-        finished(&case, |bytes| bytes[0] = 1, None),
-        finished(&case, |bytes| bytes[0] = 2, None),
+        build_finished(&case, |bytes| bytes[0] = 1, None),
+        build_finished(&case, |bytes| bytes[0] = 2, None),
     );
     let lines = || {
         let text = fs::read_to_string(shelf.path(Target::HOPPER, &case.id)).expect("a file");
@@ -205,9 +205,9 @@ fn versions_that_agree_share_a_line() {
         let version = Version::new(3, minor, 0);
         let by = Provenance {
             triton: version.to_string(),
-            ..by()
+            ..build_provenance()
         };
-        let record = Record::of(&case, cubin, outcome, 3).expect("it says something");
+        let record = Record::from_outcome(&case, cubin, outcome, 3).expect("it says something");
         let cases = std::slice::from_ref(&case.id);
         let answers = shelf.accept(version, Target::HOPPER, vec![(record, by)], cases, replace);
         answers.expect("written")[0].1
@@ -274,13 +274,19 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
         triton: V,
         target: Some(Target(80)),
     };
-    let native = finished(&case, |bytes| bytes[7] = 1, None);
-    let other = finished(&case, |bytes| bytes[7] = 2, None);
+    let native = build_finished(&case, |bytes| bytes[7] = 1, None);
+    let other = build_finished(&case, |bytes| bytes[7] = 2, None);
     accept(&shelf, &case, &native, false);
     let put = |outcome: &Outcome| {
-        let record = Record::of(&case, "ampere", outcome, 3).expect("it says something");
+        let record = Record::from_outcome(&case, "ampere", outcome, 3).expect("it says something");
         let cases = std::slice::from_ref(&case.id);
-        let answers = shelf.accept(ampere, Target::HOPPER, vec![(record, by())], cases, false);
+        let answers = shelf.accept(
+            ampere,
+            Target::HOPPER,
+            vec![(record, build_provenance())],
+            cases,
+            false,
+        );
         answers.expect("written")[0].1
     };
     assert!(!shelf.holds(ampere, Target::HOPPER));
@@ -295,10 +301,16 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
     fs::remove_file(&path).expect("removed");
     let shelf = Shelf::new(folder.path());
     accept(&shelf, &case, &native, false);
-    let record = Record::of(&case, "ampere", &native, 3).expect("it says something");
+    let record = Record::from_outcome(&case, "ampere", &native, 3).expect("it says something");
     let cases = std::slice::from_ref(&case.id);
     shelf
-        .accept(ampere, Target::HOPPER, vec![(record, by())], cases, false)
+        .accept(
+            ampere,
+            Target::HOPPER,
+            vec![(record, build_provenance())],
+            cases,
+            false,
+        )
         .expect("written");
     let text = fs::read_to_string(&path).expect("a file");
     assert!(
@@ -312,7 +324,7 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
+    let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
     assert_eq!(accept(&shelf, &case, &outcome, false), Filed::New);
     let path = shelf.path(Target::HOPPER, &case.id);
     let new = fs::read_to_string(&path).expect("a file");
@@ -320,7 +332,7 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     assert_ne!(old, new);
     fs::write(&path, &old).expect("a file");
     assert_eq!(find(&shelf, &case), Ok(outcome.clone()));
-    let other = finished(&case, |bytes| bytes[0] = 2, None);
+    let other = build_finished(&case, |bytes| bytes[0] = 2, None);
     assert_eq!(
         accept(&Shelf::new(folder.path()), &case, &other, true),
         Filed::New
@@ -337,7 +349,7 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
+    let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
     accept(&shelf, &case, &outcome, false);
     // As it was written once: the release is in the folder's name and in `by`, and each record names who ran it.
     let new = shelf.path(Target::HOPPER, &case.id);
@@ -356,7 +368,7 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
     assert!(shelf.holds(V, Target::HOPPER));
     assert!(!shelf.holds(Version::new(3, 8, 0), Target::HOPPER));
     assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
-    let other = finished(&case, |bytes| bytes[0] = 2, None);
+    let other = build_finished(&case, |bytes| bytes[0] = 2, None);
     assert_eq!(accept(&shelf, &case, &other, false), Filed::Pending);
     assert_eq!(accept(&shelf, &case, &other, true), Filed::New);
     assert_eq!(find(&shelf, &case), Ok(other));
@@ -372,7 +384,7 @@ fn files_of_one_release_each_are_read_until_newer_ones_replace_them() {
 }
 
 /// A kernel of this machine code.
-fn kernel(byte: u8) -> Arc<Kernel> {
+fn build_kernel(byte: u8) -> Arc<Kernel> {
     Arc::new(Kernel {
         cubin: vec![byte; 300].into(),
         ptx: String::new(),
@@ -396,24 +408,31 @@ fn a_compiler_that_makes_the_same_machine_code_gets_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
-    let record = Record::of(&case, &digest(&kernel(1)), &outcome, 3).expect("it says something");
+    let outcome = build_finished(&case, |bytes| bytes[0] = 1, None);
+    let record =
+        Record::from_outcome(&case, &digest(&build_kernel(1)), &outcome, 3).expect("it says something");
     let cases = std::slice::from_ref(&case.id);
     shelf
-        .accept(V, Target::HOPPER, vec![(record, by())], cases, false)
+        .accept(
+            V,
+            Target::HOPPER,
+            vec![(record, build_provenance())],
+            cases,
+            false,
+        )
         .expect("written");
     let check = |target, case: &Case, kernels: &[Arc<Kernel>], expected: Option<&Outcome>| {
         let found = Shelf::new(folder.path()).find_made(target, case, kernels);
         assert_eq!(found.expect("a good file").as_ref(), expected);
     };
-    check(Target::HOPPER, &case, &[kernel(1)], Some(&outcome));
-    check(Target::HOPPER, &case, &[kernel(2)], None);
-    check(Target(80), &case, &[kernel(1)], None);
+    check(Target::HOPPER, &case, &[build_kernel(1)], Some(&outcome));
+    check(Target::HOPPER, &case, &[build_kernel(2)], None);
+    check(Target(80), &case, &[build_kernel(1)], None);
     // Only one kernel's code has a name on record.
-    check(Target::HOPPER, &case, &[kernel(1), kernel(2)], None);
+    check(Target::HOPPER, &case, &[build_kernel(1), build_kernel(2)], None);
     check(Target::HOPPER, &case, &[], None);
     // The same code for other arguments.
-    check(Target::HOPPER, &case_of(KERNEL, "ones"), &[kernel(1)], None);
+    check(Target::HOPPER, &case_of(KERNEL, "ones"), &[build_kernel(1)], None);
 }
 
 #[test]
@@ -436,7 +455,7 @@ fn the_projects_records_are_written_as_they_would_be() {
                 .nth(2)
                 .and_then(|line| line.strip_prefix("expression: "));
             let book = book::Book::read(&text).expect("records");
-            let written = book.text(target.expect("a target")).expect("a text");
+            let written = book.render_text(target.expect("a target")).expect("a text");
             assert!(
                 written == text,
                 "{} is not as it would be written",
@@ -449,8 +468,8 @@ fn the_projects_records_are_written_as_they_would_be() {
 }
 
 /// A file with a record, and then another one of the same case and release.
-fn twice(second: &str) -> String {
-    let by = serde_json::json!({"by": by()});
+fn build_duplicate(second: &str) -> String {
+    let by = serde_json::json!({"by": build_provenance()});
     let of = r#""case":"area/c","source":"","layout":"","of":[["3.9.0","",0]]"#;
     format!("---\n---\n{by}\n{{{of},\"outcome\":\"finished\",\"times\":2}}\n{{{of},{second}}}\n")
 }
@@ -470,11 +489,11 @@ fn a_broken_file_is_an_error_with_its_line() {
             "line 3: nobody says who ran it",
         ),
         (
-            twice(r#""outcome":"finished","times":1"#).as_str(),
+            build_duplicate(r#""outcome":"finished","times":1"#).as_str(),
             "line 5: a second record of `area/c` under 3.9.0 contradicts that of line 4",
         ),
         (
-            twice(r#""outcome":"crashed","kind":"","message":"x""#)
+            build_duplicate(r#""outcome":"crashed","kind":"","message":"x""#)
                 .replace(r#"["3.9.0","",0]"#, r#"["3.8.0","",0],["3.9.0","",0]"#)
                 .as_str(),
             "line 5: a second record of `area/c` under 3.8.0 contradicts that of line 4",

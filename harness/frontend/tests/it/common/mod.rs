@@ -34,11 +34,11 @@ impl Program {
     /// Source text after the usual imports. Its first line is line 3 of the file.
     pub fn new(text: &str) -> Self {
         let text = format!("import triton\nimport triton.language as tl\n{text}");
-        Self::whole(&text)
+        Self::from_file(&text)
     }
 
     /// A whole file.
-    pub fn whole(text: &str) -> Self {
+    pub fn from_file(text: &str) -> Self {
         let request = Request {
             file: Arc::new(SourceFile::new("k.py", text)),
             modules: Vec::new(),
@@ -51,22 +51,22 @@ impl Program {
         Self { request }
     }
 
-    pub fn args(mut self, args: impl IntoIterator<Item = RequestArg>) -> Self {
+    pub fn with_args(mut self, args: impl IntoIterator<Item = RequestArg>) -> Self {
         self.request.positional = args.into_iter().collect();
         self
     }
 
-    pub fn arg(mut self, name: &str, arg: RequestArg) -> Self {
+    pub fn with_arg(mut self, name: &str, arg: RequestArg) -> Self {
         self.request.keyword.push((name.to_owned(), arg));
         self
     }
 
-    pub fn kernel(mut self, kernel: &str) -> Self {
+    pub fn with_kernel(mut self, kernel: &str) -> Self {
         kernel.clone_into(&mut self.request.kernel);
         self
     }
 
-    pub fn module(mut self, name: &str, text: &str) -> Self {
+    pub fn with_module(mut self, name: &str, text: &str) -> Self {
         let file = Arc::new(SourceFile::new(format!("{name}.py"), text));
         self.request.modules.push((name.to_owned(), file));
         self
@@ -78,18 +78,18 @@ impl Program {
     }
 
     /// The same, with a known bug of somebody's.
-    pub fn following(mut self, quirk: Quirk) -> Self {
+    pub fn with_quirk(mut self, quirk: Quirk) -> Self {
         let rules = self.request.rules;
-        self.request.rules = rules.following(rules.quirks.with(quirk));
+        self.request.rules = rules.with_quirks(rules.quirks.with_quirk(quirk));
         self
     }
 
-    pub fn version(mut self, minor: u16) -> Self {
-        self.request.rules = Rules::of(Version::new(3, minor, 0));
+    pub fn with_version(mut self, minor: u16) -> Self {
+        self.request.rules = Rules::from_version(Version::new(3, minor, 0));
         self
     }
 
-    pub fn rules(mut self, rules: Rules) -> Self {
+    pub fn with_rules(mut self, rules: Rules) -> Self {
         self.request.rules = rules;
         self
     }
@@ -125,17 +125,17 @@ impl Program {
 }
 
 /// A kernel `k` of a tensor of `i32` and an int.
-pub fn body(lines: &str) -> Program {
+pub fn build_program(lines: &str) -> Program {
     let lines: String = lines
         .trim_matches('\n')
         .lines()
         .map(|line| ["    ", line, "\n"].concat())
         .collect();
-    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, RequestArg::Int(5)])
+    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).with_args([I32, RequestArg::Int(5)])
 }
 
 /// A function `f` of one int, and the kernel that stores what it gives.
-pub fn calling(function: &str) -> Program {
+pub fn build_caller(function: &str) -> Program {
     let kernel = "@triton.jit\ndef k(p, n):\n    tl.store(p, f(n))\n";
-    Program::new(&[function, kernel].concat()).args([I32, RequestArg::Int(5)])
+    Program::new(&[function, kernel].concat()).with_args([I32, RequestArg::Int(5)])
 }

@@ -1,6 +1,6 @@
 //! Block pointers and tensor descriptors, version by version.
 
-use super::{golden, mismatches};
+use super::{find_mismatches, read_golden};
 
 /// Where the reference knowingly says something else than a version's compiler.
 const DEVIATIONS: [(&str, &str); 7] = [
@@ -35,9 +35,9 @@ const DEVIATIONS: [(&str, &str); 7] = [
 ];
 
 fn check(version: &str, changes: &str) {
-    let golden = golden(include_str!("../../golden/descriptors_3.9.0.json"), changes);
+    let golden = read_golden(include_str!("../../golden/descriptors_3.9.0.json"), changes);
     assert!(golden.len() > 190, "{} expressions", golden.len());
-    let wrong = mismatches("", &golden, version);
+    let wrong = find_mismatches("", &golden, version);
     let wrong: Vec<&String> = wrong
         .iter()
         .filter(|text| {

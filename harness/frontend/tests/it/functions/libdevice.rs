@@ -1,6 +1,6 @@
 //! Every function of `tl.extra.libdevice` with every dtype.
 
-use super::{golden, mismatches};
+use super::{find_mismatches, read_golden};
 
 #[test]
 fn libdevice_of_3_9() {
@@ -8,9 +8,9 @@ fn libdevice_of_3_9() {
         .lines()
         .filter(|line| line.starts_with("    "))
         .fold(String::new(), |text, line| text + line + "\n");
-    let golden = golden(include_str!("../../golden/libdevice_3.9.0.json"), "{}");
+    let golden = read_golden(include_str!("../../golden/libdevice_3.9.0.json"), "{}");
     assert!(golden.len() > 1_400, "{} expressions", golden.len());
-    let wrong = mismatches(&setup, &golden, "3.9.0");
+    let wrong = find_mismatches(&setup, &golden, "3.9.0");
     // The one function that the reference does not know.
     let (unknown, wrong): (Vec<&String>, Vec<&String>) = wrong
         .iter()

@@ -2,252 +2,252 @@
 
 use super::{Breach, Foretold};
 
-const fn illegal(name: &'static str, lines: &'static str) -> Breach {
+const fn build_illegal(name: &'static str, lines: &'static str) -> Breach {
     Breach::new(name, Foretold::Rejected, lines)
 }
 
 pub(super) const BREACHES: &[Breach] = &[
-    illegal("float-and", "{t} = {f} & {f}"),
-    illegal("float-or-number", "{t} = {f} | 1"),
-    illegal("float-shift", "{t} = {f} << 1"),
-    illegal("float-invert", "{t} = ~{f}"),
-    illegal("broadcast", "{t} = {b} + tl.zeros({b_wide}, tl.int32)"),
-    illegal(
+    build_illegal("float-and", "{t} = {f} & {f}"),
+    build_illegal("float-or-number", "{t} = {f} | 1"),
+    build_illegal("float-shift", "{t} = {f} << 1"),
+    build_illegal("float-invert", "{t} = ~{f}"),
+    build_illegal("broadcast", "{t} = {b} + tl.zeros({b_wide}, tl.int32)"),
+    build_illegal(
         "broadcast-where",
         "{t} = tl.where({b} > 3, {b}, tl.zeros({b_wide}, tl.int32))",
     ),
-    illegal("broadcast-to", "{t} = tl.broadcast_to({b}, {b_wide})"),
-    illegal("arange-of-three", "{t} = tl.arange(0, 3)"),
-    illegal("arange-of-a-run-time-number", "{t} = tl.arange(0, {three})"),
-    illegal("arange-empty", "{t} = tl.arange(5, 5)"),
-    illegal("zeros-of-three", "{t} = tl.zeros([3], tl.int32)"),
-    illegal(
+    build_illegal("broadcast-to", "{t} = tl.broadcast_to({b}, {b_wide})"),
+    build_illegal("arange-of-three", "{t} = tl.arange(0, 3)"),
+    build_illegal("arange-of-a-run-time-number", "{t} = tl.arange(0, {three})"),
+    build_illegal("arange-empty", "{t} = tl.arange(5, 5)"),
+    build_illegal("zeros-of-three", "{t} = tl.zeros([3], tl.int32)"),
+    build_illegal(
         "zeros-of-a-run-time-number",
         "{t} = tl.zeros([{three}], tl.int32)",
     ),
-    illegal("axis-past-the-last", "{t} = tl.sum({b}, axis={b_rank})"),
-    illegal("axis-before-the-first", "{t} = tl.max({b}, axis={b_below})"),
-    illegal("axis-of-a-scan", "{t} = tl.cumsum({b}, {b_rank})"),
-    illegal("axis-of-a-scan-before", "{t} = tl.cumprod({b}, {b_below})"),
-    illegal("axis-to-insert", "{t} = tl.expand_dims({b}, {b_rank} + 1)"),
-    illegal(
+    build_illegal("axis-past-the-last", "{t} = tl.sum({b}, axis={b_rank})"),
+    build_illegal("axis-before-the-first", "{t} = tl.max({b}, axis={b_below})"),
+    build_illegal("axis-of-a-scan", "{t} = tl.cumsum({b}, {b_rank})"),
+    build_illegal("axis-of-a-scan-before", "{t} = tl.cumprod({b}, {b_below})"),
+    build_illegal("axis-to-insert", "{t} = tl.expand_dims({b}, {b_rank} + 1)"),
+    build_illegal(
         "axis-of-a-gather",
         "{t} = tl.gather({b}, tl.zeros({b_shape}, tl.int32), {b_rank})",
     ),
-    illegal("axis-to-flip", "{t} = tl.flip({b}, {b_rank})"),
-    illegal("undefined-name", "{t} = {b} + nothing"),
-    illegal("undefined-function", "{t} = nothing({b})"),
-    illegal("undefined-and-changed", "nothing += 1"),
-    illegal(
+    build_illegal("axis-to-flip", "{t} = tl.flip({b}, {b_rank})"),
+    build_illegal("undefined-name", "{t} = {b} + nothing"),
+    build_illegal("undefined-function", "{t} = nothing({b})"),
+    build_illegal("undefined-and-changed", "nothing += 1"),
+    build_illegal(
         "name-of-one-branch",
         "if {three} > 2:\n    {t} = 5\n{w} = {t} + 1",
     ),
-    illegal("no-such-function", "{t} = tl.summ({b}, 0)"),
-    illegal("no-such-math", "{t} = tl.math.nothing({f})"),
-    illegal("no-such-method", "{t} = {b}.summ(0)"),
-    illegal("no-such-dtype", "{t} = {b}.to(tl.float17)"),
-    illegal("argument-missing", "{t} = tl.sum()"),
-    illegal(
+    build_illegal("no-such-function", "{t} = tl.summ({b}, 0)"),
+    build_illegal("no-such-math", "{t} = tl.math.nothing({f})"),
+    build_illegal("no-such-method", "{t} = {b}.summ(0)"),
+    build_illegal("no-such-dtype", "{t} = {b}.to(tl.float17)"),
+    build_illegal("argument-missing", "{t} = tl.sum()"),
+    build_illegal(
         "argument-missing-of-an-atomic",
         "{t} = tl.atomic_cas({o} + {d}, 1)",
     ),
-    illegal("argument-too-many", "{t} = tl.abs({b}, {b}, {b})"),
-    illegal("keyword-unknown", "{t} = tl.load({x} + {d}, masc={d} < 3)"),
-    illegal("keyword-unknown-of-a-reduction", "{t} = tl.sum({b}, axes=0)"),
-    illegal(
+    build_illegal("argument-too-many", "{t} = tl.abs({b}, {b}, {b})"),
+    build_illegal("keyword-unknown", "{t} = tl.load({x} + {d}, masc={d} < 3)"),
+    build_illegal("keyword-unknown-of-a-reduction", "{t} = tl.sum({b}, axes=0)"),
+    build_illegal(
         "loop-changes-the-dtype",
         "{t} = {i}\nfor {j} in range({three}):\n    {t} = {t}.to(tl.float32)",
     ),
-    illegal(
+    build_illegal(
         "loop-changes-the-shape",
         "{t} = {b}\nfor {j} in range({three}):\n    {t} = tl.sum({t}, axis=0)",
     ),
-    illegal(
+    build_illegal(
         "while-changes-the-dtype",
         "{t} = {i}\n{j} = 0\nwhile {j} < {three}:\n    {t} = {t}.to(tl.float32)\n    {j} += 1",
     ),
-    illegal(
+    build_illegal(
         "branches-of-two-dtypes",
         "if {three} > 2:\n    {t} = {i}.to(tl.int32)\nelse:\n    {t} = {i}.to(tl.float32)",
     ),
-    illegal(
+    build_illegal(
         "branches-of-two-shapes",
         "if {three} > 2:\n    {t} = tl.arange(0, {N})\nelse:\n    {t} = tl.arange(0, {double})",
     ),
-    illegal("return-in-a-loop", "for {j} in range({three}):\n    return"),
-    illegal("break", "for {j} in range({three}):\n    break"),
-    illegal("continue", "for {j} in range({three}):\n    continue"),
-    illegal("reduction-of-a-scalar", "{t} = tl.sum({s}, axis=0)"),
-    illegal("scan-of-a-scalar", "{t} = tl.cumsum({s}, 0)"),
-    illegal("sort-of-a-scalar", "{t} = tl.sort({s})"),
-    illegal(
+    build_illegal("return-in-a-loop", "for {j} in range({three}):\n    return"),
+    build_illegal("break", "for {j} in range({three}):\n    break"),
+    build_illegal("continue", "for {j} in range({three}):\n    continue"),
+    build_illegal("reduction-of-a-scalar", "{t} = tl.sum({s}, axis=0)"),
+    build_illegal("scan-of-a-scalar", "{t} = tl.cumsum({s}, 0)"),
+    build_illegal("sort-of-a-scalar", "{t} = tl.sort({s})"),
+    build_illegal(
         "sort-of-another-axis",
         "{t} = tl.sort(tl.reshape({d}, [2, {N} // 2]), 0)",
     ),
-    illegal("topk-of-three", "{t} = tl.topk({d}, 3)"),
-    illegal(
+    build_illegal("topk-of-three", "{t} = tl.topk({d}, 3)"),
+    build_illegal(
         "dot-too-small",
         "{t} = tl.dot(tl.zeros([16, 2], tl.float16), tl.zeros([2, 16], tl.float16))",
     ),
-    illegal(
+    build_illegal(
         "dot-of-other-depths",
         "{t} = tl.dot(tl.zeros([16, 32], tl.float16), tl.zeros([16, 16], tl.float16))",
     ),
-    illegal(
+    build_illegal(
         "dot-of-two-dtypes",
         "{t} = tl.dot(tl.zeros([16, 16], tl.float16), tl.zeros([16, 16], tl.float32))",
     ),
-    illegal(
+    build_illegal(
         "dot-of-integers",
         "{t} = tl.dot(tl.zeros([16, 16], tl.int32), tl.zeros([16, 16], tl.int32))",
     ),
-    illegal(
+    build_illegal(
         "dot-of-a-row",
         "{t} = tl.dot(tl.zeros([16], tl.float16), tl.zeros([16, 16], tl.float16))",
     ),
-    illegal(
+    build_illegal(
         "dot-with-another-accumulator",
         "{t} = tl.dot(tl.zeros([16, 16], tl.float16), tl.zeros([16, 16], tl.float16), acc=tl.zeros([16, 32], tl.float32))",
     ),
-    illegal(
+    build_illegal(
         "dot-of-odd-precision",
         "{t} = tl.dot(tl.zeros([16, 16], tl.float32), tl.zeros([16, 16], tl.float32), input_precision=\"odd\")",
     ),
-    illegal("reshape-to-fewer", "{t} = tl.reshape({b}, {b_half})"),
-    illegal("reshape-to-three", "{t} = tl.reshape({b}, [3, {b_count}])"),
-    illegal("reshape-to-a-run-time-number", "{t} = tl.reshape({b}, [{three}])"),
-    illegal(
+    build_illegal("reshape-to-fewer", "{t} = tl.reshape({b}, {b_half})"),
+    build_illegal("reshape-to-three", "{t} = tl.reshape({b}, [3, {b_count}])"),
+    build_illegal("reshape-to-a-run-time-number", "{t} = tl.reshape({b}, [{three}])"),
+    build_illegal(
         "store-of-a-longer-block",
         "tl.store({o} + {d}, tl.arange(0, {double}))",
     ),
-    illegal("store-of-a-block-to-one", "tl.store({o}, {d})"),
-    illegal("store-to-a-value", "tl.store({i}, {i})"),
-    illegal("load-of-a-value", "{t} = tl.load({b})"),
-    illegal("load-of-a-number", "{t} = tl.load({three})"),
-    illegal("load-with-other-and-no-mask", "{t} = tl.load({x} + {d}, other=0)"),
-    illegal(
+    build_illegal("store-of-a-block-to-one", "tl.store({o}, {d})"),
+    build_illegal("store-to-a-value", "tl.store({i}, {i})"),
+    build_illegal("load-of-a-value", "{t} = tl.load({b})"),
+    build_illegal("load-of-a-number", "{t} = tl.load({three})"),
+    build_illegal("load-with-other-and-no-mask", "{t} = tl.load({x} + {d}, other=0)"),
+    build_illegal(
         "load-with-a-longer-mask",
         "{t} = tl.load({x} + {d}, mask=tl.arange(0, {double}) < 3)",
     ),
-    illegal(
+    build_illegal(
         "load-of-one-with-a-mask-of-many",
         "{t} = tl.load({x}, mask={d} < 3)",
     ),
-    illegal(
+    build_illegal(
         "load-with-an-odd-cache",
         "{t} = tl.load({x} + {d}, cache_modifier=\".odd\")",
     ),
-    illegal(
+    build_illegal(
         "store-with-an-odd-cache",
         "tl.store({o} + {d}, {d}, cache_modifier=\".odd\")",
     ),
-    illegal(
+    build_illegal(
         "load-with-an-odd-eviction",
         "{t} = tl.load({x} + {d}, eviction_policy=\"odd\")",
     ),
-    illegal("atomic-of-bytes", "tl.atomic_add({bytes} + {d}, 1)"),
-    illegal("atomic-of-a-value", "tl.atomic_add({i}, 1)"),
-    illegal("atomic-with-an-odd-order", "tl.atomic_add({one}, 1, sem=\"odd\")"),
-    illegal(
+    build_illegal("atomic-of-bytes", "tl.atomic_add({bytes} + {d}, 1)"),
+    build_illegal("atomic-of-a-value", "tl.atomic_add({i}, 1)"),
+    build_illegal("atomic-with-an-odd-order", "tl.atomic_add({one}, 1, sem=\"odd\")"),
+    build_illegal(
         "bitcast-of-another-width",
         "{t} = {i}.to(tl.int32).to(tl.float16, bitcast=True)",
     ),
-    illegal(
+    build_illegal(
         "permute-twice",
         "{t} = tl.permute(tl.reshape({d}, [2, {N} // 2]), [0, 0])",
     ),
-    illegal(
+    build_illegal(
         "permute-past-the-last",
         "{t} = tl.permute(tl.reshape({d}, [2, {N} // 2]), [0, 2])",
     ),
-    illegal("transpose-of-a-row", "{t} = tl.trans({d})"),
-    illegal(
+    build_illegal("transpose-of-a-row", "{t} = tl.trans({d})"),
+    build_illegal(
         "join-of-other-shapes",
         "{t} = tl.join({b}, tl.zeros({b_wide}, tl.int32))",
     ),
-    illegal(
+    build_illegal(
         "join-of-two-dtypes",
         "{t} = tl.join({i}.to(tl.int32), {i}.to(tl.float32))",
     ),
-    illegal(
+    build_illegal(
         "split-of-a-row",
         "{t}, {w} = tl.split({d}.reshape([2, {N} // 2, 1]))",
     ),
-    illegal(
+    build_illegal(
         "cat-of-two-dtypes",
         "{t} = tl.cat({d}, {d}.to(tl.float32), can_reorder=True)",
     ),
-    illegal(
+    build_illegal(
         "cat-of-a-block",
         "{t} = tl.cat(tl.reshape({d}, [2, {N} // 2]), tl.reshape({d}, [2, {N} // 2]), can_reorder=True)",
     ),
-    illegal("pointer-plus-float", "{t} = tl.load({x} + 1.5)"),
-    illegal("pointer-plus-pointer", "{t} = {x} + {o}"),
-    illegal("pointer-times-two", "{t} = {x} * 2"),
-    illegal("pointer-negated", "{t} = -{x}"),
-    illegal("branch-on-a-block", "if {d} > 3:\n    {t} = {d}"),
-    illegal("while-of-a-block", "while {d} > 3:\n    {t} = {d}"),
-    illegal("loop-to-a-block", "for {j} in range({d}):\n    {t} = {j}"),
-    illegal("loop-to-a-float", "for {j} in range(1.5):\n    {t} = {j}"),
-    illegal("loop-over-a-list", "for {j} in [1, 2]:\n    {t} = {j}"),
-    illegal("static-assertion", "tl.static_assert(1 == 2)"),
-    illegal("constant-division-by-zero", "{t} = {b} + 1 // 0"),
-    illegal("index-of-a-block", "{t} = {b}[0]"),
-    illegal("index-of-a-block-slice", "{t} = {d}[0:4]"),
-    illegal("index-of-too-many-axes", "{t} = {d}[:, :]"),
-    illegal(
+    build_illegal("pointer-plus-float", "{t} = tl.load({x} + 1.5)"),
+    build_illegal("pointer-plus-pointer", "{t} = {x} + {o}"),
+    build_illegal("pointer-times-two", "{t} = {x} * 2"),
+    build_illegal("pointer-negated", "{t} = -{x}"),
+    build_illegal("branch-on-a-block", "if {d} > 3:\n    {t} = {d}"),
+    build_illegal("while-of-a-block", "while {d} > 3:\n    {t} = {d}"),
+    build_illegal("loop-to-a-block", "for {j} in range({d}):\n    {t} = {j}"),
+    build_illegal("loop-to-a-float", "for {j} in range(1.5):\n    {t} = {j}"),
+    build_illegal("loop-over-a-list", "for {j} in [1, 2]:\n    {t} = {j}"),
+    build_illegal("static-assertion", "tl.static_assert(1 == 2)"),
+    build_illegal("constant-division-by-zero", "{t} = {b} + 1 // 0"),
+    build_illegal("index-of-a-block", "{t} = {b}[0]"),
+    build_illegal("index-of-a-block-slice", "{t} = {d}[0:4]"),
+    build_illegal("index-of-too-many-axes", "{t} = {d}[:, :]"),
+    build_illegal(
         "division-of-two-signs",
         "{t} = {i}.to(tl.int32) // {i}.to(tl.uint32)",
     ),
-    illegal(
+    build_illegal(
         "remainder-of-two-signs",
         "{t} = {i}.to(tl.uint64) % {i}.to(tl.int64)",
     ),
-    illegal("exp-of-integers", "{t} = tl.exp({i})"),
-    illegal("exp-of-halves", "{t} = tl.exp({f}.to(tl.float16))"),
-    illegal("sqrt-of-integers", "{t} = tl.sqrt({i})"),
-    illegal("fma-of-integers", "{t} = tl.fma({i}, {i}, {i})"),
-    illegal("high-product-of-floats", "{t} = tl.umulhi({f}, {f})"),
-    illegal(
+    build_illegal("exp-of-integers", "{t} = tl.exp({i})"),
+    build_illegal("exp-of-halves", "{t} = tl.exp({f}.to(tl.float16))"),
+    build_illegal("sqrt-of-integers", "{t} = tl.sqrt({i})"),
+    build_illegal("fma-of-integers", "{t} = tl.fma({i}, {i}, {i})"),
+    build_illegal("high-product-of-floats", "{t} = tl.umulhi({f}, {f})"),
+    build_illegal(
         "gather-by-floats",
         "{t} = tl.gather({b}, tl.zeros({b_shape}, tl.float32), 0)",
     ),
-    illegal(
+    build_illegal(
         "gather-by-another-rank",
         "{t} = tl.gather({d}, tl.zeros([2, 2], tl.int32), 0)",
     ),
-    illegal(
+    build_illegal(
         "histogram-of-a-square",
         "{t} = tl.histogram(tl.reshape({d}, [2, {N} // 2]), 8)",
     ),
-    illegal("histogram-of-floats", "{t} = tl.histogram({d}.to(tl.float32), 8)"),
-    illegal("histogram-of-three-bins", "{t} = tl.histogram({d}, 3)"),
-    illegal("histogram-of-run-time-bins", "{t} = tl.histogram({d}, {three})"),
-    illegal("unpack-too-few", "{t}, {w}, {j} = {b}, {b}"),
-    illegal("unpack-a-block", "{t}, {w} = {b}"),
-    illegal("dtype-that-is-none", "{t} = {b}.to(3)"),
-    illegal("program-of-axis-three", "{t} = tl.program_id(3)"),
-    illegal("program-of-a-run-time-axis", "{t} = tl.program_id({three})"),
-    illegal("fill-with-a-block", "{t} = tl.full([4], {b}, tl.int32)"),
-    illegal("block-too-large", "{t} = tl.zeros([2097152], tl.int32)"),
-    illegal("text-plus-block", "{t} = {b} + \"x\""),
-    illegal("none-plus-block", "{t} = {b} + None"),
-    illegal("call-of-a-block", "{t} = {b}(1)"),
-    illegal("power", "{t} = {b} ** 2"),
-    illegal("product-by-at", "{t} = {b} @ {b}"),
-    illegal("membership", "{t} = {b} in {b}"),
-    illegal("lambda", "{t} = (lambda {j}: {j})({b})"),
-    illegal("list-comprehension", "{t} = [{j} for {j} in range(3)]"),
-    illegal("try", "try:\n    {t} = 1\nfinally:\n    {w} = 2"),
-    illegal("class", "class Nothing:\n    pass"),
-    illegal("function-inside", "def nothing(a):\n    return a"),
-    illegal("import", "import os"),
-    illegal("delete", "{t} = 1\ndel {t}"),
-    illegal("yield", "yield {b}"),
-    illegal("global", "global nothing"),
-    illegal("print-without-a-prefix", "tl.device_print({b})"),
-    illegal("random-of-a-float-seed", "{t} = tl.rand(1.5, {d})"),
-    illegal(
+    build_illegal("histogram-of-floats", "{t} = tl.histogram({d}.to(tl.float32), 8)"),
+    build_illegal("histogram-of-three-bins", "{t} = tl.histogram({d}, 3)"),
+    build_illegal("histogram-of-run-time-bins", "{t} = tl.histogram({d}, {three})"),
+    build_illegal("unpack-too-few", "{t}, {w}, {j} = {b}, {b}"),
+    build_illegal("unpack-a-block", "{t}, {w} = {b}"),
+    build_illegal("dtype-that-is-none", "{t} = {b}.to(3)"),
+    build_illegal("program-of-axis-three", "{t} = tl.program_id(3)"),
+    build_illegal("program-of-a-run-time-axis", "{t} = tl.program_id({three})"),
+    build_illegal("fill-with-a-block", "{t} = tl.full([4], {b}, tl.int32)"),
+    build_illegal("block-too-large", "{t} = tl.zeros([2097152], tl.int32)"),
+    build_illegal("text-plus-block", "{t} = {b} + \"x\""),
+    build_illegal("none-plus-block", "{t} = {b} + None"),
+    build_illegal("call-of-a-block", "{t} = {b}(1)"),
+    build_illegal("power", "{t} = {b} ** 2"),
+    build_illegal("product-by-at", "{t} = {b} @ {b}"),
+    build_illegal("membership", "{t} = {b} in {b}"),
+    build_illegal("lambda", "{t} = (lambda {j}: {j})({b})"),
+    build_illegal("list-comprehension", "{t} = [{j} for {j} in range(3)]"),
+    build_illegal("try", "try:\n    {t} = 1\nfinally:\n    {w} = 2"),
+    build_illegal("class", "class Nothing:\n    pass"),
+    build_illegal("function-inside", "def nothing(a):\n    return a"),
+    build_illegal("import", "import os"),
+    build_illegal("delete", "{t} = 1\ndel {t}"),
+    build_illegal("yield", "yield {b}"),
+    build_illegal("global", "global nothing"),
+    build_illegal("print-without-a-prefix", "tl.device_print({b})"),
+    build_illegal("random-of-a-float-seed", "{t} = tl.rand(1.5, {d})"),
+    build_illegal(
         "assembly-without-types",
         "{t} = tl.inline_asm_elementwise(\"x\", \"y\")",
     ),

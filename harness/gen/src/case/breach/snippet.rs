@@ -57,23 +57,23 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
         while let Some((before, after)) = rest.split_once('{') {
             let (word, behind) = after.split_once('}').unwrap_or((after, ""));
             text.push_str(before);
-            text.push_str(&self.word(word)?);
+            text.push_str(&self.fill_word(word)?);
             rest = behind;
         }
         text.push_str(rest);
         Ok(text)
     }
 
-    fn word(&mut self, word: &str) -> Result<String> {
+    fn fill_word(&mut self, word: &str) -> Result<String> {
         if let Some(known) = self.filled.get(word) {
             return Ok(known.clone());
         }
-        let text = self.meaning(word)?;
+        let text = self.expand_word(word)?;
         self.filled.insert(word.to_owned(), text.clone());
         Ok(text)
     }
 
-    fn meaning(&mut self, word: &str) -> Result<String> {
+    fn expand_word(&mut self, word: &str) -> Result<String> {
         let all = self.count * self.maker.programs;
         Ok(match word {
             "N" => self.count.to_string(),
@@ -85,29 +85,29 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
             "m" => {
                 let most = self.count - 1;
                 let m = self.maker.u.int_in_range(0..=most)?;
-                self.number(m)?
+                self.choose_number(m)?
             }
             "z" => self.zero()?,
-            "zero" => self.taken(0),
-            "three" => self.taken(3),
-            "x" => self.storage("x", DType::I32, all, "arange"),
+            "zero" => self.take_int(0),
+            "three" => self.take_int(3),
+            "x" => self.add_storage("x", DType::I32, all, "arange"),
             "any" => {
-                let dtype = types::any(self.maker.u)?;
+                let dtype = types::choose_dtype(self.maker.u)?;
                 let fill = if dtype == DType::I1 { "zeros" } else { "arange" };
-                self.storage("x", dtype, all, fill)
+                self.add_storage("x", dtype, all, fill)
             }
-            "o" => self.storage("o", DType::I32, all, "zeros"),
-            "one" => self.storage("o", DType::I32, 1, "zeros"),
+            "o" => self.add_storage("o", DType::I32, all, "zeros"),
+            "one" => self.add_storage("o", DType::I32, 1, "zeros"),
             "unset" => {
-                let dtype = types::any(self.maker.u)?;
-                self.storage("x", dtype, all, "uninit")
+                let dtype = types::choose_dtype(self.maker.u)?;
+                self.add_storage("x", dtype, all, "uninit")
             }
-            "bytes" => self.storage("x", DType::I8, 8 * all, "zeros"),
-            "bad" => self.storage(BAD, DType::I32, all, "zeros"),
-            "t" | "w" => self.maker.fresh("v"),
-            "j" => self.maker.fresh("j"),
+            "bytes" => self.add_storage("x", DType::I8, 8 * all, "zeros"),
+            "bad" => self.add_storage(BAD, DType::I32, all, "zeros"),
+            "t" | "w" => self.maker.make_name("v"),
+            "j" => self.maker.make_name("j"),
             "s" => {
-                let found = self.maker.some(|value| {
+                let found = self.maker.choose_value(|value| {
                     value.shape.is_empty() && !value.dtype.is_float() && value.dtype != DType::I1
                 })?;
                 match found {
@@ -140,8 +140,8 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
             ),
             Some("bad") => {
                 let all = count * self.maker.programs;
-                let bad = self.storage(BAD, DType::I32, all, "zeros");
-                self.maker.address(&bad, &value.shape)
+                let bad = self.add_storage(BAD, DType::I32, all, "zeros");
+                self.maker.build_address(&bad, &value.shape)
             }
             _ => value.name.clone(),
         }
@@ -160,7 +160,7 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
         };
         let found = self
             .maker
-            .some(|value| fits(value.dtype) && value.shape.iter().any(|&n| n > 1))?;
+            .choose_value(|value| fits(value.dtype) && value.shape.iter().any(|&n| n > 1))?;
         let value = if let Some(value) = found {
             self.take(value.name.clone());
             value
@@ -171,7 +171,7 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
                 _ => DType::I32,
             };
             Value {
-                name: format!("tl.arange(0, {}).to({})", self.count, types::tl(dtype)),
+                name: format!("tl.arange(0, {}).to({})", self.count, types::render_dtype(dtype)),
                 dtype,
                 shape: vec![self.count],
                 rough: false,
@@ -189,17 +189,17 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
     }
 
     /// A number of the launch.
-    fn taken(&mut self, value: usize) -> String {
+    fn take_int(&mut self, value: usize) -> String {
         let name = self.maker.run_time_int(value);
         self.take(name)
     }
 
     /// A number, written out or of the launch.
-    fn number(&mut self, value: usize) -> Result<String> {
+    fn choose_number(&mut self, value: usize) -> Result<String> {
         Ok(if self.maker.u.ratio(1, 2)? {
             value.to_string()
         } else {
-            self.taken(value)
+            self.take_int(value)
         })
     }
 
@@ -207,25 +207,25 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
     fn zero(&mut self) -> Result<String> {
         Ok(match self.maker.u.int_in_range(0..=3)? {
             0 => "0".to_owned(),
-            1 => self.taken(0),
+            1 => self.take_int(0),
             2 => {
-                let zeros = self.storage("x", DType::I32, 1, "zeros");
+                let zeros = self.add_storage("x", DType::I32, 1, "zeros");
                 format!("tl.load({zeros})")
             }
             _ => {
-                let zeros = self.storage("x", DType::I32, self.count, "zeros");
+                let zeros = self.add_storage("x", DType::I32, self.count, "zeros");
                 format!("tl.load({zeros} + tl.arange(0, {}))", self.count)
             }
         })
     }
 
-    fn storage(&mut self, kind: &str, dtype: DType, count: usize, fill: &str) -> String {
-        let name = self.maker.fresh(kind);
+    fn add_storage(&mut self, kind: &str, dtype: DType, count: usize, fill: &str) -> String {
+        let name = self.maker.make_name(kind);
         self.maker.storages.push((
             name.clone(),
             format!("{{ dtype: {}, shape: [{count}], fill: {fill} }}", dtype.name()),
         ));
-        self.maker.parameter(&name, "", name.clone());
+        self.maker.add_parameter(&name, "", name.clone());
         self.take(name)
     }
 }

@@ -155,7 +155,7 @@ def {f}(a, *, scale: tl.constexpr = 2, b):
         "{G}: tl.constexpr = {c}",
         &["{r} = {x} {+} {G}"],
     )
-    .until(3, 3),
+    .removed_in(3, 3),
     Idiom::new(
         "function-of-constants",
         Any,

@@ -81,7 +81,7 @@ def {f}(pair, n):
         "",
         &["{r}, {q} = ({x}, {y}, {x})", "{q}, {r} = {x}, {y}, 7"],
     )
-    .until(3, 9)
+    .removed_in(3, 9)
     .weight(1),
     Idiom::new(
         "aggregate",

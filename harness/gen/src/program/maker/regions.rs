@@ -12,18 +12,18 @@ const LONGEST: u16 = 6;
 
 impl Maker {
     /// Makes a region's operations of some choices; what they made is out of reach after it.
-    fn region(
+    fn build_region(
         &mut self,
         choices: &mut dyn Iterator<Item = Choice>,
         length: u16,
         of: ValueId,
         nth: u16,
     ) -> ValueId {
-        self.steps(choices, usize::from(length % LONGEST));
-        self.like(nth, of)
+        self.add_operations(choices, usize::from(length % LONGEST));
+        self.pick_like(nth, of)
     }
 
-    fn nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    fn run_nested<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         (self.depth < DEEPEST).then_some(())?;
         self.depth += 1;
         let made = work(self);
@@ -34,7 +34,7 @@ impl Maker {
     /// `if` on a scalar, with a value of one type from each side.
     pub(super) fn branch(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
-        let results = self.nested(|maker| {
+        let results = self.run_nested(|maker| {
             let condition = maker.pick(a, |ty| *ty == Type::num(DType::I1));
             let condition = condition.unwrap_or_else(|| {
                 let (pid, one) = (maker.k.program_id(0), maker.k.int(i32::from(a % 2 == 0)));
@@ -44,7 +44,7 @@ impl Maker {
             let mut side = |length| {
                 let known = maker.pool.len();
                 maker.k.b.open_block(&[]);
-                let value = maker.region(more, length, x, c);
+                let value = maker.build_region(more, length, x, c);
                 maker.pool.truncate(known);
                 maker.k.b.close_block(&[value])
             };
@@ -63,7 +63,7 @@ impl Maker {
     /// `for` with a few iterations, or as many as a value says, that carries one value.
     pub(super) fn count(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
-        let results = self.nested(|maker| {
+        let results = self.run_nested(|maker| {
             let (low, step) = (maker.k.int(0), maker.k.int(1 + i32::from(c % 3)));
             let three = maker.k.int(3);
             let high = match maker.pick(a, |ty| *ty == Type::num(DType::I32)) {
@@ -73,13 +73,13 @@ impl Maker {
             let x = maker.pick(b, |_| true)?;
             let ty = maker.k.b.ty(x).clone();
             let (index, carried) = (
-                maker.k.b.value(Type::num(DType::I32)),
-                maker.k.b.value(ty.clone()),
+                maker.k.b.add_value(Type::num(DType::I32)),
+                maker.k.b.add_value(ty.clone()),
             );
             let known = maker.pool.len();
             maker.k.b.open_block(&[index, carried]);
             maker.pool.extend([index, carried]);
-            let value = maker.region(more, c, carried, a);
+            let value = maker.build_region(more, c, carried, a);
             maker.pool.truncate(known);
             let body = maker.k.b.close_block(&[value]);
             Some(
@@ -96,19 +96,19 @@ impl Maker {
     /// `while` with a counter, that carries one value besides.
     pub(super) fn repeat(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
-        let results = self.nested(|maker| {
+        let results = self.run_nested(|maker| {
             let x = maker.pick(b, |_| true)?;
             let (start, end) = (maker.k.int(0), maker.k.int(i32::from(a % 5)));
             let tys = [Type::scalar(Elem::Num(DType::I32)), maker.k.b.ty(x).clone()];
-            let before = tys.clone().map(|ty| maker.k.b.value(ty));
+            let before = tys.clone().map(|ty| maker.k.b.add_value(ty));
             maker.k.b.open_block(&before);
-            let goes_on = maker.k.less(before[0], end);
+            let goes_on = maker.k.compare_less(before[0], end);
             let before = maker.k.b.close_block(&[goes_on, before[0], before[1]]);
-            let after = tys.clone().map(|ty| maker.k.b.value(ty));
+            let after = tys.clone().map(|ty| maker.k.b.add_value(ty));
             let known = maker.pool.len();
             maker.k.b.open_block(&after);
             maker.pool.extend(after);
-            let value = maker.region(more, c, after[1], a);
+            let value = maker.build_region(more, c, after[1], a);
             let one = maker.k.int(1);
             let next = maker.k.add(after[0], one);
             maker.pool.truncate(known);

@@ -7,7 +7,7 @@ use super::{Choice, Maker};
 
 impl Maker {
     /// A value of one dimension.
-    fn row(&self, nth: u16) -> Option<ValueId> {
+    fn pick_row(&self, nth: u16) -> Option<ValueId> {
         self.pick(nth, |ty| ty.shape.len() == 1 && ty.elem.num().is_some())
     }
 
@@ -27,7 +27,7 @@ impl Maker {
                 let turned = self
                     .k
                     .b
-                    .op(OpKind::Trans { order }, &[x], Type::block(ty.elem, turned));
+                    .add_op(OpKind::Trans { order }, &[x], Type::block(ty.elem, turned));
                 let value = self.k.reshape(turned, &ty.shape);
                 self.put(value)
             }
@@ -56,17 +56,17 @@ impl Maker {
             }
             4 => {
                 let x = self.pick(a, |ty| ty.shape.as_slice() == [16])?;
-                let y = self.like(b, x);
+                let y = self.pick_like(b, x);
                 let elem = self.k.b.ty(x).elem;
                 if c % 2 == 0 {
                     let kind = OpKind::Cat { reorder: c % 16 == 0 };
-                    let value = self.k.b.op(kind, &[x, y], Type::block(elem, [32].as_slice()));
+                    let value = self.k.b.add_op(kind, &[x, y], Type::block(elem, [32].as_slice()));
                     return self.put(value);
                 }
                 let value = self
                     .k
                     .b
-                    .op(OpKind::Join, &[x, y], Type::block(elem, [16, 2].as_slice()));
+                    .add_op(OpKind::Join, &[x, y], Type::block(elem, [16, 2].as_slice()));
                 self.put(value)
             }
             5 => {
@@ -78,7 +78,7 @@ impl Maker {
                 Some(())
             }
             6 => {
-                let source = self.row(a)?;
+                let source = self.pick_row(a)?;
                 let index = self.pick(b, |ty| ty.shape.len() == 1 && ty.elem == Elem::Num(DType::I32))?;
                 let index = if c.is_multiple_of(8) {
                     index
@@ -87,7 +87,7 @@ impl Maker {
                     self.k.binary(BinaryOp::And, index, last)
                 };
                 let ty = self.k.b.ty(index).with_elem(self.k.b.ty(source).elem);
-                let value = self.k.b.op(OpKind::Gather { axis: 0 }, &[source, index], ty);
+                let value = self.k.b.add_op(OpKind::Gather { axis: 0 }, &[source, index], ty);
                 self.put(value)
             }
             _ => {
@@ -98,7 +98,7 @@ impl Maker {
                 let operands: Vec<ValueId> = [Some(x), mask].into_iter().flatten().collect();
                 let kind = OpKind::Histogram { mask: mask.is_some() };
                 let ty = Type::block(Elem::Num(DType::I32), [16].as_slice());
-                let value = self.k.b.op(kind, &operands, ty);
+                let value = self.k.b.add_op(kind, &operands, ty);
                 self.put(value)
             }
         }
@@ -106,14 +106,14 @@ impl Maker {
 
     /// A scan or reduction whose region is no well-known operation: the larger one and its index.
     pub(super) fn combine(&mut self, Choice { a, b, c, .. }: Choice) -> Option<()> {
-        let x = self.row(a)?;
+        let x = self.pick_row(a)?;
         let n = self.k.shape(x)[0];
         let index = self.k.arange(n as i32);
         let types = [x, index].map(|v| Type::scalar(self.k.b.ty(v).elem));
         let args: Vec<ValueId> = types
             .iter()
             .chain(&types)
-            .map(|ty| self.k.b.value(ty.clone()))
+            .map(|ty| self.k.b.add_value(ty.clone()))
             .collect();
         self.k.b.open_block(&args);
         let greater = self.k.compare(CmpPredicate::Gt, args[2], args[0]);
@@ -155,7 +155,7 @@ impl Maker {
         let x = self.pick(a, |ty| {
             ty.shape.as_slice() == [16, 16] && ty.elem.num().is_some_and(|d| d.is_float() || d == DType::I8)
         })?;
-        let y = self.like(b, x);
+        let y = self.pick_like(b, x);
         let of = match self.dtype(x)? {
             DType::I8 => DType::I32,
             DType::F64 => DType::F64,
@@ -170,7 +170,7 @@ impl Maker {
             precision: InputPrecision::ALL[c as usize % InputPrecision::ALL.len()],
             max_imprecise: 0,
         };
-        let value = self.k.b.op(kind, &[x, y, accumulator], ty);
+        let value = self.k.b.add_op(kind, &[x, y, accumulator], ty);
         self.put(value)
     }
 }

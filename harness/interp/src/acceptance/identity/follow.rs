@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use cerith_tile::ir::OpKind;
 
-use super::{Identity, MAX_ELEMENTS, Origin, StoredElement, Tracking, ZERO_SIGN, kept, moved};
+use super::{Identity, MAX_ELEMENTS, Origin, StoredElement, Tracking, ZERO_SIGN, find_moved, find_unchanged};
 use crate::acceptance::map::AcceptanceMap;
 use crate::acceptance::operation::movement_of;
 use crate::acceptance::state::Machine;
 use crate::acceptance::transfer::Reach;
-use crate::elementwise::arithmetic;
+use crate::elementwise::compute_dtype;
 use crate::program::{Op, Slot, Step};
 
 impl AcceptanceMap {
@@ -78,7 +78,7 @@ impl Machine<'_> {
         }
         let base = std::mem::replace(&mut self.map.identities.next, first);
         let identity = |lane: usize| {
-            let open = self.lane(slot, lane).is_open();
+            let open = self.read_lane(slot, lane).is_open();
             if open { base + lane as u32 + 1 } else { 0 }
         };
         Some((0..lanes).map(identity).collect())
@@ -87,7 +87,7 @@ impl Machine<'_> {
     fn identify_moved(&self, tracking: &Tracking, step: &Step, nth: usize) -> Option<Vec<Identity>> {
         let none: Rc<[Identity]> = Rc::new([]);
         let of = |slot: Slot| tracking.lanes.get(&slot).unwrap_or(&none);
-        let (from, _) = moved(step, &tracking.constants, self.program)?;
+        let (from, _) = find_moved(step, &tracking.constants, self.program)?;
         if from.iter().all(|&slot| of(slot).is_empty()) {
             return None;
         }
@@ -112,14 +112,14 @@ impl Machine<'_> {
                     .collect()
             }
             Op::Plain(OpKind::Select) => {
-                let chosen = |lane: usize| match self.lane(step.ins[0], lane).bits() {
+                let chosen = |lane: usize| match self.read_lane(step.ins[0], lane).bits() {
                     Some(bits) => at(from[usize::from(bits & 1 == 0)], lane),
                     None => 0,
                 };
                 (0..lanes).map(chosen).collect()
             }
             Op::Binary(_) => {
-                let (_, signs) = kept(step, &tracking.constants)?;
+                let (_, signs) = find_unchanged(step, &tracking.constants)?;
                 let identity = |lane: usize| match at(first, lane) {
                     0 => 0,
                     identity if signs => identity | ZERO_SIGN,
@@ -153,7 +153,7 @@ impl Machine<'_> {
             noted.clear(place.storage, place.offset, layout.size);
             let identity = identities.and_then(|lanes| lanes.get(lane).copied()).unwrap_or(0);
             if sure && identity != 0 && noted.elements.len() < MAX_ELEMENTS {
-                let dtype = arithmetic(layout.elem);
+                let dtype = compute_dtype(layout.elem);
                 noted
                     .elements
                     .insert((place.storage, place.offset), (identity, dtype));

@@ -13,7 +13,7 @@ use crate::acceptance::interval::Interval;
 const GAMMA_MINIMUM: f64 = 1.461_632_144_968_362_3;
 
 /// What a function gives that is no steeper than this and no larger than that.
-pub(super) fn wave(
+pub(super) fn bound_wave(
     symbol: &Symbol,
     operand: Operand,
     before: &[u64],
@@ -40,7 +40,7 @@ pub(super) fn wave(
         bits.push(middle);
         let middle = decode(operand.dtype, middle);
         let reach = slope * (interval.high - middle).max(middle - interval.low).next_up();
-        let value = decode(symbol.result, symbol.value(&bits).bits()?);
+        let value = decode(symbol.result, symbol.evaluate(&bits).bits()?);
         let around = Interval {
             low: value - reach,
             high: value + reach,
@@ -53,11 +53,11 @@ pub(super) fn wave(
             nan: around.nan,
         }
     };
-    widened(symbol, operand, before, numbers)
+    widen_range(symbol, operand, before, numbers)
 }
 
 /// A range of exact values with the errors that engines have at both ends of the operand.
-pub(super) fn widened(
+pub(super) fn widen_range(
     symbol: &Symbol,
     operand: Operand,
     before: &[u64],
@@ -77,7 +77,7 @@ pub(super) fn widened(
         };
         let mut operands: SmallVec<[f64; 4]> = before.iter().map(|&order| f64::from(order as i32)).collect();
         operands.push(end);
-        let range = symbol.widened(
+        let range = symbol.widen_range(
             &operands,
             Range {
                 low: exact.low,
@@ -100,7 +100,12 @@ pub(super) fn widened(
 
 /// Bessel functions of the second kind: from minus infinity at zero, then waves. `J^2 + Y^2` falls (Nicholson), so that
 /// its root at the lower end bounds both from there on.
-pub(super) fn neumann(symbol: &Symbol, operand: Operand, before: &[u64], order: f64) -> Option<Interval> {
+pub(super) fn bound_neumann(
+    symbol: &Symbol,
+    operand: Operand,
+    before: &[u64],
+    order: f64,
+) -> Option<Interval> {
     let interval = operand.interval();
     if interval.only_nan() {
         return Some(interval);
@@ -125,7 +130,7 @@ pub(super) fn neumann(symbol: &Symbol, operand: Operand, before: &[u64], order: 
         return Some(numbers);
     }
     let most = modulus(order).max(f64::MIN_POSITIVE);
-    wave(
+    bound_wave(
         symbol,
         operand,
         before,

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// An access of the text, and a lane of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Who {
+pub(crate) struct LaneAccess {
     pub access: u16,
     pub lane: u32,
 }
@@ -19,14 +19,14 @@ const SILENT: u8 = 1;
 /// It was an atomic.
 const ATOMIC: u8 = 2;
 /// Several lanes of the access.
-const SEVERAL: u8 = 4;
+const SEVERAL_LANES: u8 = 4;
 /// Other accesses read it too.
-const MORE: u8 = 8;
+const FURTHER_READERS: u8 = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     epoch: u32,
-    who: Who,
+    accessor: LaneAccess,
     flags: u8,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Cells {
     writers: Vec<Cell>,
     readers: Vec<Cell>,
     /// Further reads of an element, by other accesses than the first.
-    more: HashMap<usize, SmallVec<[(Who, bool); 2]>>,
+    further_readers: HashMap<usize, SmallVec<[(LaneAccess, bool); 2]>>,
 }
 
 impl Cells {
@@ -73,44 +73,44 @@ impl Cells {
             self.epoch = 0;
         }
         self.epoch += 1;
-        if !self.more.is_empty() {
-            self.more.clear();
+        if !self.further_readers.is_empty() {
+            self.further_readers.clear();
         }
     }
 
     /// The cells of an element.
     #[inline]
-    pub(crate) fn of(&self, address: u64, size: usize) -> RangeInclusive<usize> {
+    pub(crate) fn cell_range(&self, address: u64, size: usize) -> RangeInclusive<usize> {
         let index = address.wrapping_sub(ORIGIN) as usize;
         let grain = self.grain.max(1);
         index / grain..=index.saturating_add(size - 1) / grain
     }
 
-    fn live(&self, cell: Option<&Cell>) -> Option<Cell> {
+    fn filter_live(&self, cell: Option<&Cell>) -> Option<Cell> {
         cell.copied().filter(|cell| cell.epoch == self.epoch)
     }
 
     /// Who changed it last, and whether by an atomic.
     #[inline]
-    pub(crate) fn changer(&self, at: usize) -> Option<(Who, bool)> {
-        let cell = self.live(self.writers.get(at))?;
-        (cell.flags & SILENT == 0).then_some((cell.who, cell.flags & ATOMIC != 0))
+    pub(crate) fn find_changer(&self, at: usize) -> Option<(LaneAccess, bool)> {
+        let cell = self.filter_live(self.writers.get(at))?;
+        (cell.flags & SILENT == 0).then_some((cell.accessor, cell.flags & ATOMIC != 0))
     }
 
     /// Who wrote it last, if only what was there, and whether by an atomic.
     #[inline]
-    pub(crate) fn writer(&self, at: usize) -> Option<(Who, bool)> {
-        let cell = self.live(self.writers.get(at))?;
-        Some((cell.who, cell.flags & ATOMIC != 0))
+    pub(crate) fn find_writer(&self, at: usize) -> Option<(LaneAccess, bool)> {
+        let cell = self.filter_live(self.writers.get(at))?;
+        Some((cell.accessor, cell.flags & ATOMIC != 0))
     }
 
     /// Who read it: for each access a lane, and whether there were more of them.
-    pub(crate) fn readers(&self, at: usize) -> SmallVec<[(Who, bool); 2]> {
+    pub(crate) fn find_readers(&self, at: usize) -> SmallVec<[(LaneAccess, bool); 2]> {
         let mut readers = SmallVec::new();
-        if let Some(cell) = self.live(self.readers.get(at)) {
-            readers.push((cell.who, cell.flags & SEVERAL != 0));
-            if cell.flags & MORE != 0 {
-                readers.extend(self.more.get(&at).into_iter().flatten().copied());
+        if let Some(cell) = self.filter_live(self.readers.get(at)) {
+            readers.push((cell.accessor, cell.flags & SEVERAL_LANES != 0));
+            if cell.flags & FURTHER_READERS != 0 {
+                readers.extend(self.further_readers.get(&at).into_iter().flatten().copied());
             }
         }
         readers
@@ -118,20 +118,24 @@ impl Cells {
 
     /// Somebody reads it.
     #[inline]
-    pub(crate) fn read(&mut self, at: usize, who: Who) {
+    pub(crate) fn read(&mut self, at: usize, who: LaneAccess) {
         let epoch = self.epoch;
         let Some(cell) = self.readers.get_mut(at) else {
             return;
         };
         if cell.epoch != epoch {
-            *cell = Cell { epoch, who, flags: 0 };
-        } else if cell.who.access == who.access {
-            if cell.who.lane != who.lane {
-                cell.flags |= SEVERAL;
+            *cell = Cell {
+                epoch,
+                accessor: who,
+                flags: 0,
+            };
+        } else if cell.accessor.access == who.access {
+            if cell.accessor.lane != who.lane {
+                cell.flags |= SEVERAL_LANES;
             }
         } else {
-            cell.flags |= MORE;
-            let more = self.more.entry(at).or_default();
+            cell.flags |= FURTHER_READERS;
+            let more = self.further_readers.entry(at).or_default();
             match more.iter_mut().find(|(other, _)| other.access == who.access) {
                 Some((other, several)) => *several |= other.lane != who.lane,
                 None => more.push((who, false)),
@@ -141,7 +145,7 @@ impl Cells {
 
     /// Somebody writes it.
     #[inline]
-    pub(crate) fn write(&mut self, at: usize, who: Who, silent: bool, atomic: bool) {
+    pub(crate) fn write(&mut self, at: usize, who: LaneAccess, silent: bool, atomic: bool) {
         let epoch = self.epoch;
         let Some(cell) = self.writers.get_mut(at) else {
             return;
@@ -153,7 +157,7 @@ impl Cells {
         let atomic = if atomic { ATOMIC } else { 0 };
         *cell = Cell {
             epoch,
-            who,
+            accessor: who,
             flags: silent | atomic,
         };
     }

@@ -34,10 +34,10 @@ const ATOMIC: u32 = 1 << 30;
 /// Flag of a granule's writer and reader: it touched only some of the bytes, those of the set beside it.
 const PARTIAL: u32 = 1 << 31;
 /// In a granule's writer: its bytes are apart, in the detail that its reader names.
-const APART: u32 = u32::MAX;
+const DETAILED: u32 = u32::MAX;
 
 /// Every byte of a granule.
-const WHOLE: u32 = u32::MAX;
+const ALL_BYTES: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
@@ -82,7 +82,7 @@ pub(crate) struct Conflict {
     /// The arena index of the byte.
     pub index: usize,
     /// The other program's number, when it is known.
-    pub other: Option<u32>,
+    pub other_program: Option<u32>,
     /// What it did.
     pub did: Access,
 }
@@ -90,18 +90,18 @@ pub(crate) struct Conflict {
 /// The bytes `from..to` of a granule.
 #[inline]
 const fn set(from: usize, to: usize) -> u32 {
-    (WHOLE >> (GRANULE - (to - from))) << from
+    (ALL_BYTES >> (GRANULE - (to - from))) << from
 }
 
 /// The bytes that a granule's writer or reader touched.
 #[inline]
-const fn touched(entry: u32, set: u32) -> u32 {
-    if entry & PARTIAL == 0 { WHOLE } else { set }
+const fn resolve_touched(entry: u32, set: u32) -> u32 {
+    if entry & PARTIAL == 0 { ALL_BYTES } else { set }
 }
 
 /// Whether an entry is another program of this launch.
 #[inline]
-const fn foreign(entry: u32, me: u32, base: u32) -> bool {
+const fn is_foreign(entry: u32, me: u32, base: u32) -> bool {
     let number = entry & NUMBER;
     number >= base && number != me
 }
@@ -113,11 +113,11 @@ fn join(entry: &mut u32, set: &mut u32, bytes: u32, me: u32, base: u32) -> bool 
     let all = if number < base {
         bytes
     } else if number == me {
-        bytes | touched(*entry, *set)
+        bytes | resolve_touched(*entry, *set)
     } else {
         return false;
     };
-    if all == WHOLE {
+    if all == ALL_BYTES {
         *entry = me;
     } else {
         (*entry, *set) = (me | PARTIAL, all);
@@ -223,13 +223,13 @@ impl Shadow {
 
     /// The next accesses are by one thread, which holds all scalars, or by many.
     #[inline]
-    pub(crate) fn by(&mut self, scalar: bool) {
+    pub(crate) fn begin_access(&mut self, scalar: bool) {
         if self.orders.followed() {
-            self.me = if let Some(number) = self.orders.number(scalar) {
+            self.me = if let Some(number) = self.orders.begin_access(scalar) {
                 number
             } else {
                 let number = self.fresh();
-                self.orders.numbered(scalar, number);
+                self.orders.set_number(scalar, number);
                 number
             };
         }
@@ -253,21 +253,21 @@ impl Shadow {
     }
 
     /// Whether the running program comes after what an entry stands for.
-    fn knows(&self, entry: u32) -> bool {
-        self.orders.know(entry & NUMBER)
+    fn is_after(&self, entry: u32) -> bool {
+        self.orders.is_after(entry & NUMBER)
     }
 
     /// Whether an entry is the running program's own.
-    const fn own(&self, entry: u32) -> bool {
+    const fn is_own(&self, entry: u32) -> bool {
         entry & NUMBER >= self.first
     }
 
-    const fn live(&self, entry: u32) -> bool {
+    const fn is_live(&self, entry: u32) -> bool {
         entry & NUMBER >= self.base
     }
 
     /// Which program an entry is of.
-    fn number(&self, entry: u32) -> u32 {
+    fn find_program(&self, entry: u32) -> u32 {
         let number = entry & NUMBER;
         let after = self.programs.partition_point(|&(first, _)| first <= number);
         after
@@ -363,8 +363,8 @@ impl Shadow {
         let (Some(&writer), Some(&written)) = (self.writers.get(granule), self.written.get(granule)) else {
             return true;
         };
-        let mine = if writer != APART && writer & NUMBER == self.me {
-            touched(writer, written)
+        let mine = if writer != DETAILED && writer & NUMBER == self.me {
+            resolve_touched(writer, written)
         } else {
             0
         };
@@ -372,16 +372,16 @@ impl Shadow {
     }
 
     fn keep_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
-        self.apart(index, len, |shadow, cell, at| {
-            let is_mine = shadow.live(cell.writer) && shadow.own(cell.writer);
+        self.visit_bytes(index, len, |shadow, cell, at| {
+            let is_mine = shadow.is_live(cell.writer) && shadow.is_own(cell.writer);
             // After its own atomic, a store may undo another program's atomic.
             if is_mine && cell.writer & ATOMIC == 0 {
                 return Ok(());
             }
-            if shadow.live(cell.writer) && !is_mine && !shadow.knows(cell.writer) {
+            if shadow.is_live(cell.writer) && !is_mine && !shadow.is_after(cell.writer) {
                 return shadow.write(cell, at, false);
             }
-            if !shadow.live(cell.reader) || shadow.own(cell.reader) || shadow.knows(cell.reader) {
+            if !shadow.is_live(cell.reader) || shadow.is_own(cell.reader) || shadow.is_after(cell.reader) {
                 cell.reader = shadow.me;
             }
             Ok(())
@@ -443,7 +443,8 @@ impl Shadow {
         ) else {
             return true;
         };
-        if *writer == APART || foreign(reader, me, base) && touched(reader, *read) & bytes != 0 {
+        if *writer == DETAILED || is_foreign(reader, me, base) && resolve_touched(reader, *read) & bytes != 0
+        {
             return false;
         }
         join(writer, written, bytes, me, base)
@@ -458,7 +459,7 @@ impl Shadow {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Conflict> {
-        self.apart(from, to - from, |shadow, cell, at| {
+        self.visit_bytes(from, to - from, |shadow, cell, at| {
             let differs = old.get(at - index) != new.get(at - index);
             shadow.write(cell, at, differs)
         })
@@ -467,18 +468,18 @@ impl Shadow {
     /// A write to a byte, of what is there or something else.
     fn write(&self, cell: &mut Cell, at: usize, differs: bool) -> Result<(), Conflict> {
         let me = self.me;
-        if self.live(cell.reader) && !self.own(cell.reader) && !self.knows(cell.reader) {
+        if self.is_live(cell.reader) && !self.is_own(cell.reader) && !self.is_after(cell.reader) {
             return Err(Conflict {
                 index: at,
-                other: Some(self.number(cell.reader)),
+                other_program: Some(self.find_program(cell.reader)),
                 did: Access::Load,
             });
         }
-        if !self.live(cell.writer) || self.knows(cell.writer) {
+        if !self.is_live(cell.writer) || self.is_after(cell.writer) {
             cell.writer = me;
             return Ok(());
         }
-        if !self.own(cell.writer) {
+        if !self.is_own(cell.writer) {
             let did = if cell.writer & ATOMIC == 0 {
                 Access::Store
             } else {
@@ -487,7 +488,7 @@ impl Shadow {
             if differs || did == Access::Atomic {
                 return Err(Conflict {
                     index: at,
-                    other: Some(self.number(cell.writer)),
+                    other_program: Some(self.find_program(cell.writer)),
                     did,
                 });
             }
@@ -495,7 +496,7 @@ impl Shadow {
         } else if cell.writer & SHARED != 0 && differs {
             return Err(Conflict {
                 index: at,
-                other: None,
+                other_program: None,
                 did: Access::Store,
             });
         } else {
@@ -505,24 +506,24 @@ impl Shadow {
     }
 
     /// An atomic of `len` bytes.
-    pub(crate) fn atomic(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+    pub(crate) fn record_atomic(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let me = self.me;
-        self.apart(index, len, |shadow, cell, at| {
-            if shadow.live(cell.writer) && !shadow.own(cell.writer) {
+        self.visit_bytes(index, len, |shadow, cell, at| {
+            if shadow.is_live(cell.writer) && !shadow.is_own(cell.writer) {
                 if cell.writer & ATOMIC != 0 {
                     shadow.met = true;
-                } else if !shadow.knows(cell.writer) {
+                } else if !shadow.is_after(cell.writer) {
                     return Err(Conflict {
                         index: at,
-                        other: Some(shadow.number(cell.writer)),
+                        other_program: Some(shadow.find_program(cell.writer)),
                         did: Access::Store,
                     });
                 }
             }
-            if shadow.live(cell.reader) && !shadow.own(cell.reader) && !shadow.knows(cell.reader) {
+            if shadow.is_live(cell.reader) && !shadow.is_own(cell.reader) && !shadow.is_after(cell.reader) {
                 return Err(Conflict {
                     index: at,
-                    other: Some(shadow.number(cell.reader)),
+                    other_program: Some(shadow.find_program(cell.reader)),
                     did: Access::Load,
                 });
             }
@@ -532,7 +533,7 @@ impl Shadow {
     }
 
     /// Visits bytes one by one, in cells of their own.
-    fn apart(
+    fn visit_bytes(
         &mut self,
         index: usize,
         len: usize,
@@ -540,7 +541,7 @@ impl Shadow {
     ) -> Result<(), Conflict> {
         for at in index..index + len {
             let granule = at / GRANULE;
-            let Some(detail) = self.detail(granule) else {
+            let Some(detail) = self.ensure_detail(granule) else {
                 return Ok(());
             };
             let Some(&cell) = self.details.get(detail).and_then(|d| d.cells.get(at % GRANULE)) else {
@@ -560,20 +561,20 @@ impl Shadow {
     }
 
     /// The detail of a granule, made where there was none.
-    fn detail(&mut self, granule: usize) -> Option<usize> {
+    fn ensure_detail(&mut self, granule: usize) -> Option<usize> {
         let (writer, reader) = (*self.writers.get(granule)?, *self.readers.get(granule)?);
-        if writer == APART {
+        if writer == DETAILED {
             return Some(reader as usize);
         }
         let (written, read) = (*self.written.get(granule)?, *self.read.get(granule)?);
         let mut cells = [Cell::default(); GRANULE];
         for (nth, cell) in cells.iter_mut().enumerate() {
-            cell.writer = if touched(writer, written) >> nth & 1 == 1 {
+            cell.writer = if resolve_touched(writer, written) >> nth & 1 == 1 {
                 writer & NUMBER
             } else {
                 0
             };
-            cell.reader = if touched(reader, read) >> nth & 1 == 1 {
+            cell.reader = if resolve_touched(reader, read) >> nth & 1 == 1 {
                 reader & NUMBER
             } else {
                 0
@@ -581,7 +582,7 @@ impl Shadow {
         }
         let detail = self.details.len();
         self.details.push(Detail { granule, cells });
-        *self.writers.get_mut(granule)? = APART;
+        *self.writers.get_mut(granule)? = DETAILED;
         *self.readers.get_mut(granule)? = detail as u32;
         Some(detail)
     }

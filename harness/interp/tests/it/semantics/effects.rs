@@ -3,29 +3,29 @@ use cerith_tile::ir::{Elem, OpKind, Type};
 
 use crate::kernels::{self, Kernel, World};
 
-fn printed(grid: [u32; 3], make: impl FnOnce(&mut Kernel)) -> String {
+fn capture_prints(grid: [u32; 3], make: impl FnOnce(&mut Kernel)) -> String {
     let mut k = Kernel::new("tl.device_print('x', x)\n");
     make(&mut k);
     let function = k.finish();
     let (mut memory, args) = World::default().finish();
     let outcome = kernels::launch(&function, grid, &args, &mut memory);
-    kernels::shown(&function, &outcome)
+    kernels::render_outcome(&function, &outcome)
 }
 
 #[test]
 fn prints_as_a_device_does() {
-    let shown = printed([2, 1, 1], |k| {
+    let shown = capture_prints([2, 1, 1], |k| {
         let x = k.arange(11);
         let x = k.reshape(x, &[1, 11]);
         let half = k.full(DType::F16, 0x3800, &[1]);
-        k.b.effect(
+        k.b.add_effect(
             OpKind::Print {
                 prefix: "x".into(),
                 hex: false,
             },
             &[x],
         );
-        k.b.effect(
+        k.b.add_effect(
             OpKind::Print {
                 prefix: " half: ".into(),
                 hex: false,
@@ -45,17 +45,17 @@ fn prints_as_a_device_does() {
 
 #[test]
 fn prints_several_operands_scalars_hex_and_nothing() {
-    let shown = printed([1, 1, 1], |k| {
-        let (a, b) = (k.int(-1), k.b.constant(0xff, Type::num(DType::U8)));
-        let c = k.b.constant(0x3ff8_0000_0000_0000, Type::num(DType::F64));
-        k.b.effect(
+    let shown = capture_prints([1, 1, 1], |k| {
+        let (a, b) = (k.int(-1), k.b.add_constant(0xff, Type::num(DType::U8)));
+        let c = k.b.add_constant(0x3ff8_0000_0000_0000, Type::num(DType::F64));
+        k.b.add_effect(
             OpKind::Print {
                 prefix: "both".into(),
                 hex: false,
             },
             &[a, b, c],
         );
-        k.b.effect(
+        k.b.add_effect(
             OpKind::Print {
                 prefix: "hex".into(),
                 hex: true,
@@ -63,9 +63,9 @@ fn prints_several_operands_scalars_hex_and_nothing() {
             &[a, b, c],
         );
         for bits in [0, 0x8000_0000, 0xbfc0_0000, 0xff80_0000, 0x7fc0_0000] {
-            let float = k.b.constant(bits, Type::num(DType::F32));
-            let tiny = k.b.constant(1, Type::num(DType::F64));
-            k.b.effect(
+            let float = k.b.add_constant(bits, Type::num(DType::F32));
+            let tiny = k.b.add_constant(1, Type::num(DType::F64));
+            k.b.add_effect(
                 OpKind::Print {
                     prefix: "floats".into(),
                     hex: true,
@@ -73,15 +73,16 @@ fn prints_several_operands_scalars_hex_and_nothing() {
                 &[float, tiny],
             );
         }
-        let nothing = k.b.op(OpKind::Poison, &[], Type::scalar(Elem::Num(DType::I32)));
-        k.b.effect(
+        let nothing =
+            k.b.add_op(OpKind::Poison, &[], Type::scalar(Elem::Num(DType::I32)));
+        k.b.add_effect(
             OpKind::Print {
                 prefix: "poison".into(),
                 hex: false,
             },
             &[nothing],
         );
-        k.b.effect(
+        k.b.add_effect(
             OpKind::Print {
                 prefix: "hello".into(),
                 hex: false,

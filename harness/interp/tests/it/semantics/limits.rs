@@ -23,7 +23,7 @@ fn run(
 }
 
 /// Holds a launch to the limit that it must reach, and the part of the text that was executed then.
-fn exhausted(outcome: &Result<LaunchOutcome, InternalError>, of: &Function, limit: &str, part: &str) {
+fn check_exhausted(outcome: &Result<LaunchOutcome, InternalError>, of: &Function, limit: &str, part: &str) {
     let Ok(LaunchOutcome::Exhausted(exhausted)) = outcome else {
         panic!("{outcome:?}");
     };
@@ -35,21 +35,21 @@ fn exhausted(outcome: &Result<LaunchOutcome, InternalError>, of: &Function, limi
 
 #[test]
 fn an_endless_loop_uses_its_fuel_up() {
-    let function = endless();
+    let function = build_endless();
     let config = Config {
         fuel: 100_000,
         ..Config::default()
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 100000 operations and lanes was reached";
-    exhausted(&outcome, &function, limit, "while True: pass\n");
+    check_exhausted(&outcome, &function, limit, "while True: pass\n");
     let config = Config {
         program_fuel: 5_000,
         ..Config::default()
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 5000 operations and lanes was reached";
-    exhausted(&outcome, &function, limit, "while True: pass\n");
+    check_exhausted(&outcome, &function, limit, "while True: pass\n");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_huge_grid_uses_its_fuel_up() {
     };
     // Between programs nothing is executed.
     let reached = Exhausted {
-        what: Resource::Fuel,
+        resource: Resource::Fuel,
         limit: 1_000_000,
         span: None,
     };
@@ -85,14 +85,14 @@ fn a_program_that_does_nothing_costs_what_it_takes() {
 }
 
 /// A kernel whose programs go round a loop without end.
-fn endless() -> Function {
+fn build_endless() -> Function {
     let mut k = Kernel::new("while True: pass\n");
     k.b.open_block(&[]);
-    let always = k.b.constant(1, Type::scalar(I1));
+    let always = k.b.add_constant(1, Type::scalar(I1));
     let before = k.b.close_block(&[always]);
     k.b.open_block(&[]);
     let after = k.b.close_block(&[]);
-    k.b.effect(OpKind::While { before, after }, &[]);
+    k.b.add_effect(OpKind::While { before, after }, &[]);
     k.finish()
 }
 
@@ -108,7 +108,7 @@ fn a_launch_ends_when_it_is_told_to_and_when_its_time_is_over() {
         };
         let over = (Instant::now(), Duration::from_secs(7));
         let late = watched(Watch {
-            until: Some(over),
+            deadline: Some(over),
             ..Watch::default()
         });
         let Ok(LaunchOutcome::Exhausted(reached)) = run(function, grid, &[], &late) else {
@@ -131,7 +131,7 @@ fn a_launch_ends_when_it_is_told_to_and_when_its_time_is_over() {
         assert_eq!(ended, Err(InternalError::Stopped));
     };
     check(&many, [u32::MAX; 3]);
-    check(&endless(), [1, 1, 1]);
+    check(&build_endless(), [1, 1, 1]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn an_execution_with_intervals_ends_when_it_is_told_to() {
     };
     for (function, grid) in [
         (Kernel::new("pass\n").finish(), [u32::MAX; 3]),
-        (endless(), [1, 1, 1]),
+        (build_endless(), [1, 1, 1]),
     ] {
         let (mut memory, _) = World::default().finish();
         let mut map = AcceptanceMap::default();
@@ -164,12 +164,12 @@ fn large_blocks_use_their_memory_up() {
     let mut k = Kernel::new("x += y\nprint(x)\n");
     let mut x = k.full(DType::F32, 0, &[1 << 20]);
     let range = k.arange(1 << 20);
-    k.at("x += y");
+    k.set_location("x += y");
     for _ in 0..4 {
         let y = k.cast(range, DType::F32);
         x = k.add(x, y);
     }
-    k.at("print(x)").b.effect(
+    k.set_location("print(x)").b.add_effect(
         OpKind::Print {
             prefix: "x".into(),
             hex: false,
@@ -183,14 +183,14 @@ fn large_blocks_use_their_memory_up() {
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 1048576 bytes of values was reached";
-    exhausted(&outcome, &function, limit, "x += y");
+    check_exhausted(&outcome, &function, limit, "x += y");
     let config = Config {
         print_limit: 1000,
         ..Config::default()
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 1000 bytes of printed text was reached";
-    exhausted(&outcome, &function, limit, "print(x)");
+    check_exhausted(&outcome, &function, limit, "print(x)");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn what_earlier_launches_took_does_not_count() {
         let zero = k.full(DType::F32, 0, &[lanes as usize]);
         let z = k.select(none, z, zero);
         let z = k.reduce(z, 0, Combine::Add, BinaryOp::Add);
-        k.b.effect(OpKind::Print { prefix, hex: false }, &[z]);
+        k.b.add_effect(OpKind::Print { prefix, hex: false }, &[z]);
         k.finish()
     };
     let config = Config {
@@ -227,14 +227,14 @@ fn what_earlier_launches_took_does_not_count() {
 #[test]
 fn what_is_not_supported_is_named_with_its_place() {
     let mut k = Kernel::new("x = tl.dot_scaled(a, b)\n");
-    k.at("tl.dot_scaled(a, b)").b.op(
+    k.set_location("tl.dot_scaled(a, b)").b.add_op(
         OpKind::Unsupported("tl.dot_scaled".into()),
         &[],
         Type::scalar(F32),
     );
     let function = k.finish();
     let outcome = run(&function, [1, 1, 1], &[], &Config::default()).expect("no bug of ours");
-    insta::assert_snapshot!(kernels::shown(&function, &outcome), @r"
+    insta::assert_snapshot!(kernels::render_outcome(&function, &outcome), @r"
     unsupported: tl.dot_scaled at kernel.py:1:5
     ");
 }
@@ -256,8 +256,8 @@ fn wrong_arguments_are_the_callers_error() {
 #[test]
 fn ir_that_the_verifier_refuses_is_refused() {
     let mut k = Kernel::new("kernel\n");
-    let unbound = k.b.value(Type::scalar(F32));
-    k.b.effect(
+    let unbound = k.b.add_value(Type::scalar(F32));
+    k.b.add_effect(
         OpKind::Print {
             prefix: String::new(),
             hex: false,
@@ -275,8 +275,8 @@ fn ir_that_the_verifier_refuses_is_refused() {
 #[test]
 fn blocks_may_be_nested_as_deep_as_the_verifier_lets_them() {
     let mut k = Kernel::new("if c: ...\n");
-    let out = k.pointer("out", DType::I32);
-    let always = k.b.constant(1, Type::scalar(I1));
+    let out = k.add_pointer_param("out", DType::I32);
+    let always = k.b.add_constant(1, Type::scalar(I1));
     let depth = 199;
     for _ in 0..depth {
         k.b.open_block(&[]);
@@ -287,7 +287,7 @@ fn blocks_may_be_nested_as_deep_as_the_verifier_lets_them() {
         let then_block = k.b.close_block(&[]);
         k.b.open_block(&[]);
         let else_block = k.b.close_block(&[]);
-        k.b.effect(
+        k.b.add_effect(
             OpKind::If {
                 then_block,
                 else_block,
@@ -296,10 +296,10 @@ fn blocks_may_be_nested_as_deep_as_the_verifier_lets_them() {
         );
     }
     let mut world = World::default();
-    world.ints("out", &[0]);
+    world.add_ints("out", &[0]);
     let (mut memory, args) = world.finish();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 0), [7]);
+    assert_eq!(kernels::read_ints(&memory, 0), [7]);
 }
 
 #[test]
@@ -312,14 +312,14 @@ fn launches_run_in_many_threads_at_once() {
             scope.spawn(move || {
                 for _ in 0..50 {
                     let mut world = World::default();
-                    world.floats("x", &[f32::from(thread); 100]);
-                    world.floats("y", &[1.0; 100]);
+                    world.add_floats("x", &[f32::from(thread); 100]);
+                    world.add_floats("y", &[1.0; 100]);
                     world.tensor("out", DType::F32, 100, None);
                     let (mut memory, mut args) = world.finish();
                     args.push(ParamValue::Number(100));
                     let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default());
                     assert!(matches!(outcome, Ok(LaunchOutcome::Finished(_))));
-                    assert_eq!(kernels::floats(&memory, 2), [f32::from(thread) + 1.0; 100]);
+                    assert_eq!(kernels::read_floats(&memory, 2), [f32::from(thread) + 1.0; 100]);
                 }
             });
         }

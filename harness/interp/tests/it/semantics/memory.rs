@@ -17,21 +17,21 @@ fn strided_matrices_in_every_direction() {
         (-1, -8, 63),
     ] {
         let mut k = Kernel::new(kernels::ADD_ONE);
-        let ptr = k.pointer("ptr", DType::F32);
+        let ptr = k.add_pointer_param("ptr", DType::F32);
         let (i, j) = (k.arange(4), k.arange(4));
         let (i, j) = (k.column(i), k.row(j));
         let [s0, s1, start_value] = [stride_0, stride_1, start].map(|n| k.int(n));
         let (down, right) = (k.mul(i, s0), k.mul(j, s1));
         let index = k.add(down, right);
         let index = k.add(index, start_value);
-        let p = k.offset(ptr, index);
+        let p = k.offset_pointer(ptr, index);
         let x = k.load(p, None, None);
         let one = k.full(DType::F32, u64::from(1f32.to_bits()), &[4, 4]);
         let x = k.add(x, one);
         k.store(p, x, None);
         let mut expected: Vec<f32> = (0..64).map(|i| i as f32 * 0.5).collect();
         let mut world = World::default();
-        world.floats("x", &expected);
+        world.add_floats("x", &expected);
         let (mut memory, args) = world.finish();
         kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
         for i in 0..4 {
@@ -39,7 +39,11 @@ fn strided_matrices_in_every_direction() {
                 expected[(start + i * stride_0 + j * stride_1) as usize] += 1.0;
             }
         }
-        assert_eq!(kernels::floats(&memory, 0), expected, "{stride_0}, {stride_1}");
+        assert_eq!(
+            kernels::read_floats(&memory, 0),
+            expected,
+            "{stride_0}, {stride_1}"
+        );
     }
 }
 
@@ -47,17 +51,17 @@ fn strided_matrices_in_every_direction() {
 fn masks_that_are_boxes_and_masks_that_are_not() {
     for odd_only in [false, true] {
         let mut world = World::default();
-        world.floats("x", &[1.0; 64]);
+        world.add_floats("x", &[1.0; 64]);
         let (mut memory, args) = world.finish();
         let mut k = Kernel::new("kernel\n");
-        let ptr = k.pointer("x", DType::F32);
+        let ptr = k.add_pointer_param("x", DType::F32);
         let (i, j) = (k.arange(8), k.arange(8));
         let (i, j) = (k.column(i), k.row(j));
         let (eight, five, two, one) = (k.int(8), k.int(5), k.int(2), k.int(1));
         let down = k.mul(i, eight);
         let index = k.add(down, j);
-        let p = k.offset(ptr, index);
-        let (rows, columns) = (k.less(i, five), k.compare(CmpPredicate::Ge, j, two));
+        let p = k.offset_pointer(ptr, index);
+        let (rows, columns) = (k.compare_less(i, five), k.compare(CmpPredicate::Ge, j, two));
         let mut mask = k.binary(BinaryOp::And, rows, columns);
         if odd_only {
             let odd = k.binary(BinaryOp::And, index, one);
@@ -75,39 +79,45 @@ fn masks_that_are_boxes_and_masks_that_are_not() {
                 if active { 10.0 } else { 1.0 }
             })
             .collect();
-        assert_eq!(kernels::floats(&memory, 0), expected);
+        assert_eq!(kernels::read_floats(&memory, 0), expected);
     }
 }
 
 #[test]
 fn other_stands_in_masked_off_lanes() {
     let mut k = Kernel::new("kernel\n");
-    let (x, out) = (k.pointer("x", DType::I32), k.pointer("out", DType::I32));
+    let (x, out) = (
+        k.add_pointer_param("x", DType::I32),
+        k.add_pointer_param("out", DType::I32),
+    );
     let index = k.arange(4);
     let two = k.int(2);
-    let mask = k.less(index, two);
+    let mask = k.compare_less(index, two);
     let other = k.mul(index, two);
-    let px = k.offset(x, index);
+    let px = k.offset_pointer(x, index);
     let value = k.load(px, Some(mask), Some(other));
-    let po = k.offset(out, index);
+    let po = k.offset_pointer(out, index);
     k.store(po, value, None);
     let mut world = World::default();
-    world.ints("x", &[7, 8]);
-    world.ints("out", &[0; 4]);
+    world.add_ints("x", &[7, 8]);
+    world.add_ints("out", &[0; 4]);
     let (mut memory, args) = world.finish();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 1), [7, 8, 4, 6]);
+    assert_eq!(kernels::read_ints(&memory, 1), [7, 8, 4, 6]);
 }
 
 #[test]
 fn any_byte_but_zero_is_true() {
     let mut k = Kernel::new("kernel\n");
-    let (x, out) = (k.pointer("x", DType::I1), k.pointer("out", DType::I8));
+    let (x, out) = (
+        k.add_pointer_param("x", DType::I1),
+        k.add_pointer_param("out", DType::I8),
+    );
     let index = k.arange(4);
-    let px = k.offset(x, index);
+    let px = k.offset_pointer(x, index);
     let value = k.load(px, None, None);
     let value = k.cast(value, DType::I8);
-    let po = k.offset(out, index);
+    let po = k.offset_pointer(out, index);
     k.store(po, value, None);
     let mut world = World::default();
     world.tensor("x", DType::I1, 4, Some(&[0, 1, 2, 255]));
@@ -117,11 +127,14 @@ fn any_byte_but_zero_is_true() {
     assert_eq!(memory.bytes(StorageId(1)), [0, 1, 1, 1]);
 }
 
-fn atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
+fn run_atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
     let mut k = Kernel::new("kernel\n");
-    let (x, out) = (k.pointer("x", DType::I32), k.pointer("out", DType::I32));
+    let (x, out) = (
+        k.add_pointer_param("x", DType::I32),
+        k.add_pointer_param("out", DType::I32),
+    );
     let value = k.int(operand);
-    let old = k.b.op(
+    let old = k.b.add_op(
         OpKind::AtomicRmw {
             op,
             mask: false,
@@ -132,11 +145,14 @@ fn atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
     );
     k.store(out, old, None);
     let mut world = World::default();
-    world.ints("x", &[before]);
-    world.ints("out", &[0]);
+    world.add_ints("x", &[before]);
+    world.add_ints("out", &[0]);
     let (mut memory, args) = world.finish();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    (kernels::ints(&memory, 0)[0], kernels::ints(&memory, 1)[0])
+    (
+        kernels::read_ints(&memory, 0)[0],
+        kernels::read_ints(&memory, 1)[0],
+    )
 }
 
 #[test]
@@ -150,23 +166,23 @@ fn atomics_change_memory_and_return_what_was_there() {
         (AtomicOp::Min, 4),
         (AtomicOp::Xchg, 4),
     ] {
-        assert_eq!(atomic(op, 5, 4), (expected, 5), "{op:?}");
+        assert_eq!(run_atomic(op, 5, 4), (expected, 5), "{op:?}");
     }
-    assert_eq!(atomic(AtomicOp::Max, -5, 4), (4, -5));
+    assert_eq!(run_atomic(AtomicOp::Max, -5, 4), (4, -5));
 }
 
 #[test]
 fn lanes_of_an_atomic_add_up() {
     let mut k = Kernel::new("kernel\n");
-    let x = k.pointer("x", DType::I32);
+    let x = k.add_pointer_param("x", DType::I32);
     let index = k.arange(16);
     let (three, ten) = (k.int(3), k.int(10));
     let bin = k.binary(BinaryOp::And, index, three);
-    let mask = k.less(index, ten);
-    let p = k.offset(x, bin);
+    let mask = k.compare_less(index, ten);
+    let p = k.offset_pointer(x, bin);
     let one = k.full(DType::I32, 1, &[16]);
     let ty = Type::block(I32, [16].as_slice());
-    k.b.op(
+    k.b.add_op(
         OpKind::AtomicRmw {
             op: AtomicOp::Add,
             mask: true,
@@ -176,24 +192,24 @@ fn lanes_of_an_atomic_add_up() {
         ty,
     );
     let mut world = World::default();
-    world.ints("x", &[0; 4]);
+    world.add_ints("x", &[0; 4]);
     let (mut memory, args) = world.finish();
     let outcome = kernels::launch(&k.finish(), [2, 1, 1], &args, &mut memory);
     let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(!finished.stats.order_dependent);
-    assert_eq!(kernels::ints(&memory, 0), [6, 6, 4, 4]);
+    assert_eq!(kernels::read_ints(&memory, 0), [6, 6, 4, 4]);
 }
 
 #[test]
 fn compare_and_swap_takes_turns() {
     let mut k = Kernel::new("kernel\n");
-    let x = k.pointer("x", DType::I32);
+    let x = k.add_pointer_param("x", DType::I32);
     let pid = k.program_id(0);
     let one = k.int(1);
     let next = k.add(pid, one);
-    k.b.op(
+    k.b.add_op(
         OpKind::AtomicCas {
             order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
@@ -201,12 +217,12 @@ fn compare_and_swap_takes_turns() {
         Type::scalar(I32),
     );
     let mut world = World::default();
-    world.ints("x", &[0]);
+    world.add_ints("x", &[0]);
     let (mut memory, args) = world.finish();
     let outcome = kernels::launch(&k.finish(), [5, 1, 1], &args, &mut memory);
     let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(finished.stats.order_dependent);
-    assert_eq!(kernels::ints(&memory, 0), [5]);
+    assert_eq!(kernels::read_ints(&memory, 0), [5]);
 }

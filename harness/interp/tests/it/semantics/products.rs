@@ -12,10 +12,10 @@ fn check(dtype: DType, result: DType, batch: Option<usize>, [m, n, k]: [usize; 3
         |rows: usize, columns: usize| -> Vec<usize> { batch.into_iter().chain([rows, columns]).collect() };
     let mut kernel = Kernel::new("kernel\n");
     let loaded = |kernel: &mut Kernel, name: &str, dtype: DType, shape: &[usize]| {
-        let pointer = kernel.pointer(name, dtype);
+        let pointer = kernel.add_pointer_param(name, dtype);
         let index = kernel.arange(shape.iter().product::<usize>() as i32);
         let index = kernel.reshape(index, shape);
-        let place = kernel.offset(pointer, index);
+        let place = kernel.offset_pointer(pointer, index);
         (place, kernel.load(place, None, None))
     };
     let (_, a) = loaded(&mut kernel, "a", dtype, &shape(m, k));
@@ -26,7 +26,7 @@ fn check(dtype: DType, result: DType, batch: Option<usize>, [m, n, k]: [usize; 3
         precision: InputPrecision::Ieee,
         max_imprecise: 0,
     };
-    let product = kernel.b.op(kind, &[a, b, c], ty);
+    let product = kernel.b.add_op(kind, &[a, b, c], ty);
     kernel.store(place, product, None);
 
     let batches = batch.unwrap_or(1);

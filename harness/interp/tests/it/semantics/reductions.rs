@@ -1,7 +1,7 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Combine, Elem, OpKind, Type, ValueId};
 
-use super::lanes;
+use super::run_lanes;
 use crate::kernels::{I32, Kernel};
 
 /// `x[i] = values[i]`, by selects: stored lanes.
@@ -17,7 +17,7 @@ fn block(k: &mut Kernel, values: &[i32]) -> ValueId {
     x
 }
 
-fn region(
+fn build_region(
     k: &mut Kernel,
     elems: &[Elem],
     body: impl FnOnce(&mut Kernel, &[ValueId]) -> Vec<ValueId>,
@@ -25,7 +25,7 @@ fn region(
     let args: Vec<ValueId> = elems
         .iter()
         .chain(elems)
-        .map(|&elem| k.b.value(Type::scalar(elem)))
+        .map(|&elem| k.b.add_value(Type::scalar(elem)))
         .collect();
     k.b.open_block(&args);
     let results = body(k, &args);
@@ -43,7 +43,7 @@ fn sums_and_extremes_along_each_axis() {
         (1, Combine::Xor, BinaryOp::Xor, vec![5 ^ -3 ^ 7, 2 ^ 9]),
         (0, Combine::Mul, BinaryOp::Mul, vec![0, -6, 63]),
     ] {
-        let got = lanes(|k| {
+        let got = run_lanes(|k| {
             let x = block(k, &values);
             let x = k.reshape(x, &[2, 3]);
             k.reduce(x, axis, combine, op)
@@ -54,7 +54,7 @@ fn sums_and_extremes_along_each_axis() {
 
 #[test]
 fn all_the_way_to_a_scalar() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = block(k, &[1, 2, 3, 4, 5, 6, 7]);
         k.reduce(x, 0, Combine::Add, BinaryOp::Add)
     });
@@ -64,10 +64,10 @@ fn all_the_way_to_a_scalar() {
 #[test]
 fn the_first_of_equal_maxima() {
     // tl.argmax(tie_break_left=True), over an odd number of elements.
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = block(k, &[3, 8, 1, 8, 2, 8, 0]);
         let index = k.arange(7);
-        let region = region(k, &[I32, I32], |k, a| {
+        let region = build_region(k, &[I32, I32], |k, a| {
             let greater = k.compare(CmpPredicate::Gt, a[0], a[2]);
             let equal = k.compare(CmpPredicate::Eq, a[0], a[2]);
             let before = k.compare(CmpPredicate::Lt, a[1], a[3]);
@@ -95,11 +95,11 @@ fn the_first_of_equal_maxima() {
 #[test]
 fn a_region_that_does_not_associate_goes_from_first_to_last() {
     // a - b - c - d, in each row.
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = block(k, &[100, 1, 2, 3, 50, 4, 5, 6]);
         let x = k.reshape(x, &[2, 4]);
-        let region = region(k, &[I32], |k, a| vec![k.binary(BinaryOp::Sub, a[0], a[1])]);
-        k.b.op(
+        let region = build_region(k, &[I32], |k, a| vec![k.binary(BinaryOp::Sub, a[0], a[1])]);
+        k.b.add_op(
             OpKind::Reduce {
                 axis: 1,
                 combine: None,
@@ -114,15 +114,15 @@ fn a_region_that_does_not_associate_goes_from_first_to_last() {
 
 #[test]
 fn a_region_with_a_branch() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = block(k, &[4, 9, 2, 7]);
-        let region = region(k, &[I32], |k, a| {
+        let region = build_region(k, &[I32], |k, a| {
             let greater = k.compare(CmpPredicate::Gt, a[0], a[1]);
             k.b.open_block(&[]);
             let then_block = k.b.close_block(&[a[0]]);
             k.b.open_block(&[]);
             let else_block = k.b.close_block(&[a[1]]);
-            vec![k.b.op(
+            vec![k.b.add_op(
                 OpKind::If {
                     then_block,
                     else_block,
@@ -131,7 +131,7 @@ fn a_region_with_a_branch() {
                 Type::scalar(I32),
             )]
         });
-        k.b.op(
+        k.b.add_op(
             OpKind::Reduce {
                 axis: 0,
                 combine: None,
@@ -144,14 +144,14 @@ fn a_region_with_a_branch() {
     assert_eq!(got, [9]);
 }
 
-fn scanned(reverse: bool, known: bool, shape: &[usize], axis: usize) -> Vec<i32> {
+fn run_scan(reverse: bool, known: bool, shape: &[usize], axis: usize) -> Vec<i32> {
     let shape = shape.to_vec();
-    lanes(move |k| {
+    run_lanes(move |k| {
         let x = block(k, &[1, 2, 3, 4, 5, 6]);
         let x = k.reshape(x, &shape);
-        let region = region(k, &[I32], |k, a| vec![k.add(a[0], a[1])]);
+        let region = build_region(k, &[I32], |k, a| vec![k.add(a[0], a[1])]);
         let combine = known.then_some(Combine::Add);
-        k.same(
+        k.apply_op(
             OpKind::Scan {
                 axis,
                 reverse,
@@ -166,18 +166,18 @@ fn scanned(reverse: bool, known: bool, shape: &[usize], axis: usize) -> Vec<i32>
 #[test]
 fn cumulative_sums() {
     for known in [false, true] {
-        assert_eq!(scanned(false, known, &[6], 0), [1, 3, 6, 10, 15, 21]);
-        assert_eq!(scanned(true, known, &[6], 0), [21, 20, 18, 15, 11, 6]);
-        assert_eq!(scanned(false, known, &[2, 3], 1), [1, 3, 6, 4, 9, 15]);
-        assert_eq!(scanned(false, known, &[2, 3], 0), [1, 2, 3, 5, 7, 9]);
-        assert_eq!(scanned(true, known, &[3, 2], 0), [9, 12, 8, 10, 5, 6]);
+        assert_eq!(run_scan(false, known, &[6], 0), [1, 3, 6, 10, 15, 21]);
+        assert_eq!(run_scan(true, known, &[6], 0), [21, 20, 18, 15, 11, 6]);
+        assert_eq!(run_scan(false, known, &[2, 3], 1), [1, 3, 6, 4, 9, 15]);
+        assert_eq!(run_scan(false, known, &[2, 3], 0), [1, 2, 3, 5, 7, 9]);
+        assert_eq!(run_scan(true, known, &[3, 2], 0), [9, 12, 8, 10, 5, 6]);
     }
 }
 
 #[test]
 fn the_order_of_a_float_sum_is_a_tree() {
     // 1, 2^24, -2^24, 1: (1 - 2^24) + (2^24 + 1) in halves, with 2^24 + 1 rounded to 2^24.
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = block(k, &[1, 1 << 24, -(1 << 24), 1]);
         let x = k.cast(x, DType::F32);
         k.reduce(x, 0, Combine::Add, BinaryOp::Add)
@@ -187,7 +187,7 @@ fn the_order_of_a_float_sum_is_a_tree() {
 
 #[test]
 fn a_maximum_prefers_numbers_to_nan() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let index = k.arange(4);
         let two = k.int(2);
         let here = k.compare(CmpPredicate::Eq, index, two);
@@ -202,14 +202,14 @@ fn a_maximum_prefers_numbers_to_nan() {
 #[test]
 fn histograms_count_and_masks_leave_out() {
     let count = |mask: bool| {
-        lanes(move |k| {
+        run_lanes(move |k| {
             let x = block(k, &[0, 1, 1, 3, 3, 3, 2, 0]);
             let mut operands = vec![x];
             if mask {
                 let (index, six) = (k.arange(8), k.int(6));
-                operands.push(k.less(index, six));
+                operands.push(k.compare_less(index, six));
             }
-            k.b.op(
+            k.b.add_op(
                 OpKind::Histogram { mask },
                 &operands,
                 Type::block(I32, [4].as_slice()),

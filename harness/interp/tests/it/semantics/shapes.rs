@@ -1,11 +1,11 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, OpKind, Type};
 
-use super::lanes;
+use super::run_lanes;
 use crate::kernels::{I32, Kernel};
 
 /// `[[0, 1, 2], [3, 4, 5]]`-like blocks, stored rather than known by rule.
-fn stored(k: &mut Kernel, shape: &[usize]) -> cerith_tile::ir::ValueId {
+fn build_stored(k: &mut Kernel, shape: &[usize]) -> cerith_tile::ir::ValueId {
     let range = k.arange(shape.iter().product::<usize>() as i32);
     let three = k.int(3);
     let mixed = k.binary(BinaryOp::Xor, range, three);
@@ -17,7 +17,7 @@ fn stored(k: &mut Kernel, shape: &[usize]) -> cerith_tile::ir::ValueId {
 fn trans() {
     let expected = [0, 3, 1, 4, 2, 5];
     for by_rule in [false, true] {
-        let got = lanes(|k| {
+        let got = run_lanes(|k| {
             let x = if by_rule {
                 let (rows, columns) = (k.arange(2), k.arange(3));
                 let (rows, columns) = (k.column(rows), k.row(columns));
@@ -25,10 +25,10 @@ fn trans() {
                 let rows = k.mul(rows, three);
                 k.add(rows, columns)
             } else {
-                stored(k, &[2, 3])
+                build_stored(k, &[2, 3])
             };
             let ty = Type::block(I32, [3, 2].as_slice());
-            k.b.op(
+            k.b.add_op(
                 OpKind::Trans {
                     order: [1, 0].as_slice().into(),
                 },
@@ -42,10 +42,10 @@ fn trans() {
 
 #[test]
 fn trans_of_three_dimensions() {
-    let got = lanes(|k| {
-        let x = stored(k, &[2, 3, 4]);
+    let got = run_lanes(|k| {
+        let x = build_stored(k, &[2, 3, 4]);
         let ty = Type::block(I32, [4, 2, 3].as_slice());
-        k.b.op(
+        k.b.add_op(
             OpKind::Trans {
                 order: [2, 0, 1].as_slice().into(),
             },
@@ -61,13 +61,13 @@ fn trans_of_three_dimensions() {
 
 #[test]
 fn broadcast_along_both_dimensions() {
-    let got = lanes(|k| {
-        let x = stored(k, &[2, 1]);
+    let got = run_lanes(|k| {
+        let x = build_stored(k, &[2, 1]);
         k.spread(x, &[2, 3])
     });
     assert_eq!(got, [0, 0, 0, 1, 1, 1]);
-    let got = lanes(|k| {
-        let x = stored(k, &[1, 3]);
+    let got = run_lanes(|k| {
+        let x = build_stored(k, &[1, 3]);
         k.spread(x, &[2, 3])
     });
     assert_eq!(got, [0, 1, 2, 0, 1, 2]);
@@ -75,13 +75,13 @@ fn broadcast_along_both_dimensions() {
 
 #[test]
 fn join_split_and_cat() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let (x, y) = (k.arange(3), k.full(DType::I32, 9, &[3]));
-        k.b.op(OpKind::Join, &[x, y], Type::block(I32, [3, 2].as_slice()))
+        k.b.add_op(OpKind::Join, &[x, y], Type::block(I32, [3, 2].as_slice()))
     });
     assert_eq!(got, [0, 9, 1, 9, 2, 9]);
-    let got = lanes(|k| {
-        let x = stored(k, &[3, 2]);
+    let got = run_lanes(|k| {
+        let x = build_stored(k, &[3, 2]);
         let half = Type::block(I32, [3].as_slice());
         let halves = k.b.op_multi(OpKind::Split, &[x], &[half.clone(), half]);
         let hundred = k.int(100);
@@ -89,9 +89,9 @@ fn join_split_and_cat() {
         k.add(halves[0], odd)
     });
     assert_eq!(got, [100, 302, 504]);
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let (x, y) = (k.arange(2), k.full(DType::I32, 9, &[2]));
-        k.b.op(
+        k.b.add_op(
             OpKind::Cat { reorder: false },
             &[x, y],
             Type::block(I32, [4].as_slice()),
@@ -103,8 +103,8 @@ fn join_split_and_cat() {
 #[test]
 fn gather_along_each_axis() {
     for axis in [0, 1] {
-        let got = lanes(|k| {
-            let x = stored(k, &[2, 3]);
+        let got = run_lanes(|k| {
+            let x = build_stored(k, &[2, 3]);
             // 1, 0, 0 and 0, 1, 0.
             let index = k.arange(6);
             let (zero, four) = (k.int(0), k.int(4));
@@ -113,7 +113,7 @@ fn gather_along_each_axis() {
             let index = k.binary(BinaryOp::Or, first, fifth);
             let index = k.cast(index, DType::I32);
             let index = k.reshape(index, &[2, 3]);
-            k.same(OpKind::Gather { axis }, &[x, index])
+            k.apply_op(OpKind::Gather { axis }, &[x, index])
         });
         // Axis 0: x[i[r][c]][c]; axis 1: x[r][i[r][c]].
         let by_hand: Vec<i32> = (0..6)
@@ -129,7 +129,7 @@ fn gather_along_each_axis() {
 
 #[test]
 fn five_dimensions_are_only_slower() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let x = k.arange(8);
         let x = k.reshape(x, &[2, 1, 2, 1, 2]);
         let one = k.full(DType::I32, 1, &[2, 1, 2, 1, 2]);
@@ -141,20 +141,20 @@ fn five_dimensions_are_only_slower() {
 
 #[test]
 fn a_rule_that_would_wrap_is_computed_with_wrapping() {
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let (x, big) = (k.arange(4), k.int(i32::MAX - 1));
         k.add(x, big)
     });
     assert_eq!(got, [i32::MAX - 1, i32::MAX, i32::MIN, i32::MIN + 1]);
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let (x, big) = (k.arange(4), k.int(0x6000_0000));
         let x = k.mul(x, big);
         let x = k.cast(x, DType::I64);
-        let shift = k.b.constant(29, Type::num(DType::I64));
+        let shift = k.b.add_constant(29, Type::num(DType::I64));
         k.binary(BinaryOp::Shr, x, shift)
     });
     assert_eq!(got, [0, 3, -2, 1]);
-    let got = lanes(|k| {
+    let got = run_lanes(|k| {
         let (x, four) = (k.arange(4), k.int(-2));
         let x = k.add(x, four);
         let x = k.cast(x, DType::U8);

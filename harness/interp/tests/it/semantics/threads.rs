@@ -14,7 +14,7 @@ const SHARED: Config<'static> = Config {
     combining: cerith_interp::Combining::Own,
     numerics: cerith_interp::Numerics::Own,
     masked_zero: false,
-    only: None,
+    only_program: None,
     leaving: cerith_interp::Leaving::Silent,
     unaligned: false,
     device_asserts: true,
@@ -26,13 +26,13 @@ const SHARED: Config<'static> = Config {
     share_work: 0,
     watch: Watch {
         stop: None,
-        until: None,
+        deadline: None,
     },
 };
 
 /// Launches a kernel in one thread and in some, and gives back what both left.
 #[track_caller]
-fn same(
+fn check_threads(
     function: &Function,
     grid: [u32; 3],
     args: &[ParamValue],
@@ -58,8 +58,8 @@ fn same(
 fn sum(count: usize) -> (Function, Memory, Vec<ParamValue>) {
     let mut world = World::default();
     let values: Vec<f32> = (0..count as u16).map(f32::from).collect();
-    world.floats("x", &values);
-    world.floats("y", &values);
+    world.add_floats("x", &values);
+    world.add_floats("y", &values);
     world.tensor("out", DType::F32, count, None);
     let (memory, mut args) = world.finish();
     args.push(ParamValue::Number(count as u64));
@@ -76,9 +76,9 @@ fn programs_that_cannot_meet() {
                 threads,
                 ..SHARED
             };
-            let (outcome, after) = same(&function, [16, 1, 1], &args, &memory, config);
+            let (outcome, after) = check_threads(&function, [16, 1, 1], &args, &memory, config);
             assert!(matches!(outcome, LaunchOutcome::Finished(_)));
-            assert_eq!(kernels::floats(&after, 2)[999], 1998.0);
+            assert_eq!(kernels::read_floats(&after, 2)[999], 1998.0);
         }
     }
 }
@@ -87,25 +87,25 @@ fn programs_that_cannot_meet() {
 fn a_product_of_matrices() {
     let values: Vec<f32> = (0..64u16 * 64).map(|n| f32::from(n % 97) / 8.0).collect();
     let mut world = World::default();
-    world.floats("a", &values);
-    world.floats("b", &values);
+    world.add_floats("a", &values);
+    world.add_floats("b", &values);
     world.tensor("c", DType::F32, 64 * 64, None);
     let (memory, args) = world.finish();
     let function = kernels::matmul(64, 16, DType::F32);
-    let (outcome, _) = same(&function, [4, 4, 1], &args, &memory, SHARED);
+    let (outcome, _) = check_threads(&function, [4, 4, 1], &args, &memory, SHARED);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 }
 
 #[test]
 fn a_limit_that_some_program_reaches() {
     let (function, memory, args) = sum(1000);
-    let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, SHARED);
+    let (outcome, _) = check_threads(&function, [16, 1, 1], &args, &memory, SHARED);
     let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     let used = finished.stats.fuel;
     for fuel in [used, used - 1, used / 2, used / 16 + 1] {
-        let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, Config { fuel, ..SHARED });
+        let (outcome, _) = check_threads(&function, [16, 1, 1], &args, &memory, Config { fuel, ..SHARED });
         assert_eq!(
             matches!(outcome, LaunchOutcome::Finished(_)),
             fuel == used,
@@ -120,17 +120,17 @@ fn a_program_that_traps() {
     let text = "tl.store(out + pid, pid // (pid - bad))\n";
     for bad in [0, 5, 15, 99] {
         let mut k = Kernel::new(text);
-        let out = k.pointer("out", DType::I32);
+        let out = k.add_pointer_param("out", DType::I32);
         let pid = k.program_id(0);
         let number = k.int(bad);
         let difference = k.binary(BinaryOp::Sub, pid, number);
         let quotient = k.binary(BinaryOp::IntDiv, pid, difference);
-        let place = k.offset(out, pid);
+        let place = k.offset_pointer(out, pid);
         k.store(place, quotient, None);
         let mut world = World::default();
         world.tensor("out", DType::I32, 16, None);
         let (memory, args) = world.finish();
-        let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+        let (outcome, _) = check_threads(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
         assert_eq!(
             matches!(outcome, LaunchOutcome::Trapped(_)),
             bad < 16,
@@ -142,16 +142,16 @@ fn a_program_that_traps() {
 #[test]
 fn lines_that_programs_print_keep_their_order() {
     let mut k = Kernel::new("tl.device_print('pid', pid)\n");
-    let out = k.pointer("out", DType::I32);
+    let out = k.add_pointer_param("out", DType::I32);
     let pid = k.program_id(0);
-    let place = k.offset(out, pid);
+    let place = k.offset_pointer(out, pid);
     k.store(place, pid, None);
     let prefix = "pid".to_owned();
-    k.b.effect(OpKind::Print { prefix, hex: false }, &[pid]);
+    k.b.add_effect(OpKind::Print { prefix, hex: false }, &[pid]);
     let mut world = World::default();
     world.tensor("out", DType::I32, 16, None);
     let (memory, args) = world.finish();
-    let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+    let (outcome, _) = check_threads(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
     let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
@@ -162,12 +162,12 @@ fn lines_that_programs_print_keep_their_order() {
 #[test]
 fn programs_that_meet() {
     let mut k = Kernel::new("tl.store(out, pid)\n");
-    let out = k.pointer("out", DType::I32);
+    let out = k.add_pointer_param("out", DType::I32);
     let pid = k.program_id(0);
     k.store(out, pid, None);
     let mut world = World::default();
     world.tensor("out", DType::I32, 1, None);
     let (memory, args) = world.finish();
-    let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+    let (outcome, _) = check_threads(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
     assert!(matches!(outcome, LaunchOutcome::Trapped(_)), "{outcome:?}");
 }

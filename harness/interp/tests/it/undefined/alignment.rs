@@ -9,12 +9,12 @@ use crate::kernels::{Kernel, World};
 #[test]
 fn an_address_between_elements() {
     let mut k = Kernel::new("x = tl.load(x_ptr + offsets)\n");
-    let x = k.pointer("x_ptr", DType::F32);
+    let x = k.add_pointer_param("x_ptr", DType::F32);
     let offsets = k.arange(4);
-    let p = k.offset(x, offsets);
-    k.at("tl.load(x_ptr + offsets)").load(p, None, None);
+    let p = k.offset_pointer(x, offsets);
+    k.set_location("tl.load(x_ptr + offsets)").load(p, None, None);
     let mut world = World::default();
-    world.floats("x", &[1.0; 8]);
+    world.add_floats("x", &[1.0; 8]);
     let (mut memory, _) = world.finish();
     let address = memory.address(StorageId(0)) + 2;
     let args = [ParamValue::Pointer {
@@ -39,11 +39,11 @@ fn an_address_between_elements() {
 fn only_some_lanes_between_elements() {
     // A byte offset through an int8 pointer, seen as int16: the second lane is the first that is misaligned.
     let mut k = Kernel::new("tl.load(p)\n");
-    let x = k.pointer("x_ptr", DType::I8);
+    let x = k.add_pointer_param("x_ptr", DType::I8);
     let offsets = k.arange(4);
-    let p = k.offset(x, offsets);
+    let p = k.offset_pointer(x, offsets);
     let wide = Type::block(Elem::ptr_to(DType::I16), [4].as_slice());
-    let p = k.b.op(
+    let p = k.b.add_op(
         OpKind::Cast {
             kind: CastKind::Bits,
             rounding: Rounding::NearestEven,
@@ -51,7 +51,7 @@ fn only_some_lanes_between_elements() {
         &[p],
         wide,
     );
-    k.at("tl.load(p)").load(p, None, None);
+    k.set_location("tl.load(p)").load(p, None, None);
     let mut world = World::default();
     world.tensor("x", DType::I8, 8, Some(&[0; 8]));
     let (mut memory, args) = world.finish();

@@ -3,7 +3,7 @@ use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Type};
 
-use super::{trap, twice};
+use super::{launch_twice, trap};
 use crate::kernels::{self, Kernel, World};
 
 const TEXT: &str = "\
@@ -17,25 +17,37 @@ def kernel(x_ptr, y_ptr, i):
 ";
 
 /// `y[0] = x[i]`, the load in a function of its own.
-fn scalar() -> cerith_tile::ir::Function {
+fn build_scalar_load() -> cerith_tile::ir::Function {
     let mut k = Kernel::new(TEXT);
-    let (x, y) = (k.pointer("x_ptr", DType::F32), k.pointer("y_ptr", DType::F32));
-    let i = k.number("i", DType::I32);
-    let p = k.inlined("x_ptr + i", "get(x_ptr, i))").offset(x, i);
+    let (x, y) = (
+        k.add_pointer_param("x_ptr", DType::F32),
+        k.add_pointer_param("y_ptr", DType::F32),
+    );
+    let i = k.add_number_param("i", DType::I32);
+    let p = k
+        .set_inlined_location("x_ptr + i", "get(x_ptr, i))")
+        .offset_pointer(x, i);
     let value = k
-        .inlined("tl.load(x_ptr + i)", "get(x_ptr, i))")
+        .set_inlined_location("tl.load(x_ptr + i)", "get(x_ptr, i))")
         .load(p, None, None);
-    k.at("tl.store(y_ptr, get(x_ptr, i))").store(y, value, None);
+    k.set_location("tl.store(y_ptr, get(x_ptr, i))")
+        .store(y, value, None);
     k.finish()
 }
 
 fn load_at(i: i64) -> String {
     let mut world = World::default();
-    world.floats("x", &[1.0; 4]);
-    world.floats("y", &[0.0; 4]);
+    world.add_floats("x", &[1.0; 4]);
+    world.add_floats("y", &[0.0; 4]);
     let (mut memory, mut args) = world.finish();
     args.push(ParamValue::Number(i as u64));
-    trap(TrapKind::OutOfBounds, &scalar(), [1, 1, 1], &args, &mut memory)
+    trap(
+        TrapKind::OutOfBounds,
+        &build_scalar_load(),
+        [1, 1, 1],
+        &args,
+        &mut memory,
+    )
 }
 
 #[test]
@@ -98,7 +110,7 @@ fn another_storage_is_out_of_bounds_too() {
 fn an_unmasked_tail_names_program_and_lane() {
     let mut world = World::default();
     for name in ["x", "y", "out"] {
-        world.floats(name, &[1.0; 100]);
+        world.add_floats(name, &[1.0; 100]);
     }
     let (mut memory, mut args) = world.finish();
     // The kernel believes that there are 200 elements.
@@ -129,19 +141,19 @@ fn an_unmasked_tail_names_program_and_lane() {
 fn masked_off_lanes_may_point_anywhere() {
     let mut world = World::default();
     for name in ["x", "y", "out"] {
-        world.floats(name, &[1.0; 100]);
+        world.add_floats(name, &[1.0; 100]);
     }
     let (mut memory, mut args) = world.finish();
     args.push(ParamValue::Number(100));
     kernels::finish(&kernels::vector_add(64), [4, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::floats(&memory, 2), [2.0; 100]);
+    assert_eq!(kernels::read_floats(&memory, 2), [2.0; 100]);
 }
 
 #[test]
 fn an_access_half_inside_is_out_of_bounds() {
     let mut k = Kernel::new("tl.store(x_ptr + 3, 1)");
-    let x = k.pointer("x_ptr", DType::I16);
-    let wide = k.b.op(
+    let x = k.add_pointer_param("x_ptr", DType::I16);
+    let wide = k.b.add_op(
         OpKind::Cast {
             kind: CastKind::Bits,
             rounding: Rounding::NearestEven,
@@ -149,8 +161,8 @@ fn an_access_half_inside_is_out_of_bounds() {
         &[x],
         Type::scalar(Elem::ptr_to(DType::I64)),
     );
-    let one = k.b.constant(1, Type::num(DType::I64));
-    k.at("tl.store(x_ptr + 3, 1)").store(wide, one, None);
+    let one = k.b.add_constant(1, Type::num(DType::I64));
+    k.set_location("tl.store(x_ptr + 3, 1)").store(wide, one, None);
     let mut world = World::default();
     world.tensor("x", DType::I16, 3, Some(&[0; 6]));
     let (mut memory, args) = world.finish();
@@ -169,10 +181,10 @@ fn an_access_half_inside_is_out_of_bounds() {
 
 #[test]
 fn null_and_wild_pointers() {
-    let function = scalar();
+    let function = build_scalar_load();
     for (address, expected) in [(0, "null pointer"), (0x1234_5678, "belongs to no storage")] {
         let mut world = World::default();
-        world.floats("y", &[0.0]);
+        world.add_floats("y", &[0.0]);
         let (mut memory, mut args) = world.finish();
         args.insert(
             0,
@@ -192,31 +204,33 @@ fn null_and_wild_pointers() {
 #[test]
 fn a_loaded_pointer_may_reach_any_storage_but_no_gap() {
     let mut k = Kernel::new("tl.load(tl.load(table))");
-    let table = k.b.param(
+    let table = k.b.add_param(
         "table",
         Type::scalar(Elem::Ptr {
             pointee: DType::F32,
             depth: 2,
         }),
     );
-    let out = k.pointer("out", DType::F32);
-    let i = k.number("i", DType::I32);
+    let out = k.add_pointer_param("out", DType::F32);
+    let i = k.add_number_param("i", DType::I32);
     let pointer = k.load(table, None, None);
-    let pointer = k.offset(pointer, i);
-    let value = k.at("tl.load(tl.load(table))").load(pointer, None, None);
+    let pointer = k.offset_pointer(pointer, i);
+    let value = k
+        .set_location("tl.load(tl.load(table))")
+        .load(pointer, None, None);
     k.store(out, value, None);
     let function = k.finish();
     let mut world = World::default();
     world.tensor("table", DType::I64, 1, Some(&[0; 8]));
-    world.floats("out", &[0.0]);
-    let x = world.floats("x", &[5.0, 6.0]);
+    world.add_floats("out", &[0.0]);
+    let x = world.add_floats("x", &[5.0, 6.0]);
     assert!(world.storages().write_pointer(StorageId(0), 0, x, 0));
     let (memory, mut args) = world.finish();
     args.truncate(2);
     args.push(ParamValue::Number(1));
     let mut first = memory.clone();
     kernels::finish(&function, [1, 1, 1], &args, &mut first);
-    assert_eq!(kernels::floats(&first, 1), [6.0]);
+    assert_eq!(kernels::read_floats(&first, 1), [6.0]);
     args[2] = ParamValue::Number(2);
     let mut second = memory;
     insta::assert_snapshot!(trap(TrapKind::OutOfBounds, &function, [1, 1, 1], &args, &mut second), @r"
@@ -235,21 +249,24 @@ fn a_loaded_pointer_may_reach_any_storage_but_no_gap() {
 fn a_wrapped_offset_is_found() {
     // pid * 2**30 * 4 wraps in 32 bits, and the kernel lands before its storage.
     let mut k = Kernel::new("tl.load(x + i * 3)");
-    let (x, out) = (k.pointer("x", DType::F32), k.pointer("out", DType::F32));
-    let i = k.number("i", DType::I32);
+    let (x, out) = (
+        k.add_pointer_param("x", DType::F32),
+        k.add_pointer_param("out", DType::F32),
+    );
+    let i = k.add_number_param("i", DType::I32);
     let three = k.int(3);
     let i = k.binary(BinaryOp::Mul, i, three);
-    let p = k.offset(x, i);
-    let value = k.at("tl.load(x + i * 3)").load(p, None, None);
+    let p = k.offset_pointer(x, i);
+    let value = k.set_location("tl.load(x + i * 3)").load(p, None, None);
     k.store(out, value, None);
     let mut world = World::default();
-    world.floats("x", &[1.0; 4]);
-    world.floats("out", &[1.0; 4]);
+    world.add_floats("x", &[1.0; 4]);
+    world.add_floats("out", &[1.0; 4]);
     let (memory, mut args) = world.finish();
     args.push(ParamValue::Number(0x4000_0000));
     let function = k.finish();
-    let outcomes = twice(&function, [1, 1, 1], &args, &memory);
+    let outcomes = launch_twice(&function, [1, 1, 1], &args, &memory);
     assert_eq!(outcomes[0], outcomes[1]);
-    let shown = kernels::shown(&function, &outcomes[0]);
+    let shown = kernels::render_outcome(&function, &outcomes[0]);
     assert!(shown.contains("before storage `x`"), "{shown}");
 }

@@ -6,24 +6,24 @@ use super::trap;
 use crate::kernels::{self, Kernel, World};
 
 /// Stores lane numbers where `place` says.
-fn kernel(
+fn build_kernel(
     place: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
     value: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
 ) -> Kernel {
     let mut k = Kernel::new("tl.store(out_ptr + offsets % 4, offsets)\n");
-    let out = k.pointer("out_ptr", DType::I32);
+    let out = k.add_pointer_param("out_ptr", DType::I32);
     let offsets = k.arange(8);
     let at = place(&mut k, offsets);
-    let p = k.offset(out, at);
+    let p = k.offset_pointer(out, at);
     let stored = value(&mut k, offsets);
-    k.at("tl.store(out_ptr + offsets % 4, offsets)")
+    k.set_location("tl.store(out_ptr + offsets % 4, offsets)")
         .store(p, stored, None);
     k
 }
 
-fn world() -> (cerith_memory::Memory, Vec<cerith_interp::ParamValue>) {
+fn build_world() -> (cerith_memory::Memory, Vec<cerith_interp::ParamValue>) {
     let mut world = World::default();
-    world.ints("out", &[0; 8]);
+    world.add_ints("out", &[0; 8]);
     world.finish()
 }
 
@@ -34,8 +34,8 @@ fn modulo_4(k: &mut Kernel, x: ValueId) -> ValueId {
 
 #[test]
 fn two_lanes_write_differently() {
-    let (mut memory, args) = world();
-    let k = kernel(modulo_4, |_, x| x);
+    let (mut memory, args) = build_world();
+    let k = build_kernel(modulo_4, |_, x| x);
     insta::assert_snapshot!(trap(TrapKind::ConflictingLanes, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[conflicting-lanes]: lanes 0 and 4 of one store write different values to the same bytes
      --> kernel.py:1:1
@@ -50,8 +50,8 @@ fn two_lanes_write_differently() {
 
 #[test]
 fn all_lanes_write_to_one_place() {
-    let (mut memory, args) = world();
-    let k = kernel(
+    let (mut memory, args) = build_world();
+    let k = build_kernel(
         |k, x| {
             let zero = k.int(0);
             k.mul(x, zero)
@@ -70,16 +70,16 @@ fn all_lanes_write_to_one_place() {
 
 #[test]
 fn lanes_that_write_the_same_do_not_conflict() {
-    let (mut memory, args) = world();
-    let k = kernel(modulo_4, modulo_4);
+    let (mut memory, args) = build_world();
+    let k = build_kernel(modulo_4, modulo_4);
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 0), [0, 1, 2, 3, 0, 0, 0, 0]);
+    assert_eq!(kernels::read_ints(&memory, 0), [0, 1, 2, 3, 0, 0, 0, 0]);
 }
 
 #[test]
 fn a_permutation_does_not_conflict() {
-    let (mut memory, args) = world();
-    let k = kernel(
+    let (mut memory, args) = build_world();
+    let k = build_kernel(
         |k, x| {
             let seven = k.int(7);
             k.binary(BinaryOp::Xor, x, seven)
@@ -87,5 +87,5 @@ fn a_permutation_does_not_conflict() {
         |_, x| x,
     );
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 0), [7, 6, 5, 4, 3, 2, 1, 0]);
+    assert_eq!(kernels::read_ints(&memory, 0), [7, 6, 5, 4, 3, 2, 1, 0]);
 }

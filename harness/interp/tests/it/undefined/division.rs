@@ -12,9 +12,9 @@ const TEXT: &str = "a // b\nb != 0\ntl.where(guard, a // b, -1)\ntl.store(out + 
 
 /// What stands between a division and the store of its quotient.
 #[derive(Clone, Copy, Default)]
-struct Between {
+struct DivisionUse {
     /// `a % b` instead of `a // b`.
-    rest: bool,
+    remainder: bool,
     /// Lanes below this are stored.
     below: Option<i32>,
     /// The mask of the store is `b != 0`.
@@ -26,25 +26,25 @@ struct Between {
     loaded_below: Option<i32>,
 }
 
-fn kernel(between: Between) -> Function {
+fn build_kernel(between: DivisionUse) -> Function {
     let mut k = Kernel::new(TEXT);
-    let [a, b, out] = ["a", "b", "out"].map(|name| k.pointer(name, DType::I32));
+    let [a, b, out] = ["a", "b", "out"].map(|name| k.add_pointer_param(name, DType::I32));
     let i = k.arange(8);
     let below = |k: &mut Kernel, n: i32| -> ValueId {
         let n = k.int(n);
         k.compare(CmpPredicate::Lt, i, n)
     };
     let loaded = between.loaded_below.map(|n| below(&mut k, n));
-    let [pa, pb, to] = [a, b, out].map(|p| k.offset(p, i));
+    let [pa, pb, to] = [a, b, out].map(|p| k.offset_pointer(p, i));
     let (a, b) = (k.load(pa, None, None), k.load(pb, loaded, None));
-    let op = if between.rest {
+    let op = if between.remainder {
         BinaryOp::Rem
     } else {
         BinaryOp::IntDiv
     };
-    let mut q = k.at("a // b").binary(op, a, b);
+    let mut q = k.set_location("a // b").binary(op, a, b);
     let zero = k.int(0);
-    let nonzero = k.at("b != 0").compare(CmpPredicate::Ne, b, zero);
+    let nonzero = k.set_location("b != 0").compare(CmpPredicate::Ne, b, zero);
     let guard = match between.where_below {
         Some(n) => Some(below(&mut k, n)),
         None => between.where_of_divisor.then_some(nonzero),
@@ -52,20 +52,23 @@ fn kernel(between: Between) -> Function {
     if let Some(guard) = guard {
         let other = k.int(-1);
         let other = k.spread(other, &[8]);
-        q = k.at("tl.where(guard, a // b, -1)").select(guard, q, other);
+        q = k
+            .set_location("tl.where(guard, a // b, -1)")
+            .select(guard, q, other);
     }
     let mask = match between.below {
         Some(n) => Some(below(&mut k, n)),
         None => between.mask_of_divisor.then_some(nonzero),
     };
-    k.at("tl.store(out + i, q, mask=mask)").store(to, q, mask);
+    k.set_location("tl.store(out + i, q, mask=mask)")
+        .store(to, q, mask);
     k.finish()
 }
 
-fn world(divisors: [i32; 8]) -> (Memory, Vec<ParamValue>) {
+fn build_world(divisors: [i32; 8]) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
-    world.ints("a", &[i32::MIN, 1, 2, 3, 4, 5, 6, 7]);
-    world.ints("b", &divisors);
+    world.add_ints("a", &[i32::MIN, 1, 2, 3, 4, 5, 6, 7]);
+    world.add_ints("b", &divisors);
     world.tensor("out", DType::I32, 8, None);
     world.finish()
 }
@@ -74,9 +77,9 @@ const TAIL_OF_ZEROS: [i32; 8] = [1, 2, 3, 1, 0, 0, 0, 0];
 
 /// What is said of a kernel that finishes.
 #[track_caller]
-fn warned(divisors: [i32; 8], between: Between) -> Vec<String> {
-    let (mut memory, args) = world(divisors);
-    let function = kernel(between);
+fn collect_warnings(divisors: [i32; 8], between: DivisionUse) -> Vec<String> {
+    let (mut memory, args) = build_world(divisors);
+    let function = build_kernel(between);
     let outcome = launch(&function, [1, 1, 1], &args, &mut memory);
     let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
@@ -89,25 +92,29 @@ fn warned(divisors: [i32; 8], between: Between) -> Vec<String> {
 }
 
 #[track_caller]
-fn stops(kind: TrapKind, divisors: [i32; 8], between: Between) -> String {
-    let (mut memory, args) = world(divisors);
-    trap(kind, &kernel(between), [1, 1, 1], &args, &mut memory)
+fn expect_trap(kind: TrapKind, divisors: [i32; 8], between: DivisionUse) -> String {
+    let (mut memory, args) = build_world(divisors);
+    trap(kind, &build_kernel(between), [1, 1, 1], &args, &mut memory)
 }
 
 #[test]
 fn a_quotient_that_is_stored() {
-    insta::assert_snapshot!(stops(TrapKind::DivisionByZero, TAIL_OF_ZEROS, Between::default()));
+    insta::assert_snapshot!(expect_trap(
+        TrapKind::DivisionByZero,
+        TAIL_OF_ZEROS,
+        DivisionUse::default()
+    ));
 }
 
 #[test]
 fn a_masked_off_tail_is_a_warning() {
     for rest in [false, true] {
-        let between = Between {
-            rest,
+        let between = DivisionUse {
+            remainder: rest,
             below: Some(4),
-            ..Between::default()
+            ..DivisionUse::default()
         };
-        let said = warned(TAIL_OF_ZEROS, between);
+        let said = collect_warnings(TAIL_OF_ZEROS, between);
         assert_eq!(said.len(), 1, "{said:?}");
         if !rest {
             insta::assert_snapshot!(said[0]);
@@ -117,80 +124,87 @@ fn a_masked_off_tail_is_a_warning() {
 
 #[test]
 fn no_division_by_zero_is_no_warning() {
-    assert_eq!(warned([1; 8], Between::default()), Vec::<String>::new());
+    assert_eq!(
+        collect_warnings([1; 8], DivisionUse::default()),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn a_mask_that_stores_one_lane_of_the_tail() {
-    let between = Between {
+    let between = DivisionUse {
         below: Some(5),
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    stops(TrapKind::DivisionByZero, TAIL_OF_ZEROS, between);
+    expect_trap(TrapKind::DivisionByZero, TAIL_OF_ZEROS, between);
 }
 
 #[test]
 fn a_where_on_the_divisor_is_removed_by_compilers() {
-    let between = Between {
+    let between = DivisionUse {
         where_of_divisor: true,
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    insta::assert_snapshot!(stops(TrapKind::DivisionByZero, TAIL_OF_ZEROS, between));
+    insta::assert_snapshot!(expect_trap(TrapKind::DivisionByZero, TAIL_OF_ZEROS, between));
 }
 
 #[test]
 fn a_where_on_the_divisor_in_lanes_that_are_not_stored() {
-    let between = Between {
+    let between = DivisionUse {
         where_of_divisor: true,
         below: Some(4),
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    assert_eq!(warned(TAIL_OF_ZEROS, between).len(), 1);
+    assert_eq!(collect_warnings(TAIL_OF_ZEROS, between).len(), 1);
 }
 
 #[test]
 fn a_where_on_something_else_is_a_guard() {
-    let between = Between {
+    let between = DivisionUse {
         where_below: Some(4),
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    assert_eq!(warned(TAIL_OF_ZEROS, between).len(), 1);
+    assert_eq!(collect_warnings(TAIL_OF_ZEROS, between).len(), 1);
 }
 
 #[test]
 fn a_mask_made_of_the_divisor_is_doubted() {
-    let between = Between {
+    let between = DivisionUse {
         mask_of_divisor: true,
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    insta::assert_snapshot!(warned(TAIL_OF_ZEROS, between)[0]);
+    insta::assert_snapshot!(collect_warnings(TAIL_OF_ZEROS, between)[0]);
 }
 
 #[test]
 fn a_divisor_that_nothing_defines() {
-    let between = Between {
+    let between = DivisionUse {
         loaded_below: Some(4),
-        ..Between::default()
+        ..DivisionUse::default()
     };
-    insta::assert_snapshot!(stops(TrapKind::PoisonUse, [1; 8], between));
-    let between = Between {
+    insta::assert_snapshot!(expect_trap(TrapKind::PoisonUse, [1; 8], between));
+    let between = DivisionUse {
         below: Some(4),
         ..between
     };
-    assert_eq!(warned([1; 8], between).len(), 1);
+    assert_eq!(collect_warnings([1; 8], between).len(), 1);
 }
 
 #[test]
 fn the_lowest_integer_divided_by_minus_one() {
     let divisors = [-1, 1, 1, 1, 1, 1, 1, 1];
-    insta::assert_snapshot!(stops(TrapKind::DivisionByZero, divisors, Between::default()));
+    insta::assert_snapshot!(expect_trap(
+        TrapKind::DivisionByZero,
+        divisors,
+        DivisionUse::default()
+    ));
     for rest in [false, true] {
-        let between = Between {
-            rest,
+        let between = DivisionUse {
+            remainder: rest,
             below: Some(0),
-            ..Between::default()
+            ..DivisionUse::default()
         };
-        assert_eq!(warned(divisors, between).len(), 1);
+        assert_eq!(collect_warnings(divisors, between).len(), 1);
     }
 }
 
@@ -199,13 +213,15 @@ fn a_scalar_quotient_that_nobody_uses_and_one_that_decides() {
     let text = "q = 7 % n\nif q == 0: pass\n";
     for used in [false, true] {
         let mut k = Kernel::new(text);
-        let n = k.number("n", DType::I32);
+        let n = k.add_number_param("n", DType::I32);
         let seven = k.int(7);
-        let q = k.at("7 % n").binary(BinaryOp::Rem, seven, n);
+        let q = k.set_location("7 % n").binary(BinaryOp::Rem, seven, n);
         if used {
             let zero = k.int(0);
             let condition = k.compare(CmpPredicate::Eq, q, zero);
-            k.at("if q == 0: pass").b.effect(OpKind::Assume, &[condition]);
+            k.set_location("if q == 0: pass")
+                .b
+                .add_effect(OpKind::Assume, &[condition]);
         }
         let (mut memory, _) = World::default().finish();
         let function = k.finish();

@@ -7,7 +7,7 @@ use crate::kernels::{self, World};
 #[test]
 fn a_load_of_what_was_never_written() {
     let mut world = World::default();
-    world.floats("x", &[1.0; 64]);
+    world.add_floats("x", &[1.0; 64]);
     world.tensor("y", DType::F32, 64, None);
     world.tensor("out", DType::F32, 64, None);
     let (mut memory, mut args) = world.finish();
@@ -34,7 +34,7 @@ fn a_load_of_what_was_never_written() {
 #[test]
 fn the_first_uninitialised_lane_is_named() {
     let mut world = World::default();
-    world.floats("x", &[1.0; 8]);
+    world.add_floats("x", &[1.0; 8]);
     let y = world.tensor("y", DType::F32, 8, None);
     assert!(world.storages().write(y, 0, &[0; 22]));
     world.tensor("out", DType::F32, 8, None);
@@ -54,8 +54,8 @@ fn the_first_uninitialised_lane_is_named() {
 #[test]
 fn writing_initialises() {
     let mut world = World::default();
-    world.floats("x", &[1.0; 64]);
-    world.floats("y", &[1.0; 64]);
+    world.add_floats("x", &[1.0; 64]);
+    world.add_floats("y", &[1.0; 64]);
     world.tensor("out", DType::F32, 64, None);
     let (mut memory, mut args) = world.finish();
     args.push(ParamValue::Number(64));
@@ -63,5 +63,5 @@ fn writing_initialises() {
     // The result is an input of the next launch.
     args.swap(0, 2);
     kernels::finish(&kernels::vector_add(64), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::floats(&memory, 0), [3.0; 64]);
+    assert_eq!(kernels::read_floats(&memory, 0), [3.0; 64]);
 }

@@ -33,23 +33,24 @@ fn count(k: &mut Kernel, counter: ValueId, order: MemoryOrder) -> ValueId {
         mask: false,
         order,
     };
-    k.at("tl.atomic_add(counter, 1)")
+    k.set_location("tl.atomic_add(counter, 1)")
         .b
-        .op(kind, &[counter, one], Type::scalar(I32))
+        .add_op(kind, &[counter, one], Type::scalar(I32))
 }
 
-fn kernel(last: Last) -> Function {
+fn build_kernel(last: Last) -> Function {
     let mut k = Kernel::new(TEXT);
-    let [part, counter, out] = ["part", "counter", "out"].map(|name| k.pointer(name, DType::I32));
+    let [part, counter, out] = ["part", "counter", "out"].map(|name| k.add_pointer_param(name, DType::I32));
     let pid = k.program_id(0);
     let i = k.arange(8);
     let eight = k.int(8);
     let first = k.mul(pid, eight);
-    let own = k.offset(part, first);
-    let own = k.offset(own, i);
-    k.at("tl.store(part + pid * 8 + i, i)").store(own, i, None);
+    let own = k.offset_pointer(part, first);
+    let own = k.offset_pointer(own, i);
+    k.set_location("tl.store(part + pid * 8 + i, i)")
+        .store(own, i, None);
     if last.barrier {
-        k.b.effect(OpKind::Barrier, &[]);
+        k.b.add_effect(OpKind::Barrier, &[]);
     }
     let arrived = count(&mut k, counter, last.order);
     let three = k.int(3);
@@ -57,8 +58,8 @@ fn kernel(last: Last) -> Function {
     let is_last = k.compare(CmpPredicate::Eq, arrived, three);
     k.b.open_block(&[]);
     let all = k.arange(32);
-    let p = k.offset(part, all);
-    let values = k.at("tl.load(part + i)").load(p, None, None);
+    let p = k.offset_pointer(part, all);
+    let values = k.set_location("tl.load(part + i)").load(p, None, None);
     let sum = k.reduce(values, 0, Combine::Add, BinaryOp::Add);
     k.store(out, sum, None);
     let zero = k.int(0);
@@ -70,30 +71,30 @@ fn kernel(last: Last) -> Function {
         then_block,
         else_block,
     };
-    k.b.effect(kind, &[is_last]);
+    k.b.add_effect(kind, &[is_last]);
     k.finish()
 }
 
-fn world() -> (Memory, Vec<ParamValue>) {
+fn build_world() -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
-    world.ints("part", &[-1; 32]);
-    world.ints("counter", &[0]);
-    world.ints("out", &[0]);
+    world.add_ints("part", &[-1; 32]);
+    world.add_ints("counter", &[0]);
+    world.add_ints("out", &[0]);
     world.finish()
 }
 
 #[track_caller]
-fn races(last: Last) -> String {
-    let (mut memory, args) = world();
-    trap(TrapKind::Race, &kernel(last), [4, 1, 1], &args, &mut memory)
+fn expect_race(last: Last) -> String {
+    let (mut memory, args) = build_world();
+    trap(TrapKind::Race, &build_kernel(last), [4, 1, 1], &args, &mut memory)
 }
 
 #[test]
 fn the_last_to_arrive_with_all_that_it_takes() {
-    let (mut memory, args) = world();
-    let outcome = launch(&kernel(PROPER), [4, 1, 1], &args, &mut memory);
+    let (mut memory, args) = build_world();
+    let outcome = launch(&build_kernel(PROPER), [4, 1, 1], &args, &mut memory);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
-    assert_eq!(crate::kernels::ints(&memory, 2), [4 * 28]);
+    assert_eq!(crate::kernels::read_ints(&memory, 2), [4 * 28]);
 }
 
 #[test]
@@ -102,19 +103,19 @@ fn without_a_barrier_only_one_thread_is_released() {
         barrier: false,
         ..PROPER
     };
-    insta::assert_snapshot!(races(last));
+    insta::assert_snapshot!(expect_race(last));
 }
 
 #[test]
 fn an_atomic_that_hands_nothing_on_or_takes_nothing_over() {
     for order in [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release] {
-        races(Last { order, ..PROPER });
+        expect_race(Last { order, ..PROPER });
     }
 }
 
 #[test]
 fn only_the_result_makes_all_threads_wait() {
-    races(Last {
+    expect_race(Last {
         used: false,
         ..PROPER
     });

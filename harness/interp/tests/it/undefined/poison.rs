@@ -17,30 +17,33 @@ while tl.sum(x) > 0: pass
 ";
 
 /// A kernel that has loaded 8 lanes, of which those from `n` on are masked off.
-fn kernel() -> (Kernel, [ValueId; 4]) {
+fn build_kernel() -> (Kernel, [ValueId; 4]) {
     let mut k = Kernel::new(TEXT);
-    let (x, out) = (k.pointer("x_ptr", DType::I32), k.pointer("out_ptr", DType::I32));
-    let n = k.number("n", DType::I32);
+    let (x, out) = (
+        k.add_pointer_param("x_ptr", DType::I32),
+        k.add_pointer_param("out_ptr", DType::I32),
+    );
+    let n = k.add_number_param("n", DType::I32);
     let offsets = k.arange(8);
-    let mask = k.less(offsets, n);
-    let p = k.offset(x, offsets);
+    let mask = k.compare_less(offsets, n);
+    let p = k.offset_pointer(x, offsets);
     let value = k
-        .at("tl.load(x_ptr + offsets, mask=offsets < n)")
+        .set_location("tl.load(x_ptr + offsets, mask=offsets < n)")
         .load(p, Some(mask), None);
     (k, [value, out, offsets, mask])
 }
 
-fn world() -> (cerith_memory::Memory, Vec<ParamValue>) {
+fn build_world() -> (cerith_memory::Memory, Vec<ParamValue>) {
     let mut world = World::default();
-    world.ints("x", &[1, 2, 3, 4, 5, 6, 7, 0]);
-    world.ints("out", &[0; 8]);
+    world.add_ints("x", &[1, 2, 3, 4, 5, 6, 7, 0]);
+    world.add_ints("out", &[0; 8]);
     let (memory, mut args) = world.finish();
     args.push(ParamValue::Number(5));
     (memory, args)
 }
 
 fn check(k: Kernel) -> String {
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     trap(TrapKind::PoisonUse, &k.finish(), [1, 1, 1], &args, &mut memory)
 }
 
@@ -50,14 +53,14 @@ fn scalar_of(k: &mut Kernel, value: ValueId) -> ValueId {
 
 #[test]
 fn storing_poison_marks_the_bytes() {
-    let (mut k, [value, out, offsets, _]) = kernel();
+    let (mut k, [value, out, offsets, _]) = build_kernel();
     let twice = k.add(value, value);
-    let p = k.offset(out, offsets);
+    let p = k.offset_pointer(out, offsets);
     k.store(p, twice, None);
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     let function = k.finish();
     kernels::finish(&function, [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 1)[..5], [2, 4, 6, 8, 10]);
+    assert_eq!(kernels::read_ints(&memory, 1)[..5], [2, 4, 6, 8, 10]);
     let states: Vec<ByteState> = memory.states(StorageId(1)).iter().step_by(4).copied().collect();
     assert_eq!(
         states,
@@ -67,8 +70,8 @@ fn storing_poison_marks_the_bytes() {
 
 #[test]
 fn masked_lanes_are_zero_where_that_is_asked_for() {
-    let (mut k, [value, out, offsets, _]) = kernel();
-    let p = k.offset(out, offsets);
+    let (mut k, [value, out, offsets, _]) = build_kernel();
+    let p = k.offset_pointer(out, offsets);
     k.store(p, value, None);
     let function = k.finish();
     let program = cerith_interp::Program::prepare(function).expect("it prepares");
@@ -77,7 +80,7 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
             masked_zero,
             ..cerith_interp::Config::default()
         };
-        let (mut memory, args) = world();
+        let (mut memory, args) = build_world();
         memory.parts_mut(StorageId(1)).0.fill(0xff);
         program
             .launch([1, 1, 1], &args, &mut memory, &config)
@@ -85,12 +88,12 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
         let states = memory.states(StorageId(1));
         let count = states.iter().filter(|&&state| state == ByteState::Poison).count();
         assert_eq!(count, undefined, "masked_zero {masked_zero}");
-        assert_eq!(kernels::ints(&memory, 1)[..5], [1, 2, 3, 4, 5]);
+        assert_eq!(kernels::read_ints(&memory, 1)[..5], [1, 2, 3, 4, 5]);
         if masked_zero {
-            assert_eq!(kernels::ints(&memory, 1)[5..], [0, 0, 0]);
+            assert_eq!(kernels::read_ints(&memory, 1)[5..], [0, 0, 0]);
         }
         // The run with intervals says the same of them.
-        let (mut memory, args) = world();
+        let (mut memory, args) = build_world();
         let mut map = cerith_interp::AcceptanceMap::default();
         program
             .accept([1, 1, 1], &args, &mut memory, &mut map, &config)
@@ -103,13 +106,13 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
 
 #[test]
 fn poison_goes_through_memory() {
-    let (mut k, [value, out, offsets, _]) = kernel();
-    let p = k.offset(out, offsets);
+    let (mut k, [value, out, offsets, _]) = build_kernel();
+    let p = k.offset_pointer(out, offsets);
     k.store(p, value, None);
     let back = k.load(p, None, None);
     let zero = k.int(0);
     let positive = k.compare(CmpPredicate::Gt, back, zero);
-    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)")
+    k.set_location("tl.store(out_ptr + offsets, 1, mask=x > 0)")
         .store(p, zero, Some(positive));
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the mask of a memory access has no defined value
@@ -125,10 +128,10 @@ fn poison_goes_through_memory() {
 
 #[test]
 fn in_a_pointer() {
-    let (mut k, [value, out, ..]) = kernel();
-    let p = k.offset(out, value);
+    let (mut k, [value, out, ..]) = build_kernel();
+    let p = k.offset_pointer(out, value);
     let one = k.int(1);
-    k.at("tl.store(out_ptr + x, 1)").store(p, one, None);
+    k.set_location("tl.store(out_ptr + x, 1)").store(p, one, None);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the pointer of a memory access has no defined value
      --> kernel.py:3:1
@@ -143,21 +146,21 @@ fn in_a_pointer() {
 
 #[test]
 fn in_the_pointer_of_a_masked_off_lane() {
-    let (mut k, [value, out, _, mask]) = kernel();
-    let p = k.offset(out, value);
+    let (mut k, [value, out, _, mask]) = build_kernel();
+    let p = k.offset_pointer(out, value);
     let one = k.int(1);
     k.store(p, one, Some(mask));
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 1), [0, 1, 1, 1, 1, 1, 0, 0]);
+    assert_eq!(kernels::read_ints(&memory, 1), [0, 1, 1, 1, 1, 1, 0, 0]);
 }
 
 #[test]
 fn in_a_mask() {
-    let (mut k, [value, out, offsets, _]) = kernel();
-    let (p, zero, one) = (k.offset(out, offsets), k.int(0), k.int(1));
+    let (mut k, [value, out, offsets, _]) = build_kernel();
+    let (p, zero, one) = (k.offset_pointer(out, offsets), k.int(0), k.int(1));
     let positive = k.compare(CmpPredicate::Gt, value, zero);
-    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)")
+    k.set_location("tl.store(out_ptr + offsets, 1, mask=x > 0)")
         .store(p, one, Some(positive));
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the mask of a memory access has no defined value
@@ -173,19 +176,19 @@ fn in_a_mask() {
 
 #[test]
 fn in_a_mask_that_is_false_anyway() {
-    let (mut k, [value, out, offsets, mask]) = kernel();
-    let (p, two, one) = (k.offset(out, offsets), k.int(2), k.int(1));
+    let (mut k, [value, out, offsets, mask]) = build_kernel();
+    let (p, two, one) = (k.offset_pointer(out, offsets), k.int(2), k.int(1));
     let large = k.compare(CmpPredicate::Gt, value, two);
     let both = k.binary(BinaryOp::And, mask, large);
     k.store(p, one, Some(both));
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 1), [0, 0, 1, 1, 1, 0, 0, 0]);
+    assert_eq!(kernels::read_ints(&memory, 1), [0, 0, 1, 1, 1, 0, 0, 0]);
 }
 
 #[test]
 fn in_a_branch() {
-    let (mut k, [value, ..]) = kernel();
+    let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
     let zero = k.int(0);
     let positive = k.compare(CmpPredicate::Gt, sum, zero);
@@ -193,7 +196,7 @@ fn in_a_branch() {
     let then_block = k.b.close_block(&[]);
     k.b.open_block(&[]);
     let else_block = k.b.close_block(&[]);
-    k.at("tl.sum(x) > 0").b.effect(
+    k.set_location("tl.sum(x) > 0").b.add_effect(
         OpKind::If {
             then_block,
             else_block,
@@ -214,15 +217,15 @@ fn in_a_branch() {
 
 #[test]
 fn in_the_end_of_a_loop() {
-    let (mut k, [value, ..]) = kernel();
+    let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
     let (zero, one) = (k.int(0), k.int(1));
-    let i = k.b.value(Type::scalar(I32));
+    let i = k.b.add_value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);
-    k.at("for i in range(tl.sum(x)): pass")
+    k.set_location("for i in range(tl.sum(x)): pass")
         .b
-        .effect(OpKind::For { body }, &[zero, sum, one]);
+        .add_effect(OpKind::For { body }, &[zero, sum, one]);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the end of a loop has no defined value
      --> kernel.py:6:1
@@ -237,7 +240,7 @@ fn in_the_end_of_a_loop() {
 
 #[test]
 fn in_the_condition_of_while() {
-    let (mut k, [value, ..]) = kernel();
+    let (mut k, [value, ..]) = build_kernel();
     let sum = scalar_of(&mut k, value);
     let zero = k.int(0);
     k.b.open_block(&[]);
@@ -245,9 +248,9 @@ fn in_the_condition_of_while() {
     let before = k.b.close_block(&[positive]);
     k.b.open_block(&[]);
     let after = k.b.close_block(&[]);
-    k.at("while tl.sum(x) > 0: pass")
+    k.set_location("while tl.sum(x) > 0: pass")
         .b
-        .effect(OpKind::While { before, after }, &[]);
+        .add_effect(OpKind::While { before, after }, &[]);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the condition of `while` has no defined value
      --> kernel.py:7:1
@@ -263,17 +266,17 @@ fn in_the_condition_of_while() {
 #[test]
 fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
     let mut k = Kernel::new("");
-    let out = k.pointer("out", DType::I32);
-    let big = k.number("big", DType::F32);
-    let count = k.number("count", DType::I32);
+    let out = k.add_pointer_param("out", DType::I32);
+    let big = k.add_number_param("big", DType::F32);
+    let count = k.add_number_param("count", DType::I32);
     let one = k.int(1);
     let shifted = k.binary(BinaryOp::Shl, one, count);
     k.store(out, shifted, None);
     let converted = k.cast(big, DType::I32);
-    let p = k.offset(out, one);
+    let p = k.offset_pointer(out, one);
     k.store(p, converted, None);
     let mut world = World::default();
-    world.ints("out", &[0; 2]);
+    world.add_ints("out", &[0; 2]);
     let (mut memory, mut args) = world.finish();
     args.extend([
         ParamValue::Number(u64::from(3e9f32.to_bits())),
@@ -285,25 +288,25 @@ fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
 
 #[test]
 fn a_selected_lane_is_as_defined_as_what_was_selected() {
-    let (mut k, [value, out, offsets, mask]) = kernel();
+    let (mut k, [value, out, offsets, mask]) = build_kernel();
     let zero = k.full(DType::I32, 0, &[8]);
     let clean = k.select(mask, value, zero);
-    let p = k.offset(out, offsets);
+    let p = k.offset_pointer(out, offsets);
     k.store(p, clean, None);
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
-    assert_eq!(kernels::ints(&memory, 1), [1, 2, 3, 4, 5, 0, 0, 0]);
+    assert_eq!(kernels::read_ints(&memory, 1), [1, 2, 3, 4, 5, 0, 0, 0]);
     assert_eq!(memory.states(StorageId(1)), [ByteState::Init; 32]);
 }
 
 #[test]
 fn an_unbound_variable_is_poison() {
     let mut k = Kernel::new("");
-    let out = k.pointer("out", DType::F32);
-    let nothing = k.b.op(OpKind::Poison, &[], Type::scalar(F32));
+    let out = k.add_pointer_param("out", DType::F32);
+    let nothing = k.b.add_op(OpKind::Poison, &[], Type::scalar(F32));
     k.store(out, nothing, None);
     let mut world = World::default();
-    world.floats("out", &[0.0]);
+    world.add_floats("out", &[0.0]);
     let (mut memory, args) = world.finish();
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
     assert_eq!(memory.states(StorageId(0)), [ByteState::Poison; 4]);

@@ -5,13 +5,13 @@ use cerith_tile::ir::{AssertedBy, Demand, OpKind, Promise, Type, ValueId};
 use super::trap;
 use crate::kernels::{self, I32, Kernel, World};
 
-fn empty() -> (cerith_memory::Memory, Vec<ParamValue>) {
+fn build_empty() -> (cerith_memory::Memory, Vec<ParamValue>) {
     World::default().finish()
 }
 
 /// What is said of a kernel that finishes.
 #[track_caller]
-fn warned(
+fn expect_warning(
     function: &cerith_tile::ir::Function,
     args: &[ParamValue],
     memory: &mut cerith_memory::Memory,
@@ -24,10 +24,10 @@ fn warned(
     finished.remarks[0].render(&function.sources, false)
 }
 
-fn hinted(promise: Promise, number: usize, value: impl FnOnce(&mut Kernel) -> ValueId) -> Kernel {
+fn build_hinted(promise: Promise, number: usize, value: impl FnOnce(&mut Kernel) -> ValueId) -> Kernel {
     let mut k = Kernel::new("offsets = tl.multiple_of(tl.max_contiguous(x, 8), 8)\n");
     let x = value(&mut k);
-    k.at("tl.max_contiguous(x, 8)").same(
+    k.set_location("tl.max_contiguous(x, 8)").apply_op(
         OpKind::Hint {
             promise,
             values: [number].as_slice().into(),
@@ -40,12 +40,14 @@ fn hinted(promise: Promise, number: usize, value: impl FnOnce(&mut Kernel) -> Va
 #[test]
 fn a_false_assume() {
     let mut k = Kernel::new("tl.assume(n > 0)\n");
-    let n = k.number("n", DType::I32);
+    let n = k.add_number_param("n", DType::I32);
     let zero = k.int(0);
     let positive = k.compare(cerith_tile::ir::CmpPredicate::Gt, n, zero);
-    k.at("tl.assume(n > 0)").b.effect(OpKind::Assume, &[positive]);
+    k.set_location("tl.assume(n > 0)")
+        .b
+        .add_effect(OpKind::Assume, &[positive]);
     let function = k.finish();
-    let (mut memory, _) = empty();
+    let (mut memory, _) = build_empty();
     kernels::finish(&function, [1, 1, 1], &[ParamValue::Number(1)], &mut memory);
     let shown = trap(
         TrapKind::FalseAssume,
@@ -70,14 +72,14 @@ fn a_descriptor_that_is_not_as_demanded() {
     let mut shown = String::new();
     for demand in Demand::ALL {
         let mut k = Kernel::new("tl.make_tensor_descriptor(x, [n], [1], [8])\n");
-        let n = k.number("n", DType::I32);
+        let n = k.add_number_param("n", DType::I32);
         let zero = k.int(0);
         let kept = k.compare(cerith_tile::ir::CmpPredicate::Ge, n, zero);
-        k.at("tl.make_tensor_descriptor(x, [n], [1], [8])")
+        k.set_location("tl.make_tensor_descriptor(x, [n], [1], [8])")
             .b
-            .effect(OpKind::Demand(*demand), &[kept]);
+            .add_effect(OpKind::Demand(*demand), &[kept]);
         let function = k.finish();
-        let (mut memory, _) = empty();
+        let (mut memory, _) = build_empty();
         kernels::finish(&function, [1, 1, 1], &[ParamValue::Number(0)], &mut memory);
         let kind = TrapKind::DescriptorDemand;
         let below = [ParamValue::Number(0xFFFF_FFFF)];
@@ -104,32 +106,32 @@ fn a_descriptor_that_is_not_as_demanded() {
 
 #[test]
 fn a_false_multiple() {
-    let k = hinted(Promise::MultipleOf, 8, |k| {
+    let k = build_hinted(Promise::MultipleOf, 8, |k| {
         let (range, four) = (k.arange(16), k.int(4));
         k.add(range, four)
     });
-    let (mut memory, args) = empty();
-    insta::assert_snapshot!(warned(&k.finish(), &args, &mut memory));
+    let (mut memory, args) = build_empty();
+    insta::assert_snapshot!(expect_warning(&k.finish(), &args, &mut memory));
 }
 
 #[test]
 fn runs_that_do_not_rise() {
-    let k = hinted(Promise::MaxContiguous, 8, |k| {
+    let k = build_hinted(Promise::MaxContiguous, 8, |k| {
         let (range, two) = (k.arange(16), k.int(2));
         k.mul(range, two)
     });
-    let (mut memory, args) = empty();
-    insta::assert_snapshot!(warned(&k.finish(), &args, &mut memory));
+    let (mut memory, args) = build_empty();
+    insta::assert_snapshot!(expect_warning(&k.finish(), &args, &mut memory));
 }
 
 #[test]
 fn runs_that_are_not_constant() {
-    let k = hinted(Promise::MaxConstancy, 4, |k| {
+    let k = build_hinted(Promise::MaxConstancy, 4, |k| {
         let (range, two) = (k.arange(16), k.int(2));
         k.binary(cerith_tile::ir::BinaryOp::IntDiv, range, two)
     });
-    let (mut memory, args) = empty();
-    let shown = warned(&k.finish(), &args, &mut memory);
+    let (mut memory, args) = build_empty();
+    let shown = expect_warning(&k.finish(), &args, &mut memory);
     assert!(shown.contains("lane 2"), "{shown}");
 }
 
@@ -140,11 +142,11 @@ fn promises_that_hold() {
         (Promise::MaxContiguous, 16),
         (Promise::MaxConstancy, 1),
     ] {
-        let k = hinted(promise, number, |k| {
+        let k = build_hinted(promise, number, |k| {
             let (range, start) = (k.arange(16), k.int(32));
             k.add(range, start)
         });
-        let (mut memory, args) = empty();
+        let (mut memory, args) = build_empty();
         kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
     }
 }
@@ -152,20 +154,20 @@ fn promises_that_hold() {
 #[test]
 fn a_device_assert_is_active_only_where_asked() {
     let mut k = Kernel::new("tl.device_assert(offsets < n, 'too many')\n");
-    let n = k.number("n", DType::I32);
+    let n = k.add_number_param("n", DType::I32);
     let offsets = k.arange(8);
-    let inside = k.less(offsets, n);
+    let inside = k.compare_less(offsets, n);
     let kind = OpKind::Assert {
         message: "too many".into(),
         mask: false,
         check: AssertedBy::Kernel,
     };
-    k.at("tl.device_assert(offsets < n, 'too many')")
+    k.set_location("tl.device_assert(offsets < n, 'too many')")
         .b
-        .effect(kind, &[inside]);
+        .add_effect(kind, &[inside]);
     let function = k.finish();
     let program = Program::prepare(function.clone()).expect("verified");
-    let (mut memory, _) = empty();
+    let (mut memory, _) = build_empty();
     let mut run = |device_asserts| {
         let config = Config {
             device_asserts,
@@ -182,7 +184,7 @@ fn a_device_assert_is_active_only_where_asked() {
     };
     assert_eq!((trapped.kind, trapped.lane), (TrapKind::AssertionFailed, Some(6)));
     assert!(!trapped.kind.is_undefined());
-    insta::assert_snapshot!(kernels::shown(&function, &outcome), @r"
+    insta::assert_snapshot!(kernels::render_outcome(&function, &outcome), @r"
     error[assertion-failed]: device assertion failed: too many
      --> kernel.py:1:1
       |
@@ -197,9 +199,9 @@ fn an_index_outside_of_a_gather() {
     let x = k.arange(4);
     let (range, one) = (k.arange(4), k.int(1));
     let i = k.add(range, one);
-    k.at("tl.gather(x, i, axis=0)")
-        .same(OpKind::Gather { axis: 0 }, &[x, i]);
-    let (mut memory, args) = empty();
+    k.set_location("tl.gather(x, i, axis=0)")
+        .apply_op(OpKind::Gather { axis: 0 }, &[x, i]);
+    let (mut memory, args) = build_empty();
     insta::assert_snapshot!(trap(TrapKind::IndexOutOfRange, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[index-out-of-range]: `tl.gather` of index 4 from a dimension of 4
      --> kernel.py:1:1
@@ -212,15 +214,18 @@ fn an_index_outside_of_a_gather() {
 #[test]
 fn a_loop_that_does_not_step() {
     let mut k = Kernel::new("for i in range(0, n, step): pass\n");
-    let (n, step) = (k.number("n", DType::I32), k.number("step", DType::I32));
+    let (n, step) = (
+        k.add_number_param("n", DType::I32),
+        k.add_number_param("step", DType::I32),
+    );
     let zero = k.int(0);
-    let i = k.b.value(Type::scalar(I32));
+    let i = k.b.add_value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);
-    k.at("for i in range(0, n, step): pass")
+    k.set_location("for i in range(0, n, step): pass")
         .b
-        .effect(OpKind::For { body }, &[zero, n, step]);
-    let (mut memory, _) = empty();
+        .add_effect(OpKind::For { body }, &[zero, n, step]);
+    let (mut memory, _) = build_empty();
     let args = [ParamValue::Number(4), ParamValue::Number(0xffff_ffff)];
     insta::assert_snapshot!(trap(TrapKind::LoopStep, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[loop-step]: the step of a loop is -1, which is not positive

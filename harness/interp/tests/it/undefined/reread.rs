@@ -8,31 +8,31 @@ use cerith_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
 use super::trap;
 use crate::kernels::{I32, Kernel, World, launch};
 
-fn world() -> (Memory, Vec<ParamValue>) {
+fn build_world() -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
-    world.ints("out", &[9; 10]);
+    world.add_ints("out", &[9; 10]);
     world.finish()
 }
 
 /// `out[lane] = lane`, then `between`, then `out[lane ^ turn]` is read.
-fn kernel(turn: i32, between: impl FnOnce(&mut Kernel, ValueId)) -> Function {
+fn build_kernel(turn: i32, between: impl FnOnce(&mut Kernel, ValueId)) -> Function {
     let mut k = Kernel::new("tl.store(out + lane, lane)\nx = tl.load(out + (lane ^ turn))\n");
-    let out = k.pointer("out", DType::I32);
+    let out = k.add_pointer_param("out", DType::I32);
     let lane = k.arange(8);
-    let p = k.offset(out, lane);
-    k.at("tl.store(out + lane, lane)").store(p, lane, None);
+    let p = k.offset_pointer(out, lane);
+    k.set_location("tl.store(out + lane, lane)").store(p, lane, None);
     between(&mut k, out);
     let turn = k.int(turn);
     let other = k.binary(cerith_tile::ir::BinaryOp::Xor, lane, turn);
-    let p = k.offset(out, other);
-    k.at("tl.load(out + (lane ^ turn))").load(p, None, None);
+    let p = k.offset_pointer(out, other);
+    k.set_location("tl.load(out + (lane ^ turn))").load(p, None, None);
     k.finish()
 }
 
 #[test]
 fn a_lane_reads_what_another_wrote() {
-    let (mut memory, args) = world();
-    let function = kernel(1, |_, _| {});
+    let (mut memory, args) = build_world();
+    let function = build_kernel(1, |_, _| {});
     insta::assert_snapshot!(trap(TrapKind::UnorderedRead, &function, [1, 1, 1], &args, &mut memory), @r"
     error[unordered-read]: load of bytes that lane 1 of the same program wrote, with no barrier between
      --> kernel.py:2:5
@@ -49,23 +49,23 @@ fn a_lane_reads_what_another_wrote() {
 }
 
 #[track_caller]
-fn finishes(function: &Function) {
-    let (mut memory, args) = world();
+fn check_finishes(function: &Function) {
+    let (mut memory, args) = build_world();
     let outcome = launch(function, [1, 1, 1], &args, &mut memory);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
 }
 
 #[test]
 fn a_lane_may_read_what_it_wrote_itself() {
-    finishes(&kernel(0, |_, _| {}));
+    check_finishes(&build_kernel(0, |_, _| {}));
 }
 
 #[test]
 fn a_barrier_orders_them() {
-    finishes(&kernel(1, |k, _| k.b.effect(OpKind::Barrier, &[])));
+    check_finishes(&build_kernel(1, |k, _| k.b.add_effect(OpKind::Barrier, &[])));
 }
 
-fn atomic(k: &mut Kernel, out: ValueId, used: bool) {
+fn build_atomic(k: &mut Kernel, out: ValueId, used: bool) {
     let zero = k.int(0);
     let kind = OpKind::AtomicRmw {
         op: AtomicOp::Add,
@@ -74,43 +74,43 @@ fn atomic(k: &mut Kernel, out: ValueId, used: bool) {
     };
     // Beyond what the lanes access.
     let eight = k.int(8);
-    let p = k.offset(out, eight);
-    let old = k.b.op(kind, &[p, zero], Type::scalar(I32));
+    let p = k.offset_pointer(out, eight);
+    let old = k.b.add_op(kind, &[p, zero], Type::scalar(I32));
     if used {
         let nine = k.int(9);
-        let p = k.offset(out, nine);
+        let p = k.offset_pointer(out, nine);
         k.store(p, old, None);
     }
 }
 
 #[test]
 fn an_atomic_whose_result_all_threads_wait_for_orders_them() {
-    finishes(&kernel(1, |k, out| atomic(k, out, true)));
-    let (mut memory, args) = world();
-    let function = kernel(1, |k, out| atomic(k, out, false));
+    check_finishes(&build_kernel(1, |k, out| build_atomic(k, out, true)));
+    let (mut memory, args) = build_world();
+    let function = build_kernel(1, |k, out| build_atomic(k, out, false));
     trap(TrapKind::UnorderedRead, &function, [1, 1, 1], &args, &mut memory);
 }
 
 #[test]
 fn an_atomic_exchange_if_equal_orders_them() {
-    finishes(&kernel(1, |k, out| {
+    check_finishes(&build_kernel(1, |k, out| {
         let (zero, eight) = (k.int(0), k.int(8));
-        let p = k.offset(out, eight);
+        let p = k.offset_pointer(out, eight);
         let kind = OpKind::AtomicCas {
             order: MemoryOrder::Relaxed,
         };
-        k.b.op(kind, &[p, zero, zero], Type::scalar(I32));
+        k.b.add_op(kind, &[p, zero, zero], Type::scalar(I32));
     }));
 }
 
 #[test]
 fn fast_checks_do_not_look() {
-    let (mut memory, args) = world();
+    let (mut memory, args) = build_world();
     let config = Config {
         checks: Checks::Fast,
         ..Config::default()
     };
-    let program = Program::prepare(kernel(1, |_, _| {})).expect("verified");
+    let program = Program::prepare(build_kernel(1, |_, _| {})).expect("verified");
     let outcome = program
         .launch([1, 1, 1], &args, &mut memory, &config)
         .expect("no bug of ours");

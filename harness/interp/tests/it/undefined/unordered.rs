@@ -12,37 +12,37 @@ use crate::kernels::{Kernel, World, launch};
 const TEXT: &str =
     "v = tl.load(x + i)\ntl.store(x + i, v)\ntl.store(x + N - 1 - i, v)\ntl.load(x + i * one + j * N)\n";
 
-fn world(count: usize) -> (Memory, Vec<ParamValue>) {
+fn build_world(count: usize) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
-    world.ints("x", &(0..count as i32).collect::<Vec<_>>());
+    world.add_ints("x", &(0..count as i32).collect::<Vec<_>>());
     world.finish()
 }
 
 /// A kernel on the lanes `0..64` and those that are reversed.
-fn kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId)) -> Function {
+fn build_kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId, ValueId)) -> Function {
     let mut k = Kernel::new(TEXT);
-    let x = k.pointer("x", DType::I32);
+    let x = k.add_pointer_param("x", DType::I32);
     let i = k.arange(64);
     let last = k.full(DType::I32, 63, &[64]);
     let reversed = k.binary(BinaryOp::Sub, last, i);
-    let (there, back) = (k.offset(x, i), k.offset(x, reversed));
+    let (there, back) = (k.offset_pointer(x, i), k.offset_pointer(x, reversed));
     body(&mut k, x, there, back);
     k.finish()
 }
 
-fn barrier(k: &mut Kernel) {
-    k.b.effect(OpKind::Barrier, &[]);
+fn emit_barrier(k: &mut Kernel) {
+    k.b.add_effect(OpKind::Barrier, &[]);
 }
 
 #[track_caller]
-fn stops(kind: TrapKind, function: &Function) -> String {
-    let (mut memory, args) = world(64);
+fn expect_trap(kind: TrapKind, function: &Function) -> String {
+    let (mut memory, args) = build_world(64);
     trap(kind, function, [1, 1, 1], &args, &mut memory)
 }
 
 #[track_caller]
-fn finishes(function: &Function) {
-    let (mut memory, args) = world(64);
+fn check_finishes(function: &Function) {
+    let (mut memory, args) = build_world(64);
     let outcome = launch(function, [1, 1, 1], &args, &mut memory);
     assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
 }
@@ -50,19 +50,19 @@ fn finishes(function: &Function) {
 #[test]
 fn two_stores_of_other_lanes() {
     for ordered in [false, true] {
-        let function = kernel(|k, _, there, back| {
+        let function = build_kernel(|k, _, there, back| {
             let v = k.full(DType::I32, 1, &[64]);
             let i = k.arange(64);
-            k.at("tl.store(x + i, v)").store(there, v, None);
+            k.set_location("tl.store(x + i, v)").store(there, v, None);
             if ordered {
-                barrier(k);
+                emit_barrier(k);
             }
-            k.at("tl.store(x + N - 1 - i, v)").store(back, i, None);
+            k.set_location("tl.store(x + N - 1 - i, v)").store(back, i, None);
         });
         if ordered {
-            finishes(&function);
+            check_finishes(&function);
         } else {
-            insta::assert_snapshot!(stops(TrapKind::UnorderedWrite, &function));
+            insta::assert_snapshot!(expect_trap(TrapKind::UnorderedWrite, &function));
         }
     }
 }
@@ -70,9 +70,9 @@ fn two_stores_of_other_lanes() {
 #[test]
 fn a_store_of_what_is_there_and_another() {
     // Which of the two stays is open all the same.
-    stops(
+    expect_trap(
         TrapKind::UnorderedWrite,
-        &kernel(|k, _, there, back| {
+        &build_kernel(|k, _, there, back| {
             let i = k.arange(64);
             k.store(there, i, None);
             k.store(back, i, None);
@@ -84,30 +84,31 @@ fn a_store_of_what_is_there_and_another() {
 #[test]
 fn lanes_of_a_store_that_leave_the_same() {
     for same in [true, false] {
-        let function = kernel(|k, x, there, _| {
+        let function = build_kernel(|k, x, there, _| {
             let i = k.arange(64);
             let half = k.full(DType::I32, 32, &[64]);
             let row = k.binary(BinaryOp::Rem, i, half);
-            let wrapped = k.offset(x, row);
+            let wrapped = k.offset_pointer(x, row);
             let seven = k.full(DType::I32, 7, &[64]);
-            k.at("tl.store(x + i, v)").store(wrapped, seven, None);
-            barrier(k);
+            k.set_location("tl.store(x + i, v)").store(wrapped, seven, None);
+            emit_barrier(k);
             let value = if same { row } else { i };
-            k.at("tl.store(x + N - 1 - i, v)").store(wrapped, value, None);
-            barrier(k);
-            k.at("v = tl.load(x + i)").load(there, None, None);
+            k.set_location("tl.store(x + N - 1 - i, v)")
+                .store(wrapped, value, None);
+            emit_barrier(k);
+            k.set_location("v = tl.load(x + i)").load(there, None, None);
         });
         if same {
-            finishes(&function);
+            check_finishes(&function);
         } else {
-            stops(TrapKind::ConflictingLanes, &function);
+            expect_trap(TrapKind::ConflictingLanes, &function);
         }
     }
 }
 
 #[test]
 fn two_stores_of_one_value() {
-    finishes(&kernel(|k, _, there, back| {
+    check_finishes(&build_kernel(|k, _, there, back| {
         let v = k.full(DType::I32, 1, &[64]);
         k.store(there, v, None);
         k.store(back, v, None);
@@ -117,24 +118,24 @@ fn two_stores_of_one_value() {
 #[test]
 fn a_reversal_in_place() {
     for ordered in [false, true] {
-        let function = kernel(|k, _, there, back| {
-            let v = k.at("tl.load(x + i)").load(there, None, None);
+        let function = build_kernel(|k, _, there, back| {
+            let v = k.set_location("tl.load(x + i)").load(there, None, None);
             if ordered {
-                barrier(k);
+                emit_barrier(k);
             }
-            k.at("tl.store(x + N - 1 - i, v)").store(back, v, None);
+            k.set_location("tl.store(x + N - 1 - i, v)").store(back, v, None);
         });
         if ordered {
-            finishes(&function);
+            check_finishes(&function);
         } else {
-            insta::assert_snapshot!(stops(TrapKind::UnorderedWrite, &function));
+            insta::assert_snapshot!(expect_trap(TrapKind::UnorderedWrite, &function));
         }
     }
 }
 
 #[test]
 fn an_update_in_place() {
-    finishes(&kernel(|k, _, there, _| {
+    check_finishes(&build_kernel(|k, _, there, _| {
         let v = k.load(there, None, None);
         let v = k.add(v, v);
         k.store(there, v, None);
@@ -146,7 +147,7 @@ fn an_update_in_place() {
 #[test]
 fn a_store_that_needs_all_that_was_loaded() {
     for needs in [false, true] {
-        let function = kernel(|k, _, there, back| {
+        let function = build_kernel(|k, _, there, back| {
             let v = k.load(there, None, None);
             let sum = k.reduce(v, 0, Combine::Add, BinaryOp::Add);
             let sum = k.spread(sum, &[64]);
@@ -154,27 +155,27 @@ fn a_store_that_needs_all_that_was_loaded() {
             k.store(back, stored, None);
         });
         if needs {
-            finishes(&function);
+            check_finishes(&function);
         } else {
-            stops(TrapKind::UnorderedWrite, &function);
+            expect_trap(TrapKind::UnorderedWrite, &function);
         }
     }
 }
 
 #[test]
 fn a_store_of_what_is_there() {
-    finishes(&kernel(|k, x, there, back| {
+    check_finishes(&build_kernel(|k, x, there, back| {
         let v = k.load(back, None, None);
         let i = k.arange(64);
         k.store(there, i, None);
         let one = k.int(1);
-        let _ = (v, k.offset(x, one));
+        let _ = (v, k.offset_pointer(x, one));
     }));
 }
 
 #[test]
 fn a_scalar_is_updated_in_place() {
-    finishes(&kernel(|k, x, _, _| {
+    check_finishes(&build_kernel(|k, x, _, _| {
         let one = k.int(1);
         for _ in 0..2 {
             let v = k.load(x, None, None);
@@ -187,9 +188,9 @@ fn a_scalar_is_updated_in_place() {
 #[test]
 fn a_scalar_that_other_threads_load_too() {
     // Every thread loads the first element; lane 0's may have stored another by then.
-    stops(
+    expect_trap(
         TrapKind::UnorderedWrite,
-        &kernel(|k, x, there, _| {
+        &build_kernel(|k, x, there, _| {
             let v = k.load(x, None, None);
             let one = k.full(DType::I32, 1, &[64]);
             let v = k.spread(v, &[64]);
@@ -202,7 +203,7 @@ fn a_scalar_that_other_threads_load_too() {
 #[test]
 fn the_same_lane_of_another_layout() {
     let mut k = Kernel::new(TEXT);
-    let x = k.pointer("x", DType::I32);
+    let x = k.add_pointer_param("x", DType::I32);
     let open = k.load(x, None, None);
     let lanes = k.arange(32);
     let (i, j) = (k.column(lanes), k.row(lanes));
@@ -210,17 +211,18 @@ fn the_same_lane_of_another_layout() {
     let width = k.full(DType::I32, 32, &[32, 32]);
     let columns = k.mul(j, width);
     let at = k.add(columns, i);
-    let p = k.offset(x, at);
+    let p = k.offset_pointer(x, at);
     let value = k.add(at, width);
     let mask = k.compare(cerith_tile::ir::CmpPredicate::Gt, at, width);
-    k.at("tl.store(x + i, v)").store(p, value, Some(mask));
+    k.set_location("tl.store(x + i, v)").store(p, value, Some(mask));
     let open = k.spread(open, &[32, 32]);
     let moved = k.mul(i, open);
     let at = k.add(columns, moved);
-    let p = k.offset(x, at);
-    k.at("tl.load(x + i * one + j * N)").load(p, Some(mask), None);
+    let p = k.offset_pointer(x, at);
+    k.set_location("tl.load(x + i * one + j * N)")
+        .load(p, Some(mask), None);
     let mut world = World::default();
-    world.ints("x", &[1; 32 * 32]);
+    world.add_ints("x", &[1; 32 * 32]);
     let (mut memory, args) = world.finish();
     insta::assert_snapshot!(trap(
         TrapKind::UnorderedRead,

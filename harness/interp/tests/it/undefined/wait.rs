@@ -7,10 +7,10 @@ use super::trap;
 use crate::kernels::{Kernel, World};
 
 /// Every program spins while the flag is zero.
-fn spinning() -> (Function, Memory, Vec<ParamValue>) {
+fn build_spinning() -> (Function, Memory, Vec<ParamValue>) {
     let mut k = Kernel::new("while tl.load(flag, volatile=True) == 0: pass\n");
-    let flag = k.pointer("flag", DType::I32);
-    k.at("while tl.load(flag, volatile=True) == 0: pass");
+    let flag = k.add_pointer_param("flag", DType::I32);
+    k.set_location("while tl.load(flag, volatile=True) == 0: pass");
     k.b.open_block(&[]);
     let now = k.load(flag, None, None);
     let zero = k.int(0);
@@ -18,16 +18,16 @@ fn spinning() -> (Function, Memory, Vec<ParamValue>) {
     let before = k.b.close_block(&[unset]);
     k.b.open_block(&[]);
     let after = k.b.close_block(&[]);
-    k.b.effect(OpKind::While { before, after }, &[]);
+    k.b.add_effect(OpKind::While { before, after }, &[]);
     let mut world = World::default();
-    world.ints("flag", &[0]);
+    world.add_ints("flag", &[0]);
     let (memory, args) = world.finish();
     (k.finish(), memory, args)
 }
 
 #[test]
 fn a_program_that_waits_for_another() {
-    let (function, mut memory, args) = spinning();
+    let (function, mut memory, args) = build_spinning();
     insta::assert_snapshot!(trap(TrapKind::EndlessWait, &function, [2, 1, 1], &args, &mut memory), @r"
     error[endless-wait]: a loop that goes round for ever unless another program writes to memory
      --> kernel.py:1:1
@@ -42,7 +42,7 @@ fn a_program_that_waits_for_another() {
 
 #[test]
 fn a_program_with_nobody_to_wait_for_is_exhausted() {
-    let (function, mut memory, args) = spinning();
+    let (function, mut memory, args) = build_spinning();
     let config = Config {
         fuel: 100_000,
         ..Config::default()

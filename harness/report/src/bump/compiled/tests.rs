@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::{Bump, human};
+use super::super::{Bump, render_human};
 use super::*;
 use crate::event::{Difference, EngineOutcome, Kind, OutcomeKind, Verdict, VerdictKind};
 use crate::style::Palette;
@@ -11,7 +11,7 @@ const OLD: &str = "cuda@3.8.0";
 const NEW: &str = "cuda@3.9.0";
 
 /// A kernel of so many bytes, compiled in so many milliseconds.
-fn compiled(name: &str, code: u64, milliseconds: f64) -> Compiled {
+fn build_compiled(name: &str, code: u64, milliseconds: f64) -> Compiled {
     Compiled {
         file: "cases/k.py".to_owned(),
         target: "sm_90".to_owned(),
@@ -30,7 +30,7 @@ fn compiled(name: &str, code: u64, milliseconds: f64) -> Compiled {
     }
 }
 
-fn changes(cases: &[(&str, Compiled, Compiled)], noise: Noise) -> Changes {
+fn build_changes(cases: &[(&str, Compiled, Compiled)], noise: Noise) -> Changes {
     let mut bump = Bump::new(OLD, NEW).with_noise(noise);
     for (case, old, new) in cases {
         let verdict = Verdict {
@@ -40,7 +40,7 @@ fn changes(cases: &[(&str, Compiled, Compiled)], noise: Noise) -> Changes {
             compiled: [(OLD.to_owned(), old.clone()), (NEW.to_owned(), new.clone())].into(),
             ..Verdict::default()
         };
-        bump.verdict(&verdict, Arc::from(Vec::new()));
+        bump.add_verdict(&verdict, Arc::from(Vec::new()));
     }
     bump.finish()
 }
@@ -50,28 +50,32 @@ fn sizes_within_noise_are_no_news_and_larger_changes_come_first() {
     let cases = [
         (
             "dot/a:n=1",
-            compiled("dot", 1000, 50.0),
-            compiled("dot", 3000, 50.0),
+            build_compiled("dot", 1000, 50.0),
+            build_compiled("dot", 3000, 50.0),
         ),
         (
             "dot/a:n=2",
-            compiled("dot", 2000, 50.0),
-            compiled("dot", 6000, 50.0),
+            build_compiled("dot", 2000, 50.0),
+            build_compiled("dot", 6000, 50.0),
         ),
         // By little: 20 percent, and 200 bytes.
         (
             "dot/b",
-            compiled("little", 10_000, 50.0),
-            compiled("little", 12_000, 50.0),
+            build_compiled("little", 10_000, 50.0),
+            build_compiled("little", 12_000, 50.0),
         ),
-        ("sort/a", compiled("few", 100, 50.0), compiled("few", 300, 50.0)),
+        (
+            "sort/a",
+            build_compiled("few", 100, 50.0),
+            build_compiled("few", 300, 50.0),
+        ),
         (
             "scan/a",
-            compiled("scan", 8000, 50.0),
-            compiled("scan", 1000, 50.0),
+            build_compiled("scan", 8000, 50.0),
+            build_compiled("scan", 1000, 50.0),
         ),
     ];
-    let all = changes(&cases, Noise::default());
+    let all = build_changes(&cases, Noise::default());
     let groups: Vec<(&str, usize)> = all
         .groups
         .iter()
@@ -83,7 +87,7 @@ fn sizes_within_noise_are_no_news_and_larger_changes_come_first() {
     assert_eq!(groups, [("scan/a", 1), ("dot/a:n=1", 2)]);
     assert_eq!(all.count(Change::SizeChanged), 3);
     assert_eq!(all.count(Change::Unchanged), 5, "figures change nothing else");
-    let text = human(&all, &[], Palette::default(), false);
+    let text = render_human(&all, &[], Palette::default(), false);
     assert!(
         text.contains("dot: ×3.00 cases/k.py:dot (1500 → 4500 bytes)"),
         "{text}"
@@ -97,50 +101,56 @@ fn sizes_within_noise_are_no_news_and_larger_changes_come_first() {
         share: 0.1,
         ..Noise::default()
     };
-    assert_eq!(changes(&cases, noise).count(Change::SizeChanged), 4);
+    assert_eq!(build_changes(&cases, noise).count(Change::SizeChanged), 4);
 }
 
 #[test]
 fn a_machine_that_is_slower_for_all_is_told_once() {
     /// Three cases of a kernel that takes so many times as long; each is measured a little otherwise.
-    fn slower(kernel: &str, old: f64, by: f64) -> Vec<(String, Compiled, Compiled)> {
+    fn build_slower_cases(kernel: &str, old: f64, by: f64) -> Vec<(String, Compiled, Compiled)> {
         let case = |nth: u8| {
             let [old, new] =
-                [old, old * by].map(|time| compiled(kernel, 1000, time * (1.0 + f64::from(nth) / 1e3)));
+                [old, old * by].map(|time| build_compiled(kernel, 1000, time * (1.0 + f64::from(nth) / 1e3)));
             (format!("area/{kernel}:n={nth}"), old, new)
         };
         (0..3).map(case).collect()
     }
-    fn judged(cases: &[(String, Compiled, Compiled)]) -> Changes {
+    fn judge_cases(cases: &[(String, Compiled, Compiled)]) -> Changes {
         let cases: Vec<_> = cases
             .iter()
             .map(|(case, old, new)| (case.as_str(), old.clone(), new.clone()))
             .collect();
-        changes(&cases, Noise::default())
+        build_changes(&cases, Noise::default())
     }
     let mut cases: Vec<_> = (0..12)
-        .flat_map(|nth| slower(&format!("k{nth}"), 200.0, 2.0))
+        .flat_map(|nth| build_slower_cases(&format!("k{nth}"), 200.0, 2.0))
         .collect();
-    let all = judged(&cases);
+    let all = judge_cases(&cases);
     assert_eq!(all.count(Change::TimeChanged), 0);
     assert!((all.measures[1].ratio - 2.0).abs() < 1e-3);
     // One of them by more than the others.
-    cases.splice(0..3, slower("k0", 200.0, 4.0));
-    let all = judged(&cases);
+    cases.splice(0..3, build_slower_cases("k0", 200.0, 4.0));
+    let all = judge_cases(&cases);
     assert_eq!(all.count(Change::TimeChanged), 3);
     assert_eq!(all.groups[0].smallest, "area/k0:n=0");
     // A few kernels say nothing of the machine.
-    assert_eq!(judged(&slower("k", 200.0, 2.0)).count(Change::TimeChanged), 3);
+    assert_eq!(
+        judge_cases(&build_slower_cases("k", 200.0, 2.0)).count(Change::TimeChanged),
+        3
+    );
     // 50 ms more are noise, however many times that is; and so is what was measured twice.
-    assert_eq!(judged(&slower("k", 10.0, 6.0)).count(Change::TimeChanged), 0);
-    let twice = judged(&slower("k", 200.0, 2.0)[..2]);
+    assert_eq!(
+        judge_cases(&build_slower_cases("k", 10.0, 6.0)).count(Change::TimeChanged),
+        0
+    );
+    let twice = judge_cases(&build_slower_cases("k", 200.0, 2.0)[..2]);
     assert_eq!((twice.count(Change::TimeChanged), twice.measures[1].few), (0, 1));
     // Cases that were compiled together were measured once.
-    let (_, old, new) = slower("k", 200.0, 2.0).swap_remove(0);
+    let (_, old, new) = build_slower_cases("k", 200.0, 2.0).swap_remove(0);
     let once: Vec<_> = (0..5)
         .map(|nth| (format!("area/k:n={nth}"), old.clone(), new.clone()))
         .collect();
-    assert_eq!(judged(&once).count(Change::TimeChanged), 0);
+    assert_eq!(judge_cases(&once).count(Change::TimeChanged), 0);
 }
 
 /// Where nothing was executed, that a case compiles and is then rejected is told all the same.
@@ -174,13 +184,13 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
                 kind: Kind::Acceptance,
                 ..Difference::default()
             }],
-            compiled: [(silent.to_owned(), compiled("dot", 1000, 50.0))].into(),
+            compiled: [(silent.to_owned(), build_compiled("dot", 1000, 50.0))].into(),
             ..Verdict::default()
         }
     };
     let change = |verdict: &Verdict| {
         let mut bump = Bump::new(OLD, NEW);
-        bump.verdict(verdict, Arc::from(Vec::new()));
+        bump.add_verdict(verdict, Arc::from(Vec::new()));
         bump.finish()
     };
     assert_eq!(change(&case(OLD, NEW)).count(Change::NewlyRejected), 1);
@@ -190,7 +200,7 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     unknown.compiled.clear();
     let changes = change(&unknown);
     assert_eq!(changes.count(Change::NotCompared), 1);
-    let text = human(&changes, &[], Palette::default(), false);
+    let text = render_human(&changes, &[], Palette::default(), false);
     assert!(
         text.contains(
             "not compared: 1 case: cuda@3.8.0 says nothing, no-recording\n  = help: `cerith bundle`"
@@ -202,7 +212,7 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
 #[test]
 fn launches_that_are_made_otherwise_are_told_by_way() {
     let scratch = Some(Scratch { size: 0, align: 1 });
-    let old = compiled("k", 1000, 50.0);
+    let old = build_compiled("k", 1000, 50.0);
     let mut new = old.clone();
     new.kernels[0].global_scratch = scratch;
     new.kernels[0].shared = 1024;
@@ -211,7 +221,7 @@ fn launches_that_are_made_otherwise_are_told_by_way() {
     more.kernels[0].params = vec!["pointer".to_owned(); 2];
     let mut two = new.clone();
     two.kernels.push(two.kernels[0].clone());
-    let all = changes(
+    let all = build_changes(
         &[
             ("a/one", old.clone(), new),
             ("a/more", old.clone(), more),
@@ -243,7 +253,7 @@ fn launches_that_are_made_otherwise_are_told_by_way() {
     assert!(way("parameters: 1 less of 4 bytes, 1 more of pointer").is_some());
     assert!(way("2 kernels instead of 1").is_some());
     assert_eq!(ways.len(), 4, "{ways:?}");
-    let text = human(&all, &[Change::SignatureChanged], Palette::default(), false);
+    let text = render_human(&all, &[Change::SignatureChanged], Palette::default(), false);
     assert!(text.contains("most: 4096 instead of 0 bytes"), "{text}");
 }
 
@@ -254,11 +264,11 @@ fn another_run_tells_what_the_old_one_was_compiled_to() {
         case: "dot/a".to_owned(),
         engines: vec!["reference".to_owned(), engine.to_owned()],
         verdict: VerdictKind::Agree,
-        compiled: [(engine.to_owned(), compiled("dot", code, 50.0))].into(),
+        compiled: [(engine.to_owned(), build_compiled("dot", code, 50.0))].into(),
         ..Verdict::default()
     };
     let (old, new) = (side(OLD, 1000), side(NEW, 2000));
-    let mut bump = Bump::new(OLD, NEW).against([&old]);
-    bump.verdict(&new, Arc::from(Vec::new()));
+    let mut bump = Bump::new(OLD, NEW).with_other_run([&old]);
+    bump.add_verdict(&new, Arc::from(Vec::new()));
     assert_eq!(bump.finish().count(Change::SizeChanged), 1);
 }

@@ -23,28 +23,28 @@ pub(super) enum Bound {
 }
 
 /// What a rounded result is off by itself.
-const OWN: f64 = 0.5;
+const ROUNDING_ERROR: f64 = 0.5;
 
 impl Bound {
-    pub(super) fn around(self, operands: &[f64], exact: Range, result: DType) -> Range {
+    pub(super) fn widen_range(self, operands: &[f64], exact: Range, result: DType) -> Range {
         match self {
             Self::Exact => exact,
-            Self::Ulps(units) => exact.widen(result, units + OWN, false),
+            Self::Ulps(units) => exact.widen(result, units + ROUNDING_ERROR, false),
             Self::Own(around) => around(operands, exact),
         }
     }
 }
 
-fn at(operands: &[f64], nth: usize) -> f64 {
+fn get_operand(operands: &[f64], nth: usize) -> f64 {
     operands.get(nth).copied().unwrap_or(f64::NAN)
 }
 
-fn units(exact: Range, dtype: DType, units: f64) -> Range {
-    exact.widen(dtype, units + OWN, false)
+fn widen_by_units(exact: Range, dtype: DType, units: f64) -> Range {
+    exact.widen(dtype, units + ROUNDING_ERROR, false)
 }
 
 /// So far from the exact value, and its rounding.
-fn absolute(exact: Range, dtype: DType, by: f64) -> Range {
+fn widen_absolute(exact: Range, dtype: DType, by: f64) -> Range {
     if exact.low > exact.high {
         return exact;
     }
@@ -53,111 +53,111 @@ fn absolute(exact: Range, dtype: DType, by: f64) -> Range {
         high: exact.high + by,
         nan: exact.nan,
     };
-    units(moved, dtype, 0.0)
+    widen_by_units(moved, dtype, 0.0)
 }
 
 /// The guide: `j0f`, `j1f`, `y0f` and `y1f`: 9 ULP below 8, beyond it 2.2e-6.
 pub(super) fn bessel_single(operands: &[f64], exact: Range) -> Range {
-    if at(operands, 0).abs() < 8.0 {
-        units(exact, DType::F32, 9.0)
+    if get_operand(operands, 0).abs() < 8.0 {
+        widen_by_units(exact, DType::F32, 9.0)
     } else {
-        absolute(exact, DType::F32, 2.2e-6)
+        widen_absolute(exact, DType::F32, 2.2e-6)
     }
 }
 
 /// The guide: `j0`, `j1`, `y0` and `y1`: 7 ULP below 8, beyond it 5e-12.
 pub(super) fn bessel_double(operands: &[f64], exact: Range) -> Range {
-    if at(operands, 0).abs() < 8.0 {
-        units(exact, DType::F64, 7.0)
+    if get_operand(operands, 0).abs() < 8.0 {
+        widen_by_units(exact, DType::F64, 7.0)
     } else {
-        absolute(exact, DType::F64, 5e-12)
+        widen_absolute(exact, DType::F64, 5e-12)
     }
 }
 
 /// The guide: `jnf`: 2.2e-6 at an order of 128. It has no figure for other orders; those below are easier.
 pub(super) fn jn_single(operands: &[f64], exact: Range) -> Range {
-    ordered(operands, exact, || absolute(exact, DType::F32, 2.2e-6))
+    bound_by_order(operands, exact, || widen_absolute(exact, DType::F32, 2.2e-6))
 }
 
 /// The guide: `jn`: 5e-12 at an order of 128. It has no figure for other orders; those below are easier.
 pub(super) fn jn_double(operands: &[f64], exact: Range) -> Range {
-    ordered(operands, exact, || absolute(exact, DType::F64, 5e-12))
+    bound_by_order(operands, exact, || widen_absolute(exact, DType::F64, 5e-12))
 }
 
 /// The guide: `ynf`: `ceil(2 + 2.5n)` ULP where x is below the order n, beyond it 2.2e-6. Orders 0 and 1 are `y0f` and
 /// `y1f`.
 pub(super) fn yn_single(operands: &[f64], exact: Range) -> Range {
-    let (order, x) = (at(operands, 0), at(operands, 1));
+    let (order, x) = (get_operand(operands, 0), get_operand(operands, 1));
     if order == 0.0 || order == 1.0 {
         return bessel_single(&[x], exact);
     }
     if x.abs() < order {
-        units(exact, DType::F32, (2.0 + 2.5 * order).ceil())
+        widen_by_units(exact, DType::F32, (2.0 + 2.5 * order).ceil())
     } else {
-        absolute(exact, DType::F32, 2.2e-6)
+        widen_absolute(exact, DType::F32, 2.2e-6)
     }
 }
 
 /// The guide: `yn`: 5e-12 where x is above 1.5 times the order; it has no figure below. Orders 0 and 1 are `y0` and `y1`.
 pub(super) fn yn_double(operands: &[f64], exact: Range) -> Range {
-    let (order, x) = (at(operands, 0), at(operands, 1));
+    let (order, x) = (get_operand(operands, 0), get_operand(operands, 1));
     if order == 0.0 || order == 1.0 {
         bessel_double(&[x], exact)
     } else if order < 0.0 || x <= 0.0 || x.is_nan() {
         exact
     } else if x > 1.5 * order {
-        absolute(exact, DType::F64, 5e-12)
+        widen_absolute(exact, DType::F64, 5e-12)
     } else {
-        Range::ANYTHING
+        Range::FULL
     }
 }
 
-fn ordered(operands: &[f64], exact: Range, bounded: impl Fn() -> Range) -> Range {
-    match at(operands, 0) {
+fn bound_by_order(operands: &[f64], exact: Range, bounded: impl Fn() -> Range) -> Range {
+    match get_operand(operands, 0) {
         order if order < 0.0 => exact,
         order if order <= 128.0 => bounded(),
-        _ => Range::ANYTHING,
+        _ => Range::FULL,
     }
 }
 
 /// The guide: `lgammaf`: 6 ULP outside of -10.001 to -2.264, "larger inside".
 pub(super) fn lgamma_single(operands: &[f64], exact: Range) -> Range {
-    if (-10.001..-2.264).contains(&at(operands, 0)) && exact.high < f64::INFINITY {
-        Range::ANYTHING
+    if (-10.001..-2.264).contains(&get_operand(operands, 0)) && exact.high < f64::INFINITY {
+        Range::FULL
     } else {
-        units(exact, DType::F32, 6.0)
+        widen_by_units(exact, DType::F32, 6.0)
     }
 }
 
 /// The guide: `lgamma`: 4 ULP outside of -23.0001 to -2.2637, "larger inside".
 pub(super) fn lgamma_double(operands: &[f64], exact: Range) -> Range {
-    if (-23.0001..-2.2637).contains(&at(operands, 0)) && exact.high < f64::INFINITY {
-        Range::ANYTHING
+    if (-23.0001..-2.2637).contains(&get_operand(operands, 0)) && exact.high < f64::INFINITY {
+        Range::FULL
     } else {
-        units(exact, DType::F64, 4.0)
+        widen_by_units(exact, DType::F64, 4.0)
     }
 }
 
 /// No document has a figure. The library multiplies, once for each unit of the exponent in effect, and inverts.
 pub(super) fn powi_single(operands: &[f64], exact: Range) -> Range {
-    units(exact, DType::F32, at(operands, 1).abs() + 1.0)
+    widen_by_units(exact, DType::F32, get_operand(operands, 1).abs() + 1.0)
 }
 
 /// As [`powi_single`].
 pub(super) fn powi_double(operands: &[f64], exact: Range) -> Range {
-    units(exact, DType::F64, at(operands, 1).abs() + 1.0)
+    widen_by_units(exact, DType::F64, get_operand(operands, 1).abs() + 1.0)
 }
 
 /// Whether an operand is subnormal, of a function of `f32` some of whose instructions flush and others do not, as Triton
 /// links it: the number is zero to one and not to the other.
 fn is_torn(operands: &[f64]) -> bool {
-    let x = at(operands, 0);
+    let x = get_operand(operands, 0);
     x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
 /// The guide: `cbrtf` and `rcbrtf`: 1 ULP. Of a subnormal number Triton's PTX gives a NaN.
 pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
-    let near = units(exact, DType::F32, 1.0);
+    let near = widen_by_units(exact, DType::F32, 1.0);
     Range {
         nan: near.nan || is_torn(operands),
         ..near
@@ -172,7 +172,7 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
             high: 2.0 * exact.high,
             nan: exact.nan,
         };
-        exact.hull(limited(twice))
+        exact.hull(overflow_to_infinity(twice))
     } else {
         exact
     }
@@ -180,17 +180,17 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
 
 /// What follows zero is subnormal where nothing is flushed, else the least normal number; all between is admitted.
 pub(super) fn next_after(operands: &[f64], exact: Range) -> Range {
-    let (x, y) = (at(operands, 0), at(operands, 1));
+    let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let kept = f64::from(libm::nextafterf(x as f32, y as f32));
-    exact.hull(Range::of(kept)).widen(DType::F32, 0.0, true)
+    exact.hull(Range::from_value(kept)).widen(DType::F32, 0.0, true)
 }
 
 /// The guide: `__fdividef`: 2 ULP for divisors of 2^-126 to 2^126; of a larger one the result is 0, or NaN.
 pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
-    let (x, y) = (at(operands, 0), at(operands, 1));
-    let near = units(exact, DType::F32, 2.0);
+    let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
+    let near = widen_by_units(exact, DType::F32, 2.0);
     if y.abs() > 2f64.powi(126) && y.is_finite() {
-        near.hull(Range::of(if x.is_finite() { 0.0 } else { f64::NAN }))
+        near.hull(Range::from_value(if x.is_finite() { 0.0 } else { f64::NAN }))
     } else {
         near
     }
@@ -198,10 +198,10 @@ pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
 
 /// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. Whether a subnormal operand or result is one is the choice of `.ftz`.
 pub(super) fn approximate_reciprocal(operands: &[f64], exact: Range) -> Range {
-    let near = exact.widen(DType::F32, 1.0 + OWN, true);
+    let near = exact.widen(DType::F32, 1.0 + ROUNDING_ERROR, true);
     if is_torn(operands) {
-        let infinite = f64::INFINITY.copysign(at(operands, 0));
-        near.hull(Range::of(infinite))
+        let infinite = f64::INFINITY.copysign(get_operand(operands, 0));
+        near.hull(Range::from_value(infinite))
     } else {
         near
     }
@@ -218,53 +218,53 @@ pub(super) fn approximate_tanh(_: &[f64], exact: Range) -> Range {
         high: exact.high + exact.high.abs() * by,
         nan: exact.nan,
     };
-    units(moved, DType::F32, 0.0)
+    widen_by_units(moved, DType::F32, 0.0)
 }
 
 /// The guide: `__expf`: `2 + floor(abs(1.173 * x))` ULP.
 pub(super) fn fast_exp(operands: &[f64], exact: Range) -> Range {
-    units(
+    widen_by_units(
         exact,
         DType::F32,
-        2.0 + (1.173 * at(operands, 0)).abs().min(1e6).floor(),
+        2.0 + (1.173 * get_operand(operands, 0)).abs().min(1e6).floor(),
     )
 }
 
 /// The guide: `__exp10f`: `2 + floor(abs(2.97 * x))` ULP.
 pub(super) fn fast_exp10(operands: &[f64], exact: Range) -> Range {
-    units(
+    widen_by_units(
         exact,
         DType::F32,
-        2.0 + (2.97 * at(operands, 0)).abs().min(1e6).floor(),
+        2.0 + (2.97 * get_operand(operands, 0)).abs().min(1e6).floor(),
     )
 }
 
-fn logarithm(x: f64, exact: Range, near_one: f64, elsewhere: f64) -> Range {
+fn bound_logarithm(x: f64, exact: Range, near_one: f64, elsewhere: f64) -> Range {
     if (0.5..=2.0).contains(&x) {
-        absolute(exact, DType::F32, near_one)
+        widen_absolute(exact, DType::F32, near_one)
     } else {
-        units(exact, DType::F32, elsewhere)
+        widen_by_units(exact, DType::F32, elsewhere)
     }
 }
 
 /// The guide: `__logf`: 2^-21.41 from 0.5 to 2, elsewhere 3 ULP.
 pub(super) fn fast_log(operands: &[f64], exact: Range) -> Range {
-    logarithm(at(operands, 0), exact, 2f64.powf(-21.41), 3.0)
+    bound_logarithm(get_operand(operands, 0), exact, 2f64.powf(-21.41), 3.0)
 }
 
 /// The guide: `__log2f`: 2^-22 from 0.5 to 2, elsewhere 2 ULP.
 pub(super) fn fast_log2(operands: &[f64], exact: Range) -> Range {
-    logarithm(at(operands, 0), exact, 2f64.powi(-22), 2.0)
+    bound_logarithm(get_operand(operands, 0), exact, 2f64.powi(-22), 2.0)
 }
 
 /// The guide: `__log10f`: 2^-24 from 0.5 to 2, elsewhere 3 ULP.
 pub(super) fn fast_log10(operands: &[f64], exact: Range) -> Range {
-    logarithm(at(operands, 0), exact, 2f64.powi(-24), 3.0)
+    bound_logarithm(get_operand(operands, 0), exact, 2f64.powi(-24), 3.0)
 }
 
 /// The error of `sin.approx` and `cos.approx`: the guide's from -pi to pi; PTX has 2^-20.5 for twice that and 2^-14.7
 /// for 100 times, and none beyond.
-fn wave(x: f64, exact: Range, within_pi: f64) -> Range {
+fn bound_sine(x: f64, exact: Range, within_pi: f64) -> Range {
     let by = if x.abs() <= PI {
         within_pi
     } else if x.abs() <= 2.0 * PI {
@@ -272,54 +272,54 @@ fn wave(x: f64, exact: Range, within_pi: f64) -> Range {
     } else if x.abs() <= 100.0 * PI {
         2f64.powf(-14.7)
     } else if x.is_finite() {
-        return Range::ANYTHING;
+        return Range::FULL;
     } else {
         0.0
     };
-    absolute(exact, DType::F32, by)
+    widen_absolute(exact, DType::F32, by)
 }
 
 /// The guide: `__sinf`: 2^-21.41 from -pi to pi.
 pub(super) fn fast_sin(operands: &[f64], exact: Range) -> Range {
-    wave(at(operands, 0), exact, 2f64.powf(-21.41))
+    bound_sine(get_operand(operands, 0), exact, 2f64.powf(-21.41))
 }
 
 /// The guide: `__cosf`: 2^-21.19 from -pi to pi.
 pub(super) fn fast_cos(operands: &[f64], exact: Range) -> Range {
-    wave(at(operands, 0), exact, 2f64.powf(-21.19))
+    bound_sine(get_operand(operands, 0), exact, 2f64.powf(-21.19))
 }
 
 /// The guide: `__tanf` is `__sinf(x)` divided by `__cosf(x)`; the quotient is `div.approx`, 2 ULP.
 pub(super) fn fast_tan(operands: &[f64], exact: Range) -> Range {
-    let x = at(operands, 0);
+    let x = get_operand(operands, 0);
     if !x.is_finite() {
         return exact;
     }
-    let sine = wave(x, Range::of(libm::sin(x)), 2f64.powf(-21.41));
-    let cosine = wave(x, Range::of(libm::cos(x)), 2f64.powf(-21.19));
+    let sine = bound_sine(x, Range::from_value(libm::sin(x)), 2f64.powf(-21.41));
+    let cosine = bound_sine(x, Range::from_value(libm::cos(x)), 2f64.powf(-21.19));
     if sine.nan || cosine.nan || (cosine.low <= 0.0 && cosine.high >= 0.0) {
-        return Range::ANYTHING;
+        return Range::FULL;
     }
-    corners(sine, cosine, |x, y| x / y, 2.0).hull(exact)
+    bound_corners(sine, cosine, |x, y| x / y, 2.0).hull(exact)
 }
 
 /// The guide: `__powf` is `exp2f(y * __log2f(x))`, with `ex2.approx`, 2 ULP.
 pub(super) fn fast_pow(operands: &[f64], exact: Range) -> Range {
-    let (x, y) = (at(operands, 0), at(operands, 1));
+    let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     if exact.nan || x <= 0.0 || !x.is_finite() || !y.is_finite() {
         return exact;
     }
-    let power = corners(
-        fast_log2(&[x], Range::of(libm::log2(x))),
-        Range::of(y),
+    let power = bound_corners(
+        fast_log2(&[x], Range::from_value(libm::log2(x))),
+        Range::from_value(y),
         |x, y| x * y,
         0.0,
     );
-    corners(power, Range::of(0.0), |power, _| libm::exp2(power), 2.0).hull(exact)
+    bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull(exact)
 }
 
 /// What a function may give at the ends of two ranges, and so many units around it.
-fn corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> Range {
+fn bound_corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> Range {
     let ends = [
         f(a.low, b.low),
         f(a.low, b.high),
@@ -328,14 +328,14 @@ fn corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> Range 
     ];
     let all = ends
         .into_iter()
-        .map(Range::of)
+        .map(Range::from_value)
         .reduce(Range::hull)
-        .unwrap_or(Range::ANYTHING);
-    units(limited(all), DType::F32, more)
+        .unwrap_or(Range::FULL);
+    widen_by_units(overflow_to_infinity(all), DType::F32, more)
 }
 
 /// Numbers beyond `f32` are infinite.
-fn limited(range: Range) -> Range {
+fn overflow_to_infinity(range: Range) -> Range {
     let limit = |value: f64| {
         if value.abs() > f64::from(f32::MAX) {
             f64::INFINITY.copysign(value)

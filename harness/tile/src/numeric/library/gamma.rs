@@ -49,17 +49,17 @@ const NEAR_TWO: [f64; 10] = [
 ];
 
 /// The logarithm of the gamma function of 30 or more.
-fn stirling(x: Pair) -> Pair {
+fn sum_stirling(x: Pair) -> Pair {
     let square = x.square().recip();
     let mut sum = Pair::ZERO;
     for &coefficient in STIRLING.iter().rev() {
         sum = sum * square + coefficient;
     }
-    (x - Pair::of(0.5)) * x.ln() - x + HALF_LN_TAU + sum / x
+    (x - Pair::from_f64(0.5)) * x.ln() - x + HALF_LN_TAU + sum / x
 }
 
 /// A positive number raised by steps of 1 to at least 30, and the product of the numbers passed.
-fn raised(mut x: Pair) -> (Pair, Pair) {
+fn raise_argument(mut x: Pair) -> (Pair, Pair) {
     let mut product = Pair::ONE;
     while x.high < 30.0 {
         product = product * x;
@@ -74,20 +74,20 @@ fn near_zero(by: Pair, slope: Pair, rest: &[f64; 10]) -> Pair {
     for &coefficient in rest.iter().rev() {
         sum = coefficient - by.high * sum;
     }
-    slope * by + by.square() * Pair::of(sum)
+    slope * by + by.square() * Pair::from_f64(sum)
 }
 
 /// The logarithm of the gamma function of a positive number.
 fn ln_gamma(x: Pair) -> Pair {
-    let (one, two) = (x - Pair::ONE, x - Pair::of(2.0));
+    let (one, two) = (x - Pair::ONE, x - Pair::from_f64(2.0));
     if one.high.abs() < 1e-3 {
         return near_zero(one, -EULER, &NEAR_ONE);
     }
     if two.high.abs() < 1e-3 {
         return near_zero(two, Pair::ONE - EULER, &NEAR_TWO);
     }
-    let (x, product) = raised(x);
-    stirling(x) - product.ln()
+    let (x, product) = raise_argument(x);
+    sum_stirling(x) - product.ln()
 }
 
 pub(super) fn lgamma(x: f64) -> Pair {
@@ -96,23 +96,23 @@ pub(super) fn lgamma(x: f64) -> Pair {
     }
     // Past the limit it overflows, and at zero and every negative integer there is a pole.
     if x > 2.556_4e305 || (x <= 0.0 && x == x.trunc()) {
-        return Pair::of(f64::INFINITY);
+        return Pair::from_f64(f64::INFINITY);
     }
     if x.abs() < 1e-40 {
-        return -Pair::of(x.abs()).ln();
+        return -Pair::from_f64(x.abs()).ln();
     }
     if x > 1e30 {
-        return scaled_product(x, Pair::of(x).ln() - Pair::ONE);
+        return scaled_product(x, Pair::from_f64(x).ln() - Pair::ONE);
     }
     if x > 0.0 {
-        return ln_gamma(Pair::of(x));
+        return ln_gamma(Pair::from_f64(x));
     }
     LN_PI - turn(x).0.abs().ln() - ln_gamma(Pair::sum(1.0, -x))
 }
 
 /// A product that may overflow.
 fn scaled_product(x: f64, by: Pair) -> Pair {
-    (Pair::of(libm::scalbn(x, -200)) * by).scaled(200)
+    (Pair::from_f64(libm::scalbn(x, -200)) * by).scale(200)
 }
 
 pub(super) fn tgamma(x: f64) -> Pair {
@@ -120,25 +120,25 @@ pub(super) fn tgamma(x: f64) -> Pair {
         return Pair::NAN;
     }
     if x == 0.0 || x > 172.0 {
-        return Pair::of(f64::INFINITY.copysign(x));
+        return Pair::from_f64(f64::INFINITY.copysign(x));
     }
     if x.abs() < 1e-40 {
         // 1 / x, and what comes after it is too small.
-        return Pair::of(1.0 / x);
+        return Pair::from_f64(1.0 / x);
     }
     if x > 0.0 {
-        let (high, product) = raised(Pair::of(x));
+        let (high, product) = raise_argument(Pair::from_f64(x));
         return if x < 30.0 {
-            stirling(high).exp() / product
+            sum_stirling(high).exp() / product
         } else {
-            stirling(high).exp()
+            sum_stirling(high).exp()
         };
     }
     let sine = turn(x).0;
     if x < -190.0 {
-        return Pair::of(0f64.copysign(sine.high));
+        return Pair::from_f64(0f64.copysign(sine.high));
     }
-    let (high, product) = raised(Pair::sum(1.0, -x));
-    let power = (LN_2 * Pair::of(400.0) - stirling(high)).exp();
-    (PI / sine * power * product).scaled(-400)
+    let (high, product) = raise_argument(Pair::sum(1.0, -x));
+    let power = (LN_2 * Pair::from_f64(400.0) - sum_stirling(high)).exp();
+    (PI / sine * power * product).scale(-400)
 }

@@ -22,7 +22,7 @@ macro_rules! instruction {
                 let value: fn($($ty),+) -> $result = $value;
                 let mut bits = operands.iter().copied();
                 // In the order of the operands.
-                value($(<$ty as Word>::of(bits.next().unwrap_or(0))),+).bits()
+                value($(<$ty as Word>::from_lane_bits(bits.next().unwrap_or(0))),+).bits()
             },
             bound: $bound,
             flushes: false,
@@ -67,27 +67,27 @@ macro_rules! converted {
 }
 
 static WORDS: &[Symbol] = &[
-    instruction! { "prmt.b32", "prmt", fn(u32, u32, u32) -> u32, Bound::Exact, permuted },
+    instruction! { "prmt.b32", "prmt", fn(u32, u32, u32) -> u32, Bound::Exact, permute_bytes },
     instruction! { "bfe.u32", "bfe.u32", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |x, at, length| extracted(x.into(), 32, at, length, false) as u32 },
+    |x, at, length| extract_bits(x.into(), 32, at, length, false) as u32 },
     instruction! { "bfe.s32", "bfe.s32", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |x, at, length| extracted(x.into(), 32, at, length, true) as u32 },
+    |x, at, length| extract_bits(x.into(), 32, at, length, true) as u32 },
     instruction! { "bfe.u64", "bfe.u64", fn(u64, u32, u32) -> u64, Bound::Exact,
-    |x, at, length| extracted(x, 64, at, length, false) },
+    |x, at, length| extract_bits(x, 64, at, length, false) },
     instruction! { "bfe.s64", "bfe.s64", fn(u64, u32, u32) -> u64, Bound::Exact,
-    |x, at, length| extracted(x, 64, at, length, true) },
+    |x, at, length| extract_bits(x, 64, at, length, true) },
     instruction! { "bfi.b32", "bfi.b32", fn(u32, u32, u32, u32) -> u32, Bound::Exact,
-    |part, x, at, length| inserted(part.into(), x.into(), 32, at, length) as u32 },
+    |part, x, at, length| insert_bits(part.into(), x.into(), 32, at, length) as u32 },
     instruction! { "bfi.b64", "bfi.b64", fn(u64, u64, u32, u32) -> u64, Bound::Exact,
-    |part, x, at, length| inserted(part, x, 64, at, length) },
+    |part, x, at, length| insert_bits(part, x, 64, at, length) },
     instruction! { "shf.l.wrap.b32", "shf.l.wrap", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |low, high, by| ((pair(low, high) << (by & 31)) >> 32) as u32 },
+    |low, high, by| ((join_words(low, high) << (by & 31)) >> 32) as u32 },
     instruction! { "shf.l.clamp.b32", "shf.l.clamp", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |low, high, by| ((pair(low, high) << by.min(32)) >> 32) as u32 },
+    |low, high, by| ((join_words(low, high) << by.min(32)) >> 32) as u32 },
     instruction! { "shf.r.wrap.b32", "shf.r.wrap", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |low, high, by| (pair(low, high) >> (by & 31)) as u32 },
+    |low, high, by| (join_words(low, high) >> (by & 31)) as u32 },
     instruction! { "shf.r.clamp.b32", "shf.r.clamp", fn(u32, u32, u32) -> u32, Bound::Exact,
-    |low, high, by| (pair(low, high) >> by.min(32)) as u32 },
+    |low, high, by| (join_words(low, high) >> by.min(32)) as u32 },
     instruction! { "cvt.rna.tf32.f32", "cvt.rna.tf32", fn(f32) -> u32, Bound::Exact, to_tf32 },
     // PTX: 1 ULP over the whole range.
     instruction! { "rcp.approx.f32", "rcp", fn(f32) -> f32, Bound::Own(bound::approximate_reciprocal), |x| 1.0 / x },
@@ -118,11 +118,11 @@ pub fn instructions() -> impl Iterator<Item = &'static Symbol> {
 }
 
 /// The instruction of a name: `bfe.u32`.
-pub fn instruction(name: &str) -> Option<&'static Symbol> {
+pub fn find_instruction(name: &str) -> Option<&'static Symbol> {
     instructions().find(|symbol| symbol.name == name)
 }
 
-fn pair(low: u32, high: u32) -> u64 {
+fn join_words(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
@@ -137,8 +137,8 @@ const fn to_tf32(x: f32) -> u32 {
 
 /// `prmt` in its default mode: each of the four low digits of the selector (in base 16) picks one of the eight bytes of `y` and
 /// `x`, or, with its highest bit, eight copies of that byte's sign.
-fn permuted(x: u32, y: u32, selector: u32) -> u32 {
-    let bytes = pair(x, y);
+fn permute_bytes(x: u32, y: u32, selector: u32) -> u32 {
+    let bytes = join_words(x, y);
     (0..4).fold(0, |word, place| {
         let digit = selector >> (4 * place) & 15;
         let byte = (bytes >> (8 * (digit & 7))) as u8;
@@ -153,7 +153,7 @@ fn permuted(x: u32, y: u32, selector: u32) -> u32 {
 
 /// `bfe`: so many bits from a place on, or none. A signed field is filled with its highest bit; where the field reaches beyond the
 /// word or is empty, that is the word's highest bit, and of an empty one 0. Place and length are the low bytes of their operands.
-fn extracted(x: u64, width: u32, at: u32, length: u32, signed: bool) -> u64 {
+fn extract_bits(x: u64, width: u32, at: u32, length: u32, signed: bool) -> u64 {
     let (at, length) = (at & 0xff, length & 0xff);
     let field = |at: u32| x.checked_shr(at).unwrap_or(0);
     let last = at.saturating_add(length).saturating_sub(1).min(width - 1);
@@ -170,7 +170,7 @@ fn extracted(x: u64, width: u32, at: u32, length: u32, signed: bool) -> u64 {
 }
 
 /// `bfi`: the low bits of one word in the place of so many bits of another. Place and length are the low bytes of their operands.
-fn inserted(part: u64, x: u64, width: u32, at: u32, length: u32) -> u64 {
+fn insert_bits(part: u64, x: u64, width: u32, at: u32, length: u32) -> u64 {
     let (at, length) = (at & 0xff, length & 0xff);
     let ones = |count: u32| 1u64.checked_shl(count).map_or(u64::MAX, |bit| bit - 1);
     let mask = ones(length).checked_shl(at).unwrap_or(0) & ones(width);
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
 
     fn check(name: &str, operands: &[u64], expected: u64) {
-        let symbol = instruction(name).unwrap_or_else(|| panic!("there is no `{name}`"));
-        let value = symbol.value(operands).bits();
+        let symbol = find_instruction(name).unwrap_or_else(|| panic!("there is no `{name}`"));
+        let value = symbol.evaluate(operands).bits();
         assert_eq!(value, Some(expected), "{name} of {operands:#x?}");
     }
 

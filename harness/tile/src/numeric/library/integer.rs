@@ -37,7 +37,7 @@ pub(super) fn to_i32(value: f64, direction: Direction, nan: i32) -> i32 {
     if value.is_nan() {
         nan
     } else {
-        direction.integral(value) as i32
+        direction.round_to_integral(value) as i32
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn to_u32(value: f64, direction: Direction, nan: u32) -> i32 {
     (if value.is_nan() {
         nan
     } else {
-        direction.integral(value) as u32
+        direction.round_to_integral(value) as u32
     }) as i32
 }
 
@@ -55,7 +55,7 @@ pub(super) fn to_i64(value: f64, direction: Direction) -> i64 {
     if value.is_nan() {
         i64::MIN
     } else {
-        direction.integral(value) as i64
+        direction.round_to_integral(value) as i64
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn to_u64(value: f64, direction: Direction) -> i64 {
     (if value.is_nan() {
         1 << 63
     } else {
-        direction.integral(value) as u64
+        direction.round_to_integral(value) as u64
     }) as i64
 }
 

@@ -23,7 +23,7 @@ mod word;
 use std::fmt;
 
 use self::bound::Bound;
-pub use self::instruction::{instruction, instructions};
+pub use self::instruction::{find_instruction, instructions};
 use super::accuracy::{Range, is_subnormal};
 use super::cast::decode;
 use super::computed::Computed;
@@ -75,14 +75,14 @@ pub fn symbols_of(function: &str) -> impl Iterator<Item = &'static Symbol> {
 }
 
 /// The symbol of a function for operands of these dtypes.
-pub fn symbol(function: &str, operands: &[DType]) -> Option<&'static Symbol> {
+pub fn find_symbol(function: &str, operands: &[DType]) -> Option<&'static Symbol> {
     symbols_of(function).find(|symbol| symbol.operands == operands)
 }
 
 impl Symbol {
     /// The result for one lane, as Triton links the function. Poison for another number of operands than it takes, and
     /// for orders of Bessel functions without end.
-    pub fn value(&self, operands: &[u64]) -> Computed {
+    pub fn evaluate(&self, operands: &[u64]) -> Computed {
         if operands.len() != self.operands.len() || self.is_endless(operands) {
             return Computed::Poison;
         }
@@ -105,9 +105,9 @@ impl Symbol {
     }
 
     /// What engines may give for one lane.
-    pub fn range(&self, operands: &[u64]) -> Range {
-        let Computed::Bits(bits) = self.value(operands) else {
-            return Range::ANYTHING;
+    pub fn evaluate_range(&self, operands: &[u64]) -> Range {
+        let Computed::Bits(bits) = self.evaluate(operands) else {
+            return Range::FULL;
         };
         let around = |operands: &[u64]| {
             let numbers: smallvec::SmallVec<[f64; 4]> = operands
@@ -115,10 +115,10 @@ impl Symbol {
                 .zip(self.operands)
                 .map(|(&bits, &dtype)| decode(dtype, bits))
                 .collect();
-            let exact = Range::of(decode(self.result, (self.value)(operands)));
-            self.bound.around(&numbers, exact, self.result)
+            let exact = Range::from_value(decode(self.result, (self.value)(operands)));
+            self.bound.widen_range(&numbers, exact, self.result)
         };
-        let mut range = Range::of(decode(self.result, bits)).hull(around(operands));
+        let mut range = Range::from_value(decode(self.result, bits)).hull(around(operands));
         if !self.flushes {
             return range;
         }
@@ -145,8 +145,8 @@ impl Symbol {
     }
 
     /// What engines may give where the exact value is somewhere in a range, as near to it as they are for these operands.
-    pub fn widened(&self, operands: &[f64], exact: Range) -> Range {
-        let range = self.bound.around(operands, exact, self.result);
+    pub fn widen_range(&self, operands: &[f64], exact: Range) -> Range {
+        let range = self.bound.widen_range(operands, exact, self.result);
         if self.flushes && self.result == DType::F32 {
             range.widen(DType::F32, 0.0, true)
         } else {

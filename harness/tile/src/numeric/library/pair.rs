@@ -29,7 +29,7 @@ impl Pair {
         Self { high, low }
     }
 
-    pub(super) const fn of(value: f64) -> Self {
+    pub(super) const fn from_f64(value: f64) -> Self {
         Self::new(value, 0.0)
     }
 
@@ -46,7 +46,7 @@ impl Pair {
         Self::new(product, libm::fma(x, y, -product))
     }
 
-    fn settled(high: f64, low: f64) -> Self {
+    fn normalise(high: f64, low: f64) -> Self {
         let sum = high + low;
         Self::new(sum, low - (sum - high))
     }
@@ -69,7 +69,7 @@ impl Pair {
             return self;
         }
         let near = self.high.sqrt();
-        Self::of(near) + (self - Self::product(near, near)) * Self::of(0.5 / near)
+        Self::from_f64(near) + (self - Self::product(near, near)) * Self::from_f64(0.5 / near)
     }
 
     /// Times a power of two that leaves it a normal number.
@@ -81,7 +81,7 @@ impl Pair {
     }
 
     /// Times a power of two, rounded once more where that makes it subnormal or infinite.
-    pub(super) fn scaled(self, exponent: i32) -> Self {
+    pub(super) fn scale(self, exponent: i32) -> Self {
         let ordinary = self.high == 0.0 || {
             let sum = libm::ilogb(self.high).saturating_add(exponent);
             (-960..1023).contains(&sum)
@@ -89,7 +89,7 @@ impl Pair {
         if ordinary {
             self.times_power_of_two(exponent)
         } else {
-            Self::of(libm::scalbn(self.to_odd(), exponent))
+            Self::from_f64(libm::scalbn(self.to_odd(), exponent))
         }
     }
 
@@ -111,19 +111,19 @@ impl Pair {
     /// e to the power of it, which is at most some thousand.
     pub(super) fn exp(self) -> Self {
         if self.high > 800.0 {
-            return Self::of(f64::INFINITY);
+            return Self::from_f64(f64::INFINITY);
         }
         if self.high < -800.0 {
             return Self::ZERO;
         }
         let halvings = (self.high * std::f64::consts::LOG2_E).round();
-        let rest = self - LN_2 * Self::of(halvings);
+        let rest = self - LN_2 * Self::from_f64(halvings);
         // At most 0.35: the 27th term is below 2^-130.
         let mut sum = Self::ONE;
         for n in (1..27).rev() {
-            sum = Self::ONE + rest * sum / Self::of(f64::from(n));
+            sum = Self::ONE + rest * sum / Self::from_f64(f64::from(n));
         }
-        sum.scaled(halvings as i32)
+        sum.scale(halvings as i32)
     }
 
     /// The natural logarithm of a positive number.
@@ -135,27 +135,27 @@ impl Pair {
         } else {
             (exponent, significand)
         };
-        LN_2 * Self::of(f64::from(exponent)) + (significand - Self::ONE).ln_1p()
+        LN_2 * Self::from_f64(f64::from(exponent)) + (significand - Self::ONE).ln_1p()
     }
 
     /// The natural logarithm of 1 more than it, which is more than -1.
     pub(super) fn ln_1p(self) -> Self {
         if self.high.abs() < 0.05 {
             // The series of the inverse hyperbolic tangent; its argument is at most 0.0257.
-            let ratio = self / (self + Self::of(2.0));
+            let ratio = self / (self + Self::from_f64(2.0));
             let square = ratio.square();
             let mut sum = Self::ZERO;
             for n in (1..11).rev() {
-                sum = (sum + Self::ONE / Self::of(f64::from(2 * n + 1))) * square;
+                sum = (sum + Self::ONE / Self::from_f64(f64::from(2 * n + 1))) * square;
             }
-            return (ratio + ratio * sum) * Self::of(2.0);
+            return (ratio + ratio * sum) * Self::from_f64(2.0);
         }
         if self.high > 4.0 {
             return (Self::ONE + self).ln();
         }
         // One step of Newton's method doubles the digits.
         let near = libm::log1p(self.high);
-        Self::of(near) + ((Self::ONE + self) * Self::of(-near).exp() - Self::ONE)
+        Self::from_f64(near) + ((Self::ONE + self) * Self::from_f64(-near).exp() - Self::ONE)
     }
 
     /// Sine and cosine of it, which is at most 1 from zero.
@@ -165,7 +165,7 @@ impl Pair {
             let mut sum = Self::ONE;
             for n in (1..15).rev() {
                 let last = 2 * n + first;
-                sum = Self::ONE + square * sum / Self::of(f64::from(last * (last - 1)));
+                sum = Self::ONE + square * sum / Self::from_f64(f64::from(last * (last - 1)));
             }
             sum
         };
@@ -175,7 +175,7 @@ impl Pair {
 
 impl From<f64> for Pair {
     fn from(value: f64) -> Self {
-        Self::of(value)
+        Self::from_f64(value)
     }
 }
 
@@ -190,8 +190,8 @@ impl Add for Pair {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         let (high, low) = (Self::sum(self.high, other.high), Self::sum(self.low, other.low));
-        let first = Self::settled(high.high, high.low + low.high);
-        Self::settled(first.high, first.low + low.low)
+        let first = Self::normalise(high.high, high.low + low.high);
+        Self::normalise(first.high, first.low + low.low)
     }
 }
 
@@ -207,7 +207,7 @@ impl Mul for Pair {
     fn mul(self, other: Self) -> Self {
         let product = Self::product(self.high, other.high);
         let cross = self.high * other.low + self.low * other.high;
-        Self::settled(product.high, product.low + cross)
+        Self::normalise(product.high, product.low + cross)
     }
 }
 
@@ -215,9 +215,9 @@ impl Div for Pair {
     type Output = Self;
     fn div(self, other: Self) -> Self {
         let first = self.high / other.high;
-        let rest = self - other * Self::of(first);
+        let rest = self - other * Self::from_f64(first);
         let second = rest.high / other.high;
-        let rest = rest - other * Self::of(second);
-        Self::settled(first, second) + Self::of(rest.high / other.high)
+        let rest = rest - other * Self::from_f64(second);
+        Self::normalise(first, second) + Self::from_f64(rest.high / other.high)
     }
 }

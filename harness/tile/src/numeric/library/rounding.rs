@@ -17,7 +17,7 @@ pub enum Direction {
 
 impl Direction {
     /// The integral number that a number is rounded to.
-    pub fn integral(self, value: f64) -> f64 {
+    pub fn round_to_integral(self, value: f64) -> f64 {
         match self {
             Self::Nearest => value.round_ties_even(),
             Self::Zero => value.trunc(),
@@ -55,7 +55,7 @@ pub trait Format: Copy {
     /// A number of so many units, times a power of two; exact.
     fn assemble(units: u64, exponent: i32, negative: bool) -> Self;
     /// The number nearest to a double.
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
 }
 
 macro_rules! format {
@@ -78,7 +78,7 @@ macro_rules! format {
                 };
                 $ty::from_bits(bits as $raw | sign)
             }
-            fn of(value: f64) -> Self {
+            fn from_f64(value: f64) -> Self {
                 value as Self
             }
         }
@@ -95,12 +95,12 @@ struct Exact {
     units: u128,
     exponent: i32,
     /// Whether something was cut off.
-    more: bool,
+    sticky: bool,
 }
 
 impl Exact {
     /// A finite number.
-    fn of(value: f64) -> Self {
+    fn from_f64(value: f64) -> Self {
         let bits = value.to_bits();
         let (field, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
         let units = if field == 0 { fraction } else { fraction | 1 << 52 };
@@ -108,7 +108,7 @@ impl Exact {
             negative: value.is_sign_negative(),
             units: units.into(),
             exponent: field.max(1) - 1075,
-            more: false,
+            sticky: false,
         }
     }
 
@@ -117,7 +117,7 @@ impl Exact {
             negative: value < 0,
             units: value.unsigned_abs(),
             exponent: 0,
-            more: false,
+            sticky: false,
         }
     }
 
@@ -127,7 +127,7 @@ impl Exact {
     }
 
     /// The same with its leading bit at a given place.
-    fn aligned(self, place: u32) -> Self {
+    fn align_to(self, place: u32) -> Self {
         let lead = self.units.checked_ilog2().unwrap_or(0);
         if lead <= place {
             return Self {
@@ -136,11 +136,11 @@ impl Exact {
                 ..self
             };
         }
-        self.shifted(lead - place)
+        self.shift_right(lead - place)
     }
 
     /// The same with so many bits cut off.
-    fn shifted(self, bits: u32) -> Self {
+    fn shift_right(self, bits: u32) -> Self {
         let (units, lost) = if bits >= 128 {
             (0, self.units != 0)
         } else {
@@ -149,13 +149,13 @@ impl Exact {
         Self {
             units,
             exponent: self.exponent.saturating_add_unsigned(bits),
-            more: self.more || lost,
+            sticky: self.sticky || lost,
             ..self
         }
     }
 
     /// The sum of two exact numbers; `None` when it is zero.
-    fn plus(self, other: Self) -> Option<Self> {
+    fn add(self, other: Self) -> Option<Self> {
         if self.units == 0 || other.units == 0 {
             return Some(if self.units == 0 { other } else { self }).filter(|sum| sum.units != 0);
         }
@@ -165,20 +165,20 @@ impl Exact {
             (other, self)
         };
         // 106 bits at most: what reaches lower than bit 0 lies far below the leading bit of the sum.
-        let large = large.aligned(125);
-        let small = small.aligned(125);
-        let small = small.shifted(large.exponent.abs_diff(small.exponent));
+        let large = large.align_to(125);
+        let small = small.align_to(125);
+        let small = small.shift_right(large.exponent.abs_diff(small.exponent));
         let sum = if large.negative == small.negative {
             Self {
                 units: large.units + small.units,
-                more: small.more,
+                sticky: small.sticky,
                 ..large
             }
         } else if large.units >= small.units {
             // What was cut off is subtracted too.
             Self {
-                units: large.units - small.units - u128::from(small.more),
-                more: small.more,
+                units: large.units - small.units - u128::from(small.sticky),
+                sticky: small.sticky,
                 ..large
             }
         } else {
@@ -188,41 +188,45 @@ impl Exact {
                 ..large
             }
         };
-        Some(sum).filter(|sum| sum.units != 0 || sum.more)
+        Some(sum).filter(|sum| sum.units != 0 || sum.sticky)
     }
 
-    fn times(self, other: Self) -> Self {
+    fn mul(self, other: Self) -> Self {
         Self {
             negative: self.negative != other.negative,
             units: self.units * other.units,
             exponent: self.exponent + other.exponent,
-            more: false,
+            sticky: false,
         }
     }
 
-    fn over(self, other: Self) -> Self {
-        let (x, y) = (self.aligned(125), other.aligned(52));
+    fn div(self, other: Self) -> Self {
+        let (x, y) = (self.align_to(125), other.align_to(52));
         Self {
             negative: self.negative != other.negative,
             units: x.units / y.units,
             exponent: x.exponent - y.exponent,
-            more: x.units % y.units != 0,
+            sticky: x.units % y.units != 0,
         }
     }
 
     fn root(self) -> Self {
-        let x = self.aligned(124);
-        let x = if x.exponent % 2 == 0 { x } else { self.aligned(123) };
+        let x = self.align_to(124);
+        let x = if x.exponent % 2 == 0 {
+            x
+        } else {
+            self.align_to(123)
+        };
         let root = x.units.isqrt();
         Self {
             negative: false,
             units: root,
             exponent: x.exponent / 2,
-            more: root * root != x.units,
+            sticky: root * root != x.units,
         }
     }
 
-    fn rounded<F: Format>(self, direction: Direction) -> F {
+    fn round_to<F: Format>(self, direction: Direction) -> F {
         if self.units == 0 {
             return F::assemble(0, F::LEAST, self.negative);
         }
@@ -233,8 +237,8 @@ impl Exact {
             let units = self.units << below.unsigned_abs();
             return finish(units as u64, last, self.negative, direction);
         }
-        let kept = self.shifted(below as u32 - 1);
-        let below = match (kept.units & 1 == 1, kept.more) {
+        let kept = self.shift_right(below as u32 - 1);
+        let below = match (kept.units & 1 == 1, kept.sticky) {
             (false, false) => None,
             (false, true) => Some(Ordering::Less),
             (true, false) => Some(Ordering::Equal),
@@ -263,7 +267,7 @@ fn finish<F: Format>(units: u64, last: i32, negative: bool, direction: Direction
             Direction::Up => !negative,
         };
         let sign = if negative { -1.0 } else { 1.0 };
-        return F::of(
+        return F::from_f64(
             sign * if infinite {
                 f64::INFINITY
             } else {
@@ -275,51 +279,51 @@ fn finish<F: Format>(units: u64, last: i32, negative: bool, direction: Direction
 }
 
 /// An exact result of zero: negative where both terms are, or where rounding goes down.
-fn zero<F: Format>(x: f64, y: f64, direction: Direction) -> F {
+fn round_zero<F: Format>(x: f64, y: f64, direction: Direction) -> F {
     let negative = match (x.is_sign_negative(), y.is_sign_negative()) {
         (true, true) => true,
         (false, false) => false,
         _ => direction == Direction::Down,
     };
-    F::of(if negative { -0.0 } else { 0.0 })
+    F::from_f64(if negative { -0.0 } else { 0.0 })
 }
 
 /// The sum.
 pub fn add<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() {
-        return F::of(x + y);
+        return F::from_f64(x + y);
     }
     if x == 0.0 && y == 0.0 {
-        return zero(x, y, direction);
+        return round_zero(x, y, direction);
     }
-    match Exact::of(x).plus(Exact::of(y)) {
-        Some(sum) => sum.rounded(direction),
-        None => zero(x, y, direction),
+    match Exact::from_f64(x).add(Exact::from_f64(y)) {
+        Some(sum) => sum.round_to(direction),
+        None => round_zero(x, y, direction),
     }
 }
 
 /// The difference.
 pub fn sub<F: Format>(x: F, y: F, direction: Direction) -> F {
-    add(x, F::of(-y.widen()), direction)
+    add(x, F::from_f64(-y.widen()), direction)
 }
 
 /// The product.
 pub fn mul<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
-        return F::of(x * y);
+        return F::from_f64(x * y);
     }
-    Exact::of(x).times(Exact::of(y)).rounded(direction)
+    Exact::from_f64(x).mul(Exact::from_f64(y)).round_to(direction)
 }
 
 /// The quotient.
 pub fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
     let (x, y) = (x.widen(), y.widen());
     if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
-        return F::of(x / y);
+        return F::from_f64(x / y);
     }
-    Exact::of(x).over(Exact::of(y)).rounded(direction)
+    Exact::from_f64(x).div(Exact::from_f64(y)).round_to(direction)
 }
 
 /// `x * y + z`, rounded once.
@@ -332,16 +336,16 @@ pub fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
         } else {
             x * y
         };
-        return F::of(product + z);
+        return F::from_f64(product + z);
     }
-    let product = Exact::of(x).times(Exact::of(y));
+    let product = Exact::from_f64(x).mul(Exact::from_f64(y));
     let sign = if product.negative { -0.0 } else { 0.0 };
     if product.units == 0 && z == 0.0 {
-        return zero(sign, z, direction);
+        return round_zero(sign, z, direction);
     }
-    match product.plus(Exact::of(z)) {
-        Some(sum) => sum.rounded(direction),
-        None => zero(sign, z, direction),
+    match product.add(Exact::from_f64(z)) {
+        Some(sum) => sum.round_to(direction),
+        None => round_zero(sign, z, direction),
     }
 }
 
@@ -349,25 +353,25 @@ pub fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
 pub fn sqrt<F: Format>(x: F, direction: Direction) -> F {
     let value = x.widen();
     if value == 0.0 || value.is_nan() || value < 0.0 || value.is_infinite() {
-        return F::of(value.sqrt());
+        return F::from_f64(value.sqrt());
     }
-    Exact::of(value).root().rounded(direction)
+    Exact::from_f64(value).root().round_to(direction)
 }
 
 /// A number in another format.
-pub fn narrowed<F: Format>(value: f64, direction: Direction) -> F {
+pub fn narrow<F: Format>(value: f64, direction: Direction) -> F {
     if value == 0.0 || !value.is_finite() {
-        return F::of(value);
+        return F::from_f64(value);
     }
-    Exact::of(value).rounded(direction)
+    Exact::from_f64(value).round_to(direction)
 }
 
 /// An integer as a float.
 pub fn from_int<F: Format>(value: i128, direction: Direction) -> F {
-    Exact::of_int(value).rounded(direction)
+    Exact::of_int(value).round_to(direction)
 }
 
 /// The quotient of 1 and a number.
 pub fn rcp<F: Format>(x: F, direction: Direction) -> F {
-    div(F::of(1.0), x, direction)
+    div(F::from_f64(1.0), x, direction)
 }

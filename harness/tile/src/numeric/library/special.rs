@@ -11,33 +11,33 @@ const HUGE: f64 = 1e150;
 pub(super) fn acosh(x: f64) -> Pair {
     if !(1.0..f64::INFINITY).contains(&x) {
         return if x == f64::INFINITY {
-            Pair::of(x)
+            Pair::from_f64(x)
         } else {
             Pair::NAN
         };
     }
     if x > HUGE {
-        return Pair::of(x).ln() + LN_2;
+        return Pair::from_f64(x).ln() + LN_2;
     }
     let beyond = Pair::sum(x, -1.0);
-    let root = (beyond * (beyond + Pair::of(2.0))).sqrt();
+    let root = (beyond * (beyond + Pair::from_f64(2.0))).sqrt();
     (beyond + root).ln_1p()
 }
 
 pub(super) fn asinh(x: f64) -> Pair {
     if !x.is_finite() {
-        return Pair::of(x);
+        return Pair::from_f64(x);
     }
     if x.abs() < 1e-10 {
         return less_cube(x, 6.0);
     }
     let size = x.abs();
     let result = if size > HUGE {
-        Pair::of(size).ln() + LN_2
+        Pair::from_f64(size).ln() + LN_2
     } else {
         let square = Pair::product(size, size);
         let root = (Pair::ONE + square).sqrt();
-        (Pair::of(size) + square / (Pair::ONE + root)).ln_1p()
+        (Pair::from_f64(size) + square / (Pair::ONE + root)).ln_1p()
     };
     if x < 0.0 { -result } else { result }
 }
@@ -54,7 +54,7 @@ pub(super) fn atanh(x: f64) -> Pair {
     let size = x.abs();
     if size >= 1.0 || x.is_nan() {
         return if size == 1.0 {
-            Pair::of(f64::INFINITY.copysign(x))
+            Pair::from_f64(f64::INFINITY.copysign(x))
         } else {
             Pair::NAN
         };
@@ -62,14 +62,14 @@ pub(super) fn atanh(x: f64) -> Pair {
     if size < 1e-10 {
         return less_cube(x, -3.0);
     }
-    let ratio = Pair::of(2.0 * size) / Pair::sum(1.0, -size);
-    let result = ratio.ln_1p() * Pair::of(0.5);
+    let ratio = Pair::from_f64(2.0 * size) / Pair::sum(1.0, -size);
+    let result = ratio.ln_1p() * Pair::from_f64(0.5);
     if x < 0.0 { -result } else { result }
 }
 
 pub(super) fn cbrt(x: f64) -> Pair {
     if x == 0.0 || !x.is_finite() {
-        return Pair::of(x);
+        return Pair::from_f64(x);
     }
     let thirds = libm::ilogb(x).div_euclid(3);
     root_of_cube(x, thirds).times_power_of_two(thirds)
@@ -77,7 +77,7 @@ pub(super) fn cbrt(x: f64) -> Pair {
 
 pub(super) fn rcbrt(x: f64) -> Pair {
     if x == 0.0 || !x.is_finite() {
-        return Pair::of(1.0 / x);
+        return Pair::from_f64(1.0 / x);
     }
     let thirds = libm::ilogb(x).div_euclid(3);
     root_of_cube(x, thirds).recip().times_power_of_two(-thirds)
@@ -88,14 +88,15 @@ fn root_of_cube(x: f64, thirds: i32) -> Pair {
     let x = libm::scalbn(x, -3 * thirds);
     let near = libm::cbrt(x);
     let square = Pair::product(near, near);
-    Pair::of(near) + (Pair::of(x) - square * Pair::of(near)) / (square * Pair::of(3.0))
+    Pair::from_f64(near)
+        + (Pair::from_f64(x) - square * Pair::from_f64(near)) / (square * Pair::from_f64(3.0))
 }
 
 /// Sine and cosine of pi times x, which is finite, by quarter turns.
 pub(super) fn turn(x: f64) -> (Pair, Pair) {
     let x = x % 2.0;
     let quarters = (2.0 * x).round_ties_even();
-    let (sin, cos) = (PI * Pair::of(x - quarters / 2.0)).sin_cos();
+    let (sin, cos) = (PI * Pair::from_f64(x - quarters / 2.0)).sin_cos();
     match (quarters as i32).rem_euclid(4) {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -109,11 +110,11 @@ pub(super) fn sinpi(x: f64) -> Pair {
         return Pair::NAN;
     }
     if x == x.trunc() {
-        return Pair::of(0f64.copysign(x));
+        return Pair::from_f64(0f64.copysign(x));
     }
     // Twice pi below the least normal number is subnormal in both of its parts.
     if x.abs() < 1e-290 {
-        return (PI * Pair::of(libm::scalbn(x, 200))).scaled(-200);
+        return (PI * Pair::from_f64(libm::scalbn(x, 200))).scale(-200);
     }
     turn(x).0
 }
@@ -132,14 +133,14 @@ pub(super) fn exp(x: f64) -> Pair {
     if x.is_nan() {
         return Pair::NAN;
     }
-    Pair::of(x.clamp(-800.0, 800.0)).exp()
+    Pair::from_f64(x.clamp(-800.0, 800.0)).exp()
 }
 
 pub(super) fn exp10(x: f64) -> Pair {
     if x.is_nan() {
         return Pair::NAN;
     }
-    (LN_10 * Pair::of(x.clamp(-400.0, 400.0))).exp()
+    (LN_10 * Pair::from_f64(x.clamp(-400.0, 400.0))).exp()
 }
 
 /// The root of the sum of squares, divided by 2 to the power of the exponent that comes with it.
@@ -159,13 +160,13 @@ fn norm(values: &[f64]) -> (Pair, i32) {
 /// `hypot`, `norm3d`, `norm4d`: infinite if any is, else NaN if any is.
 pub(super) fn length(values: &[f64]) -> Pair {
     if values.iter().any(|value| value.is_infinite()) {
-        return Pair::of(f64::INFINITY);
+        return Pair::from_f64(f64::INFINITY);
     }
     if values.iter().any(|value| value.is_nan()) {
         return Pair::NAN;
     }
     let (root, exponent) = norm(values);
-    root.scaled(exponent)
+    root.scale(exponent)
 }
 
 /// `rhypot`, `rnorm3d`, `rnorm4d`: 1 by the length.
@@ -178,31 +179,31 @@ pub(super) fn inverse_length(values: &[f64]) -> Pair {
     }
     let (root, exponent) = norm(values);
     if root.high == 0.0 {
-        return Pair::of(f64::INFINITY);
+        return Pair::from_f64(f64::INFINITY);
     }
-    root.recip().scaled(-exponent)
+    root.recip().scale(-exponent)
 }
 
 /// 1 by the square root.
 pub(super) fn rsqrt(x: f64) -> Pair {
     if x == 0.0 || !x.is_finite() || x < 0.0 {
-        return Pair::of(1.0 / x.sqrt());
+        return Pair::from_f64(1.0 / x.sqrt());
     }
-    Pair::of(x).sqrt().recip()
+    Pair::from_f64(x).sqrt().recip()
 }
 
 /// The error function of a number from 0 to 3, by a series of positive terms.
 fn erf_series(x: Pair) -> Pair {
-    let twice = x.square() * Pair::of(2.0);
+    let twice = x.square() * Pair::from_f64(2.0);
     let (mut term, mut sum) = (Pair::ONE, Pair::ONE);
     for n in 1..120 {
-        term = term * twice / Pair::of(f64::from(2 * n + 1));
+        term = term * twice / Pair::from_f64(f64::from(2 * n + 1));
         sum = sum + term;
         if term.high < sum.high * 1e-34 {
             break;
         }
     }
-    let scale = Pair::of(2.0) / SQRT_PI;
+    let scale = Pair::from_f64(2.0) / SQRT_PI;
     sum * scale * x * (-x.square()).exp()
 }
 
@@ -211,7 +212,7 @@ fn erfcx_fraction(x: Pair) -> Pair {
     let steps = if x.high > 6.0 { 40 } else { 160 };
     let mut rest = x;
     for n in (1..steps).rev() {
-        rest = x + Pair::of(f64::from(n) / 2.0) / rest;
+        rest = x + Pair::from_f64(f64::from(n) / 2.0) / rest;
     }
     (SQRT_PI * rest).recip()
 }
@@ -219,7 +220,7 @@ fn erfcx_fraction(x: Pair) -> Pair {
 /// The complement of the error function, at a pair.
 fn erfc_at(x: Pair) -> Pair {
     if x.high < 0.0 {
-        return Pair::of(2.0) - erfc_at(-x);
+        return Pair::from_f64(2.0) - erfc_at(-x);
     }
     if x.high < 2.0 {
         return Pair::ONE - erf_series(x);
@@ -228,7 +229,7 @@ fn erfc_at(x: Pair) -> Pair {
         return Pair::ZERO;
     }
     // e to the power of -x^2 may be subnormal, and is scaled last.
-    erfcx_fraction(x) * (-x.square() + Pair::of(600.0)).exp() * Pair::of(-600.0).exp()
+    erfcx_fraction(x) * (-x.square() + Pair::from_f64(600.0)).exp() * Pair::from_f64(-600.0).exp()
 }
 
 pub(super) fn erfc(x: f64) -> Pair {
@@ -236,19 +237,19 @@ pub(super) fn erfc(x: f64) -> Pair {
         return Pair::NAN;
     }
     if x.abs() > 28.0 {
-        return if x > 0.0 { Pair::ZERO } else { Pair::of(2.0) };
+        return if x > 0.0 { Pair::ZERO } else { Pair::from_f64(2.0) };
     }
-    tail(Pair::of(x), 0.0)
+    scale_erfc(Pair::from_f64(x), 0.0)
 }
 
 /// `erfc(x)` divided by 2 to the power of `halvings`, where it may be subnormal.
-fn tail(x: Pair, halvings: f64) -> Pair {
+fn scale_erfc(x: Pair, halvings: f64) -> Pair {
     if x.high < 20.0 {
-        return erfc_at(x) * Pair::of(libm::exp2(-halvings));
+        return erfc_at(x) * Pair::from_f64(libm::exp2(-halvings));
     }
     // Scaled up by 2 to the power of 400 until the end.
-    let power = -x.square() + LN_2 * Pair::of(400.0);
-    (erfcx_fraction(x) * power.exp()).scaled(-400 - halvings as i32)
+    let power = -x.square() + LN_2 * Pair::from_f64(400.0);
+    (erfcx_fraction(x) * power.exp()).scale(-400 - halvings as i32)
 }
 
 pub(super) fn erfcx(x: f64) -> Pair {
@@ -261,24 +262,26 @@ pub(super) fn erfcx(x: f64) -> Pair {
     if x >= 2.0 {
         return if x > 1e15 {
             // One term of the fraction is left.
-            (SQRT_PI * Pair::of(libm::scalbn(x, -100))).recip().scaled(-100)
+            (SQRT_PI * Pair::from_f64(libm::scalbn(x, -100)))
+                .recip()
+                .scale(-100)
         } else {
-            erfcx_fraction(Pair::of(x))
+            erfcx_fraction(Pair::from_f64(x))
         };
     }
     if x < -27.0 {
-        return Pair::of(f64::INFINITY);
+        return Pair::from_f64(f64::INFINITY);
     }
     let square = Pair::product(x, x);
     if x < -20.0 {
         // What is subtracted below is far too small to count, and the product may overflow.
-        return (square - LN_2 * Pair::of(99.0)).exp().scaled(100);
+        return (square - LN_2 * Pair::from_f64(99.0)).exp().scale(100);
     }
     if x < -2.0 {
         // Of e to the power of x^2, twice, the rest is subtracted.
-        return (square.exp() * Pair::of(2.0)) - erfcx_fraction(Pair::of(-x));
+        return (square.exp() * Pair::from_f64(2.0)) - erfcx_fraction(Pair::from_f64(-x));
     }
-    square.exp() * erfc_at(Pair::of(x))
+    square.exp() * erfc_at(Pair::from_f64(x))
 }
 
 pub(super) fn normcdf(x: f64) -> Pair {
@@ -288,7 +291,7 @@ pub(super) fn normcdf(x: f64) -> Pair {
     if x.abs() > 39.0 {
         return if x > 0.0 { Pair::ONE } else { Pair::ZERO };
     }
-    tail(-(SQRT_HALF * Pair::of(x)), 1.0)
+    scale_erfc(-(SQRT_HALF * Pair::from_f64(x)), 1.0)
 }
 
 /// The x whose `erfc` is `y`, which is above 0 and at most 1.
@@ -299,7 +302,7 @@ fn erfcinv_at(y: Pair) -> Pair {
     let root = (-2.0 * (wanted.high - std::f64::consts::LN_2)).sqrt();
     let ratio = (2.515_517 + root * (0.802_853 + root * 0.010_328))
         / (1.0 + root * (1.432_788 + root * (0.189_269 + root * 0.001_308)));
-    let mut x = Pair::of((root - ratio).max(0.0) * std::f64::consts::FRAC_1_SQRT_2);
+    let mut x = Pair::from_f64((root - ratio).max(0.0) * std::f64::consts::FRAC_1_SQRT_2);
     for _ in 0..6 {
         // ln erfc(x) and its slope, from erfcx(x), which neither overflows nor vanishes.
         let scaled = if x.high >= 2.0 {
@@ -308,7 +311,7 @@ fn erfcinv_at(y: Pair) -> Pair {
             x.square().exp() * erfc_at(x)
         };
         let error = scaled.ln() - x.square() - wanted;
-        let slope = (SQRT_PI * scaled).recip() * Pair::of(2.0);
+        let slope = (SQRT_PI * scaled).recip() * Pair::from_f64(2.0);
         let next = x + error / slope;
         let moved = (next.high - x.high).abs() + (next.low - x.low).abs();
         x = next;
@@ -324,7 +327,7 @@ pub(super) fn erfcinv(y: f64) -> Pair {
         return Pair::NAN;
     }
     if y == 0.0 || y == 2.0 {
-        return Pair::of(if y == 0.0 {
+        return Pair::from_f64(if y == 0.0 {
             f64::INFINITY
         } else {
             f64::NEG_INFINITY
@@ -337,7 +340,7 @@ pub(super) fn erfcinv(y: f64) -> Pair {
         // 1 - y is exact, and near the middle it is what counts.
         return -erfinv_at(Pair::sum(y, -1.0));
     }
-    erfcinv_at(Pair::of(y))
+    erfcinv_at(Pair::from_f64(y))
 }
 
 /// The x whose `erf` is `y`, which is between -1 and 1.
@@ -349,12 +352,12 @@ fn erfinv_at(y: Pair) -> Pair {
         return erfcinv_at(Pair::ONE - y);
     }
     if y.high < 1e-20 {
-        return y * SQRT_PI * Pair::of(0.5);
+        return y * SQRT_PI * Pair::from_f64(0.5);
     }
-    let mut x = y * SQRT_PI * Pair::of(0.5);
+    let mut x = y * SQRT_PI * Pair::from_f64(0.5);
     for _ in 0..7 {
         let error = erf_series(x) - y;
-        x = x - error * SQRT_PI * Pair::of(0.5) * x.square().exp();
+        x = x - error * SQRT_PI * Pair::from_f64(0.5) * x.square().exp();
     }
     x
 }
@@ -364,15 +367,15 @@ pub(super) fn erfinv(y: f64) -> Pair {
         return Pair::NAN;
     }
     if y.abs() == 1.0 {
-        return Pair::of(f64::INFINITY.copysign(y));
+        return Pair::from_f64(f64::INFINITY.copysign(y));
     }
     if y == 0.0 {
-        return Pair::of(y);
+        return Pair::from_f64(y);
     }
     if y.abs() < 1e-290 {
-        return (SQRT_PI * Pair::of(libm::scalbn(y, 200))).scaled(-201);
+        return (SQRT_PI * Pair::from_f64(libm::scalbn(y, 200))).scale(-201);
     }
-    erfinv_at(Pair::of(y))
+    erfinv_at(Pair::from_f64(y))
 }
 
 pub(super) fn normcdfinv(p: f64) -> Pair {
@@ -380,15 +383,15 @@ pub(super) fn normcdfinv(p: f64) -> Pair {
         return Pair::NAN;
     }
     if p == 0.0 || p == 1.0 {
-        return Pair::of(if p == 0.0 {
+        return Pair::from_f64(if p == 0.0 {
             f64::NEG_INFINITY
         } else {
             f64::INFINITY
         });
     }
-    let twice = Pair::of(2.0) * SQRT_HALF;
+    let twice = Pair::from_f64(2.0) * SQRT_HALF;
     if p > 0.25 {
-        return twice * erfinv_at(Pair::sum(p, -0.5) * Pair::of(2.0));
+        return twice * erfinv_at(Pair::sum(p, -0.5) * Pair::from_f64(2.0));
     }
-    -(twice * erfcinv_at(Pair::of(2.0 * p)))
+    -(twice * erfcinv_at(Pair::from_f64(2.0 * p)))
 }

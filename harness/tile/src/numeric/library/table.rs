@@ -8,7 +8,7 @@ use super::word::Word;
 use super::{Symbol, bessel, gamma, special};
 
 /// Its PTX has no `.ftz`, or there is nothing to flush.
-const KEPT: bool = false;
+const UNFLUSHED: bool = false;
 /// Its PTX has `.ftz`.
 const FLUSHED: bool = true;
 
@@ -23,7 +23,7 @@ macro_rules! symbol {
                 let value: fn($($ty),+) -> $result = $value;
                 let mut bits = operands.iter().copied();
                 // In the order of the operands.
-                value($(<$ty as Word>::of(bits.next().unwrap_or(0))),+).bits()
+                value($(<$ty as Word>::from_lane_bits(bits.next().unwrap_or(0))),+).bits()
             },
             bound: $bound,
             flushes: $flushes,
@@ -58,10 +58,10 @@ macro_rules! directed {
             directed!(@one $stem, $single, "_rn", Nearest, f32($($f),+), FLUSHED, $value, $x),
             directed!(@one $stem, $single, "_ru", Up, f32($($f),+), FLUSHED, $value, $x),
             directed!(@one $stem, $single, "_rz", Zero, f32($($f),+), FLUSHED, $value, $x),
-            directed!(@one $stem, $double, "_rd", Down, f64($($d),+), KEPT, $value, $x),
-            directed!(@one $stem, $double, "_rn", Nearest, f64($($d),+), KEPT, $value, $x),
-            directed!(@one $stem, $double, "_ru", Up, f64($($d),+), KEPT, $value, $x),
-            directed!(@one $stem, $double, "_rz", Zero, f64($($d),+), KEPT, $value, $x),
+            directed!(@one $stem, $double, "_rd", Down, f64($($d),+), UNFLUSHED, $value, $x),
+            directed!(@one $stem, $double, "_rn", Nearest, f64($($d),+), UNFLUSHED, $value, $x),
+            directed!(@one $stem, $double, "_ru", Up, f64($($d),+), UNFLUSHED, $value, $x),
+            directed!(@one $stem, $double, "_rz", Zero, f64($($d),+), UNFLUSHED, $value, $x),
         ]
     };
     (@one $stem:literal, $name:literal, $suffix:literal, $direction:ident, $result:ident($($ty:ident),+),
@@ -91,7 +91,7 @@ macro_rules! special {
             symbol!($function, $single_name, fn(f32) -> f32, FLUSHED, $single, |x| {
                 $value(f64::from(x)).single()
             }),
-            symbol!($function, $double_name, fn(f64) -> f64, KEPT, $double, |x| {
+            symbol!($function, $double_name, fn(f64) -> f64, UNFLUSHED, $double, |x| {
                 $value(x).high
             }),
         ]
@@ -100,131 +100,131 @@ macro_rules! special {
 
 /// Integers and bits, and functions of floats that are exact.
 static EXACT: &[Symbol] = &[
-    symbol! { "clz", "__nv_clz", fn(i32) -> i32, KEPT, Bound::Exact, |x| x.leading_zeros() as i32 },
-    symbol! { "clz", "__nv_clzll", fn(i64) -> i32, KEPT, Bound::Exact, |x| x.leading_zeros() as i32 },
-    symbol! { "popc", "__nv_popc", fn(i32) -> i32, KEPT, Bound::Exact, |x| x.count_ones() as i32 },
-    symbol! { "popc", "__nv_popcll", fn(i64) -> i32, KEPT, Bound::Exact, |x| x.count_ones() as i32 },
-    symbol! { "brev", "__nv_brev", fn(i32) -> i32, KEPT, Bound::Exact, i32::reverse_bits },
-    symbol! { "brev", "__nv_brevll", fn(i64) -> i64, KEPT, Bound::Exact, i64::reverse_bits },
-    symbol! { "ffs", "__nv_ffs", fn(i32) -> i32, KEPT, Bound::Exact, |x| integer::ffs(u64::from(x as u32)) },
-    symbol! { "ffs", "__nv_ffsll", fn(i64) -> i32, KEPT, Bound::Exact, |x| integer::ffs(x as u64) },
-    symbol! { "byte_perm", "__nv_byte_perm", fn(i32, i32, i32) -> i32, KEPT, Bound::Exact,
+    symbol! { "clz", "__nv_clz", fn(i32) -> i32, UNFLUSHED, Bound::Exact, |x| x.leading_zeros() as i32 },
+    symbol! { "clz", "__nv_clzll", fn(i64) -> i32, UNFLUSHED, Bound::Exact, |x| x.leading_zeros() as i32 },
+    symbol! { "popc", "__nv_popc", fn(i32) -> i32, UNFLUSHED, Bound::Exact, |x| x.count_ones() as i32 },
+    symbol! { "popc", "__nv_popcll", fn(i64) -> i32, UNFLUSHED, Bound::Exact, |x| x.count_ones() as i32 },
+    symbol! { "brev", "__nv_brev", fn(i32) -> i32, UNFLUSHED, Bound::Exact, i32::reverse_bits },
+    symbol! { "brev", "__nv_brevll", fn(i64) -> i64, UNFLUSHED, Bound::Exact, i64::reverse_bits },
+    symbol! { "ffs", "__nv_ffs", fn(i32) -> i32, UNFLUSHED, Bound::Exact, |x| integer::ffs(u64::from(x as u32)) },
+    symbol! { "ffs", "__nv_ffsll", fn(i64) -> i32, UNFLUSHED, Bound::Exact, |x| integer::ffs(x as u64) },
+    symbol! { "byte_perm", "__nv_byte_perm", fn(i32, i32, i32) -> i32, UNFLUSHED, Bound::Exact,
     integer::byte_perm },
-    symbol! { "mulhi", "__nv_mulhi", fn(i32, i32) -> i32, KEPT, Bound::Exact,
+    symbol! { "mulhi", "__nv_mulhi", fn(i32, i32) -> i32, UNFLUSHED, Bound::Exact,
     |x, y| ((i64::from(x) * i64::from(y)) >> 32) as i32 },
-    symbol! { "mulhi", "__nv_umulhi", fn(u32, u32) -> u32, KEPT, Bound::Exact,
+    symbol! { "mulhi", "__nv_umulhi", fn(u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y| ((u64::from(x) * u64::from(y)) >> 32) as u32 },
-    symbol! { "mulhi", "__nv_mul64hi", fn(i64, i64) -> i64, KEPT, Bound::Exact,
+    symbol! { "mulhi", "__nv_mul64hi", fn(i64, i64) -> i64, UNFLUSHED, Bound::Exact,
     |x, y| ((i128::from(x) * i128::from(y)) >> 64) as i64 },
-    symbol! { "mulhi", "__nv_umul64hi", fn(u64, u64) -> u64, KEPT, Bound::Exact,
+    symbol! { "mulhi", "__nv_umul64hi", fn(u64, u64) -> u64, UNFLUSHED, Bound::Exact,
     |x, y| ((u128::from(x) * u128::from(y)) >> 64) as u64 },
-    symbol! { "mul24", "__nv_mul24", fn(i32, i32) -> i32, KEPT, Bound::Exact,
+    symbol! { "mul24", "__nv_mul24", fn(i32, i32) -> i32, UNFLUSHED, Bound::Exact,
     |x, y| integer::low_24(x).wrapping_mul(integer::low_24(y)) },
-    symbol! { "mul24", "__nv_umul24", fn(u32, u32) -> u32, KEPT, Bound::Exact,
+    symbol! { "mul24", "__nv_umul24", fn(u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y| (x & 0xff_ffff).wrapping_mul(y & 0xff_ffff) },
-    symbol! { "hadd", "__nv_hadd", fn(i32, i32) -> i32, KEPT, Bound::Exact,
+    symbol! { "hadd", "__nv_hadd", fn(i32, i32) -> i32, UNFLUSHED, Bound::Exact,
     |x, y| ((i64::from(x) + i64::from(y)) >> 1) as i32 },
-    symbol! { "hadd", "__nv_uhadd", fn(u32, u32) -> u32, KEPT, Bound::Exact,
+    symbol! { "hadd", "__nv_uhadd", fn(u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y| ((u64::from(x) + u64::from(y)) >> 1) as u32 },
-    symbol! { "rhadd", "__nv_rhadd", fn(i32, i32) -> i32, KEPT, Bound::Exact,
+    symbol! { "rhadd", "__nv_rhadd", fn(i32, i32) -> i32, UNFLUSHED, Bound::Exact,
     |x, y| ((i64::from(x) + i64::from(y) + 1) >> 1) as i32 },
-    symbol! { "rhadd", "__nv_urhadd", fn(u32, u32) -> u32, KEPT, Bound::Exact,
+    symbol! { "rhadd", "__nv_urhadd", fn(u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y| ((u64::from(x) + u64::from(y) + 1) >> 1) as u32 },
-    symbol! { "sad", "__nv_sad", fn(i32, i32, u32) -> i32, KEPT, Bound::Exact, integer::sad },
-    symbol! { "sad", "__nv_usad", fn(u32, u32, u32) -> u32, KEPT, Bound::Exact,
+    symbol! { "sad", "__nv_sad", fn(i32, i32, u32) -> i32, UNFLUSHED, Bound::Exact, integer::sad },
+    symbol! { "sad", "__nv_usad", fn(u32, u32, u32) -> u32, UNFLUSHED, Bound::Exact,
     |x, y, z| z.wrapping_add(x.abs_diff(y)) },
-    symbol! { "abs", "__nv_abs", fn(i32) -> i32, KEPT, Bound::Exact, i32::wrapping_abs },
-    symbol! { "abs", "__nv_llabs", fn(i64) -> i64, KEPT, Bound::Exact, i64::wrapping_abs },
+    symbol! { "abs", "__nv_abs", fn(i32) -> i32, UNFLUSHED, Bound::Exact, i32::wrapping_abs },
+    symbol! { "abs", "__nv_llabs", fn(i64) -> i64, UNFLUSHED, Bound::Exact, i64::wrapping_abs },
     symbol! { "abs", "__nv_fabsf", fn(f32) -> f32, FLUSHED, Bound::Exact, f32::abs },
-    symbol! { "abs", "__nv_fabs", fn(f64) -> f64, KEPT, Bound::Exact, f64::abs },
-    symbol! { "signbit", "__nv_signbitf", fn(f32) -> i32, KEPT, Bound::Exact,
+    symbol! { "abs", "__nv_fabs", fn(f64) -> f64, UNFLUSHED, Bound::Exact, f64::abs },
+    symbol! { "signbit", "__nv_signbitf", fn(f32) -> i32, UNFLUSHED, Bound::Exact,
     |x| x.is_sign_negative().into() },
-    symbol! { "signbit", "__nv_signbitd", fn(f64) -> i32, KEPT, Bound::Exact,
+    symbol! { "signbit", "__nv_signbitd", fn(f64) -> i32, UNFLUSHED, Bound::Exact,
     |x| x.is_sign_negative().into() },
-    symbol! { "finitef", "__nv_finitef", fn(f32) -> i32, KEPT, Bound::Exact, |x| x.is_finite().into() },
-    symbol! { "isfinited", "__nv_isfinited", fn(f64) -> i32, KEPT, Bound::Exact, |x| x.is_finite().into() },
-    symbol! { "nextafter", "__nv_nextafterf", fn(f32, f32) -> f32, KEPT, Bound::Own(bound::next_after),
+    symbol! { "finitef", "__nv_finitef", fn(f32) -> i32, UNFLUSHED, Bound::Exact, |x| x.is_finite().into() },
+    symbol! { "isfinited", "__nv_isfinited", fn(f64) -> i32, UNFLUSHED, Bound::Exact, |x| x.is_finite().into() },
+    symbol! { "nextafter", "__nv_nextafterf", fn(f32, f32) -> f32, UNFLUSHED, Bound::Own(bound::next_after),
     integer::next_after_single },
-    symbol! { "nextafter", "__nv_nextafter", fn(f64, f64) -> f64, KEPT, Bound::Exact, libm::nextafter },
+    symbol! { "nextafter", "__nv_nextafter", fn(f64, f64) -> f64, UNFLUSHED, Bound::Exact, libm::nextafter },
     symbol! { "fdim", "__nv_fdimf", fn(f32, f32) -> f32, FLUSHED, Bound::Exact,
     |x, y| { if x <= y { 0.0 } else { x - y } } },
-    symbol! { "fdim", "__nv_fdim", fn(f64, f64) -> f64, KEPT, Bound::Exact, integer::fdim },
+    symbol! { "fdim", "__nv_fdim", fn(f64, f64) -> f64, UNFLUSHED, Bound::Exact, integer::fdim },
     symbol! { "saturatef", "__nv_saturatef", fn(f32) -> f32, FLUSHED, Bound::Exact, integer::saturate },
     symbol! { "fmod", "__nv_fmodf", fn(f32, f32) -> f32, FLUSHED, Bound::Exact, |x, y| x % y },
-    symbol! { "fmod", "__nv_fmod", fn(f64, f64) -> f64, KEPT, Bound::Exact, |x, y| x % y },
+    symbol! { "fmod", "__nv_fmod", fn(f64, f64) -> f64, UNFLUSHED, Bound::Exact, |x, y| x % y },
     symbol! { "remainder", "__nv_remainderf", fn(f32, f32) -> f32, FLUSHED, Bound::Exact,
     |x, y| libm::remainderf(x, y) },
-    symbol! { "remainder", "__nv_remainder", fn(f64, f64) -> f64, KEPT, Bound::Exact, integer::remainder },
+    symbol! { "remainder", "__nv_remainder", fn(f64, f64) -> f64, UNFLUSHED, Bound::Exact, integer::remainder },
     symbol! { "ilogb", "__nv_ilogbf", fn(f32) -> i32, FLUSHED, Bound::Exact,
     |x| integer::ilogb(f64::from(x)) },
-    symbol! { "ilogb", "__nv_ilogb", fn(f64) -> i32, KEPT, Bound::Exact, integer::ilogb },
+    symbol! { "ilogb", "__nv_ilogb", fn(f64) -> i32, UNFLUSHED, Bound::Exact, integer::ilogb },
     symbol! { "logb", "__nv_logbf", fn(f32) -> f32, FLUSHED, Bound::Exact,
     |x| integer::logb(f64::from(x)) as f32 },
-    symbol! { "logb", "__nv_logb", fn(f64) -> f64, KEPT, Bound::Exact, integer::logb },
+    symbol! { "logb", "__nv_logb", fn(f64) -> f64, UNFLUSHED, Bound::Exact, integer::logb },
     symbol! { "ldexp", "__nv_ldexpf", fn(f32, i32) -> f32, FLUSHED, Bound::Own(bound::scaled_single), libm::ldexpf },
-    symbol! { "ldexp", "__nv_ldexp", fn(f64, i32) -> f64, KEPT, Bound::Exact, libm::ldexp },
+    symbol! { "ldexp", "__nv_ldexp", fn(f64, i32) -> f64, UNFLUSHED, Bound::Exact, libm::ldexp },
     symbol! { "scalbn", "__nv_scalbnf", fn(f32, i32) -> f32, FLUSHED, Bound::Own(bound::scaled_single), libm::scalbnf },
-    symbol! { "scalbn", "__nv_scalbn", fn(f64, i32) -> f64, KEPT, Bound::Exact, libm::scalbn },
+    symbol! { "scalbn", "__nv_scalbn", fn(f64, i32) -> f64, UNFLUSHED, Bound::Exact, libm::scalbn },
     symbol! { "fma", "__nv_fmaf", fn(f32, f32, f32) -> f32, FLUSHED, Bound::Exact,
     |x, y, z| rounding::fma(x, y, z, Direction::Nearest) },
-    symbol! { "fma", "__nv_fma", fn(f64, f64, f64) -> f64, KEPT, Bound::Exact,
+    symbol! { "fma", "__nv_fma", fn(f64, f64, f64) -> f64, UNFLUSHED, Bound::Exact,
     |x, y, z| rounding::fma(x, y, z, Direction::Nearest) },
     symbol! { "rsqrt_rn", "__nv_frsqrt_rn", fn(f32) -> f32, FLUSHED, Bound::Exact,
     |x| special::rsqrt(f64::from(x)).single() },
-    symbol! { "double2hiint", "__nv_double2hiint", fn(f64) -> i32, KEPT, Bound::Exact,
+    symbol! { "double2hiint", "__nv_double2hiint", fn(f64) -> i32, UNFLUSHED, Bound::Exact,
     |x| (x.to_bits() >> 32) as i32 },
-    symbol! { "double2loint", "__nv_double2loint", fn(f64) -> i32, KEPT, Bound::Exact,
+    symbol! { "double2loint", "__nv_double2loint", fn(f64) -> i32, UNFLUSHED, Bound::Exact,
     |x| x.to_bits() as i32 },
-    symbol! { "hiloint2double", "__nv_hiloint2double", fn(i32, i32) -> f64, KEPT, Bound::Exact,
+    symbol! { "hiloint2double", "__nv_hiloint2double", fn(i32, i32) -> f64, UNFLUSHED, Bound::Exact,
     |high, low| f64::from_bits(u64::from(high as u32) << 32 | u64::from(low as u32)) },
     symbol! { "llrint", "__nv_llrintf", fn(f32) -> i64, FLUSHED, Bound::Exact,
     |x| to_i64(f64::from(x), Direction::Nearest) },
-    symbol! { "llrint", "__nv_llrint", fn(f64) -> i64, KEPT, Bound::Exact,
+    symbol! { "llrint", "__nv_llrint", fn(f64) -> i64, UNFLUSHED, Bound::Exact,
     |x| to_i64(x, Direction::Nearest) },
     symbol! { "llround", "__nv_llroundf", fn(f32) -> i64, FLUSHED, Bound::Exact,
     |x| integer::llround(f64::from(x)) },
-    symbol! { "llround", "__nv_llround", fn(f64) -> i64, KEPT, Bound::Exact, integer::llround },
-    symbol! { "int2double_rn", "__nv_int2double_rn", fn(i32) -> f64, KEPT, Bound::Exact, f64::from },
-    symbol! { "uint2double_rn", "__nv_uint2double_rn", fn(u32) -> f64, KEPT, Bound::Exact, f64::from },
+    symbol! { "llround", "__nv_llround", fn(f64) -> i64, UNFLUSHED, Bound::Exact, integer::llround },
+    symbol! { "int2double_rn", "__nv_int2double_rn", fn(i32) -> f64, UNFLUSHED, Bound::Exact, f64::from },
+    symbol! { "uint2double_rn", "__nv_uint2double_rn", fn(u32) -> f64, UNFLUSHED, Bound::Exact, f64::from },
 ];
 
 /// Functions with an error.
 static INEXACT: &[Symbol] = &[
     symbol! { "pow", "__nv_powif", fn(f32, i32) -> f32, FLUSHED, Bound::Own(bound::powi_single),
     |x, n| integer::powi(x, n, 1.0, f32::recip) },
-    symbol! { "pow", "__nv_powi", fn(f64, i32) -> f64, KEPT, Bound::Own(bound::powi_double),
+    symbol! { "pow", "__nv_powi", fn(f64, i32) -> f64, UNFLUSHED, Bound::Own(bound::powi_double),
     |x, n| integer::powi(x, n, 1.0, f64::recip) },
     symbol! { "hypot", "__nv_hypotf", fn(f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
     |x, y| special::length(&[x.into(), y.into()]).single() },
-    symbol! { "hypot", "__nv_hypot", fn(f64, f64) -> f64, KEPT, Bound::Ulps(2.0),
+    symbol! { "hypot", "__nv_hypot", fn(f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
     |x, y| special::length(&[x, y]).high },
     symbol! { "rhypot", "__nv_rhypotf", fn(f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y| special::inverse_length(&[x.into(), y.into()]).single() },
-    symbol! { "rhypot", "__nv_rhypot", fn(f64, f64) -> f64, KEPT, Bound::Ulps(1.0),
+    symbol! { "rhypot", "__nv_rhypot", fn(f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
     |x, y| special::inverse_length(&[x, y]).high },
     symbol! { "norm3d", "__nv_norm3df", fn(f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
     |x, y, z| special::length(&[x.into(), y.into(), z.into()]).single() },
-    symbol! { "norm3d", "__nv_norm3d", fn(f64, f64, f64) -> f64, KEPT, Bound::Ulps(2.0),
+    symbol! { "norm3d", "__nv_norm3d", fn(f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
     |x, y, z| special::length(&[x, y, z]).high },
     symbol! { "rnorm3d", "__nv_rnorm3df", fn(f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y, z| special::inverse_length(&[x.into(), y.into(), z.into()]).single() },
-    symbol! { "rnorm3d", "__nv_rnorm3d", fn(f64, f64, f64) -> f64, KEPT, Bound::Ulps(1.0),
+    symbol! { "rnorm3d", "__nv_rnorm3d", fn(f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
     |x, y, z| special::inverse_length(&[x, y, z]).high },
     symbol! { "norm4d", "__nv_norm4df", fn(f32, f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(3.0),
     |x, y, z, w| special::length(&[x.into(), y.into(), z.into(), w.into()]).single() },
-    symbol! { "norm4d", "__nv_norm4d", fn(f64, f64, f64, f64) -> f64, KEPT, Bound::Ulps(2.0),
+    symbol! { "norm4d", "__nv_norm4d", fn(f64, f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(2.0),
     |x, y, z, w| special::length(&[x, y, z, w]).high },
     symbol! { "rnorm4d", "__nv_rnorm4df", fn(f32, f32, f32, f32) -> f32, FLUSHED, Bound::Ulps(2.0),
     |x, y, z, w| special::inverse_length(&[x.into(), y.into(), z.into(), w.into()]).single() },
-    symbol! { "rnorm4d", "__nv_rnorm4d", fn(f64, f64, f64, f64) -> f64, KEPT, Bound::Ulps(1.0),
+    symbol! { "rnorm4d", "__nv_rnorm4d", fn(f64, f64, f64, f64) -> f64, UNFLUSHED, Bound::Ulps(1.0),
     |x, y, z, w| special::inverse_length(&[x, y, z, w]).high },
     symbol! { "jn", "__nv_jnf", fn(i32, f32) -> f32, FLUSHED, Bound::Own(bound::jn_single),
     |n, x| bessel::jn(n, x.into()).single() },
-    symbol! { "jn", "__nv_jn", fn(i32, f64) -> f64, KEPT, Bound::Own(bound::jn_double),
+    symbol! { "jn", "__nv_jn", fn(i32, f64) -> f64, UNFLUSHED, Bound::Own(bound::jn_double),
     |n, x| bessel::jn(n, x).high },
     symbol! { "yn", "__nv_ynf", fn(i32, f32) -> f32, FLUSHED, Bound::Own(bound::yn_single),
     |n, x| bessel::yn(n, x.into()).single() },
-    symbol! { "yn", "__nv_yn", fn(i32, f64) -> f64, KEPT, Bound::Own(bound::yn_double),
+    symbol! { "yn", "__nv_yn", fn(i32, f64) -> f64, UNFLUSHED, Bound::Own(bound::yn_double),
     |n, x| bessel::yn(n, x).high },
 ];
 
@@ -289,43 +289,40 @@ pub(super) static TABLES: &[&[Symbol]] = &[
         x.into(),
         way
     )),
-    &converted!("double2int", fn(f64) -> i32, KEPT, |x, way| to_i32(
+    &converted!("double2int", fn(f64) -> i32, UNFLUSHED, |x, way| to_i32(
         x,
         way,
         i32::MIN
     )),
-    &converted!("double2uint", fn(f64) -> i32, KEPT, |x, way| to_u32(
+    &converted!("double2uint", fn(f64) -> i32, UNFLUSHED, |x, way| to_u32(
         x,
         way,
         1 << 31
     )),
-    &converted!("double2ll", fn(f64) -> i64, KEPT, to_i64),
-    &converted!("double2ull", fn(f64) -> i64, KEPT, to_u64),
-    &converted!("double2float", fn(f64) -> f32, FLUSHED, rounding::narrowed),
-    &converted!("int2float", fn(i32) -> f32, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
-    &converted!("uint2float", fn(u32) -> f32, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
-    &converted!("ll2float", fn(i64) -> f32, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
-    &converted!("ull2float", fn(u64) -> f32, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
-    &converted!("ll2double", fn(i64) -> f64, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
-    &converted!("ull2double", fn(u64) -> f64, KEPT, |x, way| rounding::from_int(
-        x.into(),
-        way
-    )),
+    &converted!("double2ll", fn(f64) -> i64, UNFLUSHED, to_i64),
+    &converted!("double2ull", fn(f64) -> i64, UNFLUSHED, to_u64),
+    &converted!("double2float", fn(f64) -> f32, FLUSHED, rounding::narrow),
+    &converted!("int2float", fn(i32) -> f32, UNFLUSHED, |x, way| {
+        rounding::from_int(x.into(), way)
+    }),
+    &converted!("uint2float", fn(u32) -> f32, UNFLUSHED, |x, way| {
+        rounding::from_int(x.into(), way)
+    }),
+    &converted!(
+        "ll2float",
+        fn(i64) -> f32,
+        UNFLUSHED,
+        |x, way| rounding::from_int(x.into(), way)
+    ),
+    &converted!("ull2float", fn(u64) -> f32, UNFLUSHED, |x, way| {
+        rounding::from_int(x.into(), way)
+    }),
+    &converted!("ll2double", fn(i64) -> f64, UNFLUSHED, |x, way| {
+        rounding::from_int(x.into(), way)
+    }),
+    &converted!("ull2double", fn(u64) -> f64, UNFLUSHED, |x, way| {
+        rounding::from_int(x.into(), way)
+    }),
     &special!("acosh", special::acosh, Bound::Ulps(4.0), Bound::Ulps(3.0)),
     &special!("asinh", special::asinh, Bound::Ulps(3.0), Bound::Ulps(3.0)),
     &special!("atanh", special::atanh, Bound::Ulps(3.0), Bound::Ulps(2.0)),

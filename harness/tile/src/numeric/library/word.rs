@@ -5,7 +5,7 @@ use crate::DType;
 /// A value of a dtype.
 pub(super) trait Word: Copy {
     const DTYPE: DType;
-    fn of(bits: u64) -> Self;
+    fn from_lane_bits(bits: u64) -> Self;
     fn bits(self) -> u64;
 }
 
@@ -13,7 +13,7 @@ macro_rules! integer {
     ($($ty:ident $raw:ident $dtype:ident;)+) => { $(
         impl Word for $ty {
             const DTYPE: DType = DType::$dtype;
-            fn of(bits: u64) -> Self {
+            fn from_lane_bits(bits: u64) -> Self {
                 bits as Self
             }
             fn bits(self) -> u64 {
@@ -32,7 +32,7 @@ integer! {
 
 impl Word for f32 {
     const DTYPE: DType = DType::F32;
-    fn of(bits: u64) -> Self {
+    fn from_lane_bits(bits: u64) -> Self {
         Self::from_bits(bits as u32)
     }
     fn bits(self) -> u64 {
@@ -42,7 +42,7 @@ impl Word for f32 {
 
 impl Word for f64 {
     const DTYPE: DType = DType::F64;
-    fn of(bits: u64) -> Self {
+    fn from_lane_bits(bits: u64) -> Self {
         Self::from_bits(bits)
     }
     fn bits(self) -> u64 {

@@ -2,19 +2,19 @@
 
 use super::*;
 
-fn single(value: f32) -> u64 {
+fn encode_single(value: f32) -> u64 {
     value.to_bits() as u64
 }
 
 #[test]
 fn rounding_to_integers_is_the_hosts() {
-    let mut lanes = samples(DType::F32);
-    lanes.extend((-40..40).map(|n| single(n as f32 * 0.25)));
+    let mut lanes = sample_lanes(DType::F32);
+    lanes.extend((-40..40).map(|n| encode_single(n as f32 * 0.25)));
     lanes.extend([
-        single(8_388_607.5),
-        single(4_194_303.8),
-        single(0.499_999_97),
-        single(-0.499_999_97),
+        encode_single(8_388_607.5),
+        encode_single(4_194_303.8),
+        encode_single(0.499_999_97),
+        encode_single(-0.499_999_97),
     ]);
     for &x in &lanes {
         let value = f32::from_bits(x as u32);
@@ -25,16 +25,16 @@ fn rounding_to_integers_is_the_hosts() {
             (UnaryOp::Rint, value.round_ties_even()),
             (UnaryOp::Round, value.round()),
         ] {
-            let Computed::Bits(got) = unary(op, DType::F32, x) else {
+            let Computed::Bits(got) = apply_unary(op, DType::F32, x) else {
                 panic!("no value")
             };
             assert!(
-                same(DType::F32, got, single(wanted)),
+                is_same_lane(DType::F32, got, encode_single(wanted)),
                 "{op:?} {value:e}: {got:#x}"
             );
         }
     }
-    for x in samples(DType::F64) {
+    for x in sample_lanes(DType::F64) {
         let value = f64::from_bits(x);
         for (op, wanted) in [
             (UnaryOp::Floor, value.floor()),
@@ -43,11 +43,11 @@ fn rounding_to_integers_is_the_hosts() {
             (UnaryOp::Rint, value.round_ties_even()),
             (UnaryOp::Round, value.round()),
         ] {
-            let Computed::Bits(got) = unary(op, DType::F64, x) else {
+            let Computed::Bits(got) = apply_unary(op, DType::F64, x) else {
                 panic!("no value")
             };
             assert!(
-                same(DType::F64, got, wanted.to_bits()),
+                is_same_lane(DType::F64, got, wanted.to_bits()),
                 "{op:?} {value:e}: {got:#x}"
             );
         }
@@ -68,14 +68,14 @@ fn the_vectorised_functions_round_as_libm_does() {
         let value = f32::from_bits(bits);
         for (op, function) in functions {
             let exact = function(value as f64);
-            let Computed::Bits(got) = unary(op, DType::F32, bits.into()) else {
+            let Computed::Bits(got) = apply_unary(op, DType::F32, bits.into()) else {
                 panic!("no value")
             };
-            let wanted = single(exact as f32);
+            let wanted = encode_single(exact as f32);
             // Within 2^-40 of a tie, either neighbour will do.
-            let near = |value: f64| single((value * (1.0 + 2f64.powi(-40))) as f32);
-            let low = single((exact * (1.0 - 2f64.powi(-40))) as f32);
-            let fits = same(DType::F32, got, wanted) || got == near(exact) || got == low;
+            let near = |value: f64| encode_single((value * (1.0 + 2f64.powi(-40))) as f32);
+            let low = encode_single((exact * (1.0 - 2f64.powi(-40))) as f32);
+            let fits = is_same_lane(DType::F32, got, wanted) || got == near(exact) || got == low;
             assert!(fits, "{op:?} {value:e}: {got:#x} not {wanted:#x}");
         }
     }
@@ -86,12 +86,12 @@ fn exact_cases_are_exact() {
     for n in -149..128 {
         let power = libm::ldexp(1.0, n) as f32;
         assert_eq!(
-            unary(UnaryOp::Exp2, DType::F32, single(n as f32)),
-            Computed::Bits(single(power))
+            apply_unary(UnaryOp::Exp2, DType::F32, encode_single(n as f32)),
+            Computed::Bits(encode_single(power))
         );
         assert_eq!(
-            unary(UnaryOp::Log2, DType::F32, single(power)),
-            Computed::Bits(single(n as f32))
+            apply_unary(UnaryOp::Log2, DType::F32, encode_single(power)),
+            Computed::Bits(encode_single(n as f32))
         );
     }
     for (op, x, wanted) in [
@@ -116,8 +116,8 @@ fn exact_cases_are_exact() {
         (UnaryOp::Erf, f32::INFINITY, 1.0),
     ] {
         assert_eq!(
-            unary(op, DType::F32, single(x)),
-            Computed::Bits(single(wanted)),
+            apply_unary(op, DType::F32, encode_single(x)),
+            Computed::Bits(encode_single(wanted)),
             "{op:?} {x}"
         );
     }
@@ -129,7 +129,7 @@ fn exact_cases_are_exact() {
         (UnaryOp::Exp, f32::NAN),
     ] {
         assert!(
-            unary(op, DType::F32, single(x))
+            apply_unary(op, DType::F32, encode_single(x))
                 .bits()
                 .is_some_and(|bits| is_nan(DType::F32, bits)),
             "{op:?} {x}"
@@ -139,46 +139,59 @@ fn exact_cases_are_exact() {
 
 #[test]
 fn ranges_hold_the_reference_and_know_their_bounds() {
-    let range = unary_range(UnaryOp::Exp, DType::F32, single(88.0));
+    let range = unary_range(UnaryOp::Exp, DType::F32, encode_single(88.0));
     let exact = libm::exp(88.0);
     assert!(
         range.low < exact && exact < range.high && range.high < exact * (1.0 + 2e-5),
         "{range:?}"
     );
     // 88.73 is past the overflow by less than the error: the largest number is admitted, and so is infinity.
-    let range = unary_range(UnaryOp::Exp, DType::F32, single(88.723));
+    let range = unary_range(UnaryOp::Exp, DType::F32, encode_single(88.723));
     assert!(
-        range.contains(DType::F32, single(f32::INFINITY)) && range.contains(DType::F32, single(f32::MAX))
+        range.contains(DType::F32, encode_single(f32::INFINITY))
+            && range.contains(DType::F32, encode_single(f32::MAX))
     );
     // Flushed subnormals: the square root of a subnormal may be zero, its reciprocal infinite.
-    let tiny = single(1e-40);
+    let tiny = encode_single(1e-40);
     assert!(unary_range(UnaryOp::Sqrt, DType::F32, tiny).contains(DType::F32, 0));
-    assert!(unary_range(UnaryOp::Rsqrt, DType::F32, tiny).contains(DType::F32, single(f32::INFINITY)));
-    assert!(unary_range(UnaryOp::Floor, DType::F32, single(-1e-40)).contains(DType::F32, 0x8000_0000));
-    assert!(!unary_range(UnaryOp::Floor, DType::F32, single(-0.5)).contains(DType::F32, 0x8000_0000));
+    assert!(unary_range(UnaryOp::Rsqrt, DType::F32, tiny).contains(DType::F32, encode_single(f32::INFINITY)));
+    assert!(unary_range(UnaryOp::Floor, DType::F32, encode_single(-1e-40)).contains(DType::F32, 0x8000_0000));
+    assert!(!unary_range(UnaryOp::Floor, DType::F32, encode_single(-0.5)).contains(DType::F32, 0x8000_0000));
     // An exact operation admits one value; the signs of zero are one number.
-    let range = binary_range(BinaryOp::Add, DType::F32, single(1.0), single(2.0));
+    let range = binary_range(BinaryOp::Add, DType::F32, encode_single(1.0), encode_single(2.0));
     assert_eq!((range.low, range.high, range.nan), (3.0, 3.0, false));
-    assert!(!range.contains(DType::F32, single(3.000_000_2)));
+    assert!(!range.contains(DType::F32, encode_single(3.000_000_2)));
     // A remainder next to a multiple may come out one divisor lower.
-    let range = binary_range(BinaryOp::Rem, DType::F32, single(1.0), single(0.1));
+    let range = binary_range(BinaryOp::Rem, DType::F32, encode_single(1.0), encode_single(0.1));
     assert!(
-        range.contains(DType::F32, single(1.0 % 0.1)) && range.contains(DType::F32, single(-1.490_116_1e-9))
+        range.contains(DType::F32, encode_single(1.0 % 0.1))
+            && range.contains(DType::F32, encode_single(-1.490_116_1e-9))
     );
     assert!(
-        !binary_range(BinaryOp::Rem, DType::F32, single(7.5), single(2.0)).contains(DType::F32, single(-0.5))
+        !binary_range(BinaryOp::Rem, DType::F32, encode_single(7.5), encode_single(2.0))
+            .contains(DType::F32, encode_single(-0.5))
     );
     // A quotient without fraction bits is off by its last places.
-    let range = binary_range(BinaryOp::Rem, DType::F32, single(1e30), single(3.0));
-    assert!(range.contains(DType::F32, single(1e23)) && !range.contains(DType::F32, single(1e25)));
-    let range = binary_range(BinaryOp::Rem, DType::F32, single(1e30), single(1e-30));
-    assert!(range.contains(DType::F32, single(f32::NEG_INFINITY)));
-    assert!(!range.contains(DType::F32, single(f32::INFINITY)));
-    assert!(!binary_range(BinaryOp::Rem, DType::F32, single(1.0), single(0.0)).contains(DType::F32, 0));
+    let range = binary_range(BinaryOp::Rem, DType::F32, encode_single(1e30), encode_single(3.0));
+    assert!(
+        range.contains(DType::F32, encode_single(1e23)) && !range.contains(DType::F32, encode_single(1e25))
+    );
+    let range = binary_range(
+        BinaryOp::Rem,
+        DType::F32,
+        encode_single(1e30),
+        encode_single(1e-30),
+    );
+    assert!(range.contains(DType::F32, encode_single(f32::NEG_INFINITY)));
+    assert!(!range.contains(DType::F32, encode_single(f32::INFINITY)));
+    assert!(
+        !binary_range(BinaryOp::Rem, DType::F32, encode_single(1.0), encode_single(0.0))
+            .contains(DType::F32, 0)
+    );
     for dtype in DType::ALL {
-        for x in samples(dtype).into_iter().step_by(5) {
+        for x in sample_lanes(dtype).into_iter().step_by(5) {
             for &op in UnaryOp::ALL {
-                if let Computed::Bits(bits) = unary(op, dtype, x) {
+                if let Computed::Bits(bits) = apply_unary(op, dtype, x) {
                     assert!(
                         unary_range(op, dtype, x).contains(unary_result(op, dtype), bits),
                         "{op:?} {dtype} {x:#x}"
@@ -186,7 +199,7 @@ fn ranges_hold_the_reference_and_know_their_bounds() {
                 }
             }
             for &op in BinaryOp::ALL {
-                if let Computed::Bits(bits) = binary(op, dtype, x, 3) {
+                if let Computed::Bits(bits) = apply_binary(op, dtype, x, 3) {
                     assert!(
                         binary_range(op, dtype, x, 3).contains(dtype, bits),
                         "{op:?} {dtype} {x:#x}"

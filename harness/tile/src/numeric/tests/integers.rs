@@ -15,7 +15,7 @@ const INTEGERS: [DType; 9] = [
 ];
 
 /// The number that bits stand for, by the dtype's width and signedness alone.
-fn number(dtype: DType, bits: u64) -> i128 {
+fn decode_number(dtype: DType, bits: u64) -> i128 {
     let value = i128::from(bits);
     let width = dtype.bits();
     if dtype.is_signed_int() && bits >> (width - 1) & 1 == 1 {
@@ -25,7 +25,7 @@ fn number(dtype: DType, bits: u64) -> i128 {
     }
 }
 
-fn bits(dtype: DType, value: i128) -> Computed {
+fn encode_number(dtype: DType, value: i128) -> Computed {
     Computed::Bits((value & ((1 << dtype.bits()) - 1)) as u64)
 }
 
@@ -38,49 +38,52 @@ fn integers_wrap_and_know_their_signedness() {
         } else {
             0
         };
-        let lanes = samples(dtype);
+        let lanes = sample_lanes(dtype);
         for &x in &lanes {
-            let a = number(dtype, x);
-            assert_eq!(unary(UnaryOp::Neg, dtype, x), bits(dtype, -a));
-            assert_eq!(unary(UnaryOp::Not, dtype, x), bits(dtype, -a - 1));
-            assert_eq!(unary(UnaryOp::Abs, dtype, x), bits(dtype, a.abs()));
+            let a = decode_number(dtype, x);
+            assert_eq!(apply_unary(UnaryOp::Neg, dtype, x), encode_number(dtype, -a));
+            assert_eq!(apply_unary(UnaryOp::Not, dtype, x), encode_number(dtype, -a - 1));
+            assert_eq!(apply_unary(UnaryOp::Abs, dtype, x), encode_number(dtype, a.abs()));
             assert_eq!(decode_int(dtype, x), a);
             for &y in &lanes {
-                let b = number(dtype, y);
+                let b = decode_number(dtype, y);
                 let unsigned = (i128::from(x), i128::from(y));
                 let shift = (unsigned.1 < width).then_some(unsigned.1);
                 let quotient = match (b, a == lowest && b == -1) {
                     (0, _) => Computed::DivisionByZero,
                     (_, true) => Computed::Poison,
-                    _ => bits(dtype, a / b),
+                    _ => encode_number(dtype, a / b),
                 };
                 let rest = if quotient.bits().is_some() {
-                    bits(dtype, a % b)
+                    encode_number(dtype, a % b)
                 } else {
                     quotient
                 };
-                let shifted = |value: i128| shift.map_or(Computed::Poison, |_| bits(dtype, value));
+                let shifted = |value: i128| shift.map_or(Computed::Poison, |_| encode_number(dtype, value));
                 let count = shift.unwrap_or(0);
                 for (op, wanted) in [
-                    (BinaryOp::Add, bits(dtype, a + b)),
-                    (BinaryOp::Sub, bits(dtype, a - b)),
-                    (BinaryOp::Mul, bits(dtype, a.wrapping_mul(b))),
+                    (BinaryOp::Add, encode_number(dtype, a + b)),
+                    (BinaryOp::Sub, encode_number(dtype, a - b)),
+                    (BinaryOp::Mul, encode_number(dtype, a.wrapping_mul(b))),
                     (BinaryOp::IntDiv, quotient),
                     (BinaryOp::Rem, rest),
-                    (BinaryOp::And, bits(dtype, a & b)),
-                    (BinaryOp::Or, bits(dtype, a | b)),
-                    (BinaryOp::Xor, bits(dtype, a ^ b)),
+                    (BinaryOp::And, encode_number(dtype, a & b)),
+                    (BinaryOp::Or, encode_number(dtype, a | b)),
+                    (BinaryOp::Xor, encode_number(dtype, a ^ b)),
                     (BinaryOp::Shl, shifted(a << count)),
                     (BinaryOp::Shr, shifted(a >> count)),
                     (BinaryOp::LShr, shifted(unsigned.0 >> count)),
-                    (BinaryOp::Min, bits(dtype, a.min(b))),
-                    (BinaryOp::Max, bits(dtype, a.max(b))),
+                    (BinaryOp::Min, encode_number(dtype, a.min(b))),
+                    (BinaryOp::Max, encode_number(dtype, a.max(b))),
                 ] {
-                    assert_eq!(binary(op, dtype, x, y), wanted, "{a} {op:?} {b} of {dtype}");
+                    assert_eq!(apply_binary(op, dtype, x, y), wanted, "{a} {op:?} {b} of {dtype}");
                 }
                 if dtype != DType::I1 {
                     let product = (unsigned.0 as u128).wrapping_mul(unsigned.1 as u128) >> dtype.bits();
-                    assert_eq!(binary(BinaryOp::MulHi, dtype, x, y), bits(dtype, product as i128));
+                    assert_eq!(
+                        apply_binary(BinaryOp::MulHi, dtype, x, y),
+                        encode_number(dtype, product as i128)
+                    );
                 }
                 for (predicate, wanted) in [
                     (CmpPredicate::Eq, a == b),
@@ -105,12 +108,12 @@ fn integers_wrap_and_know_their_signedness() {
 fn integer_casts_keep_low_bits_and_extend_by_the_source() {
     for from in INTEGERS {
         for to in INTEGERS {
-            for x in samples(from) {
-                let value = number(from, x);
+            for x in sample_lanes(from) {
+                let value = decode_number(from, x);
                 let wanted = if to == DType::I1 {
                     Computed::Bits(u64::from(value != 0))
                 } else {
-                    bits(to, value)
+                    encode_number(to, value)
                 };
                 assert_eq!(
                     cast(from, to, Rounding::NearestEven, x),
@@ -130,12 +133,16 @@ fn floats_become_integers_toward_zero_or_poison() {
                 (true, width) => (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1),
                 (false, width) => (0, (1i128 << width) - 1),
             };
-            for x in samples(from) {
+            for x in sample_lanes(from) {
                 let value = decode(from, x);
                 // `as` saturates, at bounds far outside of those asked about.
                 let whole = value as i128;
                 let fits = !value.is_nan() && (low..=high).contains(&whole);
-                let wanted = if fits { bits(to, whole) } else { Computed::Poison };
+                let wanted = if fits {
+                    encode_number(to, whole)
+                } else {
+                    Computed::Poison
+                };
                 assert_eq!(
                     cast(from, to, Rounding::NearestEven, x),
                     wanted,
@@ -143,7 +150,7 @@ fn floats_become_integers_toward_zero_or_poison() {
                 );
             }
         }
-        for x in samples(from) {
+        for x in sample_lanes(from) {
             let set = u64::from(decode(from, x) != 0.0);
             assert_eq!(
                 cast(from, DType::I1, Rounding::NearestEven, x),
@@ -185,7 +192,7 @@ fn operations_without_a_meaning_are_known_before() {
         assert!(ternary_defined(TernaryOp::Clamp, dtype));
         assert!(!cast_defined(dtype, DType::F8E5) || dtype.is_float());
     }
-    assert_eq!(binary(BinaryOp::Div, DType::I32, 4, 2), Computed::Poison);
+    assert_eq!(apply_binary(BinaryOp::Div, DType::I32, 4, 2), Computed::Poison);
     assert_eq!(
         cast(DType::F8E5, DType::I32, Rounding::NearestEven, 0x3c),
         Computed::Poison

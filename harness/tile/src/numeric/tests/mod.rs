@@ -12,7 +12,7 @@ use crate::DType;
 use crate::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
 
 /// Whether two lanes hold the same, all NaNs being one.
-fn same(dtype: DType, left: u64, right: u64) -> bool {
+fn is_same_lane(dtype: DType, left: u64, right: u64) -> bool {
     left == right || (is_nan(dtype, left) && is_nan(dtype, right))
 }
 
@@ -28,7 +28,7 @@ const NARROW: [DType; 7] = [
 ];
 
 /// Some lanes of a dtype: bounds, neighbours of powers of two, and the bits of a counter in between.
-fn samples(dtype: DType) -> Vec<u64> {
+fn sample_lanes(dtype: DType) -> Vec<u64> {
     let width = dtype.bits();
     let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
     if width <= 8 {
@@ -92,7 +92,7 @@ fn nothing_panics_on_any_operation_dtype_and_bits() {
     for dtype in DType::ALL {
         for &x in &wild {
             for &op in UnaryOp::ALL {
-                computed += u64::from(unary(op, dtype, x).bits().is_some());
+                computed += u64::from(apply_unary(op, dtype, x).bits().is_some());
                 let range = unary_range(op, dtype, x);
                 assert!(range.nan || range.low <= range.high, "{op:?} {dtype} {x:#x}");
             }
@@ -105,7 +105,7 @@ fn nothing_panics_on_any_operation_dtype_and_bits() {
             assert!(parse(dtype, &format(dtype, x)).is_ok(), "{dtype} {x:#x}");
             for &y in &wild {
                 for &op in BinaryOp::ALL {
-                    computed += u64::from(binary(op, dtype, x, y).bits().is_some());
+                    computed += u64::from(apply_binary(op, dtype, x, y).bits().is_some());
                     let range = binary_range(op, dtype, x, y);
                     assert!(
                         range.nan || range.low <= range.high,
@@ -114,7 +114,7 @@ fn nothing_panics_on_any_operation_dtype_and_bits() {
                 }
                 for &op in TernaryOp::ALL {
                     for z in [0, x, y] {
-                        computed += u64::from(ternary(op, dtype, x, y, z).bits().is_some());
+                        computed += u64::from(apply_ternary(op, dtype, x, y, z).bits().is_some());
                         computed += u64::from(ternary_range(op, dtype, x, y, z).nan);
                     }
                 }

@@ -15,9 +15,9 @@ const FLOATS: [DType; 9] = [
 ];
 
 /// What an operation gives for numbers of a dtype, as text.
-fn check2(op: BinaryOp, dtype: DType, x: f64, y: f64) -> String {
+fn render_binary(op: BinaryOp, dtype: DType, x: f64, y: f64) -> String {
     let lane = |value| encode(dtype, value, Rounding::NearestEven);
-    binary(op, dtype, lane(x), lane(y))
+    apply_binary(op, dtype, lane(x), lane(y))
         .bits()
         .map_or_else(|| "poison".to_owned(), |bits| format(dtype, bits))
 }
@@ -46,7 +46,7 @@ fn minima_and_maxima_choose_numbers_or_nans_and_order_zeros() {
             (BinaryOp::MaxPropagateNan, -0.0, 0.0, "0.0"),
             (BinaryOp::MaxPropagateNan, 2.0, 1.0, "2.0"),
         ] {
-            assert_eq!(check2(op, dtype, x, y), wanted, "{op:?} {dtype} {x} {y}");
+            assert_eq!(render_binary(op, dtype, x, y), wanted, "{op:?} {dtype} {x} {y}");
         }
     }
 }
@@ -56,7 +56,7 @@ fn clamp_takes_the_limit_for_a_nan_or_keeps_it() {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let lane = |value| encode(dtype, value, Rounding::NearestEven);
         let clamp = |op, x| {
-            ternary(op, dtype, lane(x), lane(-1.0), lane(2.0))
+            apply_ternary(op, dtype, lane(x), lane(-1.0), lane(2.0))
                 .bits()
                 .map(|bits| decode(dtype, bits))
         };
@@ -72,7 +72,7 @@ fn clamp_takes_the_limit_for_a_nan_or_keeps_it() {
         assert!(clamp(TernaryOp::ClampPropagateNan, f64::NAN).is_some_and(f64::is_nan));
         assert_eq!(clamp(TernaryOp::ClampPropagateNan, 7.0), Some(2.0));
     }
-    let clamped = ternary(TernaryOp::Clamp, DType::I8, 0x80, 0xff, 5);
+    let clamped = apply_ternary(TernaryOp::Clamp, DType::I8, 0x80, 0xff, 5);
     assert_eq!(clamped, Computed::Bits(0xff), "-128 between -1 and 5");
 }
 
@@ -80,11 +80,11 @@ fn clamp_takes_the_limit_for_a_nan_or_keeps_it() {
 fn signs_are_bits() {
     for dtype in FLOATS {
         let sign = 1u64 << (dtype.bits() - 1);
-        for x in samples(dtype) {
-            assert_eq!(unary(UnaryOp::Neg, dtype, x), Computed::Bits(x ^ sign));
-            assert_eq!(unary(UnaryOp::Abs, dtype, x), Computed::Bits(x & !sign));
+        for x in sample_lanes(dtype) {
+            assert_eq!(apply_unary(UnaryOp::Neg, dtype, x), Computed::Bits(x ^ sign));
+            assert_eq!(apply_unary(UnaryOp::Abs, dtype, x), Computed::Bits(x & !sign));
             assert_eq!(
-                binary(BinaryOp::CopySign, dtype, x, sign),
+                apply_binary(BinaryOp::CopySign, dtype, x, sign),
                 Computed::Bits(x | sign)
             );
         }
@@ -115,7 +115,7 @@ fn comparisons_with_a_nan_are_false_but_for_ne() {
                 );
             }
         }
-        let test = |op, x| unary(op, dtype, x);
+        let test = |op, x| apply_unary(op, dtype, x);
         assert_eq!(test(UnaryOp::IsNan, nan), Computed::Bits(1));
         assert_eq!(test(UnaryOp::IsNan, one), Computed::Bits(0));
         assert_eq!(test(UnaryOp::IsInf, nan), Computed::Bits(0));
@@ -135,7 +135,7 @@ fn remainders_have_the_sign_of_the_dividend() {
         (1.0, 0.0, "nan"),
         (f64::INFINITY, 2.0, "nan"),
     ] {
-        assert_eq!(check2(BinaryOp::Rem, DType::F32, x, y), fmod, "{x} % {y}");
+        assert_eq!(render_binary(BinaryOp::Rem, DType::F32, x, y), fmod, "{x} % {y}");
     }
 }
 

@@ -19,7 +19,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn of(dtype: DType, saturate: bool) -> Self {
+    fn from_dtype(dtype: DType, saturate: bool) -> Self {
         // Exponent bits, fraction bits, bias, largest magnitude, what overflow gives (infinity or NaN).
         let (fraction, bias, largest, overflow) = match dtype {
             DType::F16 => (10, 15, 0x7bff, 0x7c00),
@@ -98,14 +98,14 @@ impl Oracle {
 #[test]
 fn a_double_is_encoded_as_the_nearest_number() {
     for dtype in NARROW {
-        let oracle = Oracle::of(dtype, false);
+        let oracle = Oracle::from_dtype(dtype, false);
         for value in oracle.edges() {
             for value in [value, -value] {
                 for rounding in [Rounding::NearestEven, Rounding::TowardZero] {
                     let got = encode(dtype, value, rounding);
                     let wanted = oracle.round(value, rounding);
                     assert!(
-                        same(dtype, got, wanted),
+                        is_same_lane(dtype, got, wanted),
                         "{dtype} {value:e} {rounding:?}: {got:#x} not {wanted:#x}"
                     );
                 }
@@ -124,7 +124,7 @@ fn casts_round_once_and_fp8_saturates() {
         DType::F8E4B8,
         DType::F8E5B16,
     ] {
-        let oracle = Oracle::of(to, to.is_fp8());
+        let oracle = Oracle::from_dtype(to, to.is_fp8());
         for value in oracle.edges() {
             let single = (value as f32).to_bits() as u64;
             for (from, bits) in [(DType::F64, value.to_bits()), (DType::F32, single)] {
@@ -151,7 +151,7 @@ fn casts_round_once_and_fp8_saturates() {
 #[test]
 fn every_bf16_goes_to_every_fp8_by_both_roundings() {
     for to in [DType::F8E4NV, DType::F8E5, DType::F8E4B8, DType::F8E5B16] {
-        let oracle = Oracle::of(to, true);
+        let oracle = Oracle::from_dtype(to, true);
         for bits in 0..=0xffffu64 {
             let value = f32::from_bits((bits as u32) << 16) as f64;
             if !value.is_finite() {
@@ -226,7 +226,7 @@ fn special_values_of_fp8() {
 #[test]
 fn fp8_bytes_decode_to_their_definition() {
     for dtype in NARROW.into_iter().filter(|dtype| dtype.is_fp8()) {
-        let oracle = Oracle::of(dtype, false);
+        let oracle = Oracle::from_dtype(dtype, false);
         for byte in 0..=0xffu64 {
             let value = decode(dtype, byte);
             let fnuz = matches!(dtype, DType::F8E4B8 | DType::F8E5B16);
@@ -253,12 +253,12 @@ fn every_narrow_lane_survives_widening_and_narrowing() {
                 let Computed::Bits(wide) = cast(from, through, Rounding::NearestEven, bits) else {
                     panic!("{from} {bits:#x} has no value")
                 };
-                assert!(same(
+                assert!(is_same_lane(
                     from,
                     encode(from, decode(through, wide), Rounding::NearestEven),
                     bits
                 ));
-                assert!(same(
+                assert!(is_same_lane(
                     from,
                     encode(from, decode(through, wide), Rounding::TowardZero),
                     bits
@@ -287,8 +287,8 @@ fn f16_and_bf16_widen_as_the_half_crate_does() {
 #[test]
 fn half_arithmetic_is_exact_arithmetic_rounded_once() {
     // Halves are multiples of 2^-24 below 2^16: sums are exact in `f64`, and so are products.
-    let oracle = Oracle::of(DType::F16, false);
-    let lanes = samples(DType::F16);
+    let oracle = Oracle::from_dtype(DType::F16, false);
+    let lanes = sample_lanes(DType::F16);
     for &x in &lanes {
         for &y in &lanes {
             let (a, b) = (decode(DType::F16, x), decode(DType::F16, y));
@@ -299,7 +299,7 @@ fn half_arithmetic_is_exact_arithmetic_rounded_once() {
             ] {
                 if exact.is_finite() {
                     let wanted = Computed::Bits(oracle.round(exact, Rounding::NearestEven));
-                    assert_eq!(binary(op, DType::F16, x, y), wanted, "{a} {op:?} {b}");
+                    assert_eq!(apply_binary(op, DType::F16, x, y), wanted, "{a} {op:?} {b}");
                 }
             }
         }
@@ -308,15 +308,15 @@ fn half_arithmetic_is_exact_arithmetic_rounded_once() {
 
 #[test]
 fn brain_float_products_are_rounded_once() {
-    let oracle = Oracle::of(DType::BF16, false);
-    let lanes = samples(DType::BF16);
+    let oracle = Oracle::from_dtype(DType::BF16, false);
+    let lanes = sample_lanes(DType::BF16);
     for &x in &lanes {
         for &y in &lanes {
             // 16 bits of product: exact in `f64`, whose range is wide enough as well.
             let exact = decode(DType::BF16, x) * decode(DType::BF16, y);
             if exact.is_finite() {
                 let wanted = Computed::Bits(oracle.round(exact, Rounding::NearestEven));
-                assert_eq!(binary(BinaryOp::Mul, DType::BF16, x, y), wanted);
+                assert_eq!(apply_binary(BinaryOp::Mul, DType::BF16, x, y), wanted);
             }
         }
     }
@@ -342,14 +342,14 @@ fn half_fma(oracle: &Oracle, x: u64, y: u64, z: u64) -> Option<u64> {
 
 #[test]
 fn half_fma_rounds_once() {
-    let oracle = Oracle::of(DType::F16, false);
-    let lanes = samples(DType::F16);
+    let oracle = Oracle::from_dtype(DType::F16, false);
+    let lanes = sample_lanes(DType::F16);
     for (nth, &x) in lanes.iter().enumerate() {
         for &y in lanes.iter().skip(nth % 3).step_by(3) {
             for &z in lanes.iter().skip(nth % 5).step_by(5) {
                 if let Some(wanted) = half_fma(&oracle, x, y, z) {
                     assert_eq!(
-                        ternary(TernaryOp::Fma, DType::F16, x, y, z),
+                        apply_ternary(TernaryOp::Fma, DType::F16, x, y, z),
                         Computed::Bits(wanted)
                     );
                 }
@@ -362,10 +362,10 @@ proptest! {
     #[test]
     fn single_fma_is_the_hosts(x: u32, y: u32, z: u32) {
         let wanted = f32::from_bits(x).mul_add(f32::from_bits(y), f32::from_bits(z)).to_bits() as u64;
-        let Computed::Bits(got) = ternary(TernaryOp::Fma, DType::F32, x.into(), y.into(), z.into()) else {
+        let Computed::Bits(got) = apply_ternary(TernaryOp::Fma, DType::F32, x.into(), y.into(), z.into()) else {
             panic!("no value")
         };
-        prop_assert!(same(DType::F32, got, wanted), "{got:#x} not {wanted:#x}");
+        prop_assert!(is_same_lane(DType::F32, got, wanted), "{got:#x} not {wanted:#x}");
     }
 
     #[test]
@@ -374,7 +374,7 @@ proptest! {
         let z = f32::from_bits((-(x * y)).to_bits().wrapping_add_signed(d));
         let wanted = x.mul_add(y, z);
         let bits = |value: f32| value.to_bits() as u64;
-        prop_assert_eq!(ternary(TernaryOp::Fma, DType::F32, bits(x), bits(y), bits(z)), Computed::Bits(bits(wanted)));
+        prop_assert_eq!(apply_ternary(TernaryOp::Fma, DType::F32, bits(x), bits(y), bits(z)), Computed::Bits(bits(wanted)));
     }
 
     #[test]
@@ -385,8 +385,8 @@ proptest! {
         for (op, exact) in [
             (BinaryOp::Add, a + b), (BinaryOp::Sub, a - b), (BinaryOp::Mul, a * b), (BinaryOp::Div, a / b), (BinaryOp::DivRn, a / b),
         ] {
-            let Computed::Bits(got) = binary(op, DType::F32, x, y) else { panic!("no value") };
-            prop_assert!(same(DType::F32, got, (exact as f32).to_bits().into()), "{a} {op:?} {b}");
+            let Computed::Bits(got) = apply_binary(op, DType::F32, x, y) else { panic!("no value") };
+            prop_assert!(is_same_lane(DType::F32, got, (exact as f32).to_bits().into()), "{a} {op:?} {b}");
         }
     }
 
@@ -395,7 +395,7 @@ proptest! {
         let value = value >> shift;
         // The double of a number below 2^53 is exact; of others, its halves' order tells where the number lies.
         for dtype in [DType::F16, DType::BF16] {
-            let oracle = Oracle::of(dtype, false);
+            let oracle = Oracle::from_dtype(dtype, false);
             let near = value as f64;
             let exact = match (near as i128).cmp(&i128::from(value)) {
                 std::cmp::Ordering::Less => near.next_up(),

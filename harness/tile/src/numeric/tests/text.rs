@@ -5,7 +5,7 @@ use super::*;
 fn check(dtype: DType, bits: u64, expected: &str) {
     assert_eq!(format(dtype, bits), expected);
     assert!(
-        parse(dtype, expected).is_ok_and(|read| same(dtype, read, bits)),
+        parse(dtype, expected).is_ok_and(|read| is_same_lane(dtype, read, bits)),
         "{expected} of {dtype}"
     );
 }
@@ -36,16 +36,16 @@ fn every_narrow_float_is_read_back() {
         for bits in 0..1u64 << dtype.bits() {
             let text = format(dtype, bits);
             assert!(
-                parse(dtype, &text).is_ok_and(|read| same(dtype, read, bits)),
+                parse(dtype, &text).is_ok_and(|read| is_same_lane(dtype, read, bits)),
                 "{dtype} {bits:#x} {text}"
             );
         }
     }
     for dtype in [DType::F32, DType::F64, DType::I16, DType::U32, DType::I64] {
-        for bits in samples(dtype) {
+        for bits in sample_lanes(dtype) {
             let text = format(dtype, bits);
             assert!(
-                parse(dtype, &text).is_ok_and(|read| same(dtype, read, bits)),
+                parse(dtype, &text).is_ok_and(|read| is_same_lane(dtype, read, bits)),
                 "{dtype} {bits:#x} {text}"
             );
         }

@@ -1,14 +1,17 @@
 //! Loads in the shadow.
 
-use super::{APART, ATOMIC, Conflict, GRANULE, PARTIAL, Shadow, by_granule, foreign, join, set, touched};
+use super::{
+    ATOMIC, Conflict, DETAILED, GRANULE, PARTIAL, Shadow, by_granule, is_foreign, join, resolve_touched, set,
+};
 use crate::checks::Access;
 
 impl Shadow {
     /// A load of `len` bytes. A volatile one may see other programs' writes.
     pub(crate) fn load(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
         if volatile {
-            return self.apart(index, len, |shadow, cell, at| {
-                if !shadow.live(cell.writer) || shadow.own(cell.writer) || shadow.knows(cell.writer) {
+            return self.visit_bytes(index, len, |shadow, cell, at| {
+                if !shadow.is_live(cell.writer) || shadow.is_own(cell.writer) || shadow.is_after(cell.writer)
+                {
                     return Ok(());
                 }
                 shadow.met = true;
@@ -18,7 +21,7 @@ impl Shadow {
                 }
                 Err(Conflict {
                     index: at,
-                    other: Some(shadow.number(cell.writer)),
+                    other_program: Some(shadow.find_program(cell.writer)),
                     did: Access::Store,
                 })
             });
@@ -104,16 +107,18 @@ impl Shadow {
         ) else {
             return true;
         };
-        if foreign(writer, me, base) && (writer == APART || touched(writer, *written) & bytes != 0) {
+        if is_foreign(writer, me, base)
+            && (writer == DETAILED || resolve_touched(writer, *written) & bytes != 0)
+        {
             return false;
         }
-        join(reader, read, bytes, me, base) || touched(*reader, *read) & bytes == bytes
+        join(reader, read, bytes, me, base) || resolve_touched(*reader, *read) & bytes == bytes
     }
 
     fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let me = self.me;
-        self.apart(index, len, |shadow, cell, index| {
-            if shadow.live(cell.writer) && !shadow.own(cell.writer) && !shadow.knows(cell.writer) {
+        self.visit_bytes(index, len, |shadow, cell, index| {
+            if shadow.is_live(cell.writer) && !shadow.is_own(cell.writer) && !shadow.is_after(cell.writer) {
                 let did = if cell.writer & ATOMIC == 0 {
                     Access::Store
                 } else {
@@ -121,11 +126,11 @@ impl Shadow {
                 };
                 return Err(Conflict {
                     index,
-                    other: Some(shadow.number(cell.writer)),
+                    other_program: Some(shadow.find_program(cell.writer)),
                     did,
                 });
             }
-            if !shadow.live(cell.reader) || shadow.own(cell.reader) || shadow.knows(cell.reader) {
+            if !shadow.is_live(cell.reader) || shadow.is_own(cell.reader) || shadow.is_after(cell.reader) {
                 cell.reader = me;
             }
             Ok(())

@@ -13,7 +13,7 @@ struct Model {
 }
 
 impl Model {
-    fn access(&mut self, me: u32, from: usize, len: usize, store: Option<bool>) -> bool {
+    fn record_access(&mut self, me: u32, from: usize, len: usize, store: Option<bool>) -> bool {
         for at in from..from + len {
             let other_is_last = self.writers[at].last().is_some_and(|&w| w != me);
             let other_wrote = self.writers[at].iter().any(|&w| w != me);
@@ -69,9 +69,9 @@ proptest! {
                     (false, false) => shadow.store(from, old, &vec![value; len]),
                 };
                 let expected = if strided {
-                    (0..elements).all(|nth| model.access(me as u32, start + nth * 12, 4, store))
+                    (0..elements).all(|nth| model.record_access(me as u32, start + nth * 12, 4, store))
                 } else {
-                    model.access(me as u32, from, len, store)
+                    model.record_access(me as u32, from, len, store)
                 };
                 prop_assert_eq!(got.is_ok(), expected);
                 if !expected {
