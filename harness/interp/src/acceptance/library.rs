@@ -194,7 +194,7 @@ mod tests {
 
     fn ask(foreign: &Foreign, lanes: &[Lane]) -> Lane {
         let from = vec![Some(DType::BF16); lanes.len()];
-        super::apply_foreign(foreign, lanes, &from, Some(DType::F32))
+        apply_foreign(foreign, lanes, &from, Some(DType::F32))
     }
 
     fn read_interval(lane: Lane) -> (f64, f64) {
