@@ -124,7 +124,7 @@ pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
-pub use survey::{Attempt, Draft, NotTried, Reading, Survey, drafts, kernels};
+pub use survey::{Attempt, Draft, NotTried, Reading, Survey, Unmasked, drafts, kernels};
 pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

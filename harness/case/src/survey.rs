@@ -14,6 +14,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Version;
 use cerith_tile::source::SourceId;
 
 use self::plan::Planner;
@@ -25,7 +26,7 @@ use crate::module;
 use crate::skeleton::storage_name;
 use crate::usage::library::{Library, Texts};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Flags, TensorUse, Usage, usage};
+use crate::usage::{Bound, Flags, Stride, TensorUse, Usage, usage};
 
 /// The most configurations of an autotuner that are tried.
 const CONFIGS_MOST: usize = 4;
@@ -54,12 +55,36 @@ pub struct Survey {
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
     /// says nothing about the kernel.
     pub certain: BTreeSet<String>,
+    /// The storages whose elements cannot meet by a guess of ours: the text tells the extent of every dimension except the outermost,
+    /// or the kernel computes addresses from no stride that a launch passes.
+    pub distinct: BTreeSet<String>,
+    /// The storages of tensors that are only written, and of which the text tells the size.
+    pub outputs: BTreeSet<String>,
+    /// The accesses that nothing but the grid and a block bounds.
+    pub unmasked: Option<Unmasked>,
     /// Parameters whose values are guessed: numbers that are neither sizes, strides nor blocks, as far as the text tells.
     pub guessed: Vec<String>,
+    /// What the launches pass where the text leaves it open.
+    pub reading: Reading,
     /// What is passed otherwise than the text suggests, in words: something else did not get through.
     pub changed: Vec<String>,
+    /// The newest version of Triton that accepts the kernel, if it is not the newest of all.
+    pub version: Option<Version>,
+    /// Whether every launch that was tried instead failed too.
+    pub is_searched: bool,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
+}
+
+/// Accesses that nothing but the grid and a block bounds: the block must divide the number of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// The parameters of the tensors.
+    pub tensors: Vec<String>,
+    /// The block, as the kernel's text has it.
+    pub block: String,
+    /// The line of the first access, from 1.
+    pub line: usize,
 }
 
 /// Why a kernel is not launched.
@@ -97,6 +122,8 @@ pub struct Draft {
     by_flags: Vec<(Flags, Vec<TensorUse>)>,
     found: Found,
     path: String,
+    /// The module.
+    text: String,
     /// Whether it is meant by its name.
     is_named: bool,
 }
@@ -129,15 +156,25 @@ pub fn drafts(
             let usage = |flags: &Flags| usage(&library, stem, &function, flags);
             let any = usage(&Flags::new());
             let settings = plan::list_settings(&any).into_iter();
-            let by_flags = settings.map(|flags| {
-                let tensors = usage(&flags).tensors;
-                (flags, tensors)
-            });
+            let by_flags: Vec<(Flags, Usage)> = settings
+                .map(|flags| {
+                    let usage = usage(&flags);
+                    (flags, usage)
+                })
+                .collect();
+            // Flags may choose the tensors: `source = a if A_TO_B else b`.
+            let chosen = by_flags.iter().map(|(_, usage)| usage);
+            let first = chosen.filter(|usage| usage.lost < any.lost).next_back();
+            let usage = first.cloned().unwrap_or(any);
             Draft {
-                usage: any,
-                by_flags: by_flags.collect(),
+                usage,
+                by_flags: by_flags
+                    .into_iter()
+                    .map(|(flags, usage)| (flags, usage.tensors))
+                    .collect(),
                 found: found.remove(&function.name).unwrap_or_default(),
                 path: main.path.clone(),
+                text: main.text.clone(),
                 is_named: !only.is_empty(),
                 function,
             }
@@ -191,8 +228,14 @@ impl Draft {
             tried,
             not_tried,
             certain: self.certain(&usage),
+            distinct: find_distinct(&usage),
+            outputs: find_outputs(&usage),
+            unmasked: self.find_unmasked(&usage),
             guessed,
+            reading: reading.clone(),
             changed: reading.words(),
+            version: None,
+            is_searched: false,
             omitted: self.found.hooks.clone(),
         }
     }
@@ -249,6 +292,7 @@ impl Draft {
                     is_whole: false,
                     mirrors: BTreeSet::new(),
                     certain: false,
+                    unmasked: None,
                 });
             }
         }
@@ -279,6 +323,27 @@ impl Draft {
         }
     }
 
+    /// Finds the tensors that nothing but the grid and one block bounds.
+    fn find_unmasked(&self, usage: &Usage) -> Option<Unmasked> {
+        let all = || {
+            let tensors = usage.tensors.iter();
+            tensors.filter_map(|tensor| Some((&tensor.name, tensor.unmasked.as_ref()?)))
+        };
+        let (_, (block, at)) = all().min_by_key(|(_, (_, at))| *at)?;
+        let text = match block {
+            Extent::Number(number) => number.to_string(),
+            Extent::Param(name) => name.clone(),
+            Extent::Text(_) => return None,
+        };
+        let tensors = all().filter(|(_, (other, _))| other == block);
+        let before = self.text.get(..*at as usize).unwrap_or_default();
+        Some(Unmasked {
+            tensors: tensors.map(|(name, _)| name.clone()).collect(),
+            block: text,
+            line: before.matches('\n').count() + 1,
+        })
+    }
+
     /// The storages of tensors of which the text tells how many elements they have.
     fn certain(&self, usage: &Usage) -> BTreeSet<String> {
         let is_computed = |bound: &Bound| match bound {
@@ -296,6 +361,27 @@ impl Draft {
         let certain = usage.tensors.iter().filter(is_told);
         certain.map(|tensor| storage_name(&tensor.name)).collect()
     }
+}
+
+/// Finds the storages of tensors that are only written, and of which the text tells the size.
+fn find_outputs(usage: &Usage) -> BTreeSet<String> {
+    let is_output = |tensor: &&TensorUse| tensor.written && !tensor.read && tensor.certain;
+    let outputs = usage.tensors.iter().filter(is_output);
+    outputs.map(|tensor| storage_name(&tensor.name)).collect()
+}
+
+/// Finds the storages of tensors whose elements no wrong guess of an extent lets meet.
+fn find_distinct(usage: &Usage) -> BTreeSet<String> {
+    let is_distinct = |tensor: &&TensorUse| {
+        let has_strides = tensor
+            .dimensions
+            .iter()
+            .any(|dimension| matches!(dimension.stride, Stride::Param(_)));
+        let mut inner = tensor.dimensions.iter().skip(1);
+        tensor.certain || !has_strides || inner.all(|dimension| dimension.bound != Bound::Unknown)
+    };
+    let tensors = usage.tensors.iter().filter(is_distinct);
+    tensors.map(|tensor| storage_name(&tensor.name)).collect()
 }
 
 /// The product of the numbers of a configuration.

@@ -82,6 +82,9 @@ pub struct TensorUse {
     pub mirrors: BTreeSet<String>,
     /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
     pub certain: bool,
+    /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
+    /// divide the number of elements.
+    pub unmasked: Option<(Extent, u32)>,
 }
 
 /// A dimension of a tensor.
@@ -144,6 +147,10 @@ struct Access {
     /// Whether the address is moved by what is no index: by a number of elements, or by a size.
     moved: bool,
     stores: bool,
+    /// The address without its tensor.
+    offset: Polynomial,
+    /// Where the access is in the kernel's module, in bytes; `None` in a function that the kernel calls.
+    at: Option<u32>,
 }
 
 /// What a kernel of a module does with its parameters; none if there is no such kernel, or the module cannot be read.
@@ -235,12 +242,21 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                 (place(&stride, parameters), Dimension { stride, bound })
             })
             .collect();
-        let certain = is_certain(widest, &accesses, &dimensions, reader);
+        let mut certain = is_certain(widest, &accesses, &dimensions, reader);
         dimensions.sort_by_key(|&(place, _)| place);
-        let dimensions: Vec<Dimension> = dimensions.into_iter().map(|(_, dimension)| dimension).collect();
+        let mut dimensions: Vec<Dimension> = dimensions.into_iter().map(|(_, dimension)| dimension).collect();
+        if let Some(size) = find_flat_size(&accesses, reader) {
+            certain = true;
+            dimensions = vec![Dimension {
+                stride: Stride::Number(1),
+                bound: Bound::Size(size),
+            }];
+        }
+        let unmasked = if certain { find_unmasked(&accesses, reader) } else { None };
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
+            unmasked,
             mirrors: mirrors(name, &reader.accesses),
             dimensions,
             read: accesses.iter().any(|access| !access.stores),
@@ -275,6 +291,35 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         .map(|axis| axis_use(axis as u8, reader))
         .collect();
     usage
+}
+
+/// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.
+fn find_flat_size(accesses: &[&Access], reader: &Reader<'_>) -> Option<String> {
+    let size_of = |access: &&Access| {
+        let sizes = reader.compared.iter().flat_map(|compared| {
+            let sizes = reader::sizes(compared).into_iter();
+            sizes.map(move |size| (compared, size))
+        });
+        sizes.into_iter().find_map(|(compared, size)| {
+            let bounded = compared.plus(&Polynomial::atom(Atom::Param(size.clone())))?;
+            (bounded == access.offset).then_some(size)
+        })
+    };
+    let mut sizes = accesses.iter().map(size_of);
+    let first = sizes.next()??;
+    sizes.all(|size| size.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Finds an access that nothing but the grid and a block bounds.
+fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u32)> {
+    accesses.iter().find_map(|access| {
+        let mut bounds = access.dimensions.iter().map(|(_, _, index)| bound(index, reader));
+        let block = bounds.find_map(|bound| match bound {
+            Bound::Blocks(_, extent) => Some(extent),
+            _ => None,
+        })?;
+        Some((block, access.at?))
+    })
 }
 
 /// The tensors that are loaded from wherever this one is stored to.

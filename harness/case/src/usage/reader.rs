@@ -44,6 +44,8 @@ pub(super) struct Reader<'a> {
     pub compared: Vec<Polynomial>,
     /// Whether what is read is an argument of a load.
     loads: bool,
+    /// Where the access that is read is in the module of the kernel.
+    at: Option<u32>,
     /// Parameters that something is compared with by `<=`, other than in a load.
     pub at_most: BTreeSet<String>,
     /// Parameters that something is compared with by `<`.
@@ -86,6 +88,7 @@ impl<'a> Reader<'a> {
             accesses: Vec::new(),
             compared: Vec::new(),
             loads: false,
+            at: None,
             at_most: BTreeSet::new(),
             below: BTreeSet::new(),
             loops: Vec::new(),

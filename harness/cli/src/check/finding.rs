@@ -1,17 +1,19 @@
 //! What was found in the launches of a kernel: each thing once, with the launches that show it.
 //!
-//! What a launch shows is the kernel's mistake only if the launch is a fair one. Arguments are read off the kernel's text, so
-//! there is doubt: a kernel that no launch gets through, or that leaves a tensor of which the text does not tell the size, is
-//! not judged.
+//! A trap of an honest launch is the kernel's mistake. Arguments are read off the kernel's text, so there is doubt: if the kernel
+//! leaves a tensor of which the text does not tell the size, or a number is guessed, it is not judged. If it finishes with other
+//! arguments only, these are a precondition.
 
 use std::fmt::Write as _;
 
-use cerith_case::{NotTried, Survey};
+use cerith_case::{NotTried, Survey, Unmasked};
 use cerith_report::event::{
     Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
+use cerith_tile::rules::Version;
 
+use super::fitting::Unwritten;
 use super::subject::id;
 
 /// What two launches have in common if they show the same thing.
@@ -26,6 +28,7 @@ pub struct Key {
 }
 
 /// Something that launches show.
+#[derive(Clone, Debug)]
 pub struct Finding {
     /// What it is.
     pub key: Key,
@@ -90,6 +93,17 @@ pub struct Findings {
     found: Vec<Finding>,
     /// What launches are warned of that show nothing else.
     warned: Vec<Finding>,
+    /// The preconditions of kernels, by their names.
+    preconditions: Vec<(String, Precondition)>,
+}
+
+/// What must hold for a kernel to be defined.
+#[derive(Clone, Debug)]
+pub struct Precondition {
+    /// What the launches that finish have in common.
+    pub unless: Vec<String>,
+    /// The failure of the honest launch.
+    pub finding: Finding,
 }
 
 /// What came of a kernel.
@@ -152,8 +166,12 @@ impl Findings {
         if let Some(warning) = &verdict.warning {
             let key = key("reference", warning);
             let summary = Summary::new("reference", warning);
-            // A compiler's code shows that the barrier which the kernel relies on is missing.
-            let shown = verdict.verdict == VerdictKind::Undefined && warning.error == "unordered-write";
+            let shown = match warning.error.as_str() {
+                "undefined-value" => true,
+                // A compiler's code shows that the barrier which the kernel relies on is missing.
+                "unordered-write" => verdict.verdict == VerdictKind::Undefined,
+                _ => false,
+            };
             let all = if shown { &mut self.found } else { &mut self.warned };
             let outcome = shown.then_some(OutcomeKind::Trapped);
             note(all, case, key, outcome, told(warning), summary);
@@ -203,6 +221,69 @@ impl Findings {
         }
     }
 
+    /// The failure of the honest plain launch of a kernel that is not judged, if it is a trap.
+    pub fn find_trap(&self, survey: &Survey) -> Option<Finding> {
+        let plain = id(survey, 0);
+        let is_trap = |finding: &&Finding| finding.outcome == Some(OutcomeKind::Trapped) && finding.is_of(&plain);
+        self.found.iter().find(is_trap).cloned()
+    }
+
+    /// Notes that the plain launch of a kernel leaves elements of an output unwritten.
+    pub fn add_unwritten(&mut self, survey: &Survey, unwritten: &Unwritten) {
+        let Unwritten {
+            storage,
+            elements: (missing, all),
+            first,
+        } = unwritten;
+        let message =
+            format!("{missing} of the {all} elements of `{storage}` are never written, the first is number {first}");
+        let key = Key {
+            engine: "reference".to_owned(),
+            what: "finished never-written".to_owned(),
+            place: storage.clone(),
+        };
+        let text = format!("warning[never-written]: {message}\n");
+        let summary = Summary {
+            message: format!("reference: never-written: {message}"),
+            position: None,
+        };
+        note(&mut self.warned, &id(survey, 0), key, None, text, summary);
+    }
+
+    /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.
+    pub fn add_unmasked(&mut self, file: &str, survey: &Survey, unmasked: &Unmasked) {
+        let tensors = unmasked.tensors.join("`, `");
+        let message = format!("nothing but the grid bounds accesses of `{tensors}`");
+        let line = unmasked.line;
+        let place = format!("{file}:{line}");
+        let finding = Finding {
+            text: format!("precondition[unmasked]: {message}\n --> {place}\n"),
+            key: Key {
+                engine: "reference".to_owned(),
+                what: "unmasked".to_owned(),
+                place,
+            },
+            summary: Summary {
+                message: format!("reference: unmasked: {message}"),
+                position: Some(Position {
+                    file: file.to_owned(),
+                    line: u32::try_from(line).unwrap_or(u32::MAX),
+                    column: 0,
+                    text: String::new(),
+                }),
+            },
+            outcome: Some(OutcomeKind::Trapped),
+            cases: Vec::new(),
+        };
+        let unless = vec![format!("`{}` divides the number of their elements", unmasked.block)];
+        self.add_precondition(survey, Precondition { unless, finding });
+    }
+
+    /// Notes that a kernel finishes only if something holds.
+    pub fn add_precondition(&mut self, survey: &Survey, precondition: Precondition) {
+        self.preconditions.push((survey.kernel.clone(), precondition));
+    }
+
     fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String, summary: Summary) {
         note(&mut self.found, case, key, outcome, text, summary);
     }
@@ -240,12 +321,16 @@ pub struct Told<'a> {
     pub shown: Vec<Shown<'a>>,
     /// What they are warned of.
     pub warned: Vec<Shown<'a>>,
+    /// What must hold for the kernel to be defined.
+    pub preconditions: Vec<&'a Precondition>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
     pub changed: &'a [String],
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: &'a [&'static str],
+    /// The version of Triton by whose language the kernel is judged, if not the newest.
+    pub version: Option<Version>,
     /// How many launches showed nothing.
     passed: usize,
 }
@@ -293,20 +378,24 @@ impl<'a> Told<'a> {
         };
         let passed = variants.iter().filter(passes).count();
         let shown = of_kernel.into_iter().map(|(finding, launches)| Shown {
-            wrong: passed > 0 && is_wrong(finding, survey, &launches),
+            wrong: is_wrong(finding, survey, &launches, passed),
             finding,
             launches,
         });
+        let preconditions = findings.preconditions.iter();
+        let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
         Self {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
             shown: shown.collect(),
             warned,
+            preconditions: preconditions.map(|(_, one)| one).collect(),
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
             omitted: &survey.omitted,
+            version: survey.version,
             passed,
         }
     }
@@ -316,7 +405,8 @@ impl<'a> Told<'a> {
         if let Some(why) = self.not_tried {
             return Standing::NotTried(why);
         }
-        match self.shown.iter().filter(|one| one.wrong).count() {
+        let wrong = self.shown.iter().filter(|one| one.wrong);
+        match wrong.count() + self.preconditions.len() {
             0 if self.passed * 2 >= self.launches => Standing::Clean,
             0 => Standing::NotJudged,
             count => Standing::Found(count),
@@ -350,12 +440,21 @@ impl<'a> Told<'a> {
             let launched = listed(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
         }
-        if !self.changed.is_empty() {
+        for precondition in &self.preconditions {
+            for line in precondition.finding.text.trim_end().lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+            let _ = writeln!(text, "  = precondition: unless {}", precondition.unless.join(", "));
+        }
+        if !self.changed.is_empty() && self.preconditions.is_empty() {
             let _ = writeln!(
                 text,
-                "  = note: {}: with other arguments no launch got through",
+                "  = note: {}: the kernel does not compile, or does not finish, with other arguments",
                 self.changed.join(", ")
             );
+        }
+        if let Some(version) = self.version {
+            let _ = writeln!(text, "  = note: judged by the language of Triton {version}: newer versions reject the kernel");
         }
         if !self.omitted.is_empty() {
             let _ = writeln!(
@@ -396,9 +495,22 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Whether it is the kernel's mistake, if a launch gets through. Nobody launches a kernel on nothing, and a kernel may be meant for
-/// some flags and sizes only: that it does not compile with others is no mistake.
-fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
+/// Traps that no tensor of another size avoids.
+const SIZELESS: [&str; 5] = [
+    "trapped race",
+    "trapped conflicting-lanes",
+    "trapped unordered-read",
+    "trapped unordered-write",
+    "finished undefined-value",
+];
+
+/// Rejections that do not depend on arguments.
+const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
+
+/// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
+/// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
+/// tried, it is one.
+fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
     if all_of(|variant| variant.ends_with("=0")) {
         return false;
@@ -413,19 +525,29 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
             let flags = survey.tried.iter().filter(|tried| is_of_flags(&tried.variant));
-            survey.changed.is_empty()
+            if launches.len() == survey.tried.len() {
+                let is_searched = survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
+                return is_searched || DEFINITE.contains(&finding.key.what.as_str());
+            }
+            passed > 0
+                && survey.changed.is_empty()
                 && flags.count() < 2
                 && finding.key.what.ends_with("type-mismatch")
                 && all_of(|variant| variant.starts_with("tensors of "))
         }
         Some(_) => false,
-        None => !finding.key.engine.is_empty(),
+        None => passed > 0 && !finding.key.engine.is_empty(),
     }
 }
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
 fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
-    let certain = |storage| survey.certain.iter().any(|one| one == storage);
+    let known = if SIZELESS.contains(&finding.key.what.as_str()) {
+        &survey.distinct
+    } else {
+        &survey.certain
+    };
+    let certain = |storage| known.iter().any(|one| one == storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
         && storages(&finding.text).all(certain)
