@@ -229,7 +229,7 @@ impl Draft {
             not_tried,
             certain: self.certain(&usage),
             distinct: find_distinct(&usage),
-            outputs: find_outputs(&usage),
+            outputs: find_outputs(&usage, &self.function),
             unmasked: self.find_unmasked(&usage),
             guessed,
             reading: reading.clone(),
@@ -363,8 +363,18 @@ impl Draft {
     }
 }
 
-/// Finds the storages of tensors that are only written, and of which the text tells the size.
-fn find_outputs(usage: &Usage) -> BTreeSet<String> {
+/// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may
+/// cover more than ours.
+fn find_outputs(usage: &Usage, function: &Function) -> BTreeSet<String> {
+    let is_computed = |extent: &Extent| match extent {
+        Extent::Number(_) => false,
+        Extent::Param(name) => function.given_by_decorators.contains(name),
+        Extent::Text(_) => true,
+    };
+    let mut blocks = usage.axes.iter().flat_map(|axis| &axis.blocks);
+    if blocks.any(|(_, extent)| is_computed(extent)) {
+        return BTreeSet::new();
+    }
     let is_output = |tensor: &&TensorUse| tensor.written && !tensor.read && tensor.certain;
     let outputs = usage.tensors.iter().filter(is_output);
     outputs.map(|tensor| storage_name(&tensor.name)).collect()

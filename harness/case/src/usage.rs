@@ -6,6 +6,7 @@
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
 //! loop. A bound that is off by one is still the bound of its parameter.
 
+mod control;
 pub(crate) mod library;
 pub mod polynomial;
 mod reader;
@@ -49,6 +50,8 @@ pub struct Usage {
     pub factors: BTreeSet<String>,
     /// Parameters that the text names nowhere.
     pub unused: BTreeSet<String>,
+    /// Names that an address, a mask, a condition, a loop or a shape may depend on. Others only reach values.
+    pub control: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
     pub has_dots: bool,
     /// Parameters that are compared with `None`.
@@ -192,6 +195,7 @@ pub(crate) fn usage(library: &Library<'_>, module: &str, function: &Function, fl
     let body = body_of(library.body(module), &function.name).unwrap_or_default();
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
+    usage.control = control::find_control(body);
     usage.unused = parameters
         .into_iter()
         .filter(|name| !named.0.contains(name))
@@ -252,7 +256,12 @@ fn settled(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                 bound: Bound::Size(size),
             }];
         }
-        let unmasked = if certain { find_unmasked(&accesses, reader) } else { None };
+        let is_flat = matches!(dimensions.as_slice(), [one] if matches!(one.bound, Bound::Size(_)));
+        let unmasked = if certain && !is_flat {
+            find_unmasked(&accesses, reader)
+        } else {
+            None
+        };
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
@@ -324,16 +333,18 @@ fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u
 
 /// The tensors that are loaded from wherever this one is stored to.
 fn mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
-    let indices = |access: &Access| -> BTreeSet<Polynomial> {
+    // Strides that are parameters have other names in another tensor. Numbers must be the same.
+    let indices = |access: &Access| -> (BTreeSet<(i64, Polynomial)>, i64) {
         let dimensions = access.dimensions.iter();
-        dimensions.map(|(_, _, index)| index.clone()).collect()
+        let all = dimensions.map(|(_, factor, index)| (*factor, index.clone()));
+        (all.collect(), access.offset.number_term())
     };
     let stored: Vec<_> = accesses
         .iter()
         .filter(|access| access.stores && access.tensor == name)
         .map(indices)
         .collect();
-    let mut loaded: BTreeMap<&str, Vec<BTreeSet<Polynomial>>> = BTreeMap::new();
+    let mut loaded: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for access in accesses
         .iter()
         .filter(|access| !access.stores && access.tensor != name)
@@ -527,14 +538,17 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
     for compared in &reader.compared {
         for size in reader::sizes(compared) {
             let as_index = compared.plus(&Polynomial::atom(Atom::Param(size.clone())));
-            if as_index.is_some_and(|one| one.without_number() == index) {
+            if as_index.is_some_and(|one| one.without_number() == index || one.without_offset() == index) {
                 return Some(size);
             }
         }
     }
     // A loop counts to it: `for k in range(0, K, BLOCK)`, or `for i in range(n)`.
     index.atoms().find_map(|atom| match atom {
-        Atom::Turn(number) => reader.loops.get(*number).and_then(Clone::clone),
+        Atom::Turn(number) => {
+            let counted = reader.loops.get(*number)?.as_ref()?;
+            (index.factor_of(atom) == counted.step).then(|| counted.size.clone())
+        }
         _ => None,
     })
 }

@@ -152,7 +152,7 @@ impl Planner<'_> {
         wanted(self.function)
             .filter(|parameter| self.is_number(parameter))
             .map(|parameter| parameter.name.clone())
-            .filter(|name| !known(name))
+            .filter(|name| !known(name) && self.usage.control.contains(name))
             .collect()
     }
 

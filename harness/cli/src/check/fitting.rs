@@ -157,7 +157,9 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
             let first = elements.clone().position(is_missing)?;
             let all = elements.len();
             let missing = elements.filter(|element| is_missing(element)).count();
-            Some(Unwritten {
+            // A branch that this launch does not take may write it.
+            let is_partly = missing < all;
+            is_partly.then(|| Unwritten {
                 storage: memory.name(id).to_owned(),
                 elements: (missing, all),
                 first,
