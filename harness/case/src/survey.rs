@@ -395,7 +395,7 @@ fn find_distinct(usage: &Usage) -> BTreeSet<String> {
 }
 
 /// The product of the numbers of a configuration.
-fn volume(config: &Config) -> i64 {
+pub(crate) fn volume(config: &Config) -> i64 {
     let numbers = config.values().flatten().filter_map(|value| value.parse().ok());
     numbers.fold(1_i64, |all, one: i64| all.saturating_mul(one.max(1)))
 }
