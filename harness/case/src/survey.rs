@@ -21,6 +21,7 @@ use self::plan::Planner;
 pub use self::reading::Reading;
 use crate::excerpt::Part;
 use crate::excerpt::tuning::{self, Config, Found};
+use crate::launcher::{HostLaunch, Origin, read_launches};
 use crate::kernel::{Function, ParameterKind};
 use crate::module;
 use crate::skeleton::storage_name;
@@ -72,6 +73,8 @@ pub struct Survey {
     pub version: Option<Version>,
     /// Whether every launch that was tried instead failed too.
     pub is_searched: bool,
+    /// The function of the file that launches the kernel in this way, if one was evaluated.
+    pub host: Option<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
 }
@@ -124,6 +127,8 @@ pub struct Draft {
     path: String,
     /// The module.
     text: String,
+    /// Its launches by functions of its file.
+    hosts: Vec<HostLaunch>,
     /// Whether it is meant by its name.
     is_named: bool,
 }
@@ -174,6 +179,7 @@ pub fn drafts(
                     .collect(),
                 found: found.remove(&function.name).unwrap_or_default(),
                 path: main.path.clone(),
+                hosts: read_launches(original, &main.path, &function.name),
                 text: main.text.clone(),
                 is_named: !only.is_empty(),
                 function,
@@ -236,8 +242,47 @@ impl Draft {
             changed: reading.words(),
             version: None,
             is_searched: false,
+            host: None,
             omitted: self.found.hooks.clone(),
         }
+    }
+
+    /// The launches that functions of the kernel's file make; none if no such function was evaluated.
+    pub fn host_survey(&self) -> Option<Survey> {
+        let launches = || self.hosts.iter().filter(|launch| launch.unknown.is_empty());
+        let first = launches().next()?;
+        let mut outputs = BTreeSet::new();
+        let mut storages = BTreeSet::new();
+        for tensor in launches().flat_map(|launch| &launch.tensors) {
+            storages.insert(tensor.storage.clone());
+        }
+        // Another kernel of the same function may write the rest of an output.
+        let is_alone = launches().all(|launch| launch.line == first.line);
+        if is_alone {
+            let made = first.tensors.iter().filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned);
+            outputs.extend(made.map(|tensor| tensor.storage.clone()));
+        }
+        Some(Survey {
+            kernel: self.function.name.clone(),
+            tried: launches()
+                .map(|launch| Attempt {
+                    variant: launch.variant.clone(),
+                    text: launch.text.clone(),
+                })
+                .collect(),
+            not_tried: None,
+            certain: storages.clone(),
+            distinct: storages,
+            outputs,
+            unmasked: None,
+            guessed: Vec::new(),
+            reading: Reading::ALL[0].clone(),
+            changed: Vec::new(),
+            version: None,
+            is_searched: false,
+            host: Some(first.host.clone()),
+            omitted: self.found.hooks.clone(),
+        })
     }
 
     /// Only the plain launch, as this reading has it; none if there is none.

@@ -329,6 +329,8 @@ pub struct Told<'a> {
     pub changed: &'a [String],
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: &'a [&'static str],
+    /// The function of the file whose launches these are.
+    pub host: Option<&'a str>,
     /// The version of Triton by whose language the kernel is judged, if not the newest.
     pub version: Option<Version>,
     /// How many launches showed nothing.
@@ -395,6 +397,7 @@ impl<'a> Told<'a> {
             guessed: &survey.guessed,
             changed: &survey.changed,
             omitted: &survey.omitted,
+            host: survey.host.as_deref(),
             version: survey.version,
             passed,
         }
@@ -445,6 +448,9 @@ impl<'a> Told<'a> {
                 let _ = writeln!(text, "  {line}");
             }
             let _ = writeln!(text, "  = precondition: unless {}", precondition.unless.join(", "));
+        }
+        if let Some(host) = self.host {
+            let _ = writeln!(text, "  = note: launched as `{host}` launches it");
         }
         if !self.changed.is_empty() && self.preconditions.is_empty() {
             let _ = writeln!(
@@ -571,7 +577,7 @@ fn listed(shown: &[&str]) -> String {
     const MOST: usize = 4;
     let named = |variant: &&str| {
         if variant.is_empty() {
-            "sizes that are no multiple of a block".to_owned()
+            "the plain launch".to_owned()
         } else {
             (*variant).to_owned()
         }

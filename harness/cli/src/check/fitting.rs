@@ -80,6 +80,9 @@ struct Fitter<'a> {
 
 /// The honest launches of a kernel.
 pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
+    if let Some(survey) = find_hosted(subject, draft) {
+        return survey;
+    }
     let plain = draft.survey(&Reading::ALL[0]);
     if plain.tried.is_empty() {
         return plain;
@@ -108,8 +111,26 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     survey
 }
 
+/// The launches by functions of the kernel's file, if the kernel compiles with one of them.
+fn find_hosted(subject: &Subject, draft: &Draft) -> Option<Survey> {
+    let survey = draft.host_survey()?;
+    let older = OLDER.into_iter().map(Some);
+    std::iter::once(None).chain(older).find_map(|version: Option<Version>| {
+        let fitter = Fitter::new(subject, draft, version.map_or_else(Rules::default, Rules::of));
+        let mut fits = survey.tried.iter().map(|tried| fitter.fit_text(&tried.text));
+        let is_hosted = fits.any(|fit| fit.is_honest());
+        is_hosted.then(|| Survey {
+            version,
+            ..survey.clone()
+        })
+    })
+}
+
 /// The launches around a plain one with which a kernel finishes; none if none was found. `survey` has its honest launches.
 pub fn find_passing(subject: &Subject, draft: &Draft, survey: &Survey) -> Option<Survey> {
+    if survey.host.is_some() {
+        return None;
+    }
     let rules = survey.version.map_or_else(Rules::default, Rules::of);
     let mut fitter = Fitter::new(subject, draft, rules);
     let fit = fitter.fit(std::slice::from_ref(&survey.reading)).pop()?;
@@ -244,6 +265,11 @@ impl<'a> Fitter<'a> {
         (0..readings.len())
             .map(|nth| self.fit_case(&corpus, &id(nth)))
             .collect()
+    }
+
+    fn fit_text(&self, text: &str) -> Fit {
+        let corpus = self.subject.corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
+        self.fit_case(&corpus, "plain")
     }
 
     fn fit_case(&self, corpus: &Corpus, id: &str) -> Fit {

@@ -22,6 +22,9 @@ pub struct Line<'a> {
     /// What must hold for the kernel to be defined.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     preconditions: Vec<Condition<'a>>,
+    /// The function of the file whose launches these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
     /// The version of Triton by whose language the kernel is judged, if not the newest.
     #[serde(skip_serializing_if = "Option::is_none")]
     triton: Option<String>,
@@ -100,6 +103,7 @@ impl<'a> Line<'a> {
             findings: things(true),
             warnings: told.warned.iter().map(thing).collect(),
             preconditions: told.preconditions.iter().map(condition).collect(),
+            host: told.host,
             triton: told.version.map(|version| version.to_string()),
             changed: told.changed,
             omitted: told.omitted,
