@@ -21,7 +21,7 @@ use cerith_tile::source::{SourceFile, Sources};
 use ruff_python_ast::{ModModule, PySourceType, Stmt};
 use ruff_python_parser::Parsed;
 
-pub(crate) use self::decorators::{is_gluon, is_jit, is_kernel};
+pub(crate) use self::decorators::{is_autotune, is_gluon, is_heuristics, is_jit, is_kernel, strip_arguments};
 pub(crate) use self::imports::visit_bodies;
 use self::imports::{Alias, Import, ImportedItem, imports_of};
 use crate::module;

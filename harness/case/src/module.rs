@@ -112,7 +112,12 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
 /// Does something to the tree of this text, with stack enough. A new stack costs more than a small kernel's text takes to
 /// read, so there is one only where the thread's own may be too small.
 pub(crate) fn with_stack<T>(text: &str, work: impl FnOnce() -> T) -> T {
-    let needed = STACK + STACK_OF_BYTE * text.len();
+    with_stack_of(text.len(), work)
+}
+
+/// As [`with_stack`], for a text of so many bytes.
+pub(crate) fn with_stack_of<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let needed = STACK + STACK_OF_BYTE * bytes;
     stacker::maybe_grow(needed, needed, work)
 }
 

@@ -14,6 +14,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Version;
 use cerith_tile::source::SourceId;
 
 use self::plan::Planner;
@@ -21,11 +22,12 @@ pub use self::reading::Reading;
 use crate::excerpt::Part;
 use crate::excerpt::tuning::{self, Config, KernelMetadata};
 use crate::kernel::{Function, ParameterKind};
+use crate::launcher::{HostLaunch, Origin, read_launches};
 use crate::module;
 use crate::skeleton::storage_name;
 use crate::usage::library::{Library, Texts};
 use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Flags, TensorUse, Usage, read_usage};
+use crate::usage::{Bound, Flags, Stride, TensorUse, Usage, read_usage};
 
 /// The most configurations of an autotuner that are tried.
 const CONFIGS_MOST: usize = 4;
@@ -54,12 +56,38 @@ pub struct Survey {
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
     /// says nothing about the kernel.
     pub certain: BTreeSet<String>,
+    /// The storages whose elements cannot meet by a guess of ours: the text tells the extent of every dimension except the outermost,
+    /// or the kernel computes addresses from no stride that a launch passes.
+    pub distinct: BTreeSet<String>,
+    /// The storages of tensors that are only written, and of which the text tells the size.
+    pub outputs: BTreeSet<String>,
+    /// The accesses that nothing but the grid and a block bounds.
+    pub unmasked: Option<Unmasked>,
     /// Parameters whose values are guessed: numbers that are neither sizes, strides nor blocks, as far as the text tells.
     pub guessed: Vec<String>,
+    /// What the launches pass where the text leaves it open.
+    pub reading: Reading,
     /// What is passed otherwise than the text suggests, in words: something else did not get through.
     pub changed: Vec<String>,
+    /// The newest version of Triton that accepts the kernel, if it is not the newest of all.
+    pub version: Option<Version>,
+    /// Whether every launch that was tried instead failed too.
+    pub is_searched: bool,
+    /// The function of the file that launches the kernel in this way, if one was evaluated.
+    pub host: Option<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
+}
+
+/// Accesses that nothing but the grid and a block bounds: the block must divide the number of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// The parameters of the tensors.
+    pub tensors: Vec<String>,
+    /// The block, as the kernel's text has it.
+    pub block: String,
+    /// The line of the first access, from 1.
+    pub line: usize,
 }
 
 /// Why a kernel is not launched.
@@ -97,6 +125,10 @@ pub struct Draft {
     by_flags: Vec<(Flags, Vec<TensorUse>)>,
     metadata: KernelMetadata,
     path: String,
+    /// The module.
+    text: String,
+    /// Its launches by functions of its file.
+    hosts: Vec<HostLaunch>,
     /// Whether it is meant by its name.
     is_named: bool,
 }
@@ -129,15 +161,26 @@ pub fn build_drafts(
             let usage = |flags: &Flags| read_usage(&library, stem, &function, flags);
             let any = usage(&Flags::new());
             let settings = plan::list_settings(&any).into_iter();
-            let by_flags = settings.map(|flags| {
-                let tensors = usage(&flags).tensors;
-                (flags, tensors)
-            });
+            let by_flags: Vec<(Flags, Usage)> = settings
+                .map(|flags| {
+                    let usage = usage(&flags);
+                    (flags, usage)
+                })
+                .collect();
+            // Flags may choose the tensors: `source = a if A_TO_B else b`.
+            let chosen = by_flags.iter().map(|(_, usage)| usage);
+            let first = chosen.filter(|usage| usage.lost < any.lost).next_back();
+            let usage = first.cloned().unwrap_or(any);
             Draft {
-                usage: any,
-                by_flags: by_flags.collect(),
+                usage,
+                by_flags: by_flags
+                    .into_iter()
+                    .map(|(flags, usage)| (flags, usage.tensors))
+                    .collect(),
                 metadata: found.remove(&function.name).unwrap_or_default(),
                 path: main.path.clone(),
+                hosts: read_launches(original, &main.path, &function.name),
+                text: main.text.clone(),
                 is_named: !only.is_empty(),
                 function,
             }
@@ -191,10 +234,58 @@ impl Draft {
             attempts: tried,
             not_tried,
             certain: self.find_certain_storages(&usage),
+            distinct: find_distinct(&usage),
+            outputs: find_outputs(&usage, &self.function),
+            unmasked: self.find_unmasked(&usage),
             guessed,
+            reading: reading.clone(),
             changed: reading.words(),
+            version: None,
+            is_searched: false,
+            host: None,
             omitted: self.metadata.hooks.clone(),
         }
+    }
+
+    /// The launches that functions of the kernel's file make; none if no such function was evaluated.
+    pub fn host_survey(&self) -> Option<Survey> {
+        let launches = || self.hosts.iter().filter(|launch| launch.unknown.is_empty());
+        let first = launches().next()?;
+        let mut outputs = BTreeSet::new();
+        let mut storages = BTreeSet::new();
+        for tensor in launches().flat_map(|launch| &launch.tensors) {
+            storages.insert(tensor.storage.clone());
+        }
+        // Another kernel of the same function may write the rest of an output.
+        let is_alone = launches().all(|launch| launch.line == first.line);
+        if is_alone {
+            let made = first
+                .tensors
+                .iter()
+                .filter(|tensor| tensor.origin == Origin::Empty && tensor.is_returned);
+            outputs.extend(made.map(|tensor| tensor.storage.clone()));
+        }
+        Some(Survey {
+            kernel: self.function.name.clone(),
+            attempts: launches()
+                .map(|launch| Attempt {
+                    variant: launch.variant.clone(),
+                    text: launch.text.clone(),
+                })
+                .collect(),
+            not_tried: None,
+            certain: storages.clone(),
+            distinct: storages,
+            outputs,
+            unmasked: None,
+            guessed: Vec::new(),
+            reading: Reading::ALL[0].clone(),
+            changed: Vec::new(),
+            version: None,
+            is_searched: false,
+            host: Some(first.host.clone()),
+            omitted: self.metadata.hooks.clone(),
+        })
     }
 
     /// Only the plain launch, as this reading has it; none if there is none.
@@ -249,6 +340,7 @@ impl Draft {
                     is_whole: false,
                     mirrors: BTreeSet::new(),
                     certain: false,
+                    unmasked: None,
                 });
             }
         }
@@ -279,6 +371,27 @@ impl Draft {
         }
     }
 
+    /// Finds the tensors that nothing but the grid and one block bounds.
+    fn find_unmasked(&self, usage: &Usage) -> Option<Unmasked> {
+        let all = || {
+            let tensors = usage.tensors.iter();
+            tensors.filter_map(|tensor| Some((&tensor.name, tensor.unmasked.as_ref()?)))
+        };
+        let (_, (block, at)) = all().min_by_key(|(_, (_, at))| *at)?;
+        let text = match block {
+            Extent::Number(number) => number.to_string(),
+            Extent::Param(name) => name.clone(),
+            Extent::Text(_) => return None,
+        };
+        let tensors = all().filter(|(_, (other, _))| other == block);
+        let before = self.text.get(..*at as usize).unwrap_or_default();
+        Some(Unmasked {
+            tensors: tensors.map(|(name, _)| name.clone()).collect(),
+            block: text,
+            line: before.matches('\n').count() + 1,
+        })
+    }
+
     /// The storages of tensors of which the text tells how many elements they have.
     fn find_certain_storages(&self, usage: &Usage) -> BTreeSet<String> {
         let is_computed = |bound: &Bound| match bound {
@@ -298,8 +411,39 @@ impl Draft {
     }
 }
 
+/// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may
+/// cover more than ours.
+fn find_outputs(usage: &Usage, function: &Function) -> BTreeSet<String> {
+    let is_computed = |extent: &Extent| match extent {
+        Extent::Number(_) => false,
+        Extent::Param(name) => function.given_by_decorators.contains(name),
+        Extent::Text(_) => true,
+    };
+    let mut blocks = usage.axes.iter().flat_map(|axis| &axis.blocks);
+    if blocks.any(|(_, extent)| is_computed(extent)) {
+        return BTreeSet::new();
+    }
+    let is_output = |tensor: &&TensorUse| tensor.written && !tensor.read && tensor.certain;
+    let outputs = usage.tensors.iter().filter(is_output);
+    outputs.map(|tensor| storage_name(&tensor.name)).collect()
+}
+
+/// Finds the storages of tensors whose elements no wrong guess of an extent lets meet.
+fn find_distinct(usage: &Usage) -> BTreeSet<String> {
+    let is_distinct = |tensor: &&TensorUse| {
+        let has_strides = tensor
+            .dimensions
+            .iter()
+            .any(|dimension| matches!(dimension.stride, Stride::Param(_)));
+        let mut inner = tensor.dimensions.iter().skip(1);
+        tensor.certain || !has_strides || inner.all(|dimension| dimension.bound != Bound::Unknown)
+    };
+    let tensors = usage.tensors.iter().filter(is_distinct);
+    tensors.map(|tensor| storage_name(&tensor.name)).collect()
+}
+
 /// The product of the numbers of a configuration.
-fn compute_volume(config: &Config) -> i64 {
+pub(crate) fn compute_volume(config: &Config) -> i64 {
     let numbers = config.values().flatten().filter_map(|value| value.parse().ok());
     numbers.fold(1_i64, |all, one: i64| all.saturating_mul(one.max(1)))
 }

@@ -6,6 +6,7 @@
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
 //! loop. A bound that is off by one is still the bound of its parameter.
 
+mod control;
 pub(crate) mod library;
 pub mod polynomial;
 mod reader;
@@ -49,6 +50,8 @@ pub struct Usage {
     pub factors: BTreeSet<String>,
     /// Parameters that the text names nowhere.
     pub unused: BTreeSet<String>,
+    /// Names that an address, a mask, a condition, a loop or a shape may depend on. Others only reach values.
+    pub control: BTreeSet<String>,
     /// Whether the kernel has products of matrices, which want blocks of 16 or more.
     pub has_dots: bool,
     /// Parameters that are compared with `None`.
@@ -82,6 +85,9 @@ pub struct TensorUse {
     pub mirrors: BTreeSet<String>,
     /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
     pub certain: bool,
+    /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
+    /// divide the number of elements.
+    pub unmasked: Option<(Extent, u32)>,
 }
 
 /// A dimension of a tensor.
@@ -144,6 +150,10 @@ struct Access {
     /// Whether the address is moved by what is no index: by a number of elements, or by a size.
     moved: bool,
     stores: bool,
+    /// The address without its tensor.
+    offset: Polynomial,
+    /// Where the access is in the kernel's module, in bytes; `None` in a function that the kernel calls.
+    at: Option<u32>,
 }
 
 /// What a kernel of a module does with its parameters; none if there is no such kernel, or the module cannot be read.
@@ -190,6 +200,7 @@ pub(crate) fn read_usage(library: &Library<'_>, module: &str, function: &Functio
     let body = body_of(library.find_body(module), &function.name).unwrap_or_default();
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
+    usage.control = control::find_control(body);
     usage.unused = parameters
         .into_iter()
         .filter(|name| !named.0.contains(name))
@@ -234,18 +245,32 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                     let other = accesses.iter().flat_map(|access| &access.dimensions);
                     let mut bounds = other
                         .filter(|(other, times, _)| other == product && times == factor)
-                        .map(|(_, _, index)| find_bound(index, reader));
+                        .map(|(_, _, index)| self::find_bound(index, reader));
                     bound = bounds.find(|one| matches!(one, Bound::Size(_))).unwrap_or(bound);
                 }
                 (place(&stride, parameters), Dimension { stride, bound })
             })
             .collect();
-        let certain = is_certain(widest, &accesses, &dimensions, reader);
+        let mut certain = is_certain(widest, &accesses, &dimensions, reader);
         dimensions.sort_by_key(|&(place, _)| place);
-        let dimensions: Vec<Dimension> = dimensions.into_iter().map(|(_, dimension)| dimension).collect();
+        let mut dimensions: Vec<Dimension> = dimensions.into_iter().map(|(_, dimension)| dimension).collect();
+        if let Some(size) = find_flat_size(&accesses, reader) {
+            certain = true;
+            dimensions = vec![Dimension {
+                stride: Stride::Number(1),
+                bound: Bound::Size(size),
+            }];
+        }
+        let is_flat = matches!(dimensions.as_slice(), [one] if matches!(one.bound, Bound::Size(_)));
+        let unmasked = if certain && !is_flat {
+            find_unmasked(&accesses, reader)
+        } else {
+            None
+        };
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
+            unmasked,
             mirrors: find_mirrors(name, &reader.accesses),
             dimensions,
             read: accesses.iter().any(|access| !access.stores),
@@ -282,18 +307,52 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
     usage
 }
 
+/// Finds the parameter that whole offsets of all accesses are compared with: a flat tensor has so many elements.
+fn find_flat_size(accesses: &[&Access], reader: &Reader<'_>) -> Option<String> {
+    let size_of = |access: &&Access| {
+        let sizes = reader.compared.iter().flat_map(|compared| {
+            let sizes = reader::find_sizes(compared).into_iter();
+            sizes.map(move |size| (compared, size))
+        });
+        sizes.into_iter().find_map(|(compared, size)| {
+            let bounded = compared.plus(&Polynomial::from_atom(Atom::Param(size.clone())))?;
+            (bounded == access.offset).then_some(size)
+        })
+    };
+    let mut sizes = accesses.iter().map(size_of);
+    let first = sizes.next()??;
+    sizes.all(|size| size.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Finds an access that nothing but the grid and a block bounds.
+fn find_unmasked(accesses: &[&Access], reader: &Reader<'_>) -> Option<(Extent, u32)> {
+    accesses.iter().find_map(|access| {
+        let mut bounds = access
+            .dimensions
+            .iter()
+            .map(|(_, _, index)| find_bound(index, reader));
+        let block = bounds.find_map(|bound| match bound {
+            Bound::Blocks(_, extent) => Some(extent),
+            _ => None,
+        })?;
+        Some((block, access.at?))
+    })
+}
+
 /// The tensors that are loaded from wherever this one is stored to.
 fn find_mirrors(name: &str, accesses: &[Access]) -> BTreeSet<String> {
-    let indices = |access: &Access| -> BTreeSet<Polynomial> {
+    // Strides that are parameters have other names in another tensor. Numbers must be the same.
+    let indices = |access: &Access| -> (BTreeSet<(i64, Polynomial)>, i64) {
         let dimensions = access.dimensions.iter();
-        dimensions.map(|(_, _, index)| index.clone()).collect()
+        let all = dimensions.map(|(_, factor, index)| (*factor, index.clone()));
+        (all.collect(), access.offset.number_term())
     };
     let stored: Vec<_> = accesses
         .iter()
         .filter(|access| access.stores && access.tensor == name)
         .map(indices)
         .collect();
-    let mut loaded: BTreeMap<&str, Vec<BTreeSet<Polynomial>>> = BTreeMap::new();
+    let mut loaded: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for access in accesses
         .iter()
         .filter(|access| !access.stores && access.tensor != name)
@@ -487,14 +546,17 @@ fn size_of(index: &Polynomial, reader: &Reader<'_>) -> Option<String> {
     for compared in &reader.compared {
         for size in reader::find_sizes(compared) {
             let as_index = compared.plus(&Polynomial::from_atom(Atom::Param(size.clone())));
-            if as_index.is_some_and(|one| one.without_number() == index) {
+            if as_index.is_some_and(|one| one.without_number() == index || one.without_offset() == index) {
                 return Some(size);
             }
         }
     }
     // A loop counts to it: `for k in range(0, K, BLOCK)`, or `for i in range(n)`.
     index.atoms().find_map(|atom| match atom {
-        Atom::Turn(number) => reader.loops.get(*number).and_then(Clone::clone),
+        Atom::Turn(number) => {
+            let counted = reader.loops.get(*number)?.as_ref()?;
+            (index.factor_of(atom) == counted.step).then(|| counted.size.clone())
+        }
         _ => None,
     })
 }

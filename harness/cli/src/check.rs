@@ -16,9 +16,10 @@ use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
+use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
-use self::finding::{Findings, KernelReport, Standing};
+use self::finding::{Findings, KernelReport, Precondition, Standing};
 use self::line::Line;
 use self::reports::Reports;
 use self::subject::Subject;
@@ -105,6 +106,30 @@ fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
     reference.into_iter().chain(named.iter().cloned()).collect()
 }
 
+/// Adds what the launches of judged kernels leave open: elements that nothing writes, and sizes that only blocks bound.
+fn add_contracts(subject: &Subject, findings: &mut Findings) {
+    for survey in &subject.surveys {
+        let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
+        if !matches!(standing, Standing::Clean | Standing::Found(_)) {
+            continue;
+        }
+        for unwritten in subject.find_unwritten(survey) {
+            findings.add_unwritten(survey, &unwritten);
+        }
+        if let Some(unmasked) = &survey.unmasked {
+            findings.add_unmasked(&subject.display_name, survey, unmasked);
+        }
+    }
+}
+
+/// The engines, of which the reference speaks the language of a version.
+fn in_language(panel: &Arc<Panel>, version: Option<Version>) -> Arc<Panel> {
+    version.map_or_else(
+        || Arc::clone(panel),
+        |version| Arc::new(panel.with_language(version)),
+    )
+}
+
 /// How many kernels there were, and what came of them.
 #[derive(Default)]
 struct Count {
@@ -157,8 +182,17 @@ impl Checking<'_> {
             self.keep(&subject, asked)?;
             return Ok(Exit::Nothing);
         };
-        let mut findings = self.judge_launches(&selected, &panel);
-        self.looked_at_again(&mut subject, &mut findings, &panel);
+        let mut findings = Findings::default();
+        let mut versions: Vec<Option<Version>> = subject.surveys.iter().map(|one| one.version).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        for version in versions {
+            let surveys = subject.surveys.iter().filter(|survey| survey.version == version);
+            let selected = Selected::from_corpus(subject.build_launch_corpus(surveys), subject.root());
+            self.judge(&selected, &in_language(&panel, version), &mut findings);
+        }
+        self.find_preconditions(&mut subject, &mut findings, &panel);
+        add_contracts(&subject, &mut findings);
         self.keep(&subject, asked)?;
         Ok(self.report_kernels(&subject, &findings))
     }
@@ -180,8 +214,8 @@ impl Checking<'_> {
             .map_err(|error| format!("error: failed to write {}: {error}", folder.display()))
     }
 
-    /// Makes other launches of the kernels of which nothing was judged.
-    fn looked_at_again(&mut self, subject: &mut Subject, findings: &mut Findings, panel: &Panel) {
+    /// Looks for preconditions of the kernels that honest launches do not judge.
+    fn find_preconditions(&mut self, subject: &mut Subject, findings: &mut Findings, panel: &Arc<Panel>) {
         for at in 0..subject.surveys.len() {
             let Some(survey) = subject.surveys.get(at) else {
                 continue;
@@ -190,18 +224,25 @@ impl Checking<'_> {
             if standing != Standing::NotJudged || self.stop.load(Ordering::Relaxed) {
                 continue;
             }
-            let Some(other) = subject.find_other_launches(survey) else {
+            let Some(other) = subject.find_passing(survey) else {
                 continue;
             };
+            let trap = findings.find_trap(survey);
             let selected = Selected::from_corpus(
                 subject.build_launch_corpus(std::iter::once(&other)),
                 subject.root(),
             );
-            let found = self.judge_launches(&selected, panel);
+            let mut found = Findings::default();
+            self.judge(&selected, &in_language(panel, other.version), &mut found);
             if KernelReport::new(&found, &subject.display_name, &other).standing() == Standing::NotJudged {
                 continue;
             }
             findings.replace(survey, found);
+            if let Some(finding) = trap {
+                let is_new = |word: &&String| !survey.changed.contains(*word);
+                let unless = other.changed.iter().filter(is_new).cloned().collect();
+                findings.add_precondition(survey, Precondition { unless, finding });
+            }
             if let Some(survey) = subject.surveys.get_mut(at) {
                 *survey = other;
             }
@@ -271,9 +312,9 @@ impl Checking<'_> {
         }
     }
 
-    fn judge_launches(&mut self, selected: &Selected, panel: &Panel) -> Findings {
+    /// Adds what the launches of some kernels show.
+    fn judge(&mut self, selected: &Selected, panel: &Panel, findings: &mut Findings) {
         let sources = selected.corpus.sources();
-        let mut findings = Findings::default();
         let stop = self.stop;
         let terminal = &mut self.terminal;
         for problem in selected.corpus.problems() {
@@ -310,7 +351,6 @@ impl Checking<'_> {
             },
         );
         terminal.end();
-        findings
     }
 }
 

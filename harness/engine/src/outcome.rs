@@ -71,7 +71,7 @@ impl Complaint {
     pub fn warns(&self) -> bool {
         matches!(
             self.kind.as_str(),
-            "false-promise" | "outside-tensor" | "unordered-write"
+            "false-promise" | "outside-tensor" | "undefined-value" | "unordered-write"
         )
     }
 

@@ -17,7 +17,7 @@ use crate::outcome::Stop;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
 use crate::run::Run;
-use crate::value::{Buf, POISON, Poison, Value, read, write};
+use crate::value::{Buf, MAX_STORABLE, Poison, Value, read, write};
 
 /// What an atomic puts in memory.
 #[derive(Clone, Copy, Debug)]
@@ -280,7 +280,7 @@ impl Machine<'_> {
             let lanes = runs.iter().flat_map(|run| run.lane..run.lane + run.count);
             let marks = lanes.map(|lane| (self.value(operand).poison.mark(lane), lane));
             if !self.value(operand).poison.is_none()
-                && let Some((mark, lane)) = marks.max().filter(|&(mark, _)| mark > POISON)
+                && let Some((mark, lane)) = marks.max().filter(|&(mark, _)| mark > MAX_STORABLE)
             {
                 let site = self.site_of(step.ins[0], step.loc);
                 return Err(self.trap_undefined(site, Some(lane), mark, "an operand of an atomic"));

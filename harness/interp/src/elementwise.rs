@@ -18,7 +18,7 @@ use crate::config::Numerics;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Op, Slot, Step};
-use crate::value::{Buf, Layout, Mark, POISON, Poison, Repr, Value, materialise, read, write};
+use crate::value::{Buf, Layout, MAX_STORABLE, Mark, POISON, Poison, Repr, Value, materialise, read, write};
 
 /// The dtype that an element computes as; pointers are unsigned addresses.
 pub(crate) fn compute_dtype(elem: Elem) -> DType {
@@ -156,7 +156,7 @@ impl Machine<'_> {
             }
         }
         for &lane in &flaws.division_by_zero {
-            if poison.mark(lane as usize) <= POISON {
+            if poison.mark(lane as usize) <= MAX_STORABLE {
                 marks.push((lane as usize, self.no_answer(step, Flaw::Zero, lane as usize)));
             }
         }
@@ -190,7 +190,7 @@ impl Machine<'_> {
             }
             Computed::Poison if !poison.is_none() => POISON,
             Computed::Poison => self.flaw_mark(step, 0),
-            Computed::DivisionByZero if poison.worst() > POISON => POISON,
+            Computed::DivisionByZero if poison.worst() > MAX_STORABLE => POISON,
             Computed::DivisionByZero => self.no_answer(step, Flaw::Zero, 0),
         };
         let lanes = self.layout(step.outs[0]).lanes;
@@ -317,7 +317,11 @@ impl Machine<'_> {
                     machine.value(a).poison.mark(lane),
                     machine.value(b).poison.mark(lane),
                 );
-                if y == POISON { mark.max(x) } else { x.max(y) }
+                if (POISON..=MAX_STORABLE).contains(&y) {
+                    mark.max(x)
+                } else {
+                    x.max(y)
+                }
             });
         }
         let ones = if dtype == DType::I1 {
@@ -457,7 +461,7 @@ impl Machine<'_> {
         let layout = self.layout(out);
         let condition = self.value(c);
         if let (Repr::Uniform(all), Poison::None) = (condition.repr, &condition.poison)
-            && self.value(if all & 1 == 1 { b } else { a }).poison.worst() <= POISON
+            && self.value(if all & 1 == 1 { b } else { a }).poison.worst() <= MAX_STORABLE
         {
             let chosen = self.copy(if all & 1 == 1 { a } else { b })?;
             self.set(out, chosen);

@@ -38,7 +38,7 @@ impl Machine<'_> {
         let mut buf = self.state.pool.take(layout.lanes * size)?;
         let mut marks = None;
         if covered < layout.lanes {
-            marks = self.masked_off(&mut buf, &layout, other_slot, &runs)?;
+            marks = self.masked_off(&mut buf, &layout, (out, other_slot), &runs)?;
         }
         let home = self.home(pointer).cloned();
         let reach = Reach {
@@ -115,7 +115,7 @@ impl Machine<'_> {
         &mut self,
         buf: &mut Buf,
         layout: &Layout,
-        other: Option<Slot>,
+        (out, other): (Slot, Option<Slot>),
         runs: &[Run],
     ) -> Result<Option<Buf>, Stop> {
         let Some(other) = other else {
@@ -124,7 +124,7 @@ impl Machine<'_> {
                 return Ok(None);
             }
             let mut marks = self.state.pool.take(layout.lanes)?;
-            marks.fill(1);
+            marks.fill(self.program.mark_of_load(out));
             for run in runs {
                 if let Some(lanes) = marks.get_mut(run.lane..run.lane + run.count) {
                     lanes.fill(0);

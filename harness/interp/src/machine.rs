@@ -520,7 +520,8 @@ impl<'a> Machine<'a> {
     /// Says something of an operation, once a launch.
     #[cold]
     pub(crate) fn add_remark(&mut self, loc: LocId, said: Diagnostic) {
-        if !self.remarks.iter().any(|&(other, _)| other == loc) {
+        let is_same = |(other, known): &(LocId, Diagnostic)| *other == loc && known.code == said.code;
+        if !self.remarks.iter().any(is_same) {
             self.remarks.push((loc, said));
         }
     }

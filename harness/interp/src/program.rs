@@ -7,6 +7,7 @@ use cerith_tile::ir::{BinaryOp, Choice, Combine, Function, LocId, OpKind, UnaryO
 use smallvec::SmallVec;
 
 use crate::checks::divisions::Division;
+use crate::checks::poison::MaskedLoad;
 use crate::dataflow::Text;
 use crate::layouts::Classes;
 use crate::origin::Origin;
@@ -33,6 +34,8 @@ pub struct Program {
     pub(crate) classes: Mutex<Classes>,
     /// The integer divisions, by result.
     pub(crate) divisions: Vec<Division>,
+    /// The masked loads without `other`, by result.
+    pub(crate) masked_loads: Vec<MaskedLoad>,
     /// Whether programs print.
     pub(crate) prints: bool,
     /// Whether anything uses each value.

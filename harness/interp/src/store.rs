@@ -13,7 +13,7 @@ use crate::outcome::Stop;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
 use crate::run::Run;
-use crate::value::{Layout, Mark, POISON, Poison, Repr, fill, read};
+use crate::value::{Layout, MAX_STORABLE, Mark, POISON, Poison, Repr, fill, read};
 
 impl Machine<'_> {
     pub(crate) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Stop> {
@@ -32,8 +32,11 @@ impl Machine<'_> {
         if self.config.checks == Checks::Full && !spread.is_disjoint(&runs, size) {
             self.check_conflicts(&runs, value, step.loc, size)?;
         }
-        if self.value(value).poison.worst() > POISON {
+        let worst = self.value(value).poison.worst();
+        if worst > MAX_STORABLE {
             self.check_divisions(&runs, step, mask_slot)?;
+        } else if worst > POISON {
+            self.remark_masked_loads(&runs, value, step);
         }
         self.write_out(value)?;
         let uniform = match self.value(value).repr {
@@ -249,7 +252,7 @@ impl Machine<'_> {
     fn check_divisions(&mut self, runs: &[Run], step: &Step, mask: Option<Slot>) -> Result<(), Stop> {
         let (pointer, value) = (step.ins[0], step.ins[1]);
         let lanes = || runs.iter().flat_map(|run| run.lane..run.lane + run.count);
-        if let Some(lane) = lanes().find(|&lane| self.value(value).poison.mark(lane) > POISON) {
+        if let Some(lane) = lanes().find(|&lane| self.value(value).poison.mark(lane) > MAX_STORABLE) {
             let mark = self.value(value).poison.mark(lane);
             return Err(self.trap_undefined(
                 self.site_of(pointer, step.loc),
@@ -261,7 +264,7 @@ impl Machine<'_> {
         if let Some(mask) = mask {
             let mut marks: Vec<Mark> = (0..self.layout(value).lanes)
                 .map(|lane| self.value(value).poison.mark(lane))
-                .filter(|&mark| mark > POISON)
+                .filter(|&mark| mark > MAX_STORABLE)
                 .collect();
             marks.sort_unstable();
             marks.dedup();

@@ -157,12 +157,19 @@ pub(crate) enum Repr {
     Dense,
 }
 
-/// How a lane has no defined value: 0 where it has one, [`POISON`], or more where it came of a division that has no
-/// answer ([`crate::checks::division`]). Of two that meet, the greater one stays.
+/// Why a lane has no defined value. 0: it has one. [`POISON`]: for any other reason. Up to [`MAX_STORABLE`]: a masked load without
+/// `other` ([`crate::checks::poison`]). More: a division without an answer ([`crate::checks::division`]). Of two that meet, the
+/// greater one stays.
 pub(crate) type Mark = u8;
 
 /// The mark of a lane that has no defined value, and may be stored.
 pub(crate) const POISON: Mark = 1;
+
+/// Masked loads that have marks of their own; further ones share the last one's.
+pub(crate) const NAMED_LOADS: usize = 64;
+
+/// The greatest mark of a lane that may be stored.
+pub(crate) const MAX_STORABLE: Mark = POISON + NAMED_LOADS as Mark;
 
 /// Which lanes have no defined value. What a poison lane holds is arbitrary and decides nothing.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::ADDRESSES;
-use cerith_tile::rules::{Rule, Rules};
+use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Tolerance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
@@ -34,11 +34,13 @@ use crate::verdict::{Kind, Verdict};
 use crate::witness::{EngineFacts, Undefined, Witness};
 
 /// The engines of a run, each in the column in which it was added.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Panel {
     reference: Option<Arc<Reference>>,
     other_engines: Vec<Arc<dyn Engine>>,
     order: Vec<EngineId>,
+    /// The version of Triton whose language the reference speaks, if no other engine is asked.
+    language: Option<Version>,
     /// What a run demands of them besides agreement.
     pub demands: Demands,
 }
@@ -60,6 +62,15 @@ impl Panel {
             panel.add(engine);
         }
         panel
+    }
+
+    /// The same engines, of which the reference speaks the language of this version if it is alone.
+    #[must_use]
+    pub fn with_language(&self, version: Version) -> Self {
+        Self {
+            language: Some(version),
+            ..self.clone()
+        }
     }
 
     /// Asks the reference too. One that was there before is not asked any more.
@@ -217,7 +228,7 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             .map_or_else(Rules::default, Rules::from_version);
         others.push(record(engine.as_ref(), case, rules, &mut failed)?);
     }
-    let (references, benches) = seat_engines(panel.reference.as_deref(), case, &others, &mut failed)?;
+    let (references, benches) = seat_engines(panel, case, &others, &mut failed)?;
     settle(&mut others, &references, &benches);
     let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let acceptances = build_tolerances(panel.reference.as_deref(), case, (&references, &others), &benches);
@@ -723,12 +734,12 @@ struct Seats {
 /// Runs the reference under every set of rules that the other engines speak, and seats each engine beside the
 /// reference of its rules. Rules that make no difference to the case share a bench.
 fn seat_engines(
-    reference: Option<&Reference>,
+    panel: &Panel,
     case: &Case,
     others: &[Record],
     failed: &mut Vec<Failed>,
 ) -> Result<(Vec<Record>, Vec<Seats>), Stopped> {
-    let Some(reference) = reference else {
+    let Some(reference) = panel.reference.as_deref() else {
         return Ok((
             Vec::new(),
             vec![Seats {
@@ -744,7 +755,12 @@ fn seat_engines(
     let spoken = others.iter().map(|record| record.rules);
     for (at, rules) in spoken.enumerate().map(|(at, rules)| (Some(at), rules)).chain(
         // With nobody beside it, the reference speaks a recording's language, or the newest.
-        others.is_empty().then(|| (None, infer_rules(case))),
+        others.is_empty().then(|| {
+            let rules = panel
+                .language
+                .map_or_else(|| infer_rules(case), Rules::from_version);
+            (None, rules)
+        }),
     ) {
         let bench = known
             .iter()

@@ -155,12 +155,12 @@ fn decorator_of(decorator: &ast::Decorator, ranges: &mut Vec<Range<usize>>) {
     }
 }
 
-pub(super) fn is_heuristics(callee: &Expr) -> bool {
+pub(crate) fn is_heuristics(callee: &Expr) -> bool {
     matches!(callee, Expr::Attribute(attribute) if attribute.attr.as_str() == "heuristics")
         || matches!(callee, Expr::Name(name) if name.id == "heuristics")
 }
 
-pub(super) fn is_autotune(callee: &Expr) -> bool {
+pub(crate) fn is_autotune(callee: &Expr) -> bool {
     let name = match callee {
         Expr::Attribute(attribute) => attribute.attr.as_str(),
         Expr::Name(name) => name.id.as_str(),

@@ -22,6 +22,9 @@ const DOT_BLOCK: i64 = 16;
 /// Programs of an axis that any number will do for.
 const PERSISTENT: i64 = 2;
 
+/// The variant in which all indices are equal.
+pub const REPEATED: &str = "all indices equal";
+
 /// The most flags that are each turned over alone.
 const FLAGS_MOST: usize = 8;
 
@@ -63,6 +66,8 @@ pub(super) struct Plan {
     pub alias: Option<(String, String)>,
     /// Programs of an axis that any number will do for.
     pub persistent: i64,
+    /// Whether all indices that the kernel loads are equal.
+    pub repeats: bool,
     /// Whether every size is a multiple of its block.
     pub even: bool,
     /// Whether sizes, and the padding of rows, are variables of a matrix. They are written by name then.
@@ -147,7 +152,7 @@ impl Planner<'_> {
         required_parameters(self.function)
             .filter(|parameter| self.is_number(parameter))
             .map(|parameter| parameter.name.clone())
-            .filter(|name| !known(name))
+            .filter(|name| !known(name) && self.usage.control.contains(name))
             .collect()
     }
 
@@ -264,6 +269,7 @@ impl Planner<'_> {
             turned: None,
             alias: None,
             persistent: PERSISTENT,
+            repeats: false,
             even: self.reading.even,
             is_matrix: false,
         }
@@ -310,6 +316,13 @@ impl Planner<'_> {
                 persistent,
                 ..base.clone()
             }));
+        }
+        if self.usage.tensors.iter().any(|tensor| tensor.indexes) {
+            plans.push(Plan {
+                variant: REPEATED.to_owned(),
+                repeats: true,
+                ..base.clone()
+            });
         }
         self.add_alias_plans(&base, &mut plans);
         plans

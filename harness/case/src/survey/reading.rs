@@ -115,8 +115,9 @@ impl Reading {
 
 impl Draft {
     /// The readings that differ from this one in one thing. Those about parameters that `said` names come first: it is what the
-    /// launch was stopped with.
-    pub fn list_changes(&self, reading: &Reading, said: &str) -> Vec<Reading> {
+    /// launch was stopped with. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
+    /// does, and a kernel that compiles takes this one.
+    pub fn list_changes(&self, reading: &Reading, said: &str, is_rejected: bool) -> Vec<Reading> {
         let words: BTreeSet<&str> = said.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let (named, others): (Vec<&Parameter>, Vec<&Parameter>) = required_parameters(&self.function)
             .partition(|parameter| words.contains(parameter.name.as_str()));
@@ -126,7 +127,7 @@ impl Draft {
             .partition(|parameter| self.is_choice(&parameter.name));
         let mut all = Vec::new();
         for parameter in named.into_iter().chain(choices) {
-            self.changes_of(parameter, reading, &mut all);
+            self.changes_of(parameter, reading, is_rejected, &mut all);
         }
         if !reading.even {
             all.push(Reading {
@@ -139,7 +140,7 @@ impl Draft {
             ..reading.clone()
         }));
         for parameter in others {
-            self.changes_of(parameter, reading, &mut all);
+            self.changes_of(parameter, reading, is_rejected, &mut all);
         }
         all.retain(|other| other != reading);
         all
@@ -153,7 +154,13 @@ impl Draft {
         usage.flags.contains(name) || compared.any(|one| one == name)
     }
 
-    fn changes_of(&self, parameter: &Parameter, reading: &Reading, all: &mut Vec<Reading>) {
+    fn changes_of(
+        &self,
+        parameter: &Parameter,
+        reading: &Reading,
+        is_rejected: bool,
+        all: &mut Vec<Reading>,
+    ) {
         let name = &parameter.name;
         let usage = &self.usage;
         let with_dtype = |dtype: &'static str| {
@@ -169,7 +176,9 @@ impl Draft {
                 one.rooms.insert(name.clone(), doubled + 1);
                 all.push(one);
             }
-            all.extend(DTYPES.into_iter().map(with_dtype));
+            if is_rejected {
+                all.extend(DTYPES.into_iter().map(with_dtype));
+            }
             return;
         }
         let mut dimensions = usage.tensors.iter().flat_map(|tensor| &tensor.dimensions);
@@ -200,7 +209,7 @@ impl Draft {
                 all.push(one);
             }
         }
-        if !parameter.constexpr {
+        if is_rejected && !parameter.constexpr {
             all.extend(["f32", "i32", "i64"].map(with_dtype));
         }
     }

@@ -214,8 +214,11 @@ impl Planner<'_> {
         let mut usage = self.usage.clone();
         for tensor in &mut usage.tensors {
             // A tensor that is not accessed is still an argument.
-            let known = tensors.iter().find(|one| one.name == tensor.name);
-            if let Some(known) = known.filter(|known| known.dimensions != tensor.dimensions) {
+            let Some(known) = tensors.iter().find(|one| one.name == tensor.name) else {
+                continue;
+            };
+            (tensor.read, tensor.written) = (known.read, known.written);
+            if known.dimensions != tensor.dimensions {
                 tensor.dimensions.clone_from(&known.dimensions);
                 tensor.certain = known.certain && !self.reading.rooms.contains_key(&tensor.name);
             }
@@ -240,18 +243,20 @@ impl Planner<'_> {
             let (dtype, fill) = if let Some(dtype) = chosen {
                 (dtype, choose_fill(dtype, tensor, nth))
             } else if tensor.indexes {
-                ("i64", "zeros".to_owned())
+                ("i64", if plan.repeats { "zeros" } else { "arange" }.to_owned())
             } else if tensor.is_whole {
                 ("i32", "ones".to_owned())
             } else if tensor.read && plan.dtype.starts_with('i') {
-                (plan.dtype, "ones".to_owned())
+                (plan.dtype, "arange".to_owned())
             } else if tensor.read {
                 (
                     plan.dtype,
                     format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
                 )
             } else {
-                (plan.dtype, "zeros".to_owned())
+                // An access whose tensor the text does not tell may read it.
+                let fill = if self.usage.lost > 0 { "zeros" } else { "uninit" };
+                (plan.dtype, fill.to_owned())
             };
             // Writing to a string does not fail.
             let _ = writeln!(
@@ -370,7 +375,8 @@ impl Planner<'_> {
 fn choose_fill(dtype: &str, tensor: &TensorUse, nth: usize) -> String {
     let is_float = dtype.starts_with('f') || dtype == "bf16";
     match (tensor.read && !tensor.indexes, is_float) {
-        (false, _) => "zeros".to_owned(),
+        (false, _) if tensor.indexes => "arange".to_owned(),
+        (false, _) => "uninit".to_owned(),
         (true, true) => format!("{{ random: {{ seed: {}, edges: false }} }}", nth + 1),
         (true, false) => "ones".to_owned(),
     }

@@ -164,6 +164,16 @@ impl Polynomial {
         self.0.keys().flatten()
     }
 
+    /// What an unknown is multiplied with.
+    #[must_use]
+    pub fn factor_of(&self, atom: &Atom) -> Self {
+        let terms = self.terms().filter_map(|(product, factor)| {
+            let rest = divide_product(product, std::slice::from_ref(atom))?;
+            Some((rest, factor))
+        });
+        Self::from_terms(terms)
+    }
+
     /// The constant term.
     pub fn number_term(&self) -> i64 {
         self.0.get(&Product::new()).copied().unwrap_or(0)
@@ -175,6 +185,14 @@ impl Polynomial {
         let mut rest = self.clone();
         rest.0.remove(&Product::new());
         rest
+    }
+
+    /// Without the terms that are the same in every lane, program and turn.
+    #[must_use]
+    pub fn without_offset(&self) -> Self {
+        let moves = |product: &Product| product.iter().any(|atom| !matches!(atom, Atom::Param(_)));
+        let terms = self.terms().filter(|(product, _)| moves(product));
+        Self::from_terms(terms.map(|(product, factor)| (product.clone(), factor)))
     }
 
     /// The axes of `tl.program_id` that it depends on.

@@ -44,12 +44,14 @@ pub(super) struct Reader<'a> {
     pub compared: Vec<Polynomial>,
     /// Whether what is read is an argument of a load.
     loads: bool,
+    /// Where the access that is read is in the module of the kernel.
+    at: Option<u32>,
     /// Parameters that something is compared with by `<=`, other than in a load.
     pub at_most: BTreeSet<String>,
     /// Parameters that something is compared with by `<`.
     pub below: BTreeSet<String>,
-    /// For each loop, the parameter that it counts to.
-    pub loops: Vec<Option<String>>,
+    /// For each loop, the parameter that it counts to, if there is one.
+    pub loops: Vec<Option<Counted>>,
     /// One more than the last axis of `tl.program_id`.
     pub axes: usize,
     /// Axes whose number of programs is a step.
@@ -60,6 +62,14 @@ pub(super) struct Reader<'a> {
     pub indexing: BTreeSet<String>,
     /// Tensors whose values are integers.
     pub integers: BTreeSet<String>,
+}
+
+/// What a loop counts to: `for k in range(0, K, BLOCK)`, or `for k in range(0, tl.cdiv(K, BLOCK))`.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    /// The parameter that no index exceeds which rises by `step` in each turn.
+    pub size: String,
+    pub step: Polynomial,
 }
 
 impl<'a> Reader<'a> {
@@ -86,6 +96,7 @@ impl<'a> Reader<'a> {
             accesses: Vec::new(),
             compared: Vec::new(),
             loads: false,
+            at: None,
             at_most: BTreeSet::new(),
             below: BTreeSet::new(),
             loops: Vec::new(),
@@ -274,13 +285,44 @@ impl<'a> Reader<'a> {
 
     fn for_loop(&mut self, each: &ast::StmtFor) {
         let (start, end, step) = self.read_range(&each.iter);
-        let counted = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
+        let size = end.as_ref().and_then(Polynomial::as_param).map(str::to_owned);
+        let counted = size.map(|size| Counted {
+            size,
+            step: step.clone(),
+        });
+        let counted = counted.or_else(|| self.count_blocks(&each.iter));
         let variable = match &*each.target {
             Expr::Name(name) => Some((name.id.to_string(), start, step)),
             _ => None,
         };
         self.loops.push(counted);
         self.read_loop_body(&each.body, variable);
+    }
+
+    /// The size that the number of turns of `range(…)` is the number of blocks of.
+    fn count_blocks(&mut self, iter: &Expr) -> Option<Counted> {
+        let Expr::Call(call) = iter else { return None };
+        let end = match &*call.arguments.args {
+            [end] | [_, end] => end,
+            _ => return None,
+        };
+        // `cdiv(K, BLOCK)` or `(K + BLOCK - 1) // BLOCK`.
+        let (size, block) = match end {
+            Expr::Call(call) if is_cdiv(&call.func) => match &*call.arguments.args {
+                [size, block] => (self.evaluate(size), self.evaluate(block)),
+                _ => return None,
+            },
+            Expr::BinOp(quotient) if quotient.op == Operator::FloorDiv => {
+                let (above, block) = (self.evaluate(&quotient.left), self.evaluate(&quotient.right));
+                let size = above.minus(&block)?.plus(&Polynomial::from_number(1))?;
+                (size, block)
+            }
+            _ => return None,
+        };
+        Some(Counted {
+            size: size.as_param()?.to_owned(),
+            step: block,
+        })
     }
 
     /// The start, the end and the step of `range(…)`; a start of 0 and a step of 1 where they are not told.
@@ -538,6 +580,15 @@ fn join_branches(ends: Vec<HashMap<String, Polynomial>>) -> (HashMap<String, Pol
         }
     }
     (all, indexing)
+}
+
+/// Whether a function is `cdiv`, of whatever module.
+fn is_cdiv(func: &Expr) -> bool {
+    match func {
+        Expr::Name(name) => name.id.as_str() == "cdiv",
+        Expr::Attribute(attribute) => attribute.attr.as_str() == "cdiv",
+        _ => false,
+    }
 }
 
 /// Whether a subscript only adds dimensions: `[:, None]`.

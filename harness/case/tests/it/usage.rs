@@ -218,7 +218,7 @@ fn a_change_of_what_a_message_names_comes_first() {
                 if MODE == 3:\n        v = 1\n    elif STAGE == 7:\n        v = 2\n    tl.store(x + at, v, mask=at < n)\n";
     let drafts = all_drafts(text);
     let first = |said: &str| {
-        let changes = drafts[0].list_changes(&Reading::ALL[0], said);
+        let changes = drafts[0].list_changes(&Reading::ALL[0], said, true);
         let survey = drafts[0].survey(&changes[0]);
         (survey.changed, survey.guessed)
     };
@@ -227,7 +227,7 @@ fn a_change_of_what_a_message_names_comes_first() {
     assert!(guessed.contains(&"STAGE".to_owned()), "{guessed:?}");
     assert_eq!(first("about MODE").0, ["`MODE` is 3"]);
     assert_eq!(first("storage `x`").0, ["`x` has more room"]);
-    let survey = drafts[0].survey(&drafts[0].list_changes(&Reading::ALL[0], "storage `x`")[0]);
+    let survey = drafts[0].survey(&drafts[0].list_changes(&Reading::ALL[0], "storage `x`", true)[0]);
     assert!(survey.certain.is_empty(), "{:?}", survey.certain);
 }
 

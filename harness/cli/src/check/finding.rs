@@ -1,17 +1,19 @@
 //! What was found in the launches of a kernel: each thing once, with the launches that show it.
 //!
-//! What a launch shows is the kernel's mistake only if the launch is a fair one. Arguments are read off the kernel's text, so
-//! there is doubt: a kernel that no launch gets through, or that leaves a tensor of which the text does not tell the size, is
-//! not judged.
+//! A trap of an honest launch is the kernel's mistake. Arguments are read off the kernel's text, so there is doubt: if the kernel
+//! leaves a tensor of which the text does not tell the size, or a number is guessed, it is not judged. If it finishes with other
+//! arguments only, these are a precondition.
 
 use std::fmt::Write as _;
 
-use cerith_case::{NotTried, Survey};
+use cerith_case::{NotTried, Survey, Unmasked};
 use cerith_report::event::{
     Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
+use cerith_tile::rules::Version;
 
+use super::fitting::Unwritten;
 use super::subject::format_case_id;
 
 /// What two launches have in common if they show the same thing.
@@ -26,6 +28,7 @@ pub struct Key {
 }
 
 /// Something that launches show.
+#[derive(Clone, Debug)]
 pub struct Finding {
     /// What it is.
     pub key: Key,
@@ -90,6 +93,17 @@ pub struct Findings {
     entries: Vec<Finding>,
     /// What launches are warned of that show nothing else.
     warned: Vec<Finding>,
+    /// The preconditions of kernels, by their names.
+    preconditions: Vec<(String, Precondition)>,
+}
+
+/// What must hold for a kernel to be defined.
+#[derive(Clone, Debug)]
+pub struct Precondition {
+    /// What the launches that finish have in common.
+    pub unless: Vec<String>,
+    /// The failure of the honest launch.
+    pub finding: Finding,
 }
 
 /// What came of a kernel.
@@ -152,8 +166,12 @@ impl Findings {
         if let Some(warning) = &verdict.warning {
             let key = build_key("reference", warning);
             let summary = Summary::new("reference", warning);
-            // A compiler's code shows that the barrier which the kernel relies on is missing.
-            let shown = verdict.verdict == VerdictKind::Undefined && warning.error == "unordered-write";
+            let shown = match warning.error.as_str() {
+                "undefined-value" => true,
+                // A compiler's code shows that the barrier which the kernel relies on is missing.
+                "unordered-write" => verdict.verdict == VerdictKind::Undefined,
+                _ => false,
+            };
             let all = if shown {
                 &mut self.entries
             } else {
@@ -209,6 +227,81 @@ impl Findings {
         }
     }
 
+    /// The failure of the honest plain launch of a kernel that is not judged, if it is a trap.
+    pub fn find_trap(&self, survey: &Survey) -> Option<Finding> {
+        let plain = format_case_id(survey, 0);
+        let is_trap =
+            |finding: &&Finding| finding.outcome == Some(OutcomeKind::Trapped) && finding.is_of(&plain);
+        self.entries.iter().find(is_trap).cloned()
+    }
+
+    /// Notes that the plain launch of a kernel leaves elements of an output unwritten.
+    pub fn add_unwritten(&mut self, survey: &Survey, unwritten: &Unwritten) {
+        let Unwritten {
+            storage,
+            elements: (missing, all),
+            first,
+        } = unwritten;
+        let message = format!(
+            "{missing} of the {all} elements of `{storage}` are never written, the first is number {first}"
+        );
+        let key = Key {
+            engine: "reference".to_owned(),
+            kind: "finished never-written".to_owned(),
+            place: storage.clone(),
+        };
+        let text = format!("warning[never-written]: {message}\n");
+        let summary = Summary {
+            message: format!("reference: never-written: {message}"),
+            position: None,
+        };
+        note(
+            &mut self.warned,
+            &format_case_id(survey, 0),
+            key,
+            None,
+            text,
+            summary,
+        );
+    }
+
+    /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.
+    pub fn add_unmasked(&mut self, file: &str, survey: &Survey, unmasked: &Unmasked) {
+        let tensors = unmasked.tensors.join("`, `");
+        let message = format!("nothing but the grid bounds accesses of `{tensors}`");
+        let line = unmasked.line;
+        let place = format!("{file}:{line}");
+        let finding = Finding {
+            text: format!("precondition[unmasked]: {message}\n --> {place}\n"),
+            key: Key {
+                engine: "reference".to_owned(),
+                kind: "unmasked".to_owned(),
+                place,
+            },
+            summary: Summary {
+                message: format!("reference: unmasked: {message}"),
+                position: Some(Position {
+                    file: file.to_owned(),
+                    line: u32::try_from(line).unwrap_or(u32::MAX),
+                    column: 0,
+                    text: String::new(),
+                }),
+            },
+            outcome: Some(OutcomeKind::Trapped),
+            cases: Vec::new(),
+        };
+        let unless = vec![format!(
+            "`{}` divides the number of their elements",
+            unmasked.block
+        )];
+        self.add_precondition(survey, Precondition { unless, finding });
+    }
+
+    /// Notes that a kernel finishes only if something holds.
+    pub fn add_precondition(&mut self, survey: &Survey, precondition: Precondition) {
+        self.preconditions.push((survey.kernel.clone(), precondition));
+    }
+
     fn note(&mut self, case: &str, key: Key, outcome: Option<OutcomeKind>, text: String, summary: Summary) {
         note(&mut self.entries, case, key, outcome, text, summary);
     }
@@ -246,12 +339,18 @@ pub struct KernelReport<'a> {
     pub findings: Vec<KernelFinding<'a>>,
     /// What they are warned of.
     pub warned: Vec<KernelFinding<'a>>,
+    /// What must hold for the kernel to be defined.
+    pub preconditions: Vec<&'a Precondition>,
     not_tried: Option<NotTried>,
     guessed: &'a [String],
     /// What is passed otherwise than the text suggests, in words.
     pub changed: &'a [String],
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: &'a [&'static str],
+    /// The function of the file whose launches these are.
+    pub host: Option<&'a str>,
+    /// The version of Triton by whose language the kernel is judged, if not the newest.
+    pub version: Option<Version>,
     /// How many launches showed nothing.
     passed: usize,
 }
@@ -299,20 +398,25 @@ impl<'a> KernelReport<'a> {
         };
         let passed = variants.iter().filter(passes).count();
         let shown = of_kernel.into_iter().map(|(finding, launches)| KernelFinding {
-            wrong: passed > 0 && is_wrong(finding, survey, &launches),
+            wrong: is_wrong(finding, survey, &launches, passed),
             finding,
             launches,
         });
+        let preconditions = findings.preconditions.iter();
+        let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
         Self {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
             findings: shown.collect(),
             warned,
+            preconditions: preconditions.map(|(_, one)| one).collect(),
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
             omitted: &survey.omitted,
+            host: survey.host.as_deref(),
+            version: survey.version,
             passed,
         }
     }
@@ -322,7 +426,8 @@ impl<'a> KernelReport<'a> {
         if let Some(why) = self.not_tried {
             return Standing::NotTried(why);
         }
-        match self.findings.iter().filter(|one| one.wrong).count() {
+        let wrong = self.findings.iter().filter(|one| one.wrong);
+        match wrong.count() + self.preconditions.len() {
             0 if self.passed * 2 >= self.launches => Standing::Clean,
             0 => Standing::NotJudged,
             count => Standing::Found(count),
@@ -356,11 +461,30 @@ impl<'a> KernelReport<'a> {
             let launched = describe_launches(&shown.launches);
             let _ = writeln!(text, "  = in {} of {launches}: {launched}", shown.launches.len());
         }
-        if !self.changed.is_empty() {
+        for precondition in &self.preconditions {
+            for line in precondition.finding.text.trim_end().lines() {
+                let _ = writeln!(text, "  {line}");
+            }
             let _ = writeln!(
                 text,
-                "  = note: {}: with other arguments no launch got through",
+                "  = precondition: unless {}",
+                precondition.unless.join(", ")
+            );
+        }
+        if let Some(host) = self.host {
+            let _ = writeln!(text, "  = note: launched as `{host}` launches it");
+        }
+        if !self.changed.is_empty() && self.preconditions.is_empty() {
+            let _ = writeln!(
+                text,
+                "  = note: {}: the kernel does not compile, or does not finish, with other arguments",
                 self.changed.join(", ")
+            );
+        }
+        if let Some(version) = self.version {
+            let _ = writeln!(
+                text,
+                "  = note: judged by the language of Triton {version}: newer versions reject the kernel"
             );
         }
         if !self.omitted.is_empty() {
@@ -402,9 +526,22 @@ impl<'a> KernelReport<'a> {
     }
 }
 
-/// Whether it is the kernel's mistake, if a launch gets through. Nobody launches a kernel on nothing, and a kernel may be meant for
-/// some flags and sizes only: that it does not compile with others is no mistake.
-fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
+/// Traps that no tensor of another size avoids.
+const SIZELESS: [&str; 5] = [
+    "trapped race",
+    "trapped conflicting-lanes",
+    "trapped unordered-read",
+    "trapped unordered-write",
+    "finished undefined-value",
+];
+
+/// Rejections that do not depend on arguments.
+const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
+
+/// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
+/// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
+/// tried, it is one.
+fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
     let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
     if all_of(|variant| variant.ends_with("=0")) {
         return false;
@@ -419,19 +556,30 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
             let flags = survey.attempts.iter().filter(|tried| is_of_flags(&tried.variant));
-            survey.changed.is_empty()
+            if launches.len() == survey.attempts.len() {
+                let is_searched =
+                    survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
+                return is_searched || DEFINITE.contains(&finding.key.kind.as_str());
+            }
+            passed > 0
+                && survey.changed.is_empty()
                 && flags.count() < 2
                 && finding.key.kind.ends_with("type-mismatch")
                 && all_of(|variant| variant.starts_with("tensors of "))
         }
         Some(_) => false,
-        None => !finding.key.engine.is_empty(),
+        None => passed > 0 && !finding.key.engine.is_empty(),
     }
 }
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
 fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
-    let certain = |storage| survey.certain.iter().any(|one| one == storage);
+    let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
+        &survey.distinct
+    } else {
+        &survey.certain
+    };
+    let certain = |storage| known.iter().any(|one| one == storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
         && parse_storages(&finding.text).all(certain)
@@ -455,7 +603,7 @@ fn describe_launches(shown: &[&str]) -> String {
     const MAX_LAUNCHES: usize = 4;
     let named = |variant: &&str| {
         if variant.is_empty() {
-            "sizes that are no multiple of a block".to_owned()
+            "the plain launch".to_owned()
         } else {
             (*variant).to_owned()
         }

@@ -1,45 +1,60 @@
-//! Which of the launches that a kernel's text allows it can be judged by: the plain launch is made with one reading after the other
-//! until it gets through. Left out: what readings there are ([`cerith_case::Draft`]).
+//! Finds a launch to judge a kernel by.
 //!
-//! A launch that gets through stores something. From one that does not, another is made that differs in one thing, and is kept if
-//! the kernel gets further with it. So a kernel that wants several things gets one after the other.
+//! The honest launch passes what the kernel's text says. If the kernel does not compile with it, or does not finish, other dtypes,
+//! flags and numbers are tried: these are guesses of ours, and the kernel's own mistakes do not depend on them. A kernel that traps
+//! is honestly launched all the same. Only then does [`find_passing`] look for arguments with which it passes, and what they have in
+//! common is a precondition of the kernel, not an excuse.
+//!
+//! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_case::Draft`] for the
+//! changes that there are.
 
 use cerith_case::{Corpus, Draft, Reading, Survey};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
-use cerith_tile::rules::Rules;
+use cerith_memory::ByteState;
+use cerith_tile::rules::{Rules, Version};
 
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
 const FUEL: u64 = 1 << 23;
 
-/// The most launches that are made to find one that gets through.
-const TRIALS_MOST: usize = 400;
+/// The most launches of a search.
+const MAX_TRIALS: usize = 400;
 
 /// Launches that are read at once.
-const AT_ONCE: usize = 12;
+const CHUNK: usize = 12;
+
+/// The versions to read a kernel by, if the newest rejects it: the last releases that accept what later ones removed.
+const OLDER: [Version; 4] = [
+    Version::new(3, 8, 0),
+    Version::new(3, 6, 0),
+    Version::new(3, 3, 1),
+    Version::new(3, 1, 0),
+];
 
 /// How well a kernel takes what is passed to it, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     /// It does not compile.
     Rejected,
-    /// It compiles, and does what is not defined or takes too long.
-    Stopped,
-    /// It runs to its end, and stores nothing.
+    /// It takes too long, or an engine cannot run it.
+    Unfinished,
+    /// It does what is not defined.
+    Trapped,
+    /// It finishes, and stores nothing.
     Idle,
-    /// It runs to its end.
-    Good,
+    /// It finishes.
+    Finished,
 }
 
 /// How far a launch gets.
 #[derive(Clone, Debug)]
 struct Fit {
     stage: Stage,
-    /// The last line of the kernel that what stopped it is about.
+    /// The last line of the kernel that the failure is about.
     line: u32,
-    /// What stopped it.
+    /// The failure.
     message: String,
 }
 
@@ -47,137 +62,270 @@ impl Fit {
     const fn order(&self) -> (Stage, u32) {
         (self.stage, self.line)
     }
+
+    /// Whether the kernel may be judged by such a launch.
+    const fn is_honest(&self) -> bool {
+        matches!(self.stage, Stage::Trapped | Stage::Finished)
+    }
 }
 
-/// The launches of each kernel, with tensors and flags as its plain launch likes them.
-pub fn find_likely_launches(subject: &Subject, drafts: &[Draft]) -> Vec<Survey> {
-    let reference = build_reference();
-    let mut surveys = Vec::new();
-    for draft in drafts {
-        let plain = draft.survey(&Reading::ALL[0]);
-        if plain.attempts.is_empty() {
-            surveys.push(plain);
-            continue;
-        }
-        let mut best: Option<(Stage, Reading)> = None;
-        for reading in Reading::ALL {
-            let Some(fit) = fits(subject, draft, std::slice::from_ref(&reading), &reference).pop() else {
-                continue;
-            };
-            if best.as_ref().is_none_or(|(known, _)| fit.stage > *known) {
-                best = Some((fit.stage, reading));
-            }
-            if fit.stage == Stage::Good {
-                break;
-            }
-        }
-        surveys.push(best.map_or(plain, |(_, reading)| draft.survey(&reading)));
-    }
-    surveys
+/// Tries launches of one kernel.
+struct Fitter<'a> {
+    subject: &'a Subject,
+    draft: &'a Draft,
+    reference: Reference,
+    rules: Rules,
+    trials: usize,
 }
 
-/// The launches of a kernel that is not judged by the likeliest, around a plain one that gets through; none if none was found.
-pub fn find_other_launches(subject: &Subject, draft: &Draft) -> Option<Survey> {
-    let reference = build_reference();
-    let starts = Reading::ALL;
-    let mut trials = starts.len();
-    let mut best: Option<(Fit, Reading)> = None;
-    for (fit, reading) in fits(subject, draft, &starts, &reference).into_iter().zip(starts) {
-        if best.as_ref().is_none_or(|(known, _)| fit.order() > known.order()) {
-            best = Some((fit, reading));
-        }
+/// The honest launches of a kernel.
+pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
+    if let Some(survey) = find_hosted(subject, draft) {
+        return survey;
     }
-    let (mut fit, mut reading) = best?;
-    while fit.stage != Stage::Good && trials < TRIALS_MOST {
-        let changes = draft.list_changes(&reading, &fit.message);
-        let mut further = None;
-        for some in changes.chunks(AT_ONCE) {
-            trials += some.len();
-            let fits = fits(subject, draft, some, &reference);
-            let better = fits
-                .into_iter()
-                .zip(some)
-                .filter(|(one, _)| one.order() > fit.order());
-            // The first of the best.
-            further = better.reduce(|known, one| {
-                if one.0.order() > known.0.order() {
-                    one
-                } else {
-                    known
-                }
-            });
-            if further.is_some() || trials >= TRIALS_MOST {
-                break;
+    let plain = draft.survey(&Reading::ALL[0]);
+    if plain.attempts.is_empty() {
+        return plain;
+    }
+    let mut fitter = Fitter::new(subject, draft, Rules::default());
+    let (fit, reading) = fitter.choose();
+    if fit.is_honest() {
+        return draft.survey(&reading);
+    }
+    if fit.stage == Stage::Rejected {
+        for version in OLDER {
+            let mut older = Fitter::new(subject, draft, Rules::from_version(version));
+            let (fit, reading) = older.choose();
+            if fit.is_honest() {
+                return Survey {
+                    version: Some(version),
+                    ..draft.survey(&reading)
+                };
             }
         }
-        let Some((one, changed)) = further else { break };
-        (fit, reading) = (one, changed.clone());
     }
-    (fit.stage == Stage::Good).then(|| draft.survey(&reading))
+    let (found, other) = fitter.search(fit.clone(), reading.clone(), Fit::is_honest);
+    let stage = found.stage;
+    let mut survey = draft.survey(if stage > fit.stage { &other } else { &reading });
+    survey.is_searched = stage == Stage::Rejected;
+    survey
 }
 
-fn build_reference() -> Reference {
-    Reference::new(Config {
-        fuel: FUEL,
-        program_fuel: FUEL,
-        ..Config::default()
+/// The launches by functions of the kernel's file, if the kernel compiles with one of them.
+fn find_hosted(subject: &Subject, draft: &Draft) -> Option<Survey> {
+    let survey = draft.host_survey()?;
+    let older = OLDER.into_iter().map(Some);
+    std::iter::once(None)
+        .chain(older)
+        .find_map(|version: Option<Version>| {
+            let fitter = Fitter::new(
+                subject,
+                draft,
+                version.map_or_else(Rules::default, Rules::from_version),
+            );
+            let mut fits = survey.attempts.iter().map(|tried| fitter.fit_text(&tried.text));
+            let is_hosted = fits.any(|fit| fit.is_honest());
+            is_hosted.then(|| Survey {
+                version,
+                ..survey.clone()
+            })
+        })
+}
+
+/// The launches around a plain one with which a kernel finishes; none if none was found. `survey` has its honest launches.
+pub fn find_passing(subject: &Subject, draft: &Draft, survey: &Survey) -> Option<Survey> {
+    if survey.host.is_some() {
+        return None;
+    }
+    let rules = survey.version.map_or_else(Rules::default, Rules::from_version);
+    let mut fitter = Fitter::new(subject, draft, rules);
+    let fit = fitter.fit(std::slice::from_ref(&survey.reading)).pop()?;
+    let is_finished = |fit: &Fit| fit.stage == Stage::Finished;
+    let (found, reading) = fitter.search(fit, survey.reading.clone(), is_finished);
+    is_finished(&found).then(|| Survey {
+        version: survey.version,
+        ..draft.survey(&reading)
     })
 }
 
-/// How far a kernel gets with each of some readings.
-fn fits(subject: &Subject, draft: &Draft, readings: &[Reading], reference: &Reference) -> Vec<Fit> {
-    let attempts = readings.iter().enumerate().map(|(nth, reading)| {
-        let text = draft
-            .attempt(reading)
-            .map_or_else(String::new, |attempt| attempt.text);
-        (format!("reading-{nth:02}"), text)
-    });
-    let corpus = subject.build_corpus(attempts);
-    let of = |nth: usize| {
-        let id = format!("reading-{nth:02}");
-        fit_of(&corpus, &id, subject, draft, reference)
-    };
-    (0..readings.len()).map(of).collect()
+/// A part of an output that no program writes.
+pub struct Unwritten {
+    /// The storage.
+    pub storage: String,
+    /// How many elements are not written, and how many there are.
+    pub elements: (usize, usize),
+    /// The first that is not.
+    pub first: usize,
 }
 
-fn fit_of(corpus: &Corpus, id: &str, subject: &Subject, draft: &Draft, reference: &Reference) -> Fit {
-    let nothing = Fit {
-        stage: Stage::Rejected,
-        line: 0,
-        message: String::new(),
+/// Finds the elements of outputs that the plain launch does not write, if it finishes.
+pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Unwritten> {
+    let Some(plain) = survey.attempts.first() else {
+        return Vec::new();
     };
-    let entry = corpus.entries().find(|entry| entry.id == id);
-    let Some(Ok(Ok(case))) = entry.map(|entry| catch_panic(|| entry.resolve())) else {
-        return nothing;
+    let rules = survey.version.map_or_else(Rules::default, Rules::from_version);
+    let fitter = Fitter::new(subject, draft, rules);
+    let corpus = subject.build_corpus(std::iter::once(("plain".to_owned(), plain.text.clone())));
+    let Some(Ok(Ok(case))) = corpus
+        .entries()
+        .next()
+        .map(|entry| catch_panic(|| entry.resolve()))
+    else {
+        return Vec::new();
     };
-    let stopped = |stage, complaint: &Complaint| {
-        let said = complaint
-            .detail
-            .clone()
-            .unwrap_or_else(|| complaint.message.clone());
-        Fit {
-            stage,
-            line: subject.last_line(draft.kernel(), &said),
-            message: said,
+    let run = catch_panic(|| fitter.reference.run(&case, rules));
+    let Ok(Ok(run)) = run else { return Vec::new() };
+    let Outcome::Finished(finished) = &run.outcome else {
+        return Vec::new();
+    };
+    let memory = &finished.memory;
+    let outputs = case.declared.iter().zip(memory.ids());
+    outputs
+        .filter(|(_, id)| survey.outputs.contains(memory.name(*id)))
+        .filter_map(|(declared, id)| {
+            let elements = memory.states(id).chunks(declared.dtype.size().max(1));
+            let is_missing = |element: &[ByteState]| element.contains(&ByteState::Uninit);
+            let first = elements.clone().position(is_missing)?;
+            let all = elements.len();
+            let missing = elements.filter(|element| is_missing(element)).count();
+            // A branch that this launch does not take may write it.
+            let is_partly = missing < all;
+            is_partly.then(|| Unwritten {
+                storage: memory.name(id).to_owned(),
+                elements: (missing, all),
+                first,
+            })
+        })
+        .collect()
+}
+
+impl<'a> Fitter<'a> {
+    fn new(subject: &'a Subject, draft: &'a Draft, rules: Rules) -> Self {
+        let reference = Reference::new(Config {
+            fuel: FUEL,
+            program_fuel: FUEL,
+            ..Config::default()
+        });
+        Self {
+            subject,
+            draft,
+            reference,
+            rules,
+            trials: 0,
         }
-    };
-    match catch_panic(|| reference.run(&case, Rules::default())) {
-        Ok(Ok(run)) => match run.outcome {
-            Outcome::Finished(finished) => {
-                let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
-                Fit {
-                    stage: if stores { Stage::Good } else { Stage::Idle },
-                    ..nothing
+    }
+
+    /// Chooses among the readings that are worth a try for any kernel: the first dtype that compiles, with the flags that get the
+    /// furthest.
+    fn choose(&mut self) -> (Fit, Reading) {
+        let mut best: Option<(Fit, Reading)> = None;
+        for readings in Reading::ALL.chunks(2) {
+            for (fit, reading) in self.fit(readings).into_iter().zip(readings) {
+                if best.as_ref().is_none_or(|(known, _)| fit.stage > known.stage) {
+                    best = Some((fit, reading.clone()));
                 }
             }
-            Outcome::Rejected(complaint) | Outcome::Unsupported(complaint) => {
-                stopped(Stage::Rejected, &complaint)
+            if best.as_ref().is_some_and(|(fit, _)| fit.stage > Stage::Rejected) {
+                break;
             }
-            Outcome::Trapped(_, complaint)
-            | Outcome::Exhausted(complaint)
-            | Outcome::Crashed(complaint)
-            | Outcome::Unavailable(complaint) => stopped(Stage::Stopped, &complaint),
-        },
-        _ => nothing,
+        }
+        best.unwrap_or_else(|| (Fit::nothing(), Reading::ALL[0].clone()))
+    }
+
+    /// Goes from a reading to better ones until one is good enough, or nothing is left to try.
+    fn search(
+        &mut self,
+        mut fit: Fit,
+        mut reading: Reading,
+        is_enough: impl Fn(&Fit) -> bool,
+    ) -> (Fit, Reading) {
+        while !is_enough(&fit) && self.trials < MAX_TRIALS {
+            let is_rejected = fit.stage == Stage::Rejected;
+            let changes = self.draft.list_changes(&reading, &fit.message, is_rejected);
+            let mut further = None;
+            for some in changes.chunks(CHUNK) {
+                let better =
+                    (self.fit(some).into_iter().zip(some)).filter(|(one, _)| one.order() > fit.order());
+                // The first of the best.
+                further = better.reduce(|known, one| {
+                    if one.0.order() > known.0.order() {
+                        one
+                    } else {
+                        known
+                    }
+                });
+                if further.is_some() || self.trials >= MAX_TRIALS {
+                    break;
+                }
+            }
+            let Some((one, changed)) = further else { break };
+            (fit, reading) = (one, changed.clone());
+        }
+        (fit, reading)
+    }
+
+    /// How far the kernel gets with each of some readings.
+    fn fit(&mut self, readings: &[Reading]) -> Vec<Fit> {
+        self.trials += readings.len();
+        let id = |nth: usize| format!("reading-{nth:02}");
+        let attempts = readings.iter().enumerate().map(|(nth, reading)| {
+            let attempt = self.draft.attempt(reading);
+            (id(nth), attempt.map_or_else(String::new, |attempt| attempt.text))
+        });
+        let corpus = self.subject.build_corpus(attempts);
+        (0..readings.len())
+            .map(|nth| self.fit_case(&corpus, &id(nth)))
+            .collect()
+    }
+
+    fn fit_text(&self, text: &str) -> Fit {
+        let corpus = self
+            .subject
+            .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
+        self.fit_case(&corpus, "plain")
+    }
+
+    fn fit_case(&self, corpus: &Corpus, id: &str) -> Fit {
+        let entry = corpus.entries().find(|entry| entry.id == id);
+        let Some(Ok(Ok(case))) = entry.map(|entry| catch_panic(|| entry.resolve())) else {
+            return Fit::nothing();
+        };
+        let failed = |stage, complaint: &Complaint| {
+            let detail = complaint.detail.clone();
+            let message = detail.unwrap_or_else(|| complaint.message.clone());
+            Fit {
+                stage,
+                line: self.subject.last_line(self.draft.kernel(), &message),
+                message,
+            }
+        };
+        match catch_panic(|| self.reference.run(&case, self.rules)) {
+            Ok(Ok(run)) => match run.outcome {
+                Outcome::Finished(finished) => {
+                    let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
+                    Fit {
+                        stage: if stores { Stage::Finished } else { Stage::Idle },
+                        ..Fit::nothing()
+                    }
+                }
+                Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
+                Outcome::Unsupported(complaint)
+                | Outcome::Exhausted(complaint)
+                | Outcome::Crashed(complaint)
+                | Outcome::Unavailable(complaint) => failed(Stage::Unfinished, &complaint),
+                Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
+            },
+            _ => Fit::nothing(),
+        }
+    }
+}
+
+impl Fit {
+    const fn nothing() -> Self {
+        Self {
+            stage: Stage::Rejected,
+            line: 0,
+            message: String::new(),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::finding::{KernelFinding, KernelReport, Standing};
+use super::finding::{KernelFinding, KernelReport, Precondition, Standing};
 
 /// One kernel. Fields that have nothing to say are left out.
 #[derive(Serialize)]
@@ -19,6 +19,15 @@ pub struct Line<'a> {
     /// What launches are warned of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<FindingLine<'a>>,
+    /// What must hold for the kernel to be defined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    preconditions: Vec<Condition<'a>>,
+    /// The function of the file whose launches these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a str>,
+    /// The version of Triton by whose language the kernel is judged, if not the newest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    triton: Option<String>,
     /// What is passed otherwise than the text suggests: with other arguments no launch got through.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     changed: &'a [String],
@@ -28,6 +37,25 @@ pub struct Line<'a> {
     /// What kept launches from being judged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_judged: Vec<FindingLine<'a>>,
+}
+
+/// What must hold, and the failure if it does not.
+#[derive(Serialize)]
+struct Condition<'a> {
+    unless: &'a [String],
+    kind: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    place: &'a str,
+    text: &'a str,
+}
+
+fn condition<'a>(one: &&'a Precondition) -> Condition<'a> {
+    Condition {
+        unless: &one.unless,
+        kind: &one.finding.key.kind,
+        place: &one.finding.key.place,
+        text: &one.finding.text,
+    }
 }
 
 #[derive(Serialize)]
@@ -74,6 +102,9 @@ impl<'a> Line<'a> {
             why,
             findings: things(true),
             warnings: told.warned.iter().map(build_finding).collect(),
+            preconditions: told.preconditions.iter().map(condition).collect(),
+            host: told.host,
+            triton: told.version.map(|version| version.to_string()),
             changed: told.changed,
             omitted: told.omitted,
             not_judged: things(false),

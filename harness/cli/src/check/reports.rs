@@ -27,13 +27,22 @@ impl Reports {
         for shown in wrong() {
             note(Some(shown.finding.verdict()), &shown.finding.summary);
         }
+        for precondition in &told.preconditions {
+            note(
+                Some(precondition.finding.verdict()),
+                &precondition.finding.summary,
+            );
+        }
         for shown in &told.warned {
             note(None, &shown.finding.summary);
         }
         let text = told.render(Palette::default());
+        let conditions = told.preconditions.iter().map(|one| &one.finding);
         let failed = wrong()
+            .map(|one| one.finding)
+            .chain(conditions)
             .next()
-            .map(|one| (one.finding.summary.message.as_str(), text.as_str()));
+            .map(|finding| (finding.summary.message.as_str(), text.as_str()));
         let skipped = match told.standing() {
             Standing::NotTried(why) => Some(format!("not tried: {why}")),
             Standing::NotJudged => Some("not judged".to_owned()),

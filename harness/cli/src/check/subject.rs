@@ -9,7 +9,7 @@ use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, build_drafts, list_ker
 use cerith_report::describe;
 use cerith_tile::source::{SourceFile, Sources};
 
-use super::fitting;
+use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
 use crate::corpus::is_python;
 use crate::mistyped::describe_read_error;
@@ -100,14 +100,23 @@ impl Subject {
             parts,
             surveys: Vec::new(),
         };
-        subject.surveys = fitting::find_likely_launches(&subject, &subject.drafts);
+        let drafts = subject.drafts.iter();
+        subject.surveys = drafts
+            .map(|draft| fitting::find_honest(&subject, draft))
+            .collect();
         Ok(Some(subject))
     }
 
-    /// Other launches of a kernel, where those that it has say nothing about it; none if none were found.
-    pub fn find_other_launches(&self, survey: &Survey) -> Option<Survey> {
+    /// Launches with which a kernel finishes, other than its honest ones; none if none were found.
+    pub fn find_passing(&self, survey: &Survey) -> Option<Survey> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel)?;
-        fitting::find_other_launches(self, draft)
+        fitting::find_passing(self, draft, survey)
+    }
+
+    /// The elements of outputs that the plain launch of a kernel does not write.
+    pub fn find_unwritten(&self, survey: &Survey) -> Vec<Unwritten> {
+        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
+        draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
     }
 
     /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the

@@ -163,14 +163,15 @@ const PARTICULAR: &str = "import triton\nimport triton.language as tl\n\n\n@trit
     keep = tl.load(flags_ptr + at, mask=at < n, other=0)\n    if MODE == 3:\n        y = x * 2\n    elif MODE == 5:\n        y = x\n    \
     y = tl.where(keep.to(tl.int32, bitcast=True) > 0, y, x)\n    tl.store(out_ptr + at, y, mask=at < n)\n";
 
+/// A choice between values that the kernel's text names is not an excuse for anything.
 #[test]
-fn what_a_kernel_wants_is_looked_for_and_said() {
+fn finds_the_value_that_a_kernel_compiles_with() {
     let folder = place(&[("particular.py", PARTICULAR)]);
     check(&folder, &["particular.py"]).assert_ends(
         0,
         &[
             "nothing found",
-            "= note: `MODE` is 3: with other arguments no launch got through",
+            "= note: `MODE` is 3: the kernel does not compile, or does not finish, with other arguments",
         ],
         &[],
     );
@@ -179,18 +180,105 @@ fn what_a_kernel_wants_is_looked_for_and_said() {
         &[r#""result":"clean""#, r#""changed":["`MODE` is 3"]"#],
         &[],
     );
-}
-
-/// What rests on an argument that was looked for is no finding.
-#[test]
-fn a_trap_with_a_changed_argument_is_not_told_as_a_mistake() {
-    let text = PARTICULAR.replace("at < n", "at <= n");
-    let folder = place(&[("particular.py", &text)]);
+    let folder = place(&[("particular.py", &PARTICULAR.replace("at < n", "at <= n"))]);
     check(&folder, &["particular.py", "--format", "jsonl"]).assert_ends(
-        0,
-        &[r#""result":"clean""#, r#""kind":"trapped out-of-bounds""#],
+        1,
+        &[r#""result":"found""#, r#""kind":"trapped out-of-bounds""#],
         &[],
     );
+}
+
+/// Each fault of `honest.py` is reported at its line, although other arguments would hide it.
+#[test]
+fn arguments_are_not_fitted_to_a_fault() {
+    let text = read_data("honest.py");
+    let folder = place(&[("honest.py", &text)]);
+    for (kernel, code, expected, part) in [
+        (
+            "store_past_end",
+            1,
+            "error[out-of-bounds]: store",
+            "tl.store(state_ptr + at, state)",
+        ),
+        (
+            "one_too_many",
+            1,
+            "error[out-of-bounds]: load",
+            "tl.load(x_ptr + at, mask=keep, other=0.0) + 1.0",
+        ),
+        (
+            "mask_stands_still",
+            1,
+            "error[out-of-bounds]: load",
+            "tl.sum(tl.load(ptrs",
+        ),
+        (
+            "no_other",
+            1,
+            "warning[undefined-value]",
+            "biggest = tl.max(tl.load",
+        ),
+        (
+            "neighbours",
+            1,
+            "error[unordered-write]: store",
+            "tl.load(x_ptr + at + 1",
+        ),
+        (
+            "one_row_for_all",
+            1,
+            "error[race]: store",
+            "tl.store(out_ptr + at, tl.load(x_ptr + row * n",
+        ),
+        ("no_such_function", 1, "error[unknown-attribute]", "tl.softsign"),
+        (
+            "five_blocks",
+            1,
+            "arange's range must be a power of 2",
+            "5 * BLOCK",
+        ),
+        (
+            "no_mask",
+            1,
+            "= precondition: unless `BLOCK` divides the number of their elements",
+            "tl.load(x_ptr + at) * 2.0",
+        ),
+        (
+            "put",
+            1,
+            "error[conflicting-lanes]: lanes 0 and 1",
+            "tl.store(out_ptr + to",
+        ),
+        (
+            "later_blocks",
+            0,
+            "warning[never-written]: 32 of the 49 elements of `out_ptr`",
+            "",
+        ),
+        (
+            "block_pointer",
+            1,
+            "judged by the language of Triton 3.8.0",
+            "boundary_check=(0,))",
+        ),
+        (
+            "by_flag",
+            1,
+            "error[out-of-bounds]: store",
+            "tl.store(target + at",
+        ),
+    ] {
+        let line = format!(
+            "honest.py:{}",
+            if part.is_empty() { 0 } else { line_of(&text, part) }
+        );
+        let place: &[&str] = if part.is_empty() {
+            &[expected]
+        } else {
+            &[expected, &line]
+        };
+        check(&folder, &[&format!("honest.py:{kernel}")]).assert_ends(code, place, &[]);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::divisions::{Division, Flaw, MAX_MARKED, decode_mark, is_related};
 use crate::machine::Machine;
 use crate::outcome::{Stop, TrapKind};
 use crate::program::{Slot, Step};
-use crate::value::{Mark, POISON};
+use crate::value::{MAX_STORABLE, Mark, POISON};
 
 /// The code of a warning about a division whose quotient only a mask made of its divisor keeps from memory.
 const DIVISOR_MASK: &str = "divisor-mask";
@@ -37,7 +37,7 @@ impl Machine<'_> {
         let Ok(number) = found else { return POISON };
         let number = number.min(MAX_MARKED - 1);
         let flaws = Flaw::ALL.iter().position(|&other| other == flaw).unwrap_or(0);
-        let mark = POISON + 1 + (number * Flaw::ALL.len() + flaws) as Mark;
+        let mark = MAX_STORABLE + 1 + (number * Flaw::ALL.len() + flaws) as Mark;
         if !self.divisions.first_flaws.iter().any(|&(seen, ..)| seen == mark) {
             let lane = (!self.layout(out).scalar).then_some(lane);
             self.divisions.first_flaws.push((mark, self.id, lane));

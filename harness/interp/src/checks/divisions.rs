@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use cerith_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
 
 use crate::program::Slot;
-use crate::value::{Mark, POISON};
+use crate::value::{MAX_STORABLE, Mark};
 
 /// Why a division has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) struct Division {
 }
 
 /// Divisions that have marks of their own; what follows shares the last one's.
-pub(super) const MAX_MARKED: usize = (Mark::MAX as usize - POISON as usize - 1) / Flaw::ALL.len();
+pub(super) const MAX_MARKED: usize = (Mark::MAX as usize - MAX_STORABLE as usize - 1) / Flaw::ALL.len();
 
 /// The integer divisions of a kernel, by result.
 pub(crate) fn find_divisions(function: &Function) -> Vec<Division> {
@@ -110,7 +110,7 @@ impl Divisions {
 
 /// The division and the flaw that a mark is of.
 pub(super) fn decode_mark(mark: Mark) -> Option<(usize, Flaw)> {
-    let number = usize::from(mark.checked_sub(POISON + 1)?);
+    let number = usize::from(mark.checked_sub(MAX_STORABLE + 1)?);
     let flaw = *Flaw::ALL.get(number % Flaw::ALL.len())?;
     Some((number / Flaw::ALL.len(), flaw))
 }

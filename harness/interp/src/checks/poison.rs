@@ -1,7 +1,105 @@
-//! Values that nothing defines where they decide something. Computing with them is fine and gives more of them.
+//! Values that nothing defines. Computing with them is fine and gives more of them. Where they decide something, the program is
+//! undefined; where they are stored, the masked loads that they come from are reported.
+
+use cerith_tile::ir::{Block, Function, LocId, OpKind};
 
 use super::Site;
+use crate::machine::Machine;
 use crate::outcome::{Stop, TrapKind};
+use crate::program::{Program, Slot, Step};
+use crate::run::Run;
+use crate::value::{MAX_STORABLE, Mark, NAMED_LOADS, POISON};
+
+/// The code of a warning about a masked load without `other` whose lanes are stored.
+const UNDEFINED_VALUE: &str = "undefined-value";
+
+/// A load with a mask and without `other`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MaskedLoad {
+    out: Slot,
+    loc: LocId,
+}
+
+/// Finds the masked loads without `other` of a kernel, sorted by result.
+pub(crate) fn find_masked_loads(function: &Function) -> Vec<MaskedLoad> {
+    fn visit(block: &Block, to: &mut Vec<MaskedLoad>) {
+        for op in &block.ops {
+            if let (
+                OpKind::Load {
+                    mask: true,
+                    has_other: false,
+                    ..
+                },
+                &[out],
+            ) = (&op.kind, op.results.as_slice())
+            {
+                to.push(MaskedLoad {
+                    out: out.0,
+                    loc: op.loc,
+                });
+            }
+            op.kind.regions().for_each(|region| visit(region, to));
+        }
+    }
+    let mut found = Vec::new();
+    visit(&function.body, &mut found);
+    found.sort_by_key(|load| load.out);
+    found
+}
+
+impl Program {
+    /// The mark of the lanes that a load with this result masks off.
+    pub(crate) fn mark_of_load(&self, out: Slot) -> Mark {
+        let number = self.masked_loads.binary_search_by_key(&out, |load| load.out);
+        number.map_or(POISON, |number| POISON + 1 + number.min(NAMED_LOADS - 1) as Mark)
+    }
+
+    /// The load that a mark names.
+    fn find_load(&self, mark: Mark) -> Option<MaskedLoad> {
+        if mark > MAX_STORABLE {
+            return None;
+        }
+        let number = usize::from(mark.checked_sub(POISON + 1)?);
+        self.masked_loads.get(number).copied()
+    }
+}
+
+impl Machine<'_> {
+    /// Remarks on the masked loads that stored lanes come from.
+    #[cold]
+    pub(crate) fn remark_masked_loads(&mut self, runs: &[Run], value: Slot, step: &Step) {
+        let mut seen = [false; NAMED_LOADS];
+        for lane in runs.iter().flat_map(|run| run.lane..run.lane + run.count) {
+            let mark = self.value(value).poison.mark(lane);
+            let Some(load) = self.program.find_load(mark) else {
+                continue;
+            };
+            let number = usize::from(mark - POISON - 1);
+            if seen
+                .get_mut(number)
+                .is_none_or(|seen| std::mem::replace(seen, true))
+            {
+                continue;
+            }
+            let site = self.site(load.loc);
+            let mut warning = site.build_warning(
+                TrapKind::PoisonUse,
+                None,
+                "the lanes that the mask turns off have no value, and the result depends on them",
+            );
+            warning.code = UNDEFINED_VALUE;
+            let place = if self.layout(value).scalar {
+                "stored here".to_owned()
+            } else {
+                format!("lane {lane} is stored here")
+            };
+            let warning = warning
+                .label(self.program.function.span(step.loc), place)
+                .help("give these lanes a value: `other=0` for a sum, `other=-float(\"inf\")` for a maximum");
+            self.add_remark(load.loc, warning);
+        }
+    }
+}
 
 /// The trap for a lane that decides `what` and has no defined value.
 #[cold]

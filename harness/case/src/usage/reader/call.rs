@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use ruff_python_ast::{self as ast, Expr, Number};
+use ruff_text_size::Ranged as _;
 
 use super::super::polynomial::{Atom, Extent, Polynomial};
 use super::super::{Access, find_dimensions};
@@ -96,7 +97,7 @@ impl Reader<'_> {
                 build_unknown(format!("{name} {}", self.accesses.len()), &[])
             }
             "load" if of_language => {
-                let loaded = self.record_access(argument("pointer", 0), false);
+                let loaded = self.record_access(argument("pointer", 0), false, call);
                 let around = std::mem::replace(&mut self.loads, true);
                 self.read_other_arguments(call, 1);
                 self.loads = around;
@@ -109,13 +110,13 @@ impl Reader<'_> {
                 })
             }
             "store" if of_language => {
-                self.record_access(argument("pointer", 0), true);
+                self.record_access(argument("pointer", 0), true, call);
                 self.read_other_arguments(call, 1);
                 Polynomial::default()
             }
             _ if name.starts_with("atomic_") && of_language => {
-                self.record_access(argument("pointer", 0), true);
-                self.record_access(argument("pointer", 0), false);
+                self.record_access(argument("pointer", 0), true, call);
+                self.record_access(argument("pointer", 0), false, call);
                 self.read_other_arguments(call, 1);
                 build_unknown(name.to_owned(), &[])
             }
@@ -260,8 +261,15 @@ impl Reader<'_> {
     }
 
     /// Notes an access through an address, and gives the tensor's name.
-    fn record_access(&mut self, address: Option<&Expr>, stores: bool) -> Option<String> {
+    fn record_access(
+        &mut self,
+        address: Option<&Expr>,
+        stores: bool,
+        call: &ast::ExprCall,
+    ) -> Option<String> {
         let address = self.evaluate(address?);
+        // After the address: it may have loads of its own.
+        self.at = (self.depth == 0).then(|| call.range().start().to_u32());
         if let Some(at) = block_number(&address) {
             self.record_block_access(at, stores);
             return None;
@@ -310,6 +318,8 @@ impl Reader<'_> {
                 }),
             dimensions: find_dimensions(&rest),
             stores,
+            at: self.at,
+            offset: rest,
         });
         Some(tensor)
     }

@@ -1,0 +1,163 @@
+//! Launches of a kernel as the functions beside it make them: evaluates these functions with stand-in tensors, and writes the
+//! case files of the launches that they reach. Left out: running anything, and functions of other files.
+//!
+//! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
+//! launcher (`assert`, `raise`) change the inputs until they hold ([`repair`]).
+
+mod builtin;
+mod call;
+mod eval;
+mod exec;
+mod launch;
+mod machine;
+mod method;
+mod module;
+mod operator;
+mod plan;
+mod repair;
+mod roots;
+mod solve;
+mod tensor;
+mod value;
+mod variants;
+mod write;
+
+use cerith_tile::source::SourceId;
+use ruff_python_ast::PySourceType;
+
+use self::module::{HostModule, MODULE, Root};
+use self::solve::Solver;
+use self::tensor::Fill;
+use crate::module as parsing;
+use crate::usage::library::{Library, Texts};
+
+/// The most launches of a kernel.
+const MAX_LAUNCHES: usize = 24;
+
+/// The most launchers of a kernel.
+const MAX_HOSTS: usize = 12;
+
+/// Who made a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The launcher's caller.
+    Input,
+    /// The launcher, and nothing has stored to it.
+    Empty,
+    /// The launcher, with content.
+    Filled,
+}
+
+/// A storage of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostTensor {
+    /// Its name in the case file.
+    pub storage: String,
+    /// Who made it.
+    pub origin: Origin,
+    /// Whether the launcher returns a tensor in it.
+    pub is_returned: bool,
+}
+
+/// A launch that a function of the kernel's file makes, or why it could not be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostLaunch {
+    /// The function with the launch; `Class.method` for the root's methods.
+    pub host: String,
+    /// The line of the launch, from 1; the function's, if the evaluation does not reach the launch.
+    pub line: u32,
+    /// The difference from the plain launch, which has none: `x[33, 1]`, `padded x`, `float16`.
+    pub variant: String,
+    /// The case file. Empty if there are unknown arguments.
+    pub text: String,
+    /// The storages of the case file.
+    pub tensors: Vec<HostTensor>,
+    /// Reasons for arguments that could not be evaluated.
+    pub unknown: Vec<String>,
+}
+
+/// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
+/// original module, and `path` the module's path as case files name it.
+pub fn read_launches(text: &str, path: &str, kernel: &str) -> Vec<HostLaunch> {
+    let Ok(contents) = parsing::parse(SourceId(0), text) else {
+        return Vec::new();
+    };
+    let texts = Texts::new([(MODULE, text)]);
+    parsing::with_stack(text, || {
+        let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
+        let library = Library::new(&texts);
+        let module = HostModule::new(
+            text,
+            path,
+            kernel,
+            &parsed.syntax().body,
+            contents.functions,
+            &library,
+        );
+        read_module(&module)
+    })
+}
+
+fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
+    if module
+        .function(module.kernel.rsplit('.').next().unwrap_or_default())
+        .is_none()
+    {
+        return Vec::new();
+    }
+    let mut queue: Vec<Root<'_>> = module.roots.clone();
+    let mut seen: Vec<usize> = Vec::new();
+    let mut launches: Vec<HostLaunch> = Vec::new();
+    let mut failed: Vec<HostLaunch> = Vec::new();
+    let mut at = 0;
+    while let Some(root) = queue.get(at).copied() {
+        at += 1;
+        let address = std::ptr::from_ref(root.def()) as usize;
+        if seen.contains(&address) || seen.len() >= MAX_HOSTS {
+            continue;
+        }
+        seen.push(address);
+        let rest = queue.len() - at;
+        let share = ((MAX_LAUNCHES.saturating_sub(launches.len())) / (rest + 1)).max(4);
+        let solver = Solver { module, root };
+        match solver.find_launches(share) {
+            Ok(found) => {
+                for one in found {
+                    let is_known = launches
+                        .iter()
+                        .any(|known| is_same_launch(&known.text, &one.text));
+                    if !is_known && launches.len() < MAX_LAUNCHES {
+                        launches.push(one);
+                    }
+                }
+            }
+            Err(failure) => {
+                failed.push(failure);
+                // Perhaps the functions that it calls can be evaluated.
+                queue.extend(module.callees(root));
+            }
+        }
+    }
+    launches.sort_by_key(|one| one.line);
+    failed.sort_by_key(|one| one.line);
+    launches.extend(failed);
+    launches
+}
+
+/// Whether two case files differ in their first line only.
+fn is_same_launch(a: &str, b: &str) -> bool {
+    let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
+    rest(a) == rest(b)
+}
+
+impl Origin {
+    fn of(storage: &tensor::Storage) -> Self {
+        if storage.input.is_some() || storage.fill == Fill::Given {
+            Self::Input
+        } else if storage.fill == Fill::Uninit {
+            Self::Empty
+        } else {
+            Self::Filled
+        }
+    }
+}

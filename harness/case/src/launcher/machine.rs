@@ -1,0 +1,355 @@
+//! An evaluation of a launcher: its state, and what stops it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use ruff_python_ast::Expr;
+
+use super::launch::Launched;
+use super::module::HostModule;
+use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
+use super::tensor::{Fill, Storage, Tensor, dense, product};
+use super::value::{Dtype, Frame, From, Number, Scope, Value};
+
+/// The most expressions and statements of one evaluation.
+const MAX_STEPS: usize = 20_000;
+
+/// The most calls inside of each other.
+const MAX_DEPTH: usize = 24;
+
+/// The most storages of one evaluation.
+const MAX_STORAGES: usize = 400;
+
+/// The most elements of a storage.
+pub(super) const MAX_ELEMENTS: i64 = 1 << 22;
+
+/// A condition of the launcher: an expression that should be true, or false.
+#[derive(Clone)]
+pub(super) struct Condition<'a> {
+    pub test: &'a Expr,
+    pub wanted: bool,
+    pub scope: Scope<'a>,
+}
+
+/// Ends an evaluation before its end.
+#[derive(Clone)]
+pub(super) enum Halt<'a> {
+    /// The plan has changed: a new evaluation is needed.
+    Restart,
+    /// The launcher refuses the inputs, with the condition that would let them pass.
+    Raised(Option<Condition<'a>>, String),
+    /// A limit, or something that is not evaluated.
+    Stopped(String),
+}
+
+pub(super) type Eval<'a, T = Value<'a>> = Result<T, Halt<'a>>;
+
+pub(super) struct Machine<'a> {
+    pub module: &'a HostModule<'a>,
+    pub plan: Plan,
+    pub storages: Vec<Storage>,
+    pub launches: Vec<Launched>,
+    /// Conditions that the running statement is under.
+    pub conditions: Vec<Condition<'a>>,
+    /// Conditions that kept the evaluation from launches.
+    pub missed: Vec<Condition<'a>>,
+    /// Dimensions of inputs whose sizes the launcher reads.
+    pub observed: BTreeSet<(usize, usize)>,
+    /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
+    pub spread: Option<(usize, usize)>,
+    /// Sizes that are cut into blocks.
+    pub blocks: BTreeMap<usize, i64>,
+    /// Reasons why a launch could not be evaluated, with its line.
+    pub unknown: Vec<(u32, String)>,
+    pub functions: Vec<String>,
+    /// The classes whose `apply` or `backward` is running.
+    pub class_names: Vec<String>,
+    pub globals: HashMap<&'a str, Value<'a>>,
+    inputs: HashMap<usize, Tensor>,
+    frames: Vec<Scope<'a>>,
+    steps: usize,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(module: &'a HostModule<'a>, plan: Plan) -> Self {
+        Self {
+            module,
+            plan,
+            storages: Vec::new(),
+            launches: Vec::new(),
+            conditions: Vec::new(),
+            missed: Vec::new(),
+            observed: BTreeSet::new(),
+            spread: None,
+            blocks: BTreeMap::new(),
+            unknown: Vec::new(),
+            functions: Vec::new(),
+            class_names: Vec::new(),
+            globals: HashMap::new(),
+            inputs: HashMap::new(),
+            frames: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    pub fn step(&mut self) -> Eval<'a, ()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(Halt::Stopped("the launcher takes too many steps".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Makes the names of a call.
+    pub fn enter(&mut self, function: &str, outer: Option<Scope<'a>>) -> Eval<'a, Scope<'a>> {
+        if self.functions.len() >= MAX_DEPTH {
+            return Err(Halt::Stopped("calls nest too deeply".to_owned()));
+        }
+        self.functions.push(function.to_owned());
+        let frame = Rc::new(Frame {
+            names: RefCell::new(HashMap::new()),
+            outer,
+        });
+        self.frames.push(Rc::clone(&frame));
+        Ok(frame)
+    }
+
+    pub fn leave(&mut self) {
+        self.functions.pop();
+    }
+
+    pub fn raise<T>(&self, reason: impl Into<String>) -> Eval<'a, T> {
+        let condition = self.conditions.last().map(|condition| Condition {
+            wanted: !condition.wanted,
+            ..condition.clone()
+        });
+        Err(Halt::Raised(condition, reason.into()))
+    }
+
+    /// Changes the plan, and starts again.
+    pub fn restart<T>(&mut self, change: Option<()>, otherwise: &str) -> Eval<'a, T> {
+        match change {
+            Some(()) => Err(Halt::Restart),
+            None => Err(Halt::Stopped(otherwise.to_owned())),
+        }
+    }
+
+    /// Notes that a number is cut into blocks.
+    pub fn note_block(&mut self, number: Number, block: i64) {
+        if !(2..=1 << 16).contains(&block) {
+            return;
+        }
+        for size in 0..self.plan.sizes.len().min(63) {
+            if number.sizes & (1 << size) != 0 {
+                let known = self.blocks.entry(size).or_insert(block);
+                *known = (*known).max(block);
+            }
+        }
+    }
+
+    /// A new storage with a contiguous tensor over it.
+    pub fn allocate(&mut self, shape: Vec<Number>, dtype: &Dtype, fill: Fill) -> Value<'a> {
+        let strides = dense(&shape.iter().map(|size| size.value).collect::<Vec<_>>());
+        self.allocate_strided(shape, strides, dtype, fill)
+    }
+
+    pub fn allocate_strided(
+        &mut self,
+        shape: Vec<Number>,
+        strides: Vec<i64>,
+        dtype: &Dtype,
+        fill: Fill,
+    ) -> Value<'a> {
+        let sizes: Vec<i64> = shape.iter().map(|size| size.value).collect();
+        if sizes.iter().any(|size| *size < 0) {
+            return Value::unknown("a tensor of a negative size");
+        }
+        let is_dense = strides == dense(&sizes);
+        let declared = if is_dense {
+            sizes.clone()
+        } else {
+            // The elements from the first to the last one.
+            let mut dims = sizes.iter().zip(&strides);
+            let span = dims.try_fold(1_i64, |all, (size, stride)| {
+                all.checked_add((size - 1).max(0).checked_mul((*stride).max(0))?)
+            });
+            vec![span.unwrap_or(i64::MAX)]
+        };
+        if product(&declared).is_none_or(|elements| elements > MAX_ELEMENTS)
+            || self.storages.len() >= MAX_STORAGES
+        {
+            return Value::unknown("a tensor of too many elements");
+        }
+        self.storages.push(Storage {
+            name: String::new(),
+            dtype: dtype.clone(),
+            shape: declared,
+            fill,
+            input: None,
+            is_returned: false,
+        });
+        Value::Tensor(Tensor {
+            storage: self.storages.len() - 1,
+            shape,
+            strides,
+            offset: 0,
+            dtype: Dtype::torch(dtype.name),
+            input: None,
+        })
+    }
+
+    /// The value of an input, as far as it is decided.
+    pub fn input(&mut self, input: usize) -> Value<'a> {
+        match self.plan.kind(input) {
+            Some(Kind::Tensor(_)) => self
+                .input_tensor(input)
+                .map_or(Value::Input(input), Value::Tensor),
+            Some(Kind::Scalar(scalar)) => from_scalar(scalar, Some(input)),
+            Some(Kind::Items(items)) => {
+                let items = items.clone();
+                Value::list(items.into_iter().map(|item| self.input(item)).collect())
+            }
+            Some(Kind::Undecided | Kind::Object(_)) => Value::Input(input),
+            None => Value::unknown("an input of too many"),
+        }
+    }
+
+    /// Decides that an input is a tensor, and makes it.
+    pub fn input_tensor(&mut self, input: usize) -> Option<Tensor> {
+        if let Some(tensor) = self.inputs.get(&input) {
+            return Some(tensor.clone());
+        }
+        self.plan.make_tensor(input)?;
+        let one = self.plan.tensor(input)?.clone();
+        let name = self.plan.inputs.get(input)?.name.clone();
+        let dtype = self.plan.dtype(&one);
+        let shape: Vec<Number> = one
+            .dims
+            .iter()
+            .map(|dim| Number::of_size(self.plan.size(*dim), *dim))
+            .collect();
+        let sizes: Vec<i64> = shape.iter().map(|size| size.value).collect();
+        let mut declared = sizes.clone();
+        let mut strides = dense(&sizes);
+        match one.layout {
+            Layout::Dense => {}
+            Layout::Padded => {
+                if let Some(last) = declared.last_mut() {
+                    *last += PADDING;
+                }
+                strides = dense(&declared);
+            }
+            Layout::Transposed => {
+                declared.reverse();
+                strides = dense(&declared);
+                strides.reverse();
+            }
+        }
+        if product(&declared).is_none_or(|elements| elements > MAX_ELEMENTS)
+            || self.storages.len() >= MAX_STORAGES
+        {
+            return None;
+        }
+        self.storages.push(Storage {
+            name,
+            dtype: dtype.clone(),
+            shape: declared,
+            fill: Fill::Given,
+            input: Some(input),
+            is_returned: false,
+        });
+        let tensor = Tensor {
+            storage: self.storages.len() - 1,
+            shape,
+            strides,
+            offset: 0,
+            dtype,
+            input: Some(input),
+        };
+        self.inputs.insert(input, tensor.clone());
+        Some(tensor)
+    }
+
+    /// Adds an input that is a part of another one.
+    pub fn add_part(&mut self, of: usize, part: &str) -> Option<usize> {
+        let name = self.plan.inputs.get(of)?.name.clone();
+        let name = if name.starts_with("self of ") {
+            part.to_owned()
+        } else {
+            format!("{name}_{part}")
+        };
+        self.plan.add(&name, Kind::Undecided)
+    }
+
+    /// Decides that an input is a list of so many tensors or other values.
+    pub fn make_items(&mut self, input: usize, count: usize) -> Option<()> {
+        if self.plan.kind(input) != Some(&Kind::Undecided) || count > 16 {
+            return None;
+        }
+        let items: Option<Vec<usize>> = (0..count)
+            .map(|at| self.add_part(input, &at.to_string()))
+            .collect();
+        self.plan.inputs.get_mut(input)?.kind = Kind::Items(items?);
+        Some(())
+    }
+
+    /// The dtype that an operand without one has.
+    pub fn default_dtype(&self) -> Dtype {
+        Dtype::torch("f32")
+    }
+
+    /// Notes that a tensor's elements have changed.
+    pub fn change(&mut self, storage: usize, fill: Fill) {
+        if let Some(storage) = self.storages.get_mut(storage) {
+            storage.fill = fill;
+        }
+    }
+
+    /// Names the storage of a new tensor by its variable.
+    pub fn name_storage(&mut self, name: &str, value: &Value<'a>) {
+        if let Value::Tensor(tensor) = value
+            && let Some(storage) = self.storages.get_mut(tensor.storage)
+            && storage.name.is_empty()
+        {
+            name.clone_into(&mut storage.name);
+        }
+    }
+
+    /// Marks the storages of a value that a launcher returns.
+    pub fn mark_returned(&mut self, value: &Value<'a>, depth: usize) {
+        if let Value::Tensor(tensor) = value
+            && let Some(storage) = self.storages.get_mut(tensor.storage)
+        {
+            storage.is_returned = true;
+        }
+        if depth < 4 {
+            for one in value.elements().unwrap_or_default() {
+                self.mark_returned(&one, depth + 1);
+            }
+        }
+    }
+}
+
+impl Drop for Machine<'_> {
+    /// Closures and the names around them own each other.
+    fn drop(&mut self) {
+        for frame in &self.frames {
+            frame.names.take();
+        }
+    }
+}
+
+pub(super) fn from_scalar<'a>(scalar: &Scalar, from: From) -> Value<'a> {
+    match scalar {
+        Scalar::None => Value::None(from),
+        Scalar::Bool(value) => Value::Bool(*value, from),
+        Scalar::Int(value) => Value::Int(Number {
+            source: from.map_or(super::value::Source::Computed, super::value::Source::Param),
+            ..Number::plain(*value)
+        }),
+        Scalar::Float(value) => Value::Float(*value),
+        Scalar::Str(text) => Value::Str(text.as_str().into(), from),
+        Scalar::Dtype(dtype) => Value::Dtype(dtype.clone(), from),
+    }
+}

@@ -1,0 +1,326 @@
+//! Inputs of a launcher: which of its parameters are tensors, their shapes and layouts, and the values of the others. Sizes that
+//! must be equal are one size.
+
+use std::collections::BTreeMap;
+
+use super::value::Dtype;
+
+/// The most inputs, with the parts of lists and objects.
+const MAX_INPUTS: usize = 200;
+
+/// The most dimensions of an input.
+const MAX_RANK: usize = 8;
+
+/// Elements between the rows of a padded tensor.
+pub(super) const PADDING: i64 = 5;
+
+/// How an input lies in its storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    Dense,
+    Padded,
+    Transposed,
+}
+
+/// A tensor that a caller passes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TensorInput {
+    /// The sizes of its dimensions, as indices into [`Plan::sizes`].
+    pub dims: Vec<usize>,
+    /// Its dtype, if the launcher or the kernel requires one. Others are the plan's float.
+    pub dtype: Option<Dtype>,
+    pub layout: Layout,
+    /// Whether the launcher shows how many dimensions it has.
+    pub has_rank: bool,
+}
+
+/// A value that is not a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Scalar {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    Dtype(Dtype),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Undecided,
+    Tensor(TensorInput),
+    Scalar(Scalar),
+    /// The inputs that a list or tuple has.
+    Items(Vec<usize>),
+    /// The inputs that are attributes of an object.
+    Object(BTreeMap<String, usize>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Input {
+    pub name: String,
+    pub kind: Kind,
+    /// Whether the value is its parameter's default.
+    pub is_default: bool,
+    /// Whether its kind may not change: a variant is about it.
+    pub is_pinned: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub value: i64,
+    /// Whether a condition of the launcher, or the kernel, decided it.
+    pub is_fixed: bool,
+    /// Whether it may not change: a variant is about it.
+    pub is_pinned: bool,
+}
+
+/// The inputs of a launcher's call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    pub inputs: Vec<Input>,
+    pub sizes: Vec<Size>,
+    /// The dtype of tensors that no condition decides.
+    pub float: &'static str,
+    /// Whether a variant is about the dtype: no condition may decide it.
+    pub is_float_pinned: bool,
+    /// Which of the kernel's configurations is launched.
+    pub config: usize,
+}
+
+/// Sizes by their distance from the last dimension, several for each so that equal sizes are no accident.
+const SIZES: [&[i64]; 4] = [
+    &[49, 37, 57, 41, 61, 45],
+    &[33, 29, 35, 39, 43],
+    &[3, 5, 6, 7],
+    &[2, 3, 5],
+];
+
+/// Words of names of integer tensors.
+const WHOLE: [&str; 17] = [
+    "ids",
+    "idx",
+    "index",
+    "indices",
+    "indexes",
+    "labels",
+    "label",
+    "target",
+    "targets",
+    "lengths",
+    "seqlens",
+    "seqlen",
+    "offsets",
+    "lens",
+    "positions",
+    "table",
+    "tables",
+];
+
+impl Plan {
+    pub fn new() -> Self {
+        Self {
+            inputs: Vec::new(),
+            sizes: Vec::new(),
+            float: "f32",
+            is_float_pinned: false,
+            config: 0,
+        }
+    }
+
+    /// Adds an input; none if there are too many.
+    pub fn add(&mut self, name: &str, kind: Kind) -> Option<usize> {
+        if self.inputs.len() >= MAX_INPUTS {
+            return None;
+        }
+        self.inputs.push(Input {
+            name: name.to_owned(),
+            kind,
+            is_default: false,
+            is_pinned: false,
+        });
+        Some(self.inputs.len() - 1)
+    }
+
+    pub fn kind(&self, input: usize) -> Option<&Kind> {
+        self.inputs.get(input).map(|input| &input.kind)
+    }
+
+    pub fn tensor(&self, input: usize) -> Option<&TensorInput> {
+        match self.kind(input)? {
+            Kind::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    fn tensor_mut(&mut self, input: usize) -> Option<&mut TensorInput> {
+        match &mut self.inputs.get_mut(input)?.kind {
+            Kind::Tensor(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+
+    pub fn size(&self, size: usize) -> i64 {
+        self.sizes.get(size).map_or(1, |size| size.value)
+    }
+
+    /// Adds a size for a dimension so far from the last one.
+    fn add_size(&mut self, from_last: usize) -> usize {
+        let candidates = SIZES.get(from_last).or(SIZES.last()).copied().unwrap_or_default();
+        let is_used = |value: &&i64| self.sizes.iter().any(|size| size.value == **value);
+        let free = candidates.iter().find(|value| !is_used(value));
+        let value = free.or(candidates.last()).copied().unwrap_or(5);
+        self.sizes.push(Size {
+            value,
+            is_fixed: false,
+            is_pinned: false,
+        });
+        self.sizes.len() - 1
+    }
+
+    /// Makes an input a tensor.
+    pub fn make_tensor(&mut self, input: usize) -> Option<()> {
+        if self.tensor(input).is_some() {
+            return Some(());
+        }
+        let size = self.add_size(0);
+        let one = self.inputs.get_mut(input)?;
+        let lower = one.name.to_lowercase();
+        let is_whole = lower.split(['_', '.']).any(|word| WHOLE.contains(&word));
+        one.kind = Kind::Tensor(TensorInput {
+            dims: vec![size],
+            dtype: is_whole.then(|| Dtype::torch("i64")),
+            layout: Layout::Dense,
+            has_rank: false,
+        });
+        Some(())
+    }
+
+    /// Sets how many dimensions an input has; none if they are known otherwise.
+    pub fn set_rank(&mut self, input: usize, rank: usize) -> Option<()> {
+        let tensor = self.tensor(input)?;
+        if rank > MAX_RANK || tensor.dims.len() == rank || tensor.layout != Layout::Dense {
+            return None;
+        }
+        let mut dims = Vec::new();
+        for at in 0..rank {
+            dims.push(self.add_size(rank - 1 - at));
+        }
+        let tensor = self.tensor_mut(input)?;
+        tensor.dims = dims;
+        tensor.has_rank = true;
+        Some(())
+    }
+
+    /// Makes two sizes one; none if both are pinned to other values, or they are one already.
+    pub fn unify(&mut self, a: usize, b: usize) -> Option<()> {
+        let (one, other) = (*self.sizes.get(a)?, *self.sizes.get(b)?);
+        if a == b {
+            return None;
+        }
+        let is_strong = |size: Size| size.is_pinned || size.is_fixed;
+        let (keep, drop) = if is_strong(other) && !is_strong(one) {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        let (kept, dropped) = if keep == a { (one, other) } else { (other, one) };
+        if kept.is_pinned && dropped.is_pinned && kept.value != dropped.value {
+            return None;
+        }
+        if dropped.is_pinned && !kept.is_pinned {
+            return self.unify_into(drop, keep);
+        }
+        self.unify_into(keep, drop)
+    }
+
+    fn unify_into(&mut self, keep: usize, drop: usize) -> Option<()> {
+        for input in &mut self.inputs {
+            if let Kind::Tensor(tensor) = &mut input.kind {
+                for dim in &mut tensor.dims {
+                    if *dim == drop {
+                        *dim = keep;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Sets a size that a condition decides; none if it is pinned, or has that value.
+    pub fn set_size(&mut self, size: usize, value: i64) -> Option<()> {
+        let one = self.sizes.get_mut(size)?;
+        if one.is_pinned || one.value == value || !(0..=1 << 20).contains(&value) {
+            return None;
+        }
+        one.value = value;
+        one.is_fixed = true;
+        Some(())
+    }
+
+    pub fn set_dtype(&mut self, input: usize, dtype: &Dtype) -> Option<()> {
+        if self.is_float_pinned && dtype.is_float() {
+            return None;
+        }
+        let tensor = self.tensor_mut(input)?;
+        if tensor.dtype.as_ref() == Some(dtype) {
+            return None;
+        }
+        tensor.dtype = Some(Dtype::torch(dtype.name));
+        Some(())
+    }
+
+    pub fn set_scalar(&mut self, input: usize, scalar: Scalar) -> Option<()> {
+        let one = self.inputs.get_mut(input)?;
+        let kind = Kind::Scalar(scalar);
+        if one.is_pinned || one.kind == kind {
+            return None;
+        }
+        one.kind = kind;
+        one.is_default = false;
+        Some(())
+    }
+
+    /// Lets an input that is `None` be something else.
+    pub fn set_given(&mut self, input: usize) -> Option<()> {
+        let one = self.inputs.get_mut(input)?;
+        if one.is_pinned || !matches!(one.kind, Kind::Scalar(_)) {
+            return None;
+        }
+        one.kind = Kind::Undecided;
+        one.is_default = false;
+        Some(())
+    }
+
+    /// The dtype of an input.
+    pub fn dtype(&self, tensor: &TensorInput) -> Dtype {
+        tensor.dtype.clone().unwrap_or(Dtype::torch(self.float))
+    }
+
+    /// The sizes that inputs have, in the order of the inputs.
+    pub fn used_sizes(&self) -> Vec<usize> {
+        let mut used = Vec::new();
+        for input in &self.inputs {
+            if let Kind::Tensor(tensor) = &input.kind {
+                for dim in &tensor.dims {
+                    if !used.contains(dim) {
+                        used.push(*dim);
+                    }
+                }
+            }
+        }
+        used
+    }
+
+    /// Elements of all inputs.
+    pub fn elements(&self) -> i64 {
+        let tensors = self.inputs.iter().filter_map(|input| match &input.kind {
+            Kind::Tensor(tensor) => Some(tensor),
+            _ => None,
+        });
+        tensors.fold(0, |all: i64, tensor| {
+            let dims = tensor.dims.iter();
+            all.saturating_add(dims.fold(1, |all: i64, dim| all.saturating_mul(self.size(*dim))))
+        })
+    }
+}

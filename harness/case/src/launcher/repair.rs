@@ -1,0 +1,358 @@
+//! Changes of inputs that a launcher's conditions ask for: `assert a.shape[1] == b.shape[0]` makes two sizes one.
+
+use ruff_python_ast::{BoolOp, CmpOp, Expr, Operator, UnaryOp};
+
+use super::eval::to_scalar;
+use super::machine::{Condition, Machine};
+use super::plan::{Plan, Scalar};
+use super::value::{Number, Scope, Source, Value};
+
+/// The most plans that a condition suggests.
+const MAX_PLANS: usize = 40;
+
+impl<'a> Machine<'a> {
+    /// Plans under which a condition may hold, the most likely first.
+    pub fn repair(&mut self, condition: &Condition<'a>) -> Vec<Plan> {
+        let mut plans = Vec::new();
+        self.satisfy(condition.test, condition.wanted, &condition.scope, &mut plans, 0);
+        let mut sizes = 0;
+        let mut constants = Vec::new();
+        self.list_operands(condition.test, &condition.scope, &mut sizes, &mut constants, 0);
+        for size in (0..self.plan.sizes.len().min(63)).rev() {
+            if sizes & (1 << size) == 0 {
+                continue;
+            }
+            let now = self.plan.size(size);
+            let mut values = Vec::new();
+            for constant in constants
+                .iter()
+                .copied()
+                .filter(|constant| (2..=1 << 16).contains(constant))
+            {
+                values.extend([
+                    constant,
+                    (now / constant + 1) * constant,
+                    constant * 2,
+                    constant + 1,
+                    constant - 1,
+                ]);
+            }
+            values.extend([16, 64, 1, 128, 32, 256, 8, 1024]);
+            for value in values {
+                self.suggest(&mut plans, |plan| plan.set_size(size, value));
+            }
+        }
+        plans.truncate(MAX_PLANS);
+        plans
+    }
+
+    fn suggest(&self, plans: &mut Vec<Plan>, change: impl FnOnce(&mut Plan) -> Option<()>) {
+        let mut plan = self.plan.clone();
+        if change(&mut plan).is_some() && plans.len() < MAX_PLANS && !plans.contains(&plan) {
+            plans.push(plan);
+        }
+    }
+
+    /// Evaluates an expression again, for its value only.
+    fn value_of(&mut self, expr: &'a Expr, scope: &Scope<'a>) -> Value<'a> {
+        let plan = self.plan.clone();
+        let value = self.eval(expr, scope);
+        self.plan = plan;
+        value.unwrap_or(Value::unknown("a condition"))
+    }
+
+    fn is(&mut self, expr: &'a Expr, scope: &Scope<'a>) -> Option<bool> {
+        let value = self.value_of(expr, scope);
+        let plan = self.plan.clone();
+        let truth = self.truth(&value);
+        self.plan = plan;
+        truth.ok().flatten()
+    }
+
+    fn satisfy(
+        &mut self,
+        expr: &'a Expr,
+        wanted: bool,
+        scope: &Scope<'a>,
+        plans: &mut Vec<Plan>,
+        depth: usize,
+    ) {
+        if depth > 16 {
+            return;
+        }
+        match expr {
+            Expr::UnaryOp(operation) if operation.op == UnaryOp::Not => {
+                self.satisfy(&operation.operand, !wanted, scope, plans, depth + 1);
+            }
+            Expr::BoolOp(operation) => {
+                let needs_all = (operation.op == BoolOp::And) == wanted;
+                for one in &operation.values {
+                    let holds = self.is(one, scope) == Some(wanted);
+                    if !holds {
+                        self.satisfy(one, wanted, scope, plans, depth + 1);
+                        if needs_all {
+                            break;
+                        }
+                    }
+                }
+            }
+            Expr::Compare(compare) => {
+                let mut left: &'a Expr = &compare.left;
+                for (op, right) in compare.ops.iter().zip(&compare.comparators) {
+                    let op = if wanted { *op } else { negate(*op) };
+                    self.satisfy_pair(left, op, right, scope, plans);
+                    left = right;
+                }
+            }
+            _ => {
+                let value = self.value_of(expr, scope);
+                if let Some(input) = value.from() {
+                    match value {
+                        Value::Bool(..) => {
+                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(wanted)))
+                        }
+                        Value::None(_) if wanted => self.suggest(plans, |plan| plan.set_given(input)),
+                        Value::Int(_) => self.suggest(plans, |plan| {
+                            plan.set_scalar(input, Scalar::Int(i64::from(wanted)))
+                        }),
+                        Value::Tensor(_) if !wanted => {
+                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::None));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn satisfy_pair(
+        &mut self,
+        left: &'a Expr,
+        op: CmpOp,
+        right: &'a Expr,
+        scope: &Scope<'a>,
+        plans: &mut Vec<Plan>,
+    ) {
+        let (a, b) = (self.value_of(left, scope), self.value_of(right, scope));
+        if let Expr::BinOp(operation) = left
+            && operation.op == Operator::Mod
+            && op == CmpOp::Eq
+        {
+            let (value, factor) = (
+                self.value_of(&operation.left, scope),
+                self.value_of(&operation.right, scope),
+            );
+            if let (Some(value), Some(factor)) = (value.number(), factor.number()) {
+                self.make_multiple(value, factor, plans);
+            }
+        }
+        match op {
+            CmpOp::In => {
+                for one in b.elements().unwrap_or_default().iter().take(4) {
+                    self.equate(&a, one, plans);
+                }
+            }
+            CmpOp::Is => {
+                if let (Some(input), Value::None(_)) = (a.from(), &b) {
+                    self.suggest(plans, |plan| plan.set_scalar(input, Scalar::None));
+                }
+                self.equate(&a, &b, plans);
+            }
+            CmpOp::IsNot => {
+                if let (Some(input), Value::None(_)) = (a.from(), &b) {
+                    self.suggest(plans, |plan| plan.set_given(input));
+                }
+            }
+            CmpOp::Eq => self.equate(&a, &b, plans),
+            CmpOp::NotEq => {
+                if let (Some(a), Some(b)) = (a.number(), b.number()) {
+                    self.make_number(a, b.value + 1, plans);
+                }
+                if let (Some(input), Value::Bool(value, _)) = (a.from(), &b) {
+                    let value = !*value;
+                    self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(value)));
+                }
+            }
+            CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE => {
+                if let (Some(a), Some(b)) = (a.number(), b.number()) {
+                    let (below, above) = match op {
+                        CmpOp::Lt => (b.value - 1, a.value + 1),
+                        CmpOp::Gt => (b.value + 1, a.value - 1),
+                        _ => (b.value, a.value),
+                    };
+                    self.make_number(a, below, plans);
+                    self.make_number(b, above, plans);
+                }
+            }
+            CmpOp::NotIn => {}
+        }
+    }
+
+    fn make_number(&self, number: Number, value: i64, plans: &mut Vec<Plan>) {
+        match number.source {
+            Source::Size(size) => self.suggest(plans, |plan| plan.set_size(size, value)),
+            Source::Rank(input) => {
+                if let Ok(rank) = usize::try_from(value) {
+                    self.suggest(plans, |plan| plan.set_rank(input, rank));
+                }
+            }
+            Source::Param(input) => self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Int(value))),
+            Source::Stride { .. } | Source::Computed => {}
+        }
+    }
+
+    fn make_multiple(&self, number: Number, factor: Number, plans: &mut Vec<Plan>) {
+        if factor.value <= 0 {
+            return;
+        }
+        if let Source::Param(input) = number.source {
+            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Int(factor.value)));
+        }
+        for size in (0..self.plan.sizes.len().min(63)).rev() {
+            if number.sizes & (1 << size) != 0 {
+                let now = self.plan.size(size);
+                let value = (now / factor.value + i64::from(now % factor.value != 0)).max(1) * factor.value;
+                self.suggest(plans, |plan| plan.set_size(size, value));
+            }
+        }
+        if let Source::Size(size) = factor.source {
+            // `heads % groups == 0`.
+            for value in [number.value, 1, 2] {
+                self.suggest(plans, |plan| plan.set_size(size, value));
+            }
+        }
+        if let Source::Param(input) = factor.source {
+            for value in [number.value, 1, 2] {
+                self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Int(value)));
+            }
+        }
+    }
+
+    fn equate(&mut self, a: &Value<'a>, b: &Value<'a>, plans: &mut Vec<Plan>) {
+        if let (Some(one), Some(other)) = (a.elements(), b.elements()) {
+            self.equate_shapes(a, b, &one, &other, plans);
+            return;
+        }
+        if let (Some(a), Some(b)) = (a.number(), b.number())
+            && a.value != b.value
+        {
+            if let (Source::Size(a), Source::Size(b)) = (a.source, b.source) {
+                self.suggest(plans, |plan| plan.unify(a, b));
+            }
+            self.make_number(a, b.value, plans);
+            self.make_number(b, a.value, plans);
+        }
+        for (one, other) in [(a, b), (b, a)] {
+            match (one, other) {
+                (Value::Dtype(_, Some(input)), Value::Dtype(dtype, _)) => {
+                    self.suggest(plans, |plan| plan.set_dtype(*input, dtype));
+                }
+                (Value::Tensor(_) | Value::Unknown(_), _) => {}
+                _ => {
+                    if let (Some(input), Some(scalar)) = (one.from(), to_scalar(other)) {
+                        self.suggest(plans, |plan| plan.set_scalar(input, scalar));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes all sizes of two shapes equal at once.
+    fn equate_shapes(
+        &mut self,
+        a: &Value<'a>,
+        b: &Value<'a>,
+        one: &[Value<'a>],
+        other: &[Value<'a>],
+        plans: &mut Vec<Plan>,
+    ) {
+        if one.len() != other.len() {
+            for (value, rank) in [(a, other.len()), (b, one.len())] {
+                if let Value::Tuple(_, Some(input)) = value {
+                    self.suggest(plans, |plan| plan.set_rank(*input, rank));
+                }
+            }
+            return;
+        }
+        self.suggest(plans, |plan| {
+            let mut changed = None;
+            for (a, b) in one.iter().zip(other) {
+                let (Some(a), Some(b)) = (a.number(), b.number()) else {
+                    continue;
+                };
+                let now = |plan: &Plan, number: Number| match number.source {
+                    Source::Size(size) => plan.size(size),
+                    _ => number.value,
+                };
+                if now(plan, a) == now(plan, b)
+                    && !matches!((a.source, b.source), (Source::Size(_), Source::Size(_)))
+                {
+                    continue;
+                }
+                let change = match (a.source, b.source) {
+                    (Source::Size(a), Source::Size(b)) => plan.unify(a, b),
+                    (Source::Size(size), _) => plan.set_size(size, b.value),
+                    (_, Source::Size(size)) => plan.set_size(size, a.value),
+                    _ => None,
+                };
+                changed = changed.or(change);
+            }
+            changed
+        });
+    }
+
+    /// The sizes and constants in a condition.
+    fn list_operands(
+        &mut self,
+        expr: &'a Expr,
+        scope: &Scope<'a>,
+        sizes: &mut u64,
+        constants: &mut Vec<i64>,
+        depth: usize,
+    ) {
+        if depth > 8 {
+            return;
+        }
+        let mut parts: Vec<&'a Expr> = Vec::new();
+        match expr {
+            Expr::BoolOp(operation) => parts.extend(&operation.values),
+            Expr::UnaryOp(operation) => parts.push(&operation.operand),
+            Expr::Compare(compare) => {
+                parts.push(&compare.left);
+                parts.extend(&compare.comparators);
+            }
+            Expr::BinOp(operation) => parts.extend([&*operation.left, &*operation.right]),
+            _ => {
+                let value = self.value_of(expr, scope);
+                *sizes |= value.sizes();
+                let numbers = value.numbers().unwrap_or_default();
+                constants.extend(
+                    numbers
+                        .iter()
+                        .filter(|one| one.sizes == 0)
+                        .map(|one| one.value)
+                        .take(4),
+                );
+                return;
+            }
+        }
+        for part in parts {
+            self.list_operands(part, scope, sizes, constants, depth + 1);
+        }
+    }
+}
+
+const fn negate(op: CmpOp) -> CmpOp {
+    match op {
+        CmpOp::Eq => CmpOp::NotEq,
+        CmpOp::NotEq => CmpOp::Eq,
+        CmpOp::Lt => CmpOp::GtE,
+        CmpOp::LtE => CmpOp::Gt,
+        CmpOp::Gt => CmpOp::LtE,
+        CmpOp::GtE => CmpOp::Lt,
+        CmpOp::Is => CmpOp::IsNot,
+        CmpOp::IsNot => CmpOp::Is,
+        CmpOp::In => CmpOp::NotIn,
+        CmpOp::NotIn => CmpOp::In,
+    }
+}

@@ -1,0 +1,254 @@
+//! Calls of the functions that a module's users call, with inputs for their parameters.
+
+use std::rc::Rc;
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+
+use super::call::{Arguments, is_simple, new_object};
+use super::eval::guess_number;
+use super::exec::Flow;
+use super::machine::{Eval, Machine};
+use super::module::Root;
+use super::plan::{Kind, Plan, Scalar};
+use super::tensor::Fill;
+use super::value::{Dtype, Scope, Value};
+
+/// Parameters of a root, with the plan's inputs for them.
+fn parameters<'a>(def: &'a ast::StmtFunctionDef) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
+    def.parameters.iter_non_variadic_params()
+}
+
+fn has_decorator(def: &ast::StmtFunctionDef, name: &str) -> bool {
+    def.decorator_list
+        .iter()
+        .any(|decorator| matches!(&decorator.expression, Expr::Name(one) if one.id.as_str() == name))
+}
+
+/// The function whose parameters are inputs: `forward` for a `backward` of the same class.
+fn outer<'a>(root: Root<'a>) -> &'a ast::StmtFunctionDef {
+    forward_of(root).unwrap_or_else(|| root.def())
+}
+
+fn forward_of<'a>(root: Root<'a>) -> Option<&'a ast::StmtFunctionDef> {
+    match root {
+        Root::Method(class, def) if def.name.as_str() == "backward" => {
+            class.body.iter().find_map(|stmt| match stmt {
+                Stmt::FunctionDef(forward) if forward.name.as_str() == "forward" => Some(forward),
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a parameter is the first of a method.
+fn is_receiver(root: Root<'_>, def: &ast::StmtFunctionDef, at: usize) -> bool {
+    matches!(root, Root::Method(..)) && at == 0 && !(has_decorator(def, "staticmethod") && !is_context(def))
+}
+
+fn is_context(def: &ast::StmtFunctionDef) -> bool {
+    parameters(def)
+        .next()
+        .is_some_and(|first| matches!(first.parameter.name.as_str(), "ctx" | "context"))
+}
+
+/// The first plan for a root.
+pub(super) fn first_plan(root: Root<'_>) -> Plan {
+    let mut plan = Plan::new();
+    let def = outer(root);
+    for (at, parameter) in parameters(def).enumerate() {
+        let name = parameter.parameter.name.as_str();
+        if is_receiver(root, def, at) {
+            let class = match root {
+                Root::Method(class, _) => class.name.as_str(),
+                Root::Function(_) => "",
+            };
+            plan.add(&format!("self of {class}"), Kind::Undecided);
+            continue;
+        }
+        let default = parameter.default.as_deref().and_then(simple_value);
+        let is_default = default.is_some();
+        let kind = default.map_or(Kind::Undecided, Kind::Scalar);
+        let Some(input) = plan.add(name, kind) else { break };
+        if is_default {
+            if let Some(one) = plan.inputs.get_mut(input) {
+                one.is_default = true;
+            }
+        } else if let Some(annotation) = &parameter.parameter.annotation {
+            annotate(&mut plan, input, annotation);
+        }
+    }
+    plan
+}
+
+/// A literal default.
+fn simple_value(expr: &Expr) -> Option<Scalar> {
+    if !is_simple(expr) {
+        return None;
+    }
+    Some(match expr {
+        Expr::NoneLiteral(_) => Scalar::None,
+        Expr::BooleanLiteral(value) => Scalar::Bool(value.value),
+        Expr::StringLiteral(text) => Scalar::Str(text.value.to_str().to_owned()),
+        Expr::NumberLiteral(number) => match &number.value {
+            ast::Number::Int(int) => Scalar::Int(int.as_i64()?),
+            ast::Number::Float(float) => Scalar::Float(*float),
+            ast::Number::Complex { .. } => return None,
+        },
+        Expr::UnaryOp(operation) => match (operation.op, simple_value(&operation.operand)?) {
+            (ast::UnaryOp::USub, Scalar::Int(int)) => Scalar::Int(int.checked_neg()?),
+            (ast::UnaryOp::USub, Scalar::Float(float)) => Scalar::Float(-float),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// Decides an input by its parameter's annotation.
+fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
+    let name = plan
+        .inputs
+        .get(input)
+        .map_or_else(String::new, |one| one.name.clone());
+    let simple = match annotation {
+        Expr::Name(name) => name.id.to_string(),
+        Expr::Attribute(attribute) => attribute.attr.to_string(),
+        Expr::StringLiteral(text) => text
+            .value
+            .to_str()
+            .rsplit('.')
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        _ => return,
+    };
+    match simple.as_str() {
+        "Tensor" | "FloatTensor" | "HalfTensor" => {
+            plan.make_tensor(input);
+        }
+        "LongTensor" | "IntTensor" | "BoolTensor" => {
+            plan.make_tensor(input);
+            let dtype = match simple.as_str() {
+                "LongTensor" => "i64",
+                "IntTensor" => "i32",
+                _ => "i1",
+            };
+            plan.set_dtype(input, &Dtype::torch(dtype));
+        }
+        "int" => {
+            let scalar = match guess_number(&name) {
+                Scalar::Int(number) => Scalar::Int(number),
+                _ => Scalar::Int(2),
+            };
+            plan.set_scalar(input, scalar);
+        }
+        "float" => {
+            let scalar = match guess_number(&name) {
+                Scalar::Float(float) => Scalar::Float(float),
+                _ => Scalar::Float(0.5),
+            };
+            plan.set_scalar(input, scalar);
+        }
+        "bool" => {
+            plan.set_scalar(input, Scalar::Bool(true));
+        }
+        _ => {}
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// Calls a root with the plan's inputs.
+    pub fn run_root(&mut self, root: Root<'a>) -> Eval<'a, ()> {
+        let def = outer(root);
+        let scope = self.enter(&format_name(root, def), None)?;
+        let context = new_object();
+        let mut context_name = None;
+        for (at, parameter) in parameters(def).enumerate() {
+            let name = parameter.parameter.name.as_str();
+            let value = if is_receiver(root, def, at) {
+                context_name = Some(name);
+                if is_context(def) {
+                    context.clone()
+                } else if let (Root::Method(class, _), true) = (root, has_decorator(def, "classmethod")) {
+                    Value::Class(class)
+                } else {
+                    Value::Input(at)
+                }
+            } else {
+                match (&parameter.default, self.plan.kind(at)) {
+                    (Some(default), Some(Kind::Undecided)) if !is_simple(default) => {
+                        self.eval(default, &scope)?
+                    }
+                    _ => Value::Input(at),
+                }
+            };
+            scope.bind(name, value);
+        }
+        self.bind_rest(def, &scope);
+        let result = self.run(&def.body, &scope)?;
+        let value = match result {
+            Flow::Return(value) => value,
+            _ => Value::NONE,
+        };
+        self.mark_returned(&value, 0);
+        self.leave();
+        if forward_of(root).is_some() && context_name.is_some() {
+            self.run_backward(root, context, &value)?;
+        }
+        Ok(())
+    }
+
+    fn bind_rest(&mut self, def: &'a ast::StmtFunctionDef, scope: &Scope<'a>) {
+        if let Some(rest) = &def.parameters.vararg {
+            scope.bind(rest.name.as_str(), Value::tuple(Vec::new()));
+        }
+        if let Some(rest) = &def.parameters.kwarg {
+            scope.bind(rest.name.as_str(), Value::dict(Vec::new()));
+        }
+    }
+
+    /// Calls `backward` with gradients of the forward function's results.
+    fn run_backward(&mut self, root: Root<'a>, context: Value<'a>, result: &Value<'a>) -> Eval<'a, ()> {
+        let def = root.def();
+        let results = match result {
+            Value::Tuple(values, _) => values.to_vec(),
+            one => vec![one.clone()],
+        };
+        let names: Vec<&str> = parameters(def)
+            .skip(1)
+            .map(|one| one.parameter.name.as_str())
+            .collect();
+        let mut gradients = Vec::new();
+        for (at, one) in results.iter().enumerate() {
+            gradients.push(match one {
+                Value::Tensor(tensor) => {
+                    let gradient = self.like(&tensor.clone(), &tensor.dtype, Fill::Given);
+                    if let Some(name) = names.get(at) {
+                        self.name_storage(name, &gradient);
+                    }
+                    gradient
+                }
+                Value::Unknown(reason) => Value::Unknown(Rc::clone(reason)),
+                _ => Value::NONE,
+            });
+        }
+        let mut positional = vec![context];
+        positional.extend(gradients);
+        if let Root::Method(class, _) = root {
+            self.class_names.push(class.name.to_string());
+        }
+        let closure = self.function_value(def, None);
+        let result = self.apply(&closure, &Arguments::of(positional));
+        self.class_names.pop();
+        let value = result?;
+        self.mark_returned(&value, 0);
+        Ok(())
+    }
+}
+
+fn format_name(root: Root<'_>, def: &ast::StmtFunctionDef) -> String {
+    match root {
+        Root::Method(class, _) => format!("{}.{}", class.name, def.name),
+        Root::Function(def) => def.name.to_string(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Inputs for which a launcher reaches its launch: evaluates it, changes what its conditions refuse, and evaluates it again.
+
+use ruff_text_size::Ranged;
+
+use super::machine::{Condition, Eval, Halt, Machine};
+use super::module::{HostModule, Root};
+use super::plan::Plan;
+use super::roots::first_plan;
+use super::{HostLaunch, HostTensor, Origin, is_same_launch, variants};
+
+/// The most evaluations for the plain launch.
+const MAX_EVALUATIONS: usize = 200;
+
+/// The most evaluations for a variant.
+const MAX_VARIANT_EVALUATIONS: usize = 24;
+
+/// The most elements of all inputs.
+const MAX_ELEMENTS: i64 = 1 << 18;
+
+pub(super) struct Solver<'a> {
+    pub module: &'a HostModule<'a>,
+    pub root: Root<'a>,
+}
+
+impl<'a> Solver<'a> {
+    /// The launches of a root, the plain one first; or why there are none.
+    pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, HostLaunch> {
+        let mut budget = MAX_EVALUATIONS;
+        let base = match self.solve(first_plan(self.root), &mut budget) {
+            Ok(machine) if !machine.launches.is_empty() => machine,
+            Ok(machine) => {
+                let line = machine.unknown.first().map(|(line, _)| *line);
+                let mut reasons: Vec<String> =
+                    machine.unknown.iter().map(|(_, reason)| reason.clone()).collect();
+                reasons.dedup();
+                if reasons.is_empty() {
+                    reasons.push("the evaluation does not reach the launch".to_owned());
+                }
+                return Err(self.failure(line, reasons));
+            }
+            Err(reason) => return Err(self.failure(None, vec![reason])),
+        };
+        let base = self.resize(base);
+        let mut found = Vec::new();
+        self.collect(&base, "", 2, &mut found);
+        for (variant, plan) in variants::list_variants(self.module, &base) {
+            if found.len() >= most {
+                break;
+            }
+            let mut budget = MAX_VARIANT_EVALUATIONS;
+            if let Ok(machine) = self.solve(plan, &mut budget) {
+                self.collect(&machine, &variant, 1, &mut found);
+            }
+        }
+        Ok(found)
+    }
+
+    fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> HostLaunch {
+        HostLaunch {
+            host: self.root.name(),
+            line: line.unwrap_or_else(|| self.module.line_of(self.root.def())),
+            variant: String::new(),
+            text: String::new(),
+            tensors: Vec::new(),
+            unknown,
+        }
+    }
+
+    /// Adds the launches of an evaluation, some of each line.
+    fn collect(&self, machine: &Machine<'a>, variant: &str, of_line: usize, found: &mut Vec<HostLaunch>) {
+        let mut counts: Vec<u32> = Vec::new();
+        for launched in &machine.launches {
+            if counts.iter().filter(|line| **line == launched.line).count() >= of_line {
+                continue;
+            }
+            counts.push(launched.line);
+            let nth = counts.iter().filter(|line| **line == launched.line).count();
+            let mut variant = variant.to_owned();
+            if nth > 1 {
+                variant.push_str(if variant.is_empty() {
+                    "launched again"
+                } else {
+                    ", launched again"
+                });
+            }
+            let what = if variant.is_empty() {
+                "the plain launch"
+            } else {
+                variant.as_str()
+            };
+            let host = &launched.host;
+            let about = format!("{host}, line {}: {what}", launched.line).replace(['"', '\\', '{', '}'], "'");
+            let text = format!("about: \"{about}\"\n{}", launched.text);
+            if found.iter().any(|known| is_same_launch(&known.text, &text)) {
+                continue;
+            }
+            let tensors = launched.tensors.iter().filter_map(|(name, at, origin)| {
+                let storage = machine.storages.get(*at)?;
+                Some(HostTensor {
+                    storage: name.clone(),
+                    origin: *origin,
+                    is_returned: storage.is_returned,
+                })
+            });
+            found.push(HostLaunch {
+                host: host.clone(),
+                line: launched.line,
+                variant,
+                text,
+                tensors: tensors.collect(),
+                unknown: Vec::new(),
+            });
+        }
+    }
+
+    /// Makes sizes that are cut into blocks a little more than a block.
+    fn resize(&self, base: Machine<'a>) -> Machine<'a> {
+        let mut blocks: Vec<(usize, i64)> = base.blocks.iter().map(|(size, block)| (*size, *block)).collect();
+        blocks.sort_by_key(|(_, block)| *block);
+        let mut plan = base.plan.clone();
+        for (size, block) in blocks {
+            let mut larger = plan.clone();
+            let Some(one) = larger.sizes.get_mut(size) else {
+                continue;
+            };
+            // Several blocks, the last one partly, are there already.
+            if one.is_fixed || one.value > block && one.value % block != 0 && one.value / block < 8 {
+                continue;
+            }
+            one.value = block + block / 2 + 1;
+            if larger.elements() <= MAX_ELEMENTS {
+                plan = larger;
+            }
+        }
+        if plan == base.plan {
+            return base;
+        }
+        let mut budget = MAX_VARIANT_EVALUATIONS;
+        match self.solve(plan, &mut budget) {
+            Ok(machine) if !machine.launches.is_empty() => machine,
+            _ => base,
+        }
+    }
+
+    fn evaluate(&self, plan: Plan) -> (Machine<'a>, Eval<'a, ()>) {
+        let mut machine = Machine::new(self.module, plan);
+        let result = machine.run_root(self.root);
+        (machine, result)
+    }
+
+    /// Evaluates until the inputs are decided.
+    fn settle(&self, mut plan: Plan, budget: &mut usize) -> Option<(Machine<'a>, Eval<'a, ()>)> {
+        loop {
+            *budget = budget.checked_sub(1)?;
+            let (machine, result) = self.evaluate(plan);
+            if matches!(result, Err(Halt::Restart)) {
+                plan = machine.plan.clone();
+            } else {
+                return Some((machine, result));
+            }
+        }
+    }
+
+    /// Finds inputs with which the launcher reaches its launches.
+    fn solve(&self, plan: Plan, budget: &mut usize) -> Result<Machine<'a>, String> {
+        const SPENT: &str = "no inputs were found that the launcher accepts";
+        let (mut machine, mut result) = self.settle(plan, budget).ok_or(SPENT)?;
+        let mut refused = 0;
+        loop {
+            let (conditions, reason) = match &result {
+                Ok(()) => {
+                    if !machine.launches.is_empty()
+                        || !machine.unknown.is_empty()
+                        || machine.missed.is_empty()
+                    {
+                        return Ok(machine);
+                    }
+                    (machine.missed.iter().rev().cloned().collect(), SPENT.to_owned())
+                }
+                Err(Halt::Raised(Some(condition), reason)) => (vec![condition.clone()], reason.clone()),
+                Err(Halt::Raised(None, reason) | Halt::Stopped(reason)) => {
+                    if machine.launches.is_empty() {
+                        return Err(reason.clone());
+                    }
+                    return Ok(machine);
+                }
+                Err(Halt::Restart) => return Err(SPENT.to_owned()),
+            };
+            refused += 1;
+            if refused > 40 {
+                return Err(reason);
+            }
+            match self.pass(&mut machine, &conditions, budget) {
+                Some(next) => (machine, result) = next,
+                // The launch was reached before what the stand-ins do not pass.
+                None => return Err(reason),
+            }
+        }
+    }
+
+    /// Finds a plan that passes one of these conditions.
+    fn pass(
+        &self,
+        machine: &mut Machine<'a>,
+        conditions: &[Condition<'a>],
+        budget: &mut usize,
+    ) -> Option<(Machine<'a>, Eval<'a, ()>)> {
+        for condition in conditions {
+            let at = condition.test.range();
+            for plan in machine.repair(condition) {
+                let (next, result) = self.settle(plan, budget)?;
+                let is_same = match &result {
+                    Err(Halt::Raised(Some(other), _)) => other.test.range() == at,
+                    Err(_) => true,
+                    Ok(()) => {
+                        let has_launch = !next.launches.is_empty() || !next.unknown.is_empty();
+                        !has_launch && next.missed.iter().any(|other| other.test.range() == at)
+                    }
+                };
+                if !is_same {
+                    return Some((next, result));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Who made the storage of a launch, before it.
+pub(super) fn origin_of(machine: &Machine<'_>, storage: usize) -> Origin {
+    machine.storages.get(storage).map_or(Origin::Filled, Origin::of)
+}

@@ -1,0 +1,162 @@
+//! Variants of a launcher's inputs, one thing at a time: sizes, dtypes, layouts, flags and configurations.
+
+use super::machine::Machine;
+use super::module::HostModule;
+use super::plan::{Kind, Layout, Plan, Scalar};
+
+/// The most configurations besides the first one.
+const MAX_CONFIGS: usize = 3;
+
+/// The most elements of all inputs.
+const MAX_ELEMENTS: i64 = 1 << 18;
+
+/// Lists variants with their names, the most different first.
+pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<(String, Plan)> {
+    let plan = &base.plan;
+    let mut all = Vec::new();
+    add_layouts(plan, &mut all);
+    add_relations(plan, &mut all);
+    add_flags(plan, &mut all);
+    add_dtypes(plan, &mut all);
+    let name = module.kernel.rsplit('.').next().unwrap_or_default();
+    let others = module.configs(name).len().saturating_sub(1);
+    let step = (others / MAX_CONFIGS).max(1);
+    for config in (1..=others).rev().step_by(step).take(MAX_CONFIGS) {
+        all.push((
+            format!("configuration {config}"),
+            Plan {
+                config,
+                ..plan.clone()
+            },
+        ));
+    }
+    // The same kind of value for each size in turn.
+    for nth in 0..4 {
+        for size in plan.used_sizes() {
+            let now = plan.size(size);
+            let block = base.blocks.get(&size).copied();
+            let value = match (nth, block) {
+                (0, _) => 1,
+                (1, _) => 64,
+                (2, Some(block)) => 2 * block,
+                (2, None) => 16,
+                (_, Some(block)) => 3 * block + 7,
+                (_, None) => now * 2 + 1,
+            };
+            let mut plan = plan.clone();
+            if value == now || set_pinned(&mut plan, size, value).is_none() || plan.elements() > MAX_ELEMENTS
+            {
+                continue;
+            }
+            all.push((describe(&plan, size), plan));
+        }
+    }
+    all
+}
+
+fn set_pinned(plan: &mut Plan, size: usize, value: i64) -> Option<()> {
+    let one = plan.sizes.get_mut(size)?;
+    one.value = value;
+    one.is_pinned = true;
+    Some(())
+}
+
+/// The shape of the first input with a size: `x[33, 1]`.
+fn describe(plan: &Plan, size: usize) -> String {
+    let found = plan.inputs.iter().find_map(|input| match &input.kind {
+        Kind::Tensor(tensor) if tensor.dims.contains(&size) => Some((input, tensor)),
+        _ => None,
+    });
+    let Some((input, tensor)) = found else {
+        return String::new();
+    };
+    let dims: Vec<String> = tensor
+        .dims
+        .iter()
+        .map(|dim| plan.size(*dim).to_string())
+        .collect();
+    format!("{}[{}]", input.name, dims.join(", "))
+}
+
+fn add_layouts(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+    for layout in [Layout::Padded, Layout::Transposed] {
+        for (at, input) in plan.inputs.iter().enumerate() {
+            let Kind::Tensor(tensor) = &input.kind else {
+                continue;
+            };
+            let fits = match layout {
+                Layout::Padded => tensor.dims.len() >= 2,
+                _ => tensor.dims.len() == 2,
+            };
+            let mut changed = plan.clone();
+            if let Some(Kind::Tensor(one)) = changed.inputs.get_mut(at).map(|one| &mut one.kind)
+                && fits
+            {
+                one.layout = layout;
+                let word = if layout == Layout::Padded {
+                    "padded"
+                } else {
+                    "transposed"
+                };
+                all.push((format!("{word} {}", input.name), changed));
+            }
+        }
+    }
+}
+
+/// Swaps pairs of sizes, so that either is the larger one.
+fn add_relations(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+    let sizes = plan.used_sizes();
+    let pairs = sizes.iter().zip(sizes.iter().skip(1)).take(4);
+    for (a, b) in pairs {
+        let (one, other) = (plan.size(*a), plan.size(*b));
+        let mut changed = plan.clone();
+        if one == other
+            || set_pinned(&mut changed, *a, other).is_none()
+            || set_pinned(&mut changed, *b, one).is_none()
+        {
+            continue;
+        }
+        all.push((describe(&changed, *a), changed));
+    }
+}
+
+fn add_flags(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+    for (at, input) in plan.inputs.iter().enumerate() {
+        let turned = match &input.kind {
+            Kind::Scalar(Scalar::Bool(value)) => Kind::Scalar(Scalar::Bool(!value)),
+            Kind::Scalar(Scalar::None) => Kind::Undecided,
+            _ => continue,
+        };
+        let word = match &turned {
+            Kind::Scalar(Scalar::Bool(value)) => format!("{}={value}", input.name),
+            _ => format!("{} given", input.name),
+        };
+        let mut changed = plan.clone();
+        if let Some(one) = changed.inputs.get_mut(at) {
+            one.is_pinned = matches!(turned, Kind::Scalar(_));
+            one.is_default = false;
+            one.kind = turned;
+            all.push((word, changed));
+        }
+    }
+}
+
+fn add_dtypes(plan: &Plan, all: &mut Vec<(String, Plan)>) {
+    let is_free = plan.inputs.iter().any(|input| match &input.kind {
+        Kind::Tensor(tensor) => tensor.dtype.is_none(),
+        _ => false,
+    });
+    if is_free {
+        for (name, float) in [("float16", "f16"), ("bfloat16", "bf16")] {
+            all.push((
+                name.to_owned(),
+                Plan {
+                    float,
+                    is_float_pinned: true,
+                    ..plan.clone()
+                },
+            ));
+        }
+    }
+}
