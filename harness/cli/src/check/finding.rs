@@ -386,11 +386,11 @@ impl<'a> KernelReport<'a> {
         // A number that was guessed may not fit the tensors.
         let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
         let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: false,
+            wrong: survey.host.is_some() && BROKEN_BY_HOSTS.contains(&finding.key.kind.as_str()),
             finding,
             launches,
         });
-        let warned = warned.collect();
+        let (broken, warned): (Vec<_>, Vec<_>) = warned.partition(|one| one.wrong);
         let of_kernel = of_kernel(&findings.entries);
         let passes = |(id, _): &&(String, &str)| {
             let mut shown = of_kernel.iter();
@@ -408,7 +408,7 @@ impl<'a> KernelReport<'a> {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
-            findings: shown.collect(),
+            findings: shown.chain(broken).collect(),
             warned,
             preconditions: preconditions.map(|(_, one)| one).collect(),
             not_tried: survey.not_tried,
@@ -534,6 +534,9 @@ const SIZELESS: [&str; 5] = [
     "trapped unordered-write",
     "finished undefined-value",
 ];
+
+/// Warnings that are mistakes if the kernel's own launcher passes the arguments.
+const BROKEN_BY_HOSTS: [&str; 2] = ["finished false-promise", "finished outside-tensor"];
 
 /// Rejections that do not depend on arguments.
 const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
