@@ -113,7 +113,7 @@ rules! {
     FdivPromotes: since (3, 9, 0), "semantic.fdiv; wheels 3.8.0 and 3.9.0";
     /// Python scalars other than zero can become 8-bit floats.
     Fp8Constants: since (3, 7, 1), "scalar_constant; wheels 3.6.0 and 3.7.1";
-    /// `minimum`, `maximum`, `clamp`, `sum` and scans of `bf16` stay in `bf16`; before, they computed in `f32`.
+    /// `minimum`, `maximum`, `clamp` and scans of `bf16` stay in `bf16`; before, they computed in `f32`.
     BfloatExtremaStayBfloat: since (3, 9, 0), "_promote_bfloat16_to_float32 is gone; wheels 3.8.0 and 3.9.0";
     /// `clamp` takes integers.
     IntegerClamp: since (3, 9, 0), "semantic.clamp; wheels 3.8.0 and 3.9.0";

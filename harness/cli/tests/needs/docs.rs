@@ -48,6 +48,18 @@ fn check_gate_page() {
     check("docs/gate.md", &[("examples/rowwise/rowwise", "rowwise")], EMPTY);
 }
 
+fn check_check_page() {
+    check("docs/check.md", &[("examples/rowwise/rowwise", "rowwise")], EMPTY);
+}
+
+fn check_expect_page() {
+    check("docs/expect.md", &[("examples/rowwise/rowwise", "rowwise")], EMPTY);
+}
+
+fn check_explain_page() {
+    check("docs/explain.md", CHECKOUT, None);
+}
+
 fn writing_cases() {
     check("docs/writing-cases.md", &[("docs/writing-cases", ".")], EMPTY);
 }
@@ -157,6 +169,8 @@ pub fn tests() -> Tests {
             another_output_is_noticed,
             both_front_pages_have_the_same_links,
             every_page_is_held,
+            check_check_page,
+            check_expect_page,
             check_gate_page,
             install,
             writing_cases
@@ -164,6 +178,6 @@ pub fn tests() -> Tests {
         .with_toolchain("3.9.0", newest)
         .with_needs(
             &[Need::Toolchain("3.2.0"), Need::Toolchain("3.9.0")],
-            &named![check_bumps_page, check_engines_page],
+            &named![check_bumps_page, check_engines_page, check_explain_page],
         )
 }
