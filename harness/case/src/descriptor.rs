@@ -1,6 +1,6 @@
 //! Tensor descriptors as arguments: `triton.tools.tensor_descriptor.TensorDescriptor`, made in Python before the launch.
 //!
-//! [`Descriptor::fault`] is what that class itself refuses, by version. Left out: what a kernel may do with one
+//! [`Descriptor::find_rejection`] is what that class itself refuses, by version. Left out: what a kernel may do with one
 //! (`cerith-frontend`), and descriptors that a kernel makes.
 
 use std::fmt;

@@ -52,7 +52,7 @@ impl Families {
 }
 
 /// The code that an outcome came from. `origin` is the engine whose code did it, and `through` the library functions in Triton
-/// code that the case goes through ([`through`]).
+/// code that the case goes through ([`list_triton_code`]).
 pub fn find_families(origin: &EngineId, outcome: &Outcome, through: &[String]) -> Families {
     let own = Families::from_engine(origin);
     let tritons = own.has(Family::Interpreter) || own.has(Family::Compiler);

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread is inside of [`guarded`], and where the last panic was.
+    /// Whether this thread is inside of [`catch_panic`], and where the last panic was.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     static PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }

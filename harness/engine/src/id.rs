@@ -95,7 +95,7 @@ pub enum Family {
     /// torch's `TorchInductor`.
     Inductor,
     /// The Python of Triton's that its interpreter and its compiler both stand on, its library functions included. No
-    /// engine is of it; an outcome may come out of it ([`crate::families`]).
+    /// engine is of it; an outcome may come out of it ([`crate::find_families`]).
     Language,
 }
 

@@ -290,7 +290,7 @@ impl Reference {
     }
 
     /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
-    /// it the most room. Slower than [`Reference::conforming`].
+    /// it the most room. Slower than [`Reference::find_conforming`].
     pub fn explain(
         &self,
         case: &Case,

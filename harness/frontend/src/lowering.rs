@@ -39,7 +39,7 @@ pub(crate) type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
 pub(crate) struct Lowering {
     /// Where operations go.
     pub builder: Builder,
-    /// Whose language it is. Whether a quirk is followed is asked with [`Lowering::follows`].
+    /// Whose language it is. Whether a quirk is followed is asked with [`Lowering::has_quirk`].
     pub rules: Rules,
     /// Launch options, those of an autotuner's configuration included; the last of a name counts.
     pub options: Vec<(Rc<str>, RequestArg)>,

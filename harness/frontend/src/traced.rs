@@ -70,7 +70,7 @@ impl Clears {
 /// A use of a name of Triton's language.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Use {
-    /// The function, as [`crate::coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
+    /// The function, as [`crate::coverage::canonicalize_name`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
     pub name: String,
     /// On what; a pointer counts as what it points to. None where it is used on no tensor.
     pub dtype: Option<cerith_tile::DType>,

@@ -9,7 +9,7 @@
 //!
 //! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, wherever the bytes
 //! come from: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). What became of
-//! one input is a [`Tried`].
+//! one input is a [`TrialResult`].
 //!
 //! [`case`] makes whole cases from [`seeded`] bytes, to compare engines (`cerith fuzz`, `examples/kernels.rs`).
 //!

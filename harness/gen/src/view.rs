@@ -217,7 +217,7 @@ impl Chain {
         })
     }
 
-    /// The tensor at the end of the chain, without the operations that fail or that make more than [`MOST`] elements.
+    /// The tensor at the end of the chain, without the operations that fail or that make more than [`MAX_ELEMENTS`] elements.
     pub fn tensor(&self) -> (Storages, Tensor) {
         let (mut storages, mut x) = self.base();
         for op in &self.ops {

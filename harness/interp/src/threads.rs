@@ -3,7 +3,7 @@
 //! Each thread runs a run of programs on its own copy of the memory, and what the copies have that the original has not is put
 //! together in the end; so nothing is shared while programs run. It is only another way to the same end: where anything stops
 //! (a trap, a limit), all of it is thrown away, and the launch goes on in one thread from where it was. A copy costs time too,
-//! so that only launches are shared out that compute much for each byte that they may touch ([`Machine::pays`]).
+//! so that only launches are shared out that compute much for each byte that they may touch ([`Machine::is_worth_threads`]).
 //!
 //! Left out: launches whose programs print, since their lines have an order.
 

@@ -178,7 +178,7 @@ pub fn encode_sections(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// The input from which [`packed`] makes this bundle. None for a file that is not a bundle.
+/// The input from which [`pack_sections`] makes this bundle. None for a file that is not a bundle.
 pub fn unpack_sections(file: &[u8]) -> Option<Vec<u8>> {
     let mut rest = file.strip_prefix(&MAGIC)?.get(4..)?;
     let (kind, behind) = rest.split_first_chunk::<4>()?;

@@ -2,7 +2,7 @@
 //!
 //! One arena of bytes holds `guard | storage | guard` for every storage. A slot's size is a multiple of
 //! [`ALIGNMENT`], so one table entry per 512 bytes names the storage that an address belongs to: [`Memory::find`] and
-//! [`Memory::access`] take constant time, without a cache and without `&mut`. Addresses are [`ORIGIN`] plus the index
+//! [`Memory::resolve_access`] take constant time, without a cache and without `&mut`. Addresses are [`ORIGIN`] plus the index
 //! in the arena, so an interpreter may also go through [`Memory::arena`] directly.
 //!
 //! Left out: who may access what (races, alignment, masks: `cerith-interp`).
@@ -270,7 +270,7 @@ impl Memory {
         (&self.arena.bytes, &self.arena.states)
     }
 
-    /// The whole arena, to be changed. Which indices may be written is for [`Self::access`] to say.
+    /// The whole arena, to be changed. Which indices may be written is for [`Self::resolve_access`] to say.
     #[inline]
     pub fn arena_mut(&mut self) -> (&mut [u8], &mut [ByteState]) {
         (&mut self.arena.bytes, &mut self.arena.states)

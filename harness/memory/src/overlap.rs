@@ -235,7 +235,7 @@ pub fn find_covered_bytes(tensor: &Tensor) -> Option<ByteRanges> {
     Pattern::from_tensor(tensor).map_or_else(|| Some(ByteRanges::default()), |pattern| pattern.ranges())
 }
 
-/// The bytes that elements of both tensors cover; none for tensors of different storages. `None` as in [`covered`].
+/// The bytes that elements of both tensors cover; none for tensors of different storages. `None` as in [`find_covered_bytes`].
 pub fn find_shared_bytes(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     let nothing = Some(ByteRanges::default());
     if a.storage != b.storage {
@@ -253,7 +253,7 @@ pub fn find_shared_bytes(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     Some(x.ranges()?.intersection(&y.ranges()?))
 }
 
-/// Whether any element of one shares a byte with any element of the other. `None` as in [`covered`].
+/// Whether any element of one shares a byte with any element of the other. `None` as in [`find_covered_bytes`].
 pub fn overlaps(a: &Tensor, b: &Tensor) -> Option<bool> {
     if a == b && a.is_proper() {
         return Some(a.byte_range().is_some());
@@ -262,7 +262,7 @@ pub fn overlaps(a: &Tensor, b: &Tensor) -> Option<bool> {
 }
 
 /// Whether two elements of a tensor are the same memory. (Elements lie at multiples of their size from each other:
-/// they share all bytes or none.) `None` as in [`covered`].
+/// they share all bytes or none.) `None` as in [`find_covered_bytes`].
 pub fn overlaps_itself(tensor: &Tensor) -> Option<bool> {
     if !tensor.is_proper() {
         return None;

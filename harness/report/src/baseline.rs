@@ -1,7 +1,7 @@
 //! A baseline: what is known not to be as expected, so that a run fails only for what is new. It is read from the stream of a
 //! run, or from a file with a line for each case.
 //!
-//! What is wrong with a case is split into parts ([`wrongs`]): an engine and what it does, an expectation that no longer happens.
+//! What is wrong with a case is split into parts ([`collect_failures`]): an engine and what it does, an expectation that no longer happens.
 //! A case is as in the baseline if the baseline has every part of it; a part of the baseline that no longer happens is mended.
 //!
 //! Left out: errors in the input and failures of Cerith, which no baseline excuses.

@@ -391,7 +391,7 @@ impl std::ops::AddAssign for Judging {
     }
 }
 
-/// How a verdict compares with a baseline: what is not as expected, by parts ([`crate::baseline::wrongs`]).
+/// How a verdict compares with a baseline: what is not as expected, by parts ([`crate::baseline::collect_failures`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Against {
     /// As in the baseline.

@@ -166,7 +166,7 @@ pub fn escape_screen(text: &str, colours: bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Text for a terminal or the log of a workflow: [`screen`], and no line is a command of a workflow. JSON keeps its meaning.
+/// Text for a terminal or the log of a workflow: [`escape_screen`], and no line is a command of a workflow. JSON keeps its meaning.
 pub fn escape_log(text: &str, colours: bool) -> Cow<'_, str> {
     let text = escape_screen(text, colours);
     if !text.contains("::") && !text.contains("##[") {
@@ -175,7 +175,7 @@ pub fn escape_log(text: &str, colours: bool) -> Cow<'_, str> {
     Cow::Owned(disarm_commands(&text, "\\u003a", "\\u0023"))
 }
 
-/// Whether [`log`] leaves a line of JSON as it is; a quick test that most lines pass.
+/// Whether [`escape_log`] leaves a line of JSON as it is; a quick test that most lines pass.
 pub(crate) fn is_plain_json(line: &[u8]) -> bool {
     line.is_ascii()
         && !line.iter().any(|&byte| byte < b' ' || byte == 0x7f)

@@ -133,7 +133,7 @@ pub struct Comparison {
     pub differing: u64,
     /// The first of those.
     pub first: Vec<Element>,
-    /// Which bytes of storages these are, in order; neighbours are one. [`SPANS`] at most.
+    /// Which bytes of storages these are, in order; neighbours are one. [`MAX_SPANS`] at most.
     pub spans: Vec<(StorageId, std::ops::Range<usize>)>,
     /// Whether there are more spans.
     pub more_spans: bool,

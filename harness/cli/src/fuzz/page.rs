@@ -19,7 +19,7 @@ const FINISHES: &str = "All launches finish.";
 /// The longest words of an engine in a title, in characters.
 const LONGEST_WORDS: usize = 120;
 
-/// What a finding is, in a line, as the title of an issue. `expected` is the first half of [`contrast`].
+/// What a finding is, in a line, as the title of an issue. `expected` is the first half of [`describe_contrast`].
 pub fn build_title(signature: &Signature, expected: &str) -> String {
     let engine = &signature.engine;
     let is_valid = expected == FINISHES;

@@ -53,7 +53,11 @@ fn check_check_page() {
 }
 
 fn check_expect_page() {
-    check("docs/expect.md", &[("examples/rowwise/rowwise", "rowwise")], EMPTY);
+    check(
+        "docs/expect.md",
+        &[("examples/rowwise/rowwise", "rowwise")],
+        EMPTY,
+    );
 }
 
 fn check_explain_page() {

@@ -14,7 +14,7 @@ use super::kernel::Kernel;
 /// How many traced kernels are kept. A run over cases that share nothing stays within this.
 const CACHED: usize = 512;
 
-/// And how many bytes they may take, by [`weight`]: what loops unrolled is thousands of operations.
+/// And how many bytes they may take, by [`estimate_bytes`]: what loops unrolled is thousands of operations.
 pub(super) const CACHED_BYTES: usize = 96 << 20;
 
 /// The traced kernels of late, with their weight. They all go at once when there are too many.

@@ -125,7 +125,7 @@ fn or_fails(expected: Option<Expected>) -> Expected {
     expected.unwrap_or(Expected::Fails)
 }
 
-/// What the operation makes of a tensor of [`MOST`] elements or fewer.
+/// What the operation makes of a tensor of [`MAX_ELEMENTS`](super::MAX_ELEMENTS) elements or fewer.
 pub(super) fn predict_result(op: &Op, x: &Tensor) -> Expected {
     let (shape, rank) = (&x.shape[..], x.shape.len());
     // Extents this large are only there where another one is 0.

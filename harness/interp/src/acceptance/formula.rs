@@ -1,5 +1,5 @@
 //! A combine function as a formula on lanes. Beside what conforming implementations may give, a formula can give a range that also
-//! holds the exact result, so that ranges of different orders can be compared ([`Formula::loose`]). Left out: orders (`trees`).
+//! holds the exact result, so that ranges of different orders can be compared ([`Formula::combine_loosely`]). Left out: orders (`trees`).
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, TernaryOp, UnaryOp};

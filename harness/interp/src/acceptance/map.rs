@@ -107,7 +107,7 @@ const NAN: u8 = 0x40;
 /// What is not exact in one storage: of all its bytes, where its size is known, or up to the last that ever was not exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Shelf {
-    /// For each byte [`EXACT`], [`OTHER`], [`REST`], or where an interval begins, the number of its dtype from 1.
+    /// For each byte [`EXACT`], [`IRREGULAR`], [`CONTINUATION`], or where an interval begins, the number of its dtype from 1.
     marks: Vec<u8>,
     low: Vec<u8>,
     high: Vec<u8>,
@@ -372,7 +372,7 @@ impl Shelf {
 }
 
 impl AcceptanceMap {
-    /// A map whose executions keep book of what widens, for [`AcceptanceMap::widened`]. Slower.
+    /// A map whose executions keep book of what widens, for [`AcceptanceMap::find_widening`]. Slower.
     pub fn with_book() -> Self {
         Self {
             book: Some(Book::default()),

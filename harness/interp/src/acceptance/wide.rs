@@ -33,7 +33,7 @@ pub(crate) type Tag = u8;
 pub(crate) const BITS: Tag = 0;
 /// [`Lane::Within`].
 pub(crate) const INTERVAL: Tag = 1;
-/// Beside [`WITHIN`]: with NaN.
+/// Beside [`INTERVAL`]: with NaN.
 const NAN: Tag = 2;
 /// [`Lane::Product`].
 pub(crate) const PRODUCT: Tag = 4;

@@ -8,7 +8,7 @@ const MAX_STEPS: u32 = 10_000;
 impl Tensor {
     /// The index of an element that covers a byte of the storage; of several, the first in order of indices taken
     /// from the largest stride on. `None` too where a search is given up, which takes many strides of which none
-    /// contains the others (use [`super::covered`] where the answer decides something).
+    /// contains the others (use [`super::find_covered_bytes`] where the answer decides something).
     pub fn index_of_byte(&self, byte: i64) -> Option<Dims> {
         let (start, end) = self.byte_range().filter(|_| self.is_proper())?;
         if byte < start || byte >= end {

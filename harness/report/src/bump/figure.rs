@@ -4,9 +4,9 @@ use serde::Serialize;
 
 /// How much figures may differ by chance. A change counts only beyond both the share and the amount.
 ///
-/// A kernel's figure is the median of those of its cases. With [`Noise::MANY`] kernels, times are first divided by the median of
+/// A kernel's figure is the median of those of its cases. With [`Noise::MIN_KERNELS`] kernels, times are first divided by the median of
 /// all kernels' ratios: a machine under load, or a slower Python, is slower for all alike, and that is reported separately. A
-/// time is measured once, so a kernel with fewer than [`Noise::TIMES`] compilations is not judged by itself.
+/// time is measured once, so a kernel with fewer than [`Noise::MIN_COMPILATIONS`] compilations is not judged by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Noise {
     /// The share: 0.25 is a quarter of the old figure more, or of the new one less.
