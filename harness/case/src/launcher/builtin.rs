@@ -7,7 +7,7 @@ use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
 use super::value::{Dtype, Number, Source, Value};
 
-const BUILTINS: [&str; 31] = [
+const BUILTINS: [&str; 32] = [
     "abs",
     "all",
     "any",
@@ -39,6 +39,7 @@ const BUILTINS: [&str; 31] = [
     "repr",
     "map",
     "super",
+    "divmod",
 ];
 
 pub(super) fn builtin<'a>(name: &str) -> Option<Value<'a>> {
@@ -112,10 +113,44 @@ impl<'a> Machine<'a> {
                 )))
             }
             "get_device_capability" => Value::tuple(vec![Value::int(9), Value::int(0)]),
-            "num_sms" | "get_num_sms" | "get_multiprocessor_count" | "get_device_sm_count" => {
-                Value::int(MULTIPROCESSORS)
-            }
+            "num_sms"
+            | "get_num_sms"
+            | "get_sm_count"
+            | "get_device_core_count"
+            | "get_npu_core_count"
+            | "get_multiprocessor_count"
+            | "get_device_sm_count" => Value::int(MULTIPROCESSORS),
             "current_device" | "device_count" => Value::int(i64::from(last == "device_count")),
+            "get" | "getenv" if path.starts_with("os.") => {
+                args.positional.get(1).cloned().unwrap_or(Value::NONE)
+            }
+            "reduce" if path == "functools.reduce" => {
+                let (callee, items) = (args.positional.first().cloned(), args.positional.get(1).cloned());
+                let (Some(callee), Some(items)) = (callee, items) else {
+                    return Ok(Value::unknown("`reduce`"));
+                };
+                let mut items = match self.iterate(&items)? {
+                    Ok(items) => items.into_iter(),
+                    Err(reason) => return Ok(Value::unknown(reason)),
+                };
+                let first = args.positional.get(2).cloned().or_else(|| items.next());
+                let mut all = first.unwrap_or_else(|| Value::unknown("`reduce` of nothing"));
+                for one in items {
+                    all = match &callee {
+                        Value::Module(name) if name.ends_with("mul") => {
+                            self.binary(&all, ruff_python_ast::Operator::Mult, &one)?
+                        }
+                        Value::Module(name) if name.ends_with("add") => {
+                            self.binary(&all, ruff_python_ast::Operator::Add, &one)?
+                        }
+                        callee => self.apply(callee, &Arguments::of(vec![all, one]))?,
+                    };
+                }
+                all
+            }
+            "cast" if args.positional.len() == 2 => args.positional.get(1).cloned().unwrap_or(Value::NONE),
+            "constexpr" => args.positional.first().cloned().unwrap_or(Value::NONE),
+            "dim_compress" => self.dim_compress(args),
             "calculate_settings" if args.positional.len() == 1 => self.calculate_settings(args),
             "is_available" => Value::bool(true),
             "is_hip"
@@ -153,6 +188,24 @@ impl<'a> Machine<'a> {
                 ])
             }
             None => Value::unknown("`calculate_settings` of an unknown size"),
+        }
+    }
+
+    /// `dim_compress(x, dims)` of `FlagGems`: a contiguous tensor with these dimensions last.
+    fn dim_compress(&mut self, args: &Arguments<'a>) -> Value<'a> {
+        let dims = args.positional.get(1).and_then(Value::numbers);
+        let (Some(Value::Tensor(tensor)), Some(dims)) = (args.positional.first(), dims) else {
+            return Value::unknown("`dim_compress` of an unknown tensor");
+        };
+        let last: Vec<usize> = dims.iter().filter_map(|dim| tensor.dim(dim.value)).collect();
+        let mut order: Vec<usize> = (0..tensor.shape.len())
+            .filter(|dim| !last.contains(dim))
+            .collect();
+        order.extend(last);
+        match tensor.permute(&order) {
+            Some(view) if view.is_contiguous() => Value::Tensor(view),
+            Some(view) => self.copy(&view, None),
+            None => Value::unknown("`dim_compress` of an unknown tensor"),
         }
     }
 
@@ -248,6 +301,12 @@ impl<'a> Machine<'a> {
                 }
                 Err(reason) => Value::unknown(reason),
             },
+            ("divmod", Some(a)) => {
+                let b = args.positional.get(1).cloned().unwrap_or(Value::NONE);
+                let quotient = self.binary(&a, ruff_python_ast::Operator::FloorDiv, &b)?;
+                let rest = self.binary(&a, ruff_python_ast::Operator::Mod, &b)?;
+                Value::tuple(vec![quotient, rest])
+            }
             ("range", _) => {
                 for one in &args.positional {
                     self.decide_number(one)?;
@@ -556,6 +615,16 @@ impl<'a> Machine<'a> {
                 };
                 self.allocate(vec![count], &given.unwrap_or(Dtype::torch("i64")), fill)
             }
+            "randint" => {
+                let size = args.keyword("size").or_else(|| args.positional.last().cloned());
+                match size.as_ref().and_then(Value::numbers) {
+                    Some(sizes) => {
+                        self.allocate(sizes, &given.unwrap_or(Dtype::torch("i64")), Fill::Computed)
+                    }
+                    None => Value::unknown("a tensor of unknown sizes"),
+                }
+            }
+            "pad" => self.pad(args),
             "device" | "current_stream" | "get_default_device" => Value::Device,
             "Size" => args.positional.first().cloned().unwrap_or(Value::NONE),
             "promote_types" | "result_type" => args.positional.first().cloned().unwrap_or(Value::NONE),
@@ -567,8 +636,10 @@ impl<'a> Machine<'a> {
             "cat" | "concat" | "stack" => self.join(last, args),
             "broadcast_tensors" => {
                 let mut all = args.positional.iter().cloned();
-                let first = all.next().unwrap_or(Value::NONE);
-                let whole = all.fold(first, |whole, one| self.elementwise(&whole, &one));
+                let mut whole = all.next().unwrap_or(Value::NONE);
+                for one in all {
+                    whole = self.elementwise(&whole, &one)?;
+                }
                 let Value::Tensor(whole) = whole else {
                     return Ok(Some(whole));
                 };
@@ -607,6 +678,25 @@ impl<'a> Machine<'a> {
                 _ => return Ok(None),
             },
         }))
+    }
+
+    /// `torch.nn.functional.pad`: pairs of numbers, those of the last dimension first.
+    fn pad(&mut self, args: &Arguments<'a>) -> Value<'a> {
+        let pairs = args.get(1, "pad").as_ref().and_then(Value::numbers);
+        let (Some(Value::Tensor(tensor)), Some(pairs)) = (args.get(0, "input"), pairs) else {
+            return Value::unknown("`pad` of an unknown tensor");
+        };
+        let mut shape = tensor.shape.clone();
+        for (size, pair) in shape.iter_mut().rev().zip(pairs.chunks(2)) {
+            let value = pair
+                .iter()
+                .fold(size.value, |all, one| all.saturating_add(one.value));
+            let sizes = pair.iter().fold(size.sizes, |all, one| all | one.sizes);
+            if value != size.value {
+                *size = Number::computed(value, sizes);
+            }
+        }
+        self.allocate(shape, &tensor.dtype, Fill::Computed)
     }
 
     fn join(&mut self, name: &str, args: &Arguments<'a>) -> Value<'a> {

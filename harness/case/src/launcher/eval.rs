@@ -66,8 +66,22 @@ impl<'a> Machine<'a> {
             Expr::If(choice) => {
                 let test = self.eval(&choice.test, scope)?;
                 match self.truth(&test)? {
-                    Some(true) => self.eval(&choice.body, scope)?,
-                    Some(false) => self.eval(&choice.orelse, scope)?,
+                    Some(is_true) => {
+                        let (taken, other) = if is_true {
+                            (&choice.body, &choice.orelse)
+                        } else {
+                            (&choice.orelse, &choice.body)
+                        };
+                        // `kernel = a if flag else b`.
+                        if self.module.mentions_kernel(other) && !self.module.mentions_kernel(taken) {
+                            self.missed.push(super::machine::Condition {
+                                test: &choice.test,
+                                wanted: !is_true,
+                                scope: Rc::clone(scope),
+                            });
+                        }
+                        self.eval(taken, scope)?
+                    }
                     None => {
                         // Equal either way, or unknown.
                         let (yes, no) = (self.eval(&choice.body, scope)?, self.eval(&choice.orelse, scope)?);

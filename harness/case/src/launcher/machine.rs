@@ -196,6 +196,7 @@ impl<'a> Machine<'a> {
             offset: 0,
             dtype: Dtype::torch(dtype.name),
             input: None,
+            base: None,
         })
     }
 
@@ -266,6 +267,7 @@ impl<'a> Machine<'a> {
             offset: 0,
             dtype,
             input: Some(input),
+            base: Some(input),
         };
         self.inputs.insert(input, tensor.clone());
         Some(tensor)

@@ -201,7 +201,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn shape_of(&self, tensor: &Tensor) -> Value<'a> {
+    fn shape_of(&mut self, tensor: &Tensor) -> Value<'a> {
+        if let (None, Some(base)) = (tensor.input, tensor.base) {
+            let rank = tensor.shape.len();
+            self.spread = Some((base, rank));
+            self.observed.extend((0..rank).map(|dim| (base, dim)));
+        }
         let sizes = tensor.shape.iter().map(|size| Value::Int(*size)).collect();
         Value::Tuple(Rc::new(sizes), tensor.input)
     }
@@ -365,6 +370,7 @@ impl<'a> Machine<'a> {
                     return Ok(Value::unknown("a view of unknown sizes"));
                 };
                 let Some(shape) = tensor.complete(&shape) else {
+                    self.fit_view(tensor, &shape)?;
                     return self.raise("a view of other elements");
                 };
                 match tensor.view(&shape) {
@@ -560,7 +566,7 @@ impl<'a> Machine<'a> {
             }
             _ if SAME_SHAPE.contains(&name) => match args.positional.first() {
                 Some(other @ Value::Tensor(_)) => {
-                    self.elementwise(&Value::Tensor(tensor.clone()), &other.clone())
+                    self.elementwise(&Value::Tensor(tensor.clone()), &other.clone())?
                 }
                 _ => self.unary_of(Value::Tensor(tensor.clone())),
             },
@@ -575,8 +581,49 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// Changes an input so that a view of other sizes has as many elements.
+    fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
+        // `b.view(-1, n_cols)`: the last sizes are equal.
+        for (own, wanted) in tensor.shape.iter().rev().zip(shape.iter().rev()) {
+            match (own.source, wanted.source) {
+                _ if wanted.value == -1 => break,
+                (Source::Size(own), Source::Size(wanted)) if own != wanted => {
+                    let change = self.plan.unify(wanted, own);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+                (Source::Size(size), Source::Computed) if own.value != wanted.value && wanted.value > 0 => {
+                    let change = self.plan.set_size(size, wanted.value);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+                _ => {}
+            }
+        }
+        // `x.view(batch, groups, -1)`: the channels are a multiple of the groups.
+        for wanted in shape.iter().filter(|wanted| wanted.value > 1) {
+            let dims = tensor.shape.iter().skip(usize::from(tensor.shape.len() > 2));
+            for own in dims {
+                if let Source::Size(size) = own.source
+                    && own.value % wanted.value != 0
+                    && own.source != wanted.source
+                {
+                    let change = self
+                        .plan
+                        .set_size(size, (own.value / wanted.value + 1) * wanted.value);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A contiguous copy. A copy of an input with its dtype is a tensor that a caller could have passed.
-    fn copy(&mut self, tensor: &Tensor, dtype: Option<Dtype>) -> Value<'a> {
+    pub fn copy(&mut self, tensor: &Tensor, dtype: Option<Dtype>) -> Value<'a> {
         let source = self.storages.get(tensor.storage).cloned();
         let fill = match source.as_ref().map(|source| &source.fill) {
             Some(fill @ (Fill::Zeros | Fill::Ones | Fill::Uninit | Fill::Full(_) | Fill::Given)) => {
@@ -585,11 +632,12 @@ impl<'a> Machine<'a> {
             _ => Fill::Computed,
         };
         let dtype = dtype.unwrap_or_else(|| tensor.dtype.clone());
-        let copy = self.allocate(tensor.shape.clone(), &dtype, fill);
-        if let (Value::Tensor(copy), Some(source)) = (&copy, source)
+        let mut copy = self.allocate(tensor.shape.clone(), &dtype, fill);
+        if let (Value::Tensor(copy), Some(source)) = (&mut copy, source)
             && let Some(storage) = self.storages.get_mut(copy.storage)
         {
             storage.input = source.input;
+            copy.base = tensor.base;
         }
         copy
     }

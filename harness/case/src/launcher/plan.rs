@@ -196,8 +196,15 @@ impl Plan {
         Some(())
     }
 
-    /// Sets how many dimensions an input has; none if they are known otherwise.
+    /// Sets how many dimensions an input has; none if it has as many already.
     pub fn set_rank(&mut self, input: usize, rank: usize) -> Option<()> {
+        self.raise_rank(input, rank)?;
+        self.tensor_mut(input)?.has_rank = true;
+        Some(())
+    }
+
+    /// Sets how many dimensions an input has at least.
+    pub fn raise_rank(&mut self, input: usize, rank: usize) -> Option<()> {
         let tensor = self.tensor(input)?;
         if rank > MAX_RANK || tensor.dims.len() == rank || tensor.layout != Layout::Dense {
             return None;
@@ -208,7 +215,6 @@ impl Plan {
         }
         let tensor = self.tensor_mut(input)?;
         tensor.dims = dims;
-        tensor.has_rank = true;
         Some(())
     }
 
@@ -289,6 +295,32 @@ impl Plan {
         }
         one.kind = Kind::Undecided;
         one.is_default = false;
+        Some(())
+    }
+
+    /// Gives an input the shape of another one; none if it has that shape.
+    pub fn adopt(&mut self, input: usize, other: usize) -> Option<()> {
+        let (dims, has_rank) = self
+            .tensor(other)
+            .map(|other| (other.dims.clone(), other.has_rank))?;
+        let own = self.tensor_mut(input)?;
+        if own.dims == dims || own.layout != Layout::Dense {
+            return None;
+        }
+        own.dims = dims;
+        own.has_rank = has_rank;
+        Some(())
+    }
+
+    /// Sets the dimensions before the last one.
+    pub fn set_leading(&mut self, input: usize, leading: &[usize]) -> Option<()> {
+        let own = self.tensor_mut(input)?;
+        let last = *own.dims.last()?;
+        if own.layout != Layout::Dense {
+            return None;
+        }
+        own.dims = leading.iter().copied().chain([last]).collect();
+        own.has_rank = true;
         Some(())
     }
 

@@ -46,6 +46,19 @@ impl<'a> Machine<'a> {
         plans
     }
 
+    /// How many parts of a condition do not hold.
+    pub fn count_failing(&mut self, condition: &Condition<'a>) -> usize {
+        match condition.test {
+            Expr::BoolOp(operation) if (operation.op == BoolOp::And) == condition.wanted => {
+                let parts = operation.values.iter();
+                parts
+                    .filter(|one| self.is(one, &condition.scope) == Some(!condition.wanted))
+                    .count()
+            }
+            _ => 1,
+        }
+    }
+
     fn suggest(&self, plans: &mut Vec<Plan>, change: impl FnOnce(&mut Plan) -> Option<()>) {
         let mut plan = self.plan.clone();
         if change(&mut plan).is_some() && plans.len() < MAX_PLANS && !plans.contains(&plan) {
@@ -167,6 +180,12 @@ impl<'a> Machine<'a> {
             CmpOp::NotEq => {
                 if let (Some(a), Some(b)) = (a.number(), b.number()) {
                     self.make_number(a, b.value + 1, plans);
+                }
+                if let (Some(input), Value::Str(text, _)) = (a.from(), &b) {
+                    let other = if &**text == "other" { "another" } else { "other" };
+                    self.suggest(plans, |plan| {
+                        plan.set_scalar(input, Scalar::Str(other.to_owned()))
+                    });
                 }
                 if let (Some(input), Value::Bool(value, _)) = (a.from(), &b) {
                     let value = !*value;

@@ -207,10 +207,13 @@ impl<'a> Solver<'a> {
     ) -> Option<(Machine<'a>, Eval<'a, ()>)> {
         for condition in conditions {
             let at = condition.test.range();
+            let failing = machine.count_failing(condition);
             for plan in machine.repair(condition) {
-                let (next, result) = self.settle(plan, budget)?;
+                let (mut next, result) = self.settle(plan, budget)?;
                 let is_same = match &result {
-                    Err(Halt::Raised(Some(other), _)) => other.test.range() == at,
+                    Err(Halt::Raised(Some(other), _)) => {
+                        other.test.range() == at && next.count_failing(other) >= failing
+                    }
                     Err(_) => true,
                     Ok(()) => {
                         let has_launch = !next.launches.is_empty() || !next.unknown.is_empty();
