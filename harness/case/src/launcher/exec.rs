@@ -192,7 +192,7 @@ impl<'a> Machine<'a> {
         for (at, (test, body)) in clauses.iter().enumerate() {
             let Some(test) = *test else {
                 let flow = self.run(body, scope)?;
-                self.note_missed(&skipped, None, body, &flow, scope);
+                self.note_missed(&skipped, None, body, &flow, &[], scope);
                 self.conditions.truncate(depth);
                 return Ok(flow);
             };
@@ -213,13 +213,14 @@ impl<'a> Machine<'a> {
             });
             if is_true {
                 let flow = self.run(body, scope)?;
-                self.note_missed(&skipped, Some(test), body, &flow, scope);
+                let rest = clauses.get(at + 1..).unwrap_or_default();
+                self.note_missed(&skipped, Some(test), body, &flow, rest, scope);
                 self.conditions.truncate(depth);
                 return Ok(flow);
             }
             skipped.push((test, body));
         }
-        self.note_missed(&skipped, None, &[], &Flow::Next, scope);
+        self.note_missed(&skipped, None, &[], &Flow::Next, &[], scope);
         self.conditions.truncate(depth);
         Ok(Flow::Next)
     }
@@ -231,6 +232,7 @@ impl<'a> Machine<'a> {
         taken: Option<&'a Expr>,
         body: &'a [Stmt],
         flow: &Flow<'a>,
+        rest: &[(Option<&'a Expr>, &'a [Stmt])],
         scope: &Scope<'a>,
     ) {
         for (test, other) in skipped {
@@ -243,8 +245,8 @@ impl<'a> Machine<'a> {
             }
         }
         if let Some(test) = taken
-            && matches!(flow, Flow::Return(_))
             && !self.module.launches(body)
+            && (matches!(flow, Flow::Return(_)) || rest.iter().any(|(_, body)| self.module.launches(body)))
         {
             self.missed.push(Condition {
                 test,

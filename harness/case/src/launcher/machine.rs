@@ -56,6 +56,8 @@ pub(super) struct Machine<'a> {
     pub missed: Vec<Condition<'a>>,
     /// Dimensions of inputs whose sizes the launcher reads.
     pub observed: BTreeSet<(usize, usize)>,
+    /// Inputs that nothing decides.
+    pub assumed: BTreeSet<usize>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
     /// Sizes that are cut into blocks.
@@ -81,6 +83,7 @@ impl<'a> Machine<'a> {
             conditions: Vec::new(),
             missed: Vec::new(),
             observed: BTreeSet::new(),
+            assumed: BTreeSet::new(),
             spread: None,
             blocks: BTreeMap::new(),
             unknown: Vec::new(),

@@ -20,6 +20,8 @@ const MAX_ELEMENTS: i64 = 1 << 18;
 pub(super) struct Solver<'a> {
     pub module: &'a HostModule<'a>,
     pub root: Root<'a>,
+    /// Whether other functions of the module call it, with arguments that only they know.
+    pub is_called: bool,
 }
 
 impl<'a> Solver<'a> {
@@ -63,6 +65,7 @@ impl<'a> Solver<'a> {
             text: String::new(),
             tensors: Vec::new(),
             unknown,
+            assumed: Vec::new(),
         }
     }
 
@@ -109,6 +112,15 @@ impl<'a> Solver<'a> {
                 text,
                 tensors: tensors.collect(),
                 unknown: Vec::new(),
+                assumed: launched
+                    .assumed
+                    .iter()
+                    .cloned()
+                    .chain(
+                        self.is_called
+                            .then(|| format!("the callers of `{}`", self.root.name())),
+                    )
+                    .collect(),
             });
         }
     }
