@@ -143,7 +143,7 @@ fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
                 }
             }
             Err(failure) => {
-                failed.push(failure);
+                failed.push(*failure);
                 // Perhaps the functions that it calls can be evaluated.
                 queue.extend(module.callees(root));
             }

@@ -47,8 +47,8 @@ pub(super) fn builtin<'a>(name: &str) -> Option<Value<'a>> {
 }
 
 /// The content of a tensor that is full of a value.
-pub(super) fn full(value: Option<Value<'_>>) -> Fill {
-    match value.as_ref().and_then(to_scalar) {
+pub(super) fn full(value: Option<&Value<'_>>) -> Fill {
+    match value.and_then(to_scalar) {
         Some(Scalar::Int(0)) => Fill::Zeros,
         Some(Scalar::Int(number)) => Fill::Full(number.to_string()),
         Some(Scalar::Bool(value)) => {
@@ -86,10 +86,10 @@ impl<'a> Machine<'a> {
         if let Some(found) = self.call_math(path, last, args)? {
             return Ok(found);
         }
-        if path.starts_with("torch.") {
-            if let Some(found) = self.call_torch(path, last, args)? {
-                return Ok(found);
-            }
+        if path.starts_with("torch.")
+            && let Some(found) = self.call_torch(path, last, args)?
+        {
+            return Ok(found);
         }
         Ok(match last {
             "TensorDescriptor" | "from_tensor" | "make_tensor_descriptor" => self.descriptor(last, args),
@@ -152,7 +152,6 @@ impl<'a> Machine<'a> {
             "constexpr" => args.positional.first().cloned().unwrap_or(Value::NONE),
             "dim_compress" => self.dim_compress(args),
             "calculate_settings" if args.positional.len() == 1 => self.calculate_settings(args),
-            "is_available" => Value::bool(true),
             "is_hip"
             | "is_amd"
             | "is_xpu"
@@ -160,7 +159,7 @@ impl<'a> Machine<'a> {
             | "is_cpu"
             | "is_compiling"
             | "is_torchdynamo_compiling" => Value::bool(false),
-            "is_cuda" | "is_hopper" => Value::bool(true),
+            "is_available" | "is_cuda" | "is_hopper" => Value::bool(true),
             _ => {
                 self.spoil(args);
                 Value::unknown(format!("a call of `{path}`"))
@@ -169,7 +168,8 @@ impl<'a> Machine<'a> {
     }
 
     /// `calculate_settings(n)` of several libraries: the least block that covers a row, and its warps.
-    fn calculate_settings(&mut self, args: &Arguments<'a>) -> Value<'a> {
+    #[expect(clippy::unused_self, reason = "a function that is called, as others")]
+    fn calculate_settings(&self, args: &Arguments<'a>) -> Value<'a> {
         match args.positional.first().and_then(Value::number) {
             Some(size) => {
                 let block = next_power_of_2(size.value);
@@ -322,7 +322,7 @@ impl<'a> Machine<'a> {
                         match path {
                             "reversed" => values.reverse(),
                             "sorted" => {
-                                values.sort_by_key(|one| one.number().map_or(0, |number| number.value))
+                                values.sort_by_key(|one| one.number().map_or(0, |number| number.value));
                             }
                             _ => {}
                         }

@@ -110,7 +110,7 @@ impl<'a> Machine<'a> {
                 continue;
             };
             let known = usage.tensors.iter().find(|tensor| tensor.name == *name);
-            if known.map_or(true, |known| known.written) {
+            if known.is_none_or(|known| known.written) {
                 self.change(tensor.storage, Fill::Computed);
             }
         }
@@ -220,7 +220,7 @@ impl<'a> Machine<'a> {
             let is_opaque = || match &one.expression {
                 ast::Expr::Call(call) if is_heuristics(&call.func) => {
                     let values = call.arguments.find_argument_value("values", 0);
-                    values.is_some_and(|values| values.is_call_expr())
+                    values.is_some_and(ruff_python_ast::Expr::is_call_expr)
                 }
                 _ => false,
             };

@@ -131,7 +131,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Changes the plan, and starts again.
-    pub fn restart<T>(&mut self, change: Option<()>, otherwise: &str) -> Eval<'a, T> {
+    #[expect(clippy::unused_self, reason = "a verb of the machine, as `raise` is")]
+    pub fn restart<T>(&self, change: Option<()>, otherwise: &str) -> Eval<'a, T> {
         match change {
             Some(()) => Err(Halt::Restart),
             None => Err(Halt::Stopped(otherwise.to_owned())),
@@ -297,11 +298,6 @@ impl<'a> Machine<'a> {
             .collect();
         self.plan.inputs.get_mut(input)?.kind = Kind::Items(items?);
         Some(())
-    }
-
-    /// The dtype that an operand without one has.
-    pub fn default_dtype(&self) -> Dtype {
-        Dtype::torch("f32")
     }
 
     /// Notes that a tensor's elements have changed.

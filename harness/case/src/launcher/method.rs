@@ -179,11 +179,10 @@ impl<'a> Machine<'a> {
             "shape" => self.shape_of(tensor),
             "dtype" => Value::Dtype(tensor.dtype.clone(), tensor.input),
             "device" => Value::Device,
-            "is_cuda" => Value::bool(true),
             "is_cpu" | "is_sparse" | "is_xpu" | "is_quantized" | "is_meta" | "is_complex" => {
                 Value::bool(false)
             }
-            "requires_grad" | "is_leaf" => Value::bool(true),
+            "is_cuda" | "requires_grad" | "is_leaf" => Value::bool(true),
             "grad" => Value::NONE,
             "ndim" => self.rank_of(tensor),
             "itemsize" => Value::int(tensor.dtype.bytes()),
@@ -211,6 +210,7 @@ impl<'a> Machine<'a> {
         Value::Tuple(Rc::new(sizes), tensor.input)
     }
 
+    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
     fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
         Value::Int(Number {
             value: tensor.shape.len() as i64,
@@ -220,6 +220,7 @@ impl<'a> Machine<'a> {
     }
 
     /// An attribute of an object that a caller passes: an input of its own.
+    #[expect(clippy::unnecessary_wraps, reason = "as other attributes")]
     pub fn input_field(&mut self, input: usize, name: &str) -> Eval<'a> {
         if let Some(class) = self.class_of(input)
             && let Some(def) = class.body.iter().find_map(|stmt| match stmt {
@@ -240,19 +241,18 @@ impl<'a> Machine<'a> {
             Some(Kind::Undecided) => BTreeMap::new(),
             _ => return Ok(Value::unknown(format!("the attribute `{name}`"))),
         };
-        let field = match fields.get(name) {
-            Some(field) => *field,
-            None => {
-                let Some(field) = self.add_part(input, name) else {
-                    return Ok(Value::unknown("an object with too many attributes"));
-                };
-                let mut fields = fields;
-                fields.insert(name.to_owned(), field);
-                if let Some(one) = self.plan.inputs.get_mut(input) {
-                    one.kind = Kind::Object(fields);
-                }
-                field
+        let field = if let Some(field) = fields.get(name) {
+            *field
+        } else {
+            let Some(field) = self.add_part(input, name) else {
+                return Ok(Value::unknown("an object with too many attributes"));
+            };
+            let mut fields = fields;
+            fields.insert(name.to_owned(), field);
+            if let Some(one) = self.plan.inputs.get_mut(input) {
+                one.kind = Kind::Object(fields);
             }
+            field
         };
         Ok(self.input(field))
     }
@@ -465,9 +465,9 @@ impl<'a> Machine<'a> {
             },
             "chunk" | "split" | "unbind" => {
                 let dim = args
-                    .get(if name == "unbind" { 0 } else { 1 }, "dim")
+                    .get(usize::from(name != "unbind"), "dim")
                     .and_then(|dim| dim.number());
-                let dim = dim.map_or(if name == "unbind" { 0 } else { 0 }, |dim| dim.value);
+                let dim = dim.map_or(0, |dim| dim.value);
                 let count = args
                     .positional
                     .first()
@@ -527,7 +527,7 @@ impl<'a> Machine<'a> {
                     "new_empty" => Fill::Uninit,
                     "new_zeros" => Fill::Zeros,
                     "new_ones" => Fill::Ones,
-                    "new_full" => super::builtin::full(args.get(1, "fill_value")),
+                    "new_full" => super::builtin::full(args.get(1, "fill_value").as_ref()),
                     _ => Fill::Computed,
                 };
                 match shape {
@@ -539,7 +539,7 @@ impl<'a> Machine<'a> {
             | "clamp_" => {
                 let fill = match name {
                     "zero_" => Fill::Zeros,
-                    "fill_" => super::builtin::full(args.positional.first().cloned()),
+                    "fill_" => super::builtin::full(args.positional.first()),
                     _ => Fill::Computed,
                 };
                 let is_all = self.storages.get(tensor.storage).is_some_and(|storage| {

@@ -326,12 +326,11 @@ fn collect<'a>(body: &'a [Stmt], globals: &mut HashMap<&'a str, Global<'a>>) {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let name = alias.name.as_str();
-                    match &alias.asname {
-                        Some(asname) => globals.insert(asname.as_str(), Global::Import(name)),
-                        None => {
-                            let first = name.split('.').next().unwrap_or(name);
-                            globals.insert(first, Global::Import(first))
-                        }
+                    if let Some(asname) = &alias.asname {
+                        globals.insert(asname.as_str(), Global::Import(name))
+                    } else {
+                        let first = name.split('.').next().unwrap_or(name);
+                        globals.insert(first, Global::Import(first))
                     };
                 }
             }
@@ -390,7 +389,7 @@ impl<'v> Visitor<'v> for Mentions<'_, '_> {
             Expr::Attribute(attribute) => {
                 let name = attribute.attr.as_str();
                 let of_self = matches!(&*attribute.value, Expr::Name(_));
-                of_self && self.methods.contains(name) || of_self && self.names.contains(name)
+                of_self && (self.methods.contains(name) || self.names.contains(name))
             }
             _ => false,
         };

@@ -12,10 +12,10 @@ impl<'a> Machine<'a> {
         for one in [left, right] {
             self.decide_number(one)?;
         }
-        if let Some(reason) = left.reason().or(right.reason()) {
-            if !matches!((left, right), (Value::Tensor(_), _) | (_, Value::Tensor(_))) {
-                return Ok(Value::unknown(reason));
-            }
+        if let Some(reason) = left.reason().or(right.reason())
+            && !matches!((left, right), (Value::Tensor(_), _) | (_, Value::Tensor(_)))
+        {
+            return Ok(Value::unknown(reason));
         }
         if matches!(left, Value::Tensor(_)) || matches!(right, Value::Tensor(_)) {
             return self.elementwise(left, right);

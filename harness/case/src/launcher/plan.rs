@@ -235,12 +235,14 @@ impl Plan {
             return None;
         }
         if dropped.is_pinned && !kept.is_pinned {
-            return self.unify_into(drop, keep);
+            self.unify_into(drop, keep);
+        } else {
+            self.unify_into(keep, drop);
         }
-        self.unify_into(keep, drop)
+        Some(())
     }
 
-    fn unify_into(&mut self, keep: usize, drop: usize) -> Option<()> {
+    fn unify_into(&mut self, keep: usize, drop: usize) {
         for input in &mut self.inputs {
             if let Kind::Tensor(tensor) = &mut input.kind {
                 for dim in &mut tensor.dims {
@@ -250,7 +252,6 @@ impl Plan {
                 }
             }
         }
-        Some(())
     }
 
     /// Sets a size that a condition decides; none if it is pinned, or has that value.

@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
                 if let Some(input) = value.from() {
                     match value {
                         Value::Bool(..) => {
-                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(wanted)))
+                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(wanted)));
                         }
                         Value::None(_) if wanted => self.suggest(plans, |plan| plan.set_given(input)),
                         Value::Int(_) => self.suggest(plans, |plan| {

@@ -26,7 +26,7 @@ pub(super) struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     /// The launches of a root, the plain one first; or why there are none.
-    pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, HostLaunch> {
+    pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
         let base = match self.solve(first_plan(self.root), &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,
@@ -57,8 +57,8 @@ impl<'a> Solver<'a> {
         Ok(found)
     }
 
-    fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> HostLaunch {
-        HostLaunch {
+    fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> Box<HostLaunch> {
+        Box::new(HostLaunch {
             host: self.root.name(),
             line: line.unwrap_or_else(|| self.module.line_of(self.root.def())),
             variant: String::new(),
@@ -66,7 +66,7 @@ impl<'a> Solver<'a> {
             tensors: Vec::new(),
             unknown,
             assumed: Vec::new(),
-        }
+        })
     }
 
     /// Adds the launches of an evaluation, some of each line.

@@ -40,7 +40,7 @@ impl<'a> Machine<'a> {
             "empty" | "empty_like" | "empty_strided" | "empty_permuted" => Fill::Uninit,
             "zeros" | "zeros_like" => Fill::Zeros,
             "ones" | "ones_like" => Fill::Ones,
-            "full" | "full_like" => full(args.get(1, "fill_value")),
+            "full" | "full_like" => full(args.get(1, "fill_value").as_ref()),
             _ => Fill::Computed,
         };
         Ok(Some(match last {
@@ -78,24 +78,21 @@ impl<'a> Machine<'a> {
                     }
                     size.as_ref().and_then(Value::numbers)
                 };
-                match sizes {
-                    Some(sizes) => {
-                        let dtype = given.unwrap_or_else(|| self.default_dtype());
-                        self.allocate(sizes, &dtype, fill)
-                    }
-                    None => {
-                        let size = args.get(0, "size");
-                        let parts = size.as_ref().and_then(Value::elements).unwrap_or_default();
-                        let mut all = args.positional.iter().chain(&parts);
-                        let reason = all.find_map(Value::reason);
-                        Value::unknown(reason.unwrap_or("a tensor of unknown sizes"))
-                    }
+                if let Some(sizes) = sizes {
+                    let dtype = given.unwrap_or(Dtype::torch("f32"));
+                    self.allocate(sizes, &dtype, fill)
+                } else {
+                    let size = args.get(0, "size");
+                    let parts = size.as_ref().and_then(Value::elements).unwrap_or_default();
+                    let mut all = args.positional.iter().chain(&parts);
+                    let reason = all.find_map(Value::reason);
+                    Value::unknown(reason.unwrap_or("a tensor of unknown sizes"))
                 }
             }
             "empty_strided" => match (args.get(0, "size"), args.get(1, "stride")) {
                 (Some(size), Some(strides)) => match (size.numbers(), strides.numbers()) {
                     (Some(shape), Some(strides)) => {
-                        let dtype = given.unwrap_or_else(|| self.default_dtype());
+                        let dtype = given.unwrap_or(Dtype::torch("f32"));
                         let strides = strides.iter().map(|stride| stride.value).collect();
                         self.allocate_strided(shape, strides, &dtype, fill)
                     }
@@ -135,8 +132,9 @@ impl<'a> Machine<'a> {
             }
             "pad" => self.pad(args),
             "device" | "current_stream" | "get_default_device" => Value::Device,
-            "Size" => args.positional.first().cloned().unwrap_or(Value::NONE),
-            "promote_types" | "result_type" => args.positional.first().cloned().unwrap_or(Value::NONE),
+            "Size" | "promote_types" | "result_type" => {
+                args.positional.first().cloned().unwrap_or(Value::NONE)
+            }
             "is_tensor" => Value::bool(matches!(args.positional.first(), Some(Value::Tensor(_)))),
             "is_grad_enabled" => Value::bool(true),
             "is_autocast_enabled" | "is_inference_mode_enabled" | "are_deterministic_algorithms_enabled" => {

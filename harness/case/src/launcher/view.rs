@@ -88,7 +88,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub fn split(&mut self, tensor: &Tensor, name: &str, count: Option<i64>, dim: i64) -> Value<'a> {
+    #[expect(clippy::unused_self, reason = "a method of tensors, as others")]
+    pub fn split(&self, tensor: &Tensor, name: &str, count: Option<i64>, dim: i64) -> Value<'a> {
         let Some(at) = tensor.dim(dim) else {
             return Value::unknown("a dimension that a tensor does not have");
         };
@@ -131,10 +132,10 @@ impl<'a> Machine<'a> {
             },
         };
         let shape = tensor.shape.iter().enumerate().filter_map(|(at, size)| {
-            if !dims.contains(&at) {
-                Some(*size)
-            } else {
+            if dims.contains(&at) {
                 keep.then_some(Number::plain(1))
+            } else {
+                Some(*size)
             }
         });
         let shape = shape.collect();
