@@ -377,7 +377,7 @@ impl<'a> Machine<'a> {
                     .positional
                     .get(1)
                     .map(|classes| classes.elements().unwrap_or_else(|| vec![classes.clone()]));
-                self.is_instance(&value, &classes.unwrap_or_default())
+                self.is_instance(&value, &classes.unwrap_or_default())?
             }
             ("getattr", Some(value)) => match args.positional.get(1) {
                 Some(Value::Str(name, _)) => {
@@ -398,7 +398,7 @@ impl<'a> Machine<'a> {
         }))
     }
 
-    fn is_instance(&mut self, value: &Value<'a>, classes: &[Value<'a>]) -> Value<'a> {
+    fn is_instance(&mut self, value: &Value<'a>, classes: &[Value<'a>]) -> Eval<'a> {
         let names: Vec<String> = classes
             .iter()
             .map(|class| match class {
@@ -409,13 +409,16 @@ impl<'a> Machine<'a> {
             })
             .collect();
         let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
-        match value {
+        Ok(match value {
             Value::Input(input) => {
                 if has(&["Tensor"]) && self.plan.kind(*input) == Some(&Kind::Undecided) {
-                    return Value::bool(self.input_tensor(*input).is_some());
+                    return Ok(Value::bool(self.input_tensor(*input).is_some()));
                 }
-                if has(&["bool", "str", "int", "float"]) {
-                    return Value::unknown("what a parameter is");
+                if has(&["int", "float", "Number"]) {
+                    self.decide_number(value)?;
+                }
+                if has(&["bool", "str"]) {
+                    return Ok(Value::unknown("what a parameter is"));
                 }
                 Value::bool(false)
             }
@@ -430,7 +433,7 @@ impl<'a> Machine<'a> {
             Value::None(_) => Value::bool(false),
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
             _ => Value::unknown("what a value is"),
-        }
+        })
     }
 
     fn call_math(&mut self, path: &str, last: &str, args: &Arguments<'a>) -> Eval<'a, Option<Value<'a>>> {
@@ -470,7 +473,15 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         if last == "prod" && !path.starts_with("torch.") && args.positional.len() == 1 {
-            let factors = args.positional.first().and_then(Value::numbers);
+            let first = args.positional.first().cloned().unwrap_or(Value::NONE);
+            if let Value::Input(input) = &first {
+                let change = self.make_items(*input, 1);
+                return self.restart(change, "a product of an unknown parameter");
+            }
+            for one in first.elements().unwrap_or_default() {
+                self.decide_number(&one)?;
+            }
+            let factors = first.numbers();
             return Ok(Some(match factors {
                 Some(factors) => product_of(&factors),
                 None => Value::unknown("a product of unknown numbers"),

@@ -11,6 +11,9 @@ use crate::usage::{Bound, Dimension, Stride, TensorUse, Usage};
 /// Elements of an input of which nothing decides how many it has.
 const ROOM: i64 = 1 << 14;
 
+/// The most elements that an input gets for the kernel's sake.
+const MAX_FITTED: i64 = 1 << 19;
+
 impl<'a> Machine<'a> {
     /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough.
     pub fn adopt_shapes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
@@ -152,7 +155,7 @@ impl<'a> Machine<'a> {
         let passed = bindings
             .values
             .iter()
-            .filter(|(_, value)| matches!(value, Value::Int(_)));
+            .filter(|(_, value)| matches!(value, Value::Int(_) | Value::Tuple(..)));
         let passed = passed.fold(0, |all, (_, value)| all | value.sizes());
         let passed = bindings.grid.iter().fold(passed, |all, one| all | one.sizes);
         self.adopt_shapes(usage, bindings)?;
@@ -190,6 +193,13 @@ impl<'a> Machine<'a> {
                 let Some(size) = one.dims.get(dim).copied() else {
                     continue;
                 };
+                if let Wanted::Value(value) = wanted {
+                    let now =
+                        tensor.numel().value / tensor.shape.get(dim).map_or(1, |size| size.value.max(1));
+                    if now.saturating_mul(value) > MAX_FITTED {
+                        continue;
+                    }
+                }
                 let change = match wanted {
                     Wanted::Same(other) => self.plan.unify(other, size),
                     Wanted::Value(value) if value != self.plan.size(size) => {

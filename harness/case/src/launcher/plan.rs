@@ -209,10 +209,13 @@ impl Plan {
         if rank > MAX_RANK || tensor.dims.len() == rank || tensor.layout != Layout::Dense {
             return None;
         }
+        // The last dimensions stay as they are.
+        let kept: Vec<usize> = tensor.dims.iter().rev().take(rank).rev().copied().collect();
         let mut dims = Vec::new();
-        for at in 0..rank {
+        for at in 0..rank - kept.len() {
             dims.push(self.add_size(rank - 1 - at));
         }
+        dims.extend(kept);
         let tensor = self.tensor_mut(input)?;
         tensor.dims = dims;
         Some(())
@@ -328,6 +331,15 @@ impl Plan {
     /// The dtype of an input.
     pub fn dtype(&self, tensor: &TensorInput) -> Dtype {
         tensor.dtype.clone().unwrap_or(Dtype::torch(self.float))
+    }
+
+    /// The dimensions of all inputs.
+    pub fn count_dims(&self) -> usize {
+        let tensors = self.inputs.iter().map(|input| match &input.kind {
+            Kind::Tensor(tensor) => tensor.dims.len(),
+            _ => 0,
+        });
+        tensors.sum()
     }
 
     /// The sizes that inputs have, in the order of the inputs.

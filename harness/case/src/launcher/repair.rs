@@ -286,7 +286,10 @@ impl<'a> Machine<'a> {
         plans: &mut Vec<Plan>,
     ) {
         if one.len() != other.len() {
-            for (value, rank) in [(a, other.len()), (b, one.len())] {
+            // The lower rank is more often the one that nothing has shown yet.
+            let mut ranks = [(a, other.len()), (b, one.len())];
+            ranks.sort_by_key(|(_, rank)| std::cmp::Reverse(*rank));
+            for (value, rank) in ranks {
                 if let Value::Tuple(_, Some(input)) = value {
                     self.suggest(plans, |plan| plan.set_rank(*input, rank));
                 }

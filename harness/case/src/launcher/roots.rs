@@ -110,6 +110,22 @@ fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
         .inputs
         .get(input)
         .map_or_else(String::new, |one| one.name.clone());
+    // `torch.Tensor | None` without a default.
+    let may_be_none = match annotation {
+        Expr::BinOp(operation) => {
+            operation.left.is_none_literal_expr() || operation.right.is_none_literal_expr()
+        }
+        Expr::Subscript(subscript) => match &*subscript.value {
+            Expr::Name(name) => name.id.as_str() == "Optional",
+            Expr::Attribute(attribute) => attribute.attr.as_str() == "Optional",
+            _ => false,
+        },
+        _ => false,
+    };
+    if may_be_none {
+        plan.set_scalar(input, Scalar::None);
+        return;
+    }
     let simple = match annotation {
         Expr::Name(name) => name.id.to_string(),
         Expr::Attribute(attribute) => attribute.attr.to_string(),

@@ -224,7 +224,9 @@ impl<'a> Solver<'a> {
                 let (mut next, result) = self.settle(plan, budget)?;
                 let is_same = match &result {
                     Err(Halt::Raised(Some(other), _)) => {
-                        other.test.range() == at && next.count_failing(other) >= failing
+                        other.test.range() == at
+                            && next.plan.count_dims() <= machine.plan.count_dims()
+                            && next.count_failing(other) >= failing
                     }
                     Err(_) => true,
                     Ok(()) => {

@@ -34,6 +34,11 @@ impl<'a> Machine<'a> {
         let given = match args.keyword("dtype") {
             Some(Value::Dtype(dtype, _)) => Some(dtype),
             Some(Value::Unknown(reason)) => return Ok(Some(Value::Unknown(reason))),
+            Some(Value::Input(input)) => {
+                let float = Dtype::torch(self.plan.float);
+                let change = self.plan.set_scalar(input, super::plan::Scalar::Dtype(float));
+                return self.restart(change, "a dtype that nothing decides");
+            }
             _ => None,
         };
         let fill = match last {

@@ -125,6 +125,7 @@ fn storages_have_origins_and_returned_ones_are_marked() {
         ]
     );
     assert_eq!((plain.host.as_str(), plain.line), ("plus", 27));
+    assert_eq!(plain.assumed, Vec::<String>::new());
     assert!(
         plain
             .text
@@ -169,13 +170,13 @@ def copied(x):
         .find(|launch| launch.variant == "padded x")
         .expect("padded");
     assert!(
-        padded.text.contains("x: { dtype: f32, shape: [33, 42],"),
+        padded.text.contains("x: { dtype: f32, shape: [33, 54],"),
         "{}",
         padded.text
     );
-    assert!(padded.text.contains("x: \"x[..., :37]\"\n"), "{}", padded.text);
+    assert!(padded.text.contains("x: \"x[..., :49]\"\n"), "{}", padded.text);
     assert!(
-        padded.text.contains("stride: \"(x[..., :37]).stride(0)\"\n"),
+        padded.text.contains("stride: \"(x[..., :49]).stride(0)\"\n"),
         "{}",
         padded.text
     );
@@ -199,15 +200,15 @@ def copied(x, mode, strict=False):
     copy[(x.shape[0],)](x, out, *x.shape, x.stride(0), BLOCK=max(16, triton.next_power_of_2(x.shape[1])), num_warps=8)
 ",
         r#"storages:
-  x: { dtype: f16, shape: [4, 48], fill: { random: { seed: 1, edges: false } } }
-  out: { dtype: f16, shape: [4, 48], fill: zeros }
+  x: { dtype: f16, shape: [4, 64], fill: { random: { seed: 1, edges: false } } }
+  out: { dtype: f16, shape: [4, 64], fill: zeros }
 launches:
   - grid: [4]
     args:
       x: "x"
       out: "out"
       rows: 4
-      cols: 48
+      cols: 64
       stride: "(x).stride(0)"
       BLOCK: 64
     options: { num_warps: 8 }"#,
@@ -226,16 +227,16 @@ def plus(a, b):
     add[(1,)](a, b.t(), out, M * K, 2048)
 ",
         r#"storages:
-  a: { dtype: f32, shape: [33, 37], fill: { random: { seed: 1, edges: false } } }
-  b: { dtype: f32, shape: [37, 41], fill: { random: { seed: 2, edges: false } } }
-  out: { dtype: f32, shape: [33, 37], fill: { full: 2.0 } }
+  a: { dtype: f32, shape: [33, 49], fill: { random: { seed: 1, edges: false } } }
+  b: { dtype: f32, shape: [49, 37], fill: { random: { seed: 2, edges: false } } }
+  out: { dtype: f32, shape: [33, 49], fill: { full: 2.0 } }
 launches:
   - grid: [1]
     args:
       x: "a"
       y: "b.t()"
       out: "out"
-      n: 1221
+      n: 1617
       BLOCK: 2048"#,
     );
 }
@@ -416,7 +417,7 @@ def move(x):
     assert!(
         plain
             .text
-            .contains("desc: { descriptor: \"x\", block_shape: [16, 16] }\n      shape: [33, 37]\n"),
+            .contains("desc: { descriptor: \"x\", block_shape: [16, 16] }\n      shape: [33, 49]\n"),
         "{plain:?}"
     );
 }
