@@ -8,6 +8,7 @@ mod builtin;
 mod call;
 mod eval;
 mod exec;
+mod fit;
 mod launch;
 mod machine;
 mod method;
@@ -18,8 +19,10 @@ mod repair;
 mod roots;
 mod solve;
 mod tensor;
+mod torch;
 mod value;
 mod variants;
+mod view;
 mod write;
 
 use cerith_tile::source::SourceId;
@@ -74,6 +77,9 @@ pub struct HostLaunch {
     pub tensors: Vec<HostTensor>,
     /// Reasons for arguments that could not be evaluated.
     pub unknown: Vec<String>,
+    /// Inputs that nothing in the launcher or the kernel decides: tensors with sizes of which neither tells what they must be, and
+    /// numbers without a default. A failure of the launch may be its caller's fault.
+    pub assumed: Vec<String>,
 }
 
 /// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
@@ -119,7 +125,12 @@ fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
         seen.push(address);
         let rest = queue.len() - at;
         let share = ((MAX_LAUNCHES.saturating_sub(launches.len())) / (rest + 1)).max(4);
-        let solver = Solver { module, root };
+        let is_called = !module.roots.iter().any(|one| std::ptr::eq(one.def(), root.def()));
+        let solver = Solver {
+            module,
+            root,
+            is_called,
+        };
         match solver.find_launches(share) {
             Ok(found) => {
                 for one in found {
@@ -132,7 +143,7 @@ fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
                 }
             }
             Err(failure) => {
-                failed.push(failure);
+                failed.push(*failure);
                 // Perhaps the functions that it calls can be evaluated.
                 queue.extend(module.callees(root));
             }

@@ -5,9 +5,9 @@ use super::eval::to_scalar;
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
-use super::value::{Dtype, Number, Source, Value};
+use super::value::{Number, Source, Value};
 
-const BUILTINS: [&str; 31] = [
+const BUILTINS: [&str; 32] = [
     "abs",
     "all",
     "any",
@@ -39,6 +39,7 @@ const BUILTINS: [&str; 31] = [
     "repr",
     "map",
     "super",
+    "divmod",
 ];
 
 pub(super) fn builtin<'a>(name: &str) -> Option<Value<'a>> {
@@ -46,8 +47,8 @@ pub(super) fn builtin<'a>(name: &str) -> Option<Value<'a>> {
 }
 
 /// The content of a tensor that is full of a value.
-pub(super) fn full(value: Option<Value<'_>>) -> Fill {
-    match value.as_ref().and_then(to_scalar) {
+pub(super) fn full(value: Option<&Value<'_>>) -> Fill {
+    match value.and_then(to_scalar) {
         Some(Scalar::Int(0)) => Fill::Zeros,
         Some(Scalar::Int(number)) => Fill::Full(number.to_string()),
         Some(Scalar::Bool(value)) => {
@@ -85,10 +86,10 @@ impl<'a> Machine<'a> {
         if let Some(found) = self.call_math(path, last, args)? {
             return Ok(found);
         }
-        if path.starts_with("torch.") {
-            if let Some(found) = self.call_torch(path, last, args)? {
-                return Ok(found);
-            }
+        if path.starts_with("torch.")
+            && let Some(found) = self.call_torch(path, last, args)?
+        {
+            return Ok(found);
         }
         Ok(match last {
             "TensorDescriptor" | "from_tensor" | "make_tensor_descriptor" => self.descriptor(last, args),
@@ -112,12 +113,45 @@ impl<'a> Machine<'a> {
                 )))
             }
             "get_device_capability" => Value::tuple(vec![Value::int(9), Value::int(0)]),
-            "num_sms" | "get_num_sms" | "get_multiprocessor_count" | "get_device_sm_count" => {
-                Value::int(MULTIPROCESSORS)
-            }
+            "num_sms"
+            | "get_num_sms"
+            | "get_sm_count"
+            | "get_device_core_count"
+            | "get_npu_core_count"
+            | "get_multiprocessor_count"
+            | "get_device_sm_count" => Value::int(MULTIPROCESSORS),
             "current_device" | "device_count" => Value::int(i64::from(last == "device_count")),
+            "get" | "getenv" if path.starts_with("os.") => {
+                args.positional.get(1).cloned().unwrap_or(Value::NONE)
+            }
+            "reduce" if path == "functools.reduce" => {
+                let (callee, items) = (args.positional.first().cloned(), args.positional.get(1).cloned());
+                let (Some(callee), Some(items)) = (callee, items) else {
+                    return Ok(Value::unknown("`reduce`"));
+                };
+                let mut items = match self.iterate(&items)? {
+                    Ok(items) => items.into_iter(),
+                    Err(reason) => return Ok(Value::unknown(reason)),
+                };
+                let first = args.positional.get(2).cloned().or_else(|| items.next());
+                let mut all = first.unwrap_or_else(|| Value::unknown("`reduce` of nothing"));
+                for one in items {
+                    all = match &callee {
+                        Value::Module(name) if name.ends_with("mul") => {
+                            self.binary(&all, ruff_python_ast::Operator::Mult, &one)?
+                        }
+                        Value::Module(name) if name.ends_with("add") => {
+                            self.binary(&all, ruff_python_ast::Operator::Add, &one)?
+                        }
+                        callee => self.apply(callee, &Arguments::of(vec![all, one]))?,
+                    };
+                }
+                all
+            }
+            "cast" if args.positional.len() == 2 => args.positional.get(1).cloned().unwrap_or(Value::NONE),
+            "constexpr" => args.positional.first().cloned().unwrap_or(Value::NONE),
+            "dim_compress" => self.dim_compress(args),
             "calculate_settings" if args.positional.len() == 1 => self.calculate_settings(args),
-            "is_available" => Value::bool(true),
             "is_hip"
             | "is_amd"
             | "is_xpu"
@@ -125,7 +159,7 @@ impl<'a> Machine<'a> {
             | "is_cpu"
             | "is_compiling"
             | "is_torchdynamo_compiling" => Value::bool(false),
-            "is_cuda" | "is_hopper" => Value::bool(true),
+            "is_available" | "is_cuda" | "is_hopper" => Value::bool(true),
             _ => {
                 self.spoil(args);
                 Value::unknown(format!("a call of `{path}`"))
@@ -134,7 +168,8 @@ impl<'a> Machine<'a> {
     }
 
     /// `calculate_settings(n)` of several libraries: the least block that covers a row, and its warps.
-    fn calculate_settings(&mut self, args: &Arguments<'a>) -> Value<'a> {
+    #[expect(clippy::unused_self, reason = "a function that is called, as others")]
+    fn calculate_settings(&self, args: &Arguments<'a>) -> Value<'a> {
         match args.positional.first().and_then(Value::number) {
             Some(size) => {
                 let block = next_power_of_2(size.value);
@@ -248,6 +283,12 @@ impl<'a> Machine<'a> {
                 }
                 Err(reason) => Value::unknown(reason),
             },
+            ("divmod", Some(a)) => {
+                let b = args.positional.get(1).cloned().unwrap_or(Value::NONE);
+                let quotient = self.binary(&a, ruff_python_ast::Operator::FloorDiv, &b)?;
+                let rest = self.binary(&a, ruff_python_ast::Operator::Mod, &b)?;
+                Value::tuple(vec![quotient, rest])
+            }
             ("range", _) => {
                 for one in &args.positional {
                     self.decide_number(one)?;
@@ -281,7 +322,7 @@ impl<'a> Machine<'a> {
                         match path {
                             "reversed" => values.reverse(),
                             "sorted" => {
-                                values.sort_by_key(|one| one.number().map_or(0, |number| number.value))
+                                values.sort_by_key(|one| one.number().map_or(0, |number| number.value));
                             }
                             _ => {}
                         }
@@ -336,7 +377,7 @@ impl<'a> Machine<'a> {
                     .positional
                     .get(1)
                     .map(|classes| classes.elements().unwrap_or_else(|| vec![classes.clone()]));
-                self.is_instance(&value, &classes.unwrap_or_default())
+                self.is_instance(&value, &classes.unwrap_or_default())?
             }
             ("getattr", Some(value)) => match args.positional.get(1) {
                 Some(Value::Str(name, _)) => {
@@ -357,7 +398,7 @@ impl<'a> Machine<'a> {
         }))
     }
 
-    fn is_instance(&mut self, value: &Value<'a>, classes: &[Value<'a>]) -> Value<'a> {
+    fn is_instance(&mut self, value: &Value<'a>, classes: &[Value<'a>]) -> Eval<'a> {
         let names: Vec<String> = classes
             .iter()
             .map(|class| match class {
@@ -368,13 +409,16 @@ impl<'a> Machine<'a> {
             })
             .collect();
         let has = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
-        match value {
+        Ok(match value {
             Value::Input(input) => {
                 if has(&["Tensor"]) && self.plan.kind(*input) == Some(&Kind::Undecided) {
-                    return Value::bool(self.input_tensor(*input).is_some());
+                    return Ok(Value::bool(self.input_tensor(*input).is_some()));
                 }
-                if has(&["bool", "str", "int", "float"]) {
-                    return Value::unknown("what a parameter is");
+                if has(&["int", "float", "Number"]) {
+                    self.decide_number(value)?;
+                }
+                if has(&["bool", "str"]) {
+                    return Ok(Value::unknown("what a parameter is"));
                 }
                 Value::bool(false)
             }
@@ -389,7 +433,7 @@ impl<'a> Machine<'a> {
             Value::None(_) => Value::bool(false),
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
             _ => Value::unknown("what a value is"),
-        }
+        })
     }
 
     fn call_math(&mut self, path: &str, last: &str, args: &Arguments<'a>) -> Eval<'a, Option<Value<'a>>> {
@@ -429,7 +473,15 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         if last == "prod" && !path.starts_with("torch.") && args.positional.len() == 1 {
-            let factors = args.positional.first().and_then(Value::numbers);
+            let first = args.positional.first().cloned().unwrap_or(Value::NONE);
+            if let Value::Input(input) = &first {
+                let change = self.make_items(*input, 1);
+                return self.restart(change, "a product of an unknown parameter");
+            }
+            for one in first.elements().unwrap_or_default() {
+                self.decide_number(&one)?;
+            }
+            let factors = first.numbers();
             return Ok(Some(match factors {
                 Some(factors) => product_of(&factors),
                 None => Value::unknown("a product of unknown numbers"),
@@ -460,218 +512,6 @@ impl<'a> Machine<'a> {
             ("pow", [a, b]) => Value::Float(a.powf(*b)),
             _ => Value::unknown(format!("a call of `{path}`")),
         }))
-    }
-
-    fn call_torch(&mut self, path: &str, last: &str, args: &Arguments<'a>) -> Eval<'a, Option<Value<'a>>> {
-        let given = match args.keyword("dtype") {
-            Some(Value::Dtype(dtype, _)) => Some(dtype),
-            Some(Value::Unknown(reason)) => return Ok(Some(Value::Unknown(reason))),
-            _ => None,
-        };
-        let fill = match last {
-            "empty" | "empty_like" | "empty_strided" | "empty_permuted" => Fill::Uninit,
-            "zeros" | "zeros_like" => Fill::Zeros,
-            "ones" | "ones_like" => Fill::Ones,
-            "full" | "full_like" => full(args.get(1, "fill_value")),
-            _ => Fill::Computed,
-        };
-        Ok(Some(match last {
-            "empty_like" | "zeros_like" | "ones_like" | "full_like" | "rand_like" | "randn_like" => {
-                match args.get(0, "input") {
-                    Some(Value::Tensor(tensor)) => {
-                        let dtype = given.unwrap_or_else(|| tensor.dtype.clone());
-                        if args.keyword("memory_format").is_some() {
-                            self.allocate(tensor.shape.clone(), &dtype, fill)
-                        } else {
-                            self.like(&tensor, &dtype, fill)
-                        }
-                    }
-                    Some(Value::Input(input)) => match self.input_tensor(input) {
-                        Some(tensor) => {
-                            let dtype = given.unwrap_or_else(|| tensor.dtype.clone());
-                            self.like(&tensor, &dtype, fill)
-                        }
-                        None => Value::unknown("an input of too many elements"),
-                    },
-                    Some(Value::Unknown(reason)) => Value::Unknown(reason),
-                    _ => Value::unknown(format!("`{path}` of something else than a tensor")),
-                }
-            }
-            "empty" | "zeros" | "ones" | "rand" | "randn" | "full" => {
-                let sizes: Option<Vec<Number>> = if args.positional.len() > 1 && last != "full" {
-                    for one in &args.positional {
-                        self.decide_number(one)?;
-                    }
-                    args.positional.iter().map(Value::number).collect()
-                } else {
-                    let size = args.get(0, "size");
-                    for one in size.as_ref().and_then(Value::elements).unwrap_or_default() {
-                        self.decide_number(&one)?;
-                    }
-                    size.as_ref().and_then(Value::numbers)
-                };
-                match sizes {
-                    Some(sizes) => {
-                        let dtype = given.unwrap_or_else(|| self.default_dtype());
-                        self.allocate(sizes, &dtype, fill)
-                    }
-                    None => {
-                        let size = args.get(0, "size");
-                        let parts = size.as_ref().and_then(Value::elements).unwrap_or_default();
-                        let mut all = args.positional.iter().chain(&parts);
-                        let reason = all.find_map(Value::reason);
-                        Value::unknown(reason.unwrap_or("a tensor of unknown sizes"))
-                    }
-                }
-            }
-            "empty_strided" => match (args.get(0, "size"), args.get(1, "stride")) {
-                (Some(size), Some(strides)) => match (size.numbers(), strides.numbers()) {
-                    (Some(shape), Some(strides)) => {
-                        let dtype = given.unwrap_or_else(|| self.default_dtype());
-                        let strides = strides.iter().map(|stride| stride.value).collect();
-                        self.allocate_strided(shape, strides, &dtype, fill)
-                    }
-                    _ => Value::unknown("a tensor of unknown sizes"),
-                },
-                _ => Value::unknown("a tensor of unknown sizes"),
-            },
-            "arange" => {
-                let numbers: Option<Vec<Number>> = args.positional.iter().map(Value::number).collect();
-                let count = match numbers.as_deref() {
-                    Some([end]) => *end,
-                    Some([start, end]) => Number::computed(end.value - start.value, start.sizes | end.sizes),
-                    Some([start, end, step]) if step.value > 0 => {
-                        let value = (end.value - start.value).max(0);
-                        Number::computed(
-                            value / step.value + i64::from(value % step.value != 0),
-                            start.sizes | end.sizes,
-                        )
-                    }
-                    _ => return Ok(Some(Value::unknown("`torch.arange` of unknown numbers"))),
-                };
-                let fill = if numbers.is_some_and(|numbers| numbers.len() == 1) {
-                    Fill::Arange
-                } else {
-                    Fill::Computed
-                };
-                self.allocate(vec![count], &given.unwrap_or(Dtype::torch("i64")), fill)
-            }
-            "device" | "current_stream" | "get_default_device" => Value::Device,
-            "Size" => args.positional.first().cloned().unwrap_or(Value::NONE),
-            "promote_types" | "result_type" => args.positional.first().cloned().unwrap_or(Value::NONE),
-            "is_tensor" => Value::bool(matches!(args.positional.first(), Some(Value::Tensor(_)))),
-            "is_grad_enabled" => Value::bool(true),
-            "is_autocast_enabled" | "is_inference_mode_enabled" | "are_deterministic_algorithms_enabled" => {
-                Value::bool(false)
-            }
-            "cat" | "concat" | "stack" => self.join(last, args),
-            "broadcast_tensors" => {
-                let mut all = args.positional.iter().cloned();
-                let first = all.next().unwrap_or(Value::NONE);
-                let whole = all.fold(first, |whole, one| self.elementwise(&whole, &one));
-                let Value::Tensor(whole) = whole else {
-                    return Ok(Some(whole));
-                };
-                let views = args.positional.iter().map(|one| match one {
-                    Value::Tensor(tensor) => tensor
-                        .expand(&whole.shape)
-                        .map_or_else(|| Value::unknown("broadcast"), Value::Tensor),
-                    other => other.clone(),
-                });
-                Value::list(views.collect())
-            }
-            "matmul" | "mm" | "bmm" => match (args.get(0, "input"), args.get(1, "other")) {
-                (Some(Value::Tensor(a)), Some(Value::Tensor(b))) if a.shape.len() >= 2 => {
-                    let mut shape = a.shape.clone();
-                    if let (Some(last), Some(columns)) = (shape.last_mut(), b.shape.last()) {
-                        *last = *columns;
-                    }
-                    self.allocate(shape, &a.dtype, Fill::Computed)
-                }
-                _ => Value::unknown(format!("a call of `{path}`")),
-            },
-            "log" if path.contains("_dynamo") => Value::NONE,
-            _ => match args.positional.first() {
-                // A function that is a method too.
-                Some(Value::Tensor(tensor)) => {
-                    let tensor = tensor.clone();
-                    let rest = Arguments {
-                        positional: args.positional.get(1..).unwrap_or_default().to_vec(),
-                        keywords: args.keywords.clone(),
-                    };
-                    match self.tensor_method(&tensor, last, &rest)? {
-                        Value::Unknown(_) => return Ok(None),
-                        found => found,
-                    }
-                }
-                _ => return Ok(None),
-            },
-        }))
-    }
-
-    fn join(&mut self, name: &str, args: &Arguments<'a>) -> Value<'a> {
-        let parts = args
-            .positional
-            .first()
-            .and_then(Value::elements)
-            .unwrap_or_default();
-        let tensors: Vec<_> = parts
-            .iter()
-            .filter_map(|part| match part {
-                Value::Tensor(tensor) => Some(tensor.clone()),
-                _ => None,
-            })
-            .collect();
-        let (Some(first), true) = (tensors.first().cloned(), tensors.len() == parts.len()) else {
-            return Value::unknown(format!("`{name}` of something else than tensors"));
-        };
-        let dim = args
-            .get(1, "dim")
-            .and_then(|dim| dim.number())
-            .map_or(0, |dim| dim.value);
-        let mut shape = first.shape.clone();
-        if name == "stack" {
-            let at = if dim < 0 {
-                dim + shape.len() as i64 + 1
-            } else {
-                dim
-            };
-            let at = usize::try_from(at).unwrap_or(0).min(shape.len());
-            shape.insert(at, Number::plain(tensors.len() as i64));
-        } else if let Some(at) = first.dim(dim) {
-            let all = tensors.iter().filter_map(|tensor| tensor.shape.get(at));
-            let sum = all.fold(Number::plain(0), |all, one| {
-                Number::computed(all.value.saturating_add(one.value), all.sizes | one.sizes)
-            });
-            if let Some(size) = shape.get_mut(at) {
-                *size = sum;
-            }
-        }
-        self.allocate(shape, &first.dtype, Fill::Computed)
-    }
-
-    fn descriptor(&mut self, name: &str, args: &Arguments<'a>) -> Value<'a> {
-        let tensor = match args.positional.first() {
-            Some(Value::Tensor(tensor)) => tensor.clone(),
-            Some(Value::Input(input)) => match self.input_tensor(*input) {
-                Some(tensor) => tensor,
-                None => return Value::unknown("an input of too many elements"),
-            },
-            _ => return Value::unknown("a descriptor of an unknown tensor"),
-        };
-        let block = if name == "from_tensor" {
-            args.get(1, "block_shape")
-        } else {
-            args.get(3, "block_shape")
-        };
-        let numbers = block.as_ref().and_then(Value::numbers);
-        match numbers {
-            Some(numbers) => Value::Descriptor(
-                tensor,
-                std::rc::Rc::new(numbers.iter().map(|one| one.value).collect()),
-            ),
-            None => Value::unknown("a descriptor of an unknown block"),
-        }
     }
 }
 

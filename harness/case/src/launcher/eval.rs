@@ -65,17 +65,26 @@ impl<'a> Machine<'a> {
             }
             Expr::If(choice) => {
                 let test = self.eval(&choice.test, scope)?;
-                match self.truth(&test)? {
-                    Some(true) => self.eval(&choice.body, scope)?,
-                    Some(false) => self.eval(&choice.orelse, scope)?,
-                    None => {
-                        // Equal either way, or unknown.
-                        let (yes, no) = (self.eval(&choice.body, scope)?, self.eval(&choice.orelse, scope)?);
-                        if is_equal(&yes, &no) == Some(true) {
-                            yes
-                        } else {
-                            test
-                        }
+                if let Some(is_true) = self.truth(&test)? {
+                    let (taken, other) = if is_true {
+                        (&choice.body, &choice.orelse)
+                    } else {
+                        (&choice.orelse, &choice.body)
+                    };
+                    // `kernel = a if flag else b`.
+                    if self.module.mentions_kernel(other) && !self.module.mentions_kernel(taken) {
+                        self.missed.push(super::machine::Condition {
+                            test: &choice.test,
+                            wanted: !is_true,
+                            scope: Rc::clone(scope),
+                        });
+                    }
+                    self.eval(taken, scope)?
+                } else {
+                    // As in an `if` statement: the second branch, if that is known.
+                    match self.eval(&choice.orelse, scope)? {
+                        Value::Unknown(_) => self.eval(&choice.body, scope)?,
+                        value => value,
                     }
                 }
             }
@@ -232,7 +241,7 @@ impl<'a> Machine<'a> {
             Err(reason) => vec![Value::unknown(reason)],
         };
         let inner = Rc::new(Frame {
-            names: Default::default(),
+            names: std::cell::RefCell::default(),
             outer: Some(Rc::clone(scope)),
         });
         for value_of in values {

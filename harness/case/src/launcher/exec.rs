@@ -166,6 +166,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A function of the text as a value.
+    #[expect(clippy::unused_self, reason = "a verb of the machine")]
     pub fn function_value(&self, def: &'a ast::StmtFunctionDef, scope: Option<Scope<'a>>) -> Value<'a> {
         if crate::excerpt::is_kernel(def) {
             return Value::Kernel(def);
@@ -192,19 +193,18 @@ impl<'a> Machine<'a> {
         for (at, (test, body)) in clauses.iter().enumerate() {
             let Some(test) = *test else {
                 let flow = self.run(body, scope)?;
-                self.note_missed(&skipped, None, body, &flow, scope);
+                self.note_missed(&skipped, None, body, &flow, &[], scope);
                 self.conditions.truncate(depth);
                 return Ok(flow);
             };
             let value = self.eval(test, scope)?;
-            let is_true = match self.truth(&value)? {
-                Some(is_true) => is_true,
-                None => {
-                    let rest = clauses.get(at + 1..).unwrap_or_default();
-                    let others = rest.iter().any(|(_, body)| self.module.launches(body));
-                    self.module.launches(body)
-                        || (!others && !ends(body) && rest.iter().any(|(_, body)| ends(body)))
-                }
+            let is_true = if let Some(is_true) = self.truth(&value)? {
+                is_true
+            } else {
+                let rest = clauses.get(at + 1..).unwrap_or_default();
+                let others = rest.iter().any(|(_, body)| self.module.launches(body));
+                self.module.launches(body)
+                    || (!others && !ends(body) && rest.iter().any(|(_, body)| ends(body)))
             };
             self.conditions.push(Condition {
                 test,
@@ -213,13 +213,14 @@ impl<'a> Machine<'a> {
             });
             if is_true {
                 let flow = self.run(body, scope)?;
-                self.note_missed(&skipped, Some(test), body, &flow, scope);
+                let rest = clauses.get(at + 1..).unwrap_or_default();
+                self.note_missed(&skipped, Some(test), body, &flow, rest, scope);
                 self.conditions.truncate(depth);
                 return Ok(flow);
             }
             skipped.push((test, body));
         }
-        self.note_missed(&skipped, None, &[], &Flow::Next, scope);
+        self.note_missed(&skipped, None, &[], &Flow::Next, &[], scope);
         self.conditions.truncate(depth);
         Ok(Flow::Next)
     }
@@ -231,6 +232,7 @@ impl<'a> Machine<'a> {
         taken: Option<&'a Expr>,
         body: &'a [Stmt],
         flow: &Flow<'a>,
+        rest: &[(Option<&'a Expr>, &'a [Stmt])],
         scope: &Scope<'a>,
     ) {
         for (test, other) in skipped {
@@ -243,8 +245,8 @@ impl<'a> Machine<'a> {
             }
         }
         if let Some(test) = taken
-            && matches!(flow, Flow::Return(_))
             && !self.module.launches(body)
+            && (matches!(flow, Flow::Return(_)) || rest.iter().any(|(_, body)| self.module.launches(body)))
         {
             self.missed.push(Condition {
                 test,
@@ -306,8 +308,8 @@ impl<'a> Machine<'a> {
                 self.name_storage(name.id.as_str(), &value);
                 scope.bind(name.id.as_str(), value);
             }
-            Expr::Tuple(tuple) => self.unpack(&tuple.elts, value, scope)?,
-            Expr::List(list) => self.unpack(&list.elts, value, scope)?,
+            Expr::Tuple(tuple) => self.unpack(&tuple.elts, &value, scope)?,
+            Expr::List(list) => self.unpack(&list.elts, &value, scope)?,
             Expr::Starred(starred) => self.assign(&starred.value, value, scope)?,
             Expr::Attribute(attribute) => {
                 let object = self.eval(&attribute.value, scope)?;
@@ -345,9 +347,10 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn unpack(&mut self, targets: &'a [Expr], value: Value<'a>, scope: &Scope<'a>) -> Eval<'a, ()> {
+    fn unpack(&mut self, targets: &'a [Expr], value: &Value<'a>, scope: &Scope<'a>) -> Eval<'a, ()> {
         let starred = targets.iter().position(Expr::is_starred_expr);
         if let Value::Input(input) = value {
+            let input = *input;
             let change = if starred.is_some() {
                 None
             } else {
@@ -355,11 +358,11 @@ impl<'a> Machine<'a> {
             };
             return self.restart(change, "an unknown parameter is unpacked");
         }
-        let shape_of = match &value {
+        let shape_of = match value {
             Value::Tuple(_, Some(input)) => Some(*input),
             _ => None,
         };
-        let values = match self.iterate(&value)? {
+        let values = match self.iterate(value)? {
             Ok(values) => values,
             Err(reason) => {
                 for target in targets {

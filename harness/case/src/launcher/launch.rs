@@ -3,20 +3,16 @@
 use ruff_python_ast as ast;
 
 use super::call::Arguments;
-use super::machine::{Condition, Eval, Halt, Machine};
+use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
 use super::solve::origin_of;
-use super::tensor::{Fill, Tensor};
+use super::tensor::Fill;
 use super::value::{Dtype, Number, Source, Value};
 use super::{Origin, write};
 use crate::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use crate::kernel::{Function, ParameterKind};
 use crate::skeleton::guess_of;
-use crate::usage::polynomial::Extent;
-use crate::usage::{Bound, Stride, TensorUse, Usage};
-
-/// Elements of an input of which nothing decides how many it has.
-const ROOM: i64 = 1 << 14;
+use crate::usage::Usage;
 
 /// A launch that was evaluated.
 pub(super) struct Launched {
@@ -26,6 +22,8 @@ pub(super) struct Launched {
     pub text: String,
     /// Storages by their names, as indices into the machine's, and who made them.
     pub tensors: Vec<(String, usize, Origin)>,
+    /// The names of inputs that nothing decides.
+    pub assumed: Vec<String>,
 }
 
 /// The arguments of a launch, by parameter.
@@ -43,7 +41,7 @@ impl<'a> Bindings<'a> {
         found.map(|(_, value)| value)
     }
 
-    fn integer(&self, name: &str) -> Option<i64> {
+    pub fn integer(&self, name: &str) -> Option<i64> {
         self.get(name)?.number().map(|number| number.value)
     }
 }
@@ -93,11 +91,13 @@ impl<'a> Machine<'a> {
                         (name, at, origin)
                     });
                     let tensors = tensors.collect();
+                    let assumed = self.list_assumed(&bindings);
                     self.launches.push(Launched {
                         host,
                         line,
                         text,
                         tensors,
+                        assumed,
                     });
                 }
                 Err(reasons) => self
@@ -110,11 +110,28 @@ impl<'a> Machine<'a> {
                 continue;
             };
             let known = usage.tensors.iter().find(|tensor| tensor.name == *name);
-            if known.map_or(true, |known| known.written) {
+            if known.is_none_or(|known| known.written) {
                 self.change(tensor.storage, Fill::Computed);
             }
         }
         Ok(Value::NONE)
+    }
+
+    /// The inputs that nothing decides, and that a launch passes.
+    fn list_assumed(&self, bindings: &Bindings<'a>) -> Vec<String> {
+        let mut inputs = self.assumed.clone();
+        for (_, value) in &bindings.values {
+            if let Value::Int(Number {
+                source: Source::Param(input),
+                ..
+            }) = value
+                && self.plan.inputs.get(*input).is_some_and(|one| !one.is_default)
+            {
+                inputs.insert(*input);
+            }
+        }
+        let names = inputs.into_iter().filter_map(|input| self.plan.inputs.get(input));
+        names.map(|input| input.name.clone()).collect()
     }
 
     fn bind_parameters(
@@ -170,21 +187,6 @@ impl<'a> Machine<'a> {
                 bindings.values.push((name, value));
             }
         }
-        let is_tuned = def
-            .decorator_list
-            .iter()
-            .any(|one| is_autotune(strip_arguments(&one.expression)));
-        if is_tuned && configs.is_empty() {
-            // Configurations that are computed elsewhere: any block is one that the tuner may try.
-            let least = if usage.has_dots { 16 } else { 32 };
-            for parameter in parameters().filter(|one| one.constexpr && one.default.is_none()) {
-                let name = &parameter.name;
-                let is_block = usage.blocks.contains(name) || usage.factors.contains(name);
-                if bindings.get(name).is_none() && is_block {
-                    bindings.values.push((name.clone(), Value::int(least)));
-                }
-            }
-        }
         // Heuristics see the arguments, and those below them in the text run first.
         for decorator in def.decorator_list.iter().rev() {
             let ast::Expr::Call(call) = &decorator.expression else {
@@ -211,6 +213,35 @@ impl<'a> Machine<'a> {
                 }
                 bindings.values.retain(|(name, _)| **name != *key);
                 bindings.values.push((key.to_string(), value));
+            }
+        }
+        // Configurations that are computed elsewhere: any block is one that the tuner may try.
+        let is_tuned = def.decorator_list.iter().any(|one| {
+            let is_opaque = || match &one.expression {
+                ast::Expr::Call(call) if is_heuristics(&call.func) => {
+                    let values = call.arguments.find_argument_value("values", 0);
+                    values.is_some_and(ruff_python_ast::Expr::is_call_expr)
+                }
+                _ => false,
+            };
+            is_autotune(strip_arguments(&one.expression)) && configs.is_empty() || is_opaque()
+        });
+        if is_tuned {
+            let least = if usage.has_dots { 16 } else { 32 };
+            for parameter in parameters().filter(|one| one.constexpr && one.default.is_none()) {
+                let name = &parameter.name;
+                if bindings.get(name).is_some() {
+                    continue;
+                }
+                let is_block = usage.blocks.contains(name) || usage.factors.contains(name);
+                let value = if is_block {
+                    Value::int(least)
+                } else if usage.flags.contains(name) {
+                    Value::bool(false)
+                } else {
+                    from_words(&guess_of(parameter, usage))
+                };
+                bindings.values.push((name.clone(), value));
             }
         }
         Ok(bindings)
@@ -326,178 +357,6 @@ impl<'a> Machine<'a> {
         }
         Ok(())
     }
-
-    /// Inputs that the kernel uses as only integers can be are integers.
-    fn decide_dtypes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        for tensor_use in usage.tensors.iter().filter(|one| one.indexes || one.is_whole) {
-            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
-                continue;
-            };
-            let Some(input) = self
-                .storages
-                .get(tensor.storage)
-                .and_then(|storage| storage.input)
-            else {
-                continue;
-            };
-            let Some(Kind::Tensor(one)) = self.plan.kind(input) else {
-                continue;
-            };
-            if one.dtype.is_none() && tensor.dtype.is_float() {
-                let dtype = if tensor_use.indexes { "i64" } else { "i32" };
-                let change = self.plan.set_dtype(input, &Dtype::torch(dtype));
-                return self.restart(change, "a dtype");
-            }
-        }
-        Ok(())
-    }
-
-    /// Sizes that ranges of lanes end at must be powers of two.
-    fn decide_powers(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        for name in &usage.blocks {
-            let Some(Value::Int(number)) = bindings.get(name) else {
-                continue;
-            };
-            if let Source::Size(size) = number.source
-                && (number.value.count_ones() != 1 || usage.has_dots && number.value < 16)
-            {
-                let least = if usage.has_dots { 16 } else { 1 };
-                let below = super::builtin::next_power_of_2(number.value.saturating_add(1)) / 2;
-                let change = self.plan.set_size(size, below.max(least));
-                return match change {
-                    Some(()) => Err(Halt::Restart),
-                    None => Err(Halt::Raised(
-                        None::<Condition<'a>>,
-                        format!("`{name}` is not a power of two"),
-                    )),
-                };
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives inputs whose shapes the launcher does not read as many dimensions as the kernel indexes.
-    fn fit_ranks(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        for tensor_use in &usage.tensors {
-            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
-                continue;
-            };
-            let Some(input) = tensor.input else { continue };
-            let rank = tensor.shape.len();
-            let is_seen = (0..rank).any(|dim| self.observed.contains(&(input, dim)));
-            if !is_seen && tensor_use.dimensions.len() > rank {
-                let change = self.set_rank(input, tensor_use.dimensions.len());
-                if change.is_some() {
-                    return self.restart(change, "");
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives inputs whose sizes the launcher does not read the sizes that the kernel indexes.
-    fn fit(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
-        for tensor_use in &usage.tensors {
-            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
-                continue;
-            };
-            let Some(input) = tensor.input else { continue };
-            let Some(Kind::Tensor(one)) = self.plan.kind(input).cloned() else {
-                continue;
-            };
-            let rank = one.dims.len();
-            if (0..rank).all(|dim| self.observed.contains(&(input, dim))) && rank > 0 {
-                continue;
-            }
-            for dim in 0..rank {
-                if self.observed.contains(&(input, dim)) {
-                    continue;
-                }
-                let wanted = wanted_size(tensor, dim, rank, tensor_use, bindings);
-                let wanted = match wanted {
-                    Some(wanted) if tensor_use.certain || rank > 1 => wanted,
-                    _ if rank == 1 => Wanted::Value(ROOM),
-                    _ => continue,
-                };
-                let Some(size) = one.dims.get(dim).copied() else {
-                    continue;
-                };
-                let change = match wanted {
-                    Wanted::Same(other) => self.plan.unify(other, size),
-                    Wanted::Value(value) if value != self.plan.size(size) => {
-                        // A size of its own, unless others have it too.
-                        self.plan.set_size(size, value)
-                    }
-                    Wanted::Value(_) => None,
-                };
-                if change.is_some() {
-                    return self.restart(change, "");
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Wanted {
-    Same(usize),
-    Value(i64),
-}
-
-/// The size of a dimension that the kernel indexes, as far as its text tells.
-fn wanted_size(
-    tensor: &Tensor,
-    dim: usize,
-    rank: usize,
-    tensor_use: &TensorUse,
-    bindings: &Bindings<'_>,
-) -> Option<Wanted> {
-    let by_stride = tensor_use
-        .dimensions
-        .iter()
-        .find(|dimension| match &dimension.stride {
-            Stride::Param(name) => matches!(
-                bindings.get(name),
-                Some(Value::Int(Number { source: Source::Stride { storage, dim: of }, .. }))
-                    if *storage == tensor.storage && *of == dim
-            ),
-            _ => false,
-        });
-    let dimension = by_stride.or_else(|| {
-        let same = tensor_use.dimensions.len() == rank;
-        same.then(|| tensor_use.dimensions.get(dim)).flatten()
-    })?;
-    let lanes = |extent: &Extent| match extent {
-        Extent::Number(number) => Some(*number),
-        Extent::Param(name) => bindings.integer(name),
-        Extent::Text(_) => None,
-    };
-    let programs = |axis: u8| Some(bindings.grid.get(usize::from(axis)).map_or(1, |one| one.value));
-    let value = match &dimension.bound {
-        Bound::Size(name) => {
-            let number = bindings.get(name)?.number()?;
-            if let Source::Size(size) = number.source {
-                return Some(Wanted::Same(size));
-            }
-            number.value
-        }
-        Bound::Programs(axis) => {
-            let number = bindings.grid.get(usize::from(*axis))?;
-            if let Source::Size(size) = number.source {
-                return Some(Wanted::Same(size));
-            }
-            number.value
-        }
-        Bound::Lanes(extent) => lanes(extent)?,
-        Bound::Blocks(axis, extent) => programs(*axis)?.checked_mul(lanes(extent)?)?,
-        Bound::Quotient(_) | Bound::Unknown => return None,
-    };
-    let step = match (&dimension.stride, rank) {
-        (Stride::Number(step), 1) => (*step).max(1),
-        _ => 1,
-    };
-    Some(Wanted::Value(value.checked_mul(step)?.max(1)))
 }
 
 /// Why arguments are not known.

@@ -56,6 +56,8 @@ pub(super) struct Machine<'a> {
     pub missed: Vec<Condition<'a>>,
     /// Dimensions of inputs whose sizes the launcher reads.
     pub observed: BTreeSet<(usize, usize)>,
+    /// Inputs that nothing decides.
+    pub assumed: BTreeSet<usize>,
     /// The input whose shape the last tuple has among its elements (`*x.shape, n`), and the tuple's length.
     pub spread: Option<(usize, usize)>,
     /// Sizes that are cut into blocks.
@@ -81,6 +83,7 @@ impl<'a> Machine<'a> {
             conditions: Vec::new(),
             missed: Vec::new(),
             observed: BTreeSet::new(),
+            assumed: BTreeSet::new(),
             spread: None,
             blocks: BTreeMap::new(),
             unknown: Vec::new(),
@@ -128,7 +131,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Changes the plan, and starts again.
-    pub fn restart<T>(&mut self, change: Option<()>, otherwise: &str) -> Eval<'a, T> {
+    #[expect(clippy::unused_self, reason = "a verb of the machine, as `raise` is")]
+    pub fn restart<T>(&self, change: Option<()>, otherwise: &str) -> Eval<'a, T> {
         match change {
             Some(()) => Err(Halt::Restart),
             None => Err(Halt::Stopped(otherwise.to_owned())),
@@ -196,6 +200,7 @@ impl<'a> Machine<'a> {
             offset: 0,
             dtype: Dtype::torch(dtype.name),
             input: None,
+            base: None,
         })
     }
 
@@ -266,6 +271,7 @@ impl<'a> Machine<'a> {
             offset: 0,
             dtype,
             input: Some(input),
+            base: Some(input),
         };
         self.inputs.insert(input, tensor.clone());
         Some(tensor)
@@ -292,11 +298,6 @@ impl<'a> Machine<'a> {
             .collect();
         self.plan.inputs.get_mut(input)?.kind = Kind::Items(items?);
         Some(())
-    }
-
-    /// The dtype that an operand without one has.
-    pub fn default_dtype(&self) -> Dtype {
-        Dtype::torch("f32")
     }
 
     /// Notes that a tensor's elements have changed.

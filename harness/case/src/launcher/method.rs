@@ -7,7 +7,7 @@ use super::call::Arguments;
 use super::machine::{Eval, Machine};
 use super::module::Global;
 use super::plan::Kind;
-use super::tensor::{Fill, Tensor, dense};
+use super::tensor::{Fill, Tensor};
 use super::value::{Dtype, Number, Source, Value};
 
 /// Attributes and methods that only tensors have: a parameter with one of them is a tensor.
@@ -179,11 +179,10 @@ impl<'a> Machine<'a> {
             "shape" => self.shape_of(tensor),
             "dtype" => Value::Dtype(tensor.dtype.clone(), tensor.input),
             "device" => Value::Device,
-            "is_cuda" => Value::bool(true),
             "is_cpu" | "is_sparse" | "is_xpu" | "is_quantized" | "is_meta" | "is_complex" => {
                 Value::bool(false)
             }
-            "requires_grad" | "is_leaf" => Value::bool(true),
+            "is_cuda" | "requires_grad" | "is_leaf" => Value::bool(true),
             "grad" => Value::NONE,
             "ndim" => self.rank_of(tensor),
             "itemsize" => Value::int(tensor.dtype.bytes()),
@@ -201,11 +200,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn shape_of(&self, tensor: &Tensor) -> Value<'a> {
+    fn shape_of(&mut self, tensor: &Tensor) -> Value<'a> {
+        if let (None, Some(base)) = (tensor.input, tensor.base) {
+            let rank = tensor.shape.len();
+            self.spread = Some((base, rank));
+            self.observed.extend((0..rank).map(|dim| (base, dim)));
+        }
         let sizes = tensor.shape.iter().map(|size| Value::Int(*size)).collect();
         Value::Tuple(Rc::new(sizes), tensor.input)
     }
 
+    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
     fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
         Value::Int(Number {
             value: tensor.shape.len() as i64,
@@ -215,6 +220,7 @@ impl<'a> Machine<'a> {
     }
 
     /// An attribute of an object that a caller passes: an input of its own.
+    #[expect(clippy::unnecessary_wraps, reason = "as other attributes")]
     pub fn input_field(&mut self, input: usize, name: &str) -> Eval<'a> {
         if let Some(class) = self.class_of(input)
             && let Some(def) = class.body.iter().find_map(|stmt| match stmt {
@@ -235,19 +241,18 @@ impl<'a> Machine<'a> {
             Some(Kind::Undecided) => BTreeMap::new(),
             _ => return Ok(Value::unknown(format!("the attribute `{name}`"))),
         };
-        let field = match fields.get(name) {
-            Some(field) => *field,
-            None => {
-                let Some(field) = self.add_part(input, name) else {
-                    return Ok(Value::unknown("an object with too many attributes"));
-                };
-                let mut fields = fields;
-                fields.insert(name.to_owned(), field);
-                if let Some(one) = self.plan.inputs.get_mut(input) {
-                    one.kind = Kind::Object(fields);
-                }
-                field
+        let field = if let Some(field) = fields.get(name) {
+            *field
+        } else {
+            let Some(field) = self.add_part(input, name) else {
+                return Ok(Value::unknown("an object with too many attributes"));
+            };
+            let mut fields = fields;
+            fields.insert(name.to_owned(), field);
+            if let Some(one) = self.plan.inputs.get_mut(input) {
+                one.kind = Kind::Object(fields);
             }
+            field
         };
         Ok(self.input(field))
     }
@@ -365,6 +370,7 @@ impl<'a> Machine<'a> {
                     return Ok(Value::unknown("a view of unknown sizes"));
                 };
                 let Some(shape) = tensor.complete(&shape) else {
+                    self.fit_view(tensor, &shape)?;
                     return self.raise("a view of other elements");
                 };
                 match tensor.view(&shape) {
@@ -459,9 +465,9 @@ impl<'a> Machine<'a> {
             },
             "chunk" | "split" | "unbind" => {
                 let dim = args
-                    .get(if name == "unbind" { 0 } else { 1 }, "dim")
+                    .get(usize::from(name != "unbind"), "dim")
                     .and_then(|dim| dim.number());
-                let dim = dim.map_or(if name == "unbind" { 0 } else { 0 }, |dim| dim.value);
+                let dim = dim.map_or(0, |dim| dim.value);
                 let count = args
                     .positional
                     .first()
@@ -521,7 +527,7 @@ impl<'a> Machine<'a> {
                     "new_empty" => Fill::Uninit,
                     "new_zeros" => Fill::Zeros,
                     "new_ones" => Fill::Ones,
-                    "new_full" => super::builtin::full(args.get(1, "fill_value")),
+                    "new_full" => super::builtin::full(args.get(1, "fill_value").as_ref()),
                     _ => Fill::Computed,
                 };
                 match shape {
@@ -533,7 +539,7 @@ impl<'a> Machine<'a> {
             | "clamp_" => {
                 let fill = match name {
                     "zero_" => Fill::Zeros,
-                    "fill_" => super::builtin::full(args.positional.first().cloned()),
+                    "fill_" => super::builtin::full(args.positional.first()),
                     _ => Fill::Computed,
                 };
                 let is_all = self.storages.get(tensor.storage).is_some_and(|storage| {
@@ -560,7 +566,7 @@ impl<'a> Machine<'a> {
             }
             _ if SAME_SHAPE.contains(&name) => match args.positional.first() {
                 Some(other @ Value::Tensor(_)) => {
-                    self.elementwise(&Value::Tensor(tensor.clone()), &other.clone())
+                    self.elementwise(&Value::Tensor(tensor.clone()), &other.clone())?
                 }
                 _ => self.unary_of(Value::Tensor(tensor.clone())),
             },
@@ -573,116 +579,6 @@ impl<'a> Machine<'a> {
                 Value::unknown(format!("the tensor method `{name}`"))
             }
         })
-    }
-
-    /// A contiguous copy. A copy of an input with its dtype is a tensor that a caller could have passed.
-    fn copy(&mut self, tensor: &Tensor, dtype: Option<Dtype>) -> Value<'a> {
-        let source = self.storages.get(tensor.storage).cloned();
-        let fill = match source.as_ref().map(|source| &source.fill) {
-            Some(fill @ (Fill::Zeros | Fill::Ones | Fill::Uninit | Fill::Full(_) | Fill::Given)) => {
-                fill.clone()
-            }
-            _ => Fill::Computed,
-        };
-        let dtype = dtype.unwrap_or_else(|| tensor.dtype.clone());
-        let copy = self.allocate(tensor.shape.clone(), &dtype, fill);
-        if let (Value::Tensor(copy), Some(source)) = (&copy, source)
-            && let Some(storage) = self.storages.get_mut(copy.storage)
-        {
-            storage.input = source.input;
-        }
-        copy
-    }
-
-    fn view_dtype(&mut self, tensor: &Tensor, dtype: &Dtype) -> Value<'a> {
-        if dtype.bytes() != tensor.dtype.bytes() {
-            return Value::unknown("a view with a dtype of another size");
-        }
-        // Only what was allocated for it: the storage takes the dtype.
-        let Some(storage) = self.storages.get_mut(tensor.storage) else {
-            return Value::unknown("a view with another dtype");
-        };
-        if dtype.name != storage.dtype.name {
-            storage.dtype = Dtype::torch(dtype.name);
-            if storage.fill == Fill::Given {
-                storage.fill = Fill::Computed;
-            }
-        }
-        Value::Tensor(Tensor {
-            dtype: Dtype::torch(dtype.name),
-            input: None,
-            ..tensor.clone()
-        })
-    }
-
-    fn split(&mut self, tensor: &Tensor, name: &str, count: Option<i64>, dim: i64) -> Value<'a> {
-        let Some(at) = tensor.dim(dim) else {
-            return Value::unknown("a dimension that a tensor does not have");
-        };
-        let size = tensor.shape.get(at).map_or(0, |size| size.value);
-        if name == "unbind" {
-            let all = (0..size.min(64))
-                .filter_map(|index| tensor.select(at, index))
-                .map(Value::Tensor);
-            return Value::tuple(all.collect());
-        }
-        let step = match (name, count) {
-            ("chunk", Some(count)) if count > 0 => (size + count - 1) / count,
-            ("split", Some(step)) => step,
-            _ => return Value::unknown("a split of unknown sizes"),
-        };
-        if step < 1 || size / step > 64 {
-            return Value::unknown("a split of unknown sizes");
-        }
-        let mut parts = Vec::new();
-        let mut start = 0;
-        while start < size {
-            let slice = super::value::Slice {
-                lower: Some(Number::plain(start)),
-                upper: Some(Number::plain((start + step).min(size))),
-                step: 1,
-            };
-            parts.extend(tensor.slice(at, &slice).map(Value::Tensor));
-            start += step;
-        }
-        Value::tuple(parts)
-    }
-
-    fn reduce(&mut self, tensor: &Tensor, args: &Arguments<'a>) -> Value<'a> {
-        let keep = matches!(args.get(1, "keepdim"), Some(Value::Bool(true, _)));
-        let dims: Vec<usize> = match args.get(0, "dim") {
-            None | Some(Value::None(_)) => (0..tensor.shape.len()).collect(),
-            Some(dims) => match dims.numbers() {
-                Some(dims) => dims.iter().filter_map(|dim| tensor.dim(dim.value)).collect(),
-                None => return Value::unknown("a sum over unknown dimensions"),
-            },
-        };
-        let shape = tensor.shape.iter().enumerate().filter_map(|(at, size)| {
-            if !dims.contains(&at) {
-                Some(*size)
-            } else {
-                keep.then_some(Number::plain(1))
-            }
-        });
-        let shape = shape.collect();
-        self.allocate(shape, &tensor.dtype, Fill::Computed)
-    }
-
-    /// A tensor like another one: dense tensors keep their order of dimensions, others are contiguous.
-    pub fn like(&mut self, tensor: &Tensor, dtype: &Dtype, fill: Fill) -> Value<'a> {
-        let sizes = tensor.sizes();
-        let mut order: Vec<usize> = (0..sizes.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(tensor.strides.get(*at).copied().unwrap_or(0)));
-        let sorted: Vec<i64> = order.iter().filter_map(|at| sizes.get(*at).copied()).collect();
-        let steps = dense(&sorted);
-        let is_dense = order
-            .iter()
-            .zip(&steps)
-            .all(|(at, step)| sizes.get(*at) == Some(&1) || tensor.strides.get(*at) == Some(step));
-        if !is_dense || tensor.is_contiguous() {
-            return self.allocate(tensor.shape.clone(), dtype, fill);
-        }
-        self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
     }
 }
 

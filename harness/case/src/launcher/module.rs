@@ -147,12 +147,19 @@ impl<'a> HostModule<'a> {
     /// Whether statements lead to a launch of the kernel.
     pub fn launches(&self, body: &[Stmt]) -> bool {
         let mut finder = Mentions {
+            kernel: self.kernel.rsplit('.').next().unwrap_or_default(),
             names: &self.names,
             methods: &self.methods,
             found: false,
         };
         finder.visit_body(body);
         finder.found
+    }
+
+    /// Whether an expression mentions the kernel.
+    pub fn mentions_kernel(&self, expr: &Expr) -> bool {
+        let kernel = self.kernel.rsplit('.').next();
+        matches!(expr, Expr::Name(name) if Some(name.id.as_str()) == kernel)
     }
 
     /// Functions that statements mention and that lead to launches.
@@ -167,6 +174,7 @@ impl<'a> HostModule<'a> {
             let (mut names, mut methods) = (HashSet::new(), HashSet::new());
             note(one, &mut names, &mut methods);
             let mut finder = Mentions {
+                kernel: "",
                 names: &names,
                 methods: &methods,
                 found: false,
@@ -207,6 +215,7 @@ impl<'a> HostModule<'a> {
                     return false;
                 }
                 let mut finder = Mentions {
+                    kernel: "",
                     names: &names,
                     methods: &methods,
                     found: false,
@@ -317,12 +326,11 @@ fn collect<'a>(body: &'a [Stmt], globals: &mut HashMap<&'a str, Global<'a>>) {
             Stmt::Import(import) => {
                 for alias in &import.names {
                     let name = alias.name.as_str();
-                    match &alias.asname {
-                        Some(asname) => globals.insert(asname.as_str(), Global::Import(name)),
-                        None => {
-                            let first = name.split('.').next().unwrap_or(name);
-                            globals.insert(first, Global::Import(first))
-                        }
+                    if let Some(asname) = &alias.asname {
+                        globals.insert(asname.as_str(), Global::Import(name))
+                    } else {
+                        let first = name.split('.').next().unwrap_or(name);
+                        globals.insert(first, Global::Import(first))
                     };
                 }
             }
@@ -355,6 +363,8 @@ fn collect<'a>(body: &'a [Stmt], globals: &mut HashMap<&'a str, Global<'a>>) {
 
 /// Finds mentions of names.
 struct Mentions<'n, 'a> {
+    /// The kernel: a call without a grid is not a launch.
+    kernel: &'n str,
     names: &'n HashSet<&'a str>,
     methods: &'n HashSet<&'a str>,
     found: bool,
@@ -368,12 +378,18 @@ impl<'v> Visitor<'v> for Mentions<'_, '_> {
     }
 
     fn visit_expr(&mut self, expr: &'v Expr) {
+        if let Expr::Call(call) = expr
+            && matches!(&*call.func, Expr::Name(name) if name.id.as_str() == self.kernel)
+        {
+            self.visit_arguments(&call.arguments);
+            return;
+        }
         self.found |= match expr {
             Expr::Name(name) => self.names.contains(name.id.as_str()),
             Expr::Attribute(attribute) => {
                 let name = attribute.attr.as_str();
                 let of_self = matches!(&*attribute.value, Expr::Name(_));
-                of_self && self.methods.contains(name) || of_self && self.names.contains(name)
+                of_self && (self.methods.contains(name) || self.names.contains(name))
             }
             _ => false,
         };

@@ -12,13 +12,13 @@ impl<'a> Machine<'a> {
         for one in [left, right] {
             self.decide_number(one)?;
         }
-        if let Some(reason) = left.reason().or(right.reason()) {
-            if !matches!((left, right), (Value::Tensor(_), _) | (_, Value::Tensor(_))) {
-                return Ok(Value::unknown(reason));
-            }
+        if let Some(reason) = left.reason().or(right.reason())
+            && !matches!((left, right), (Value::Tensor(_), _) | (_, Value::Tensor(_)))
+        {
+            return Ok(Value::unknown(reason));
         }
         if matches!(left, Value::Tensor(_)) || matches!(right, Value::Tensor(_)) {
-            return Ok(self.elementwise(left, right));
+            return self.elementwise(left, right);
         }
         if let (Some(a), Some(b)) = (left.number(), right.number()) {
             return Ok(self.integers(a, op, b));
@@ -100,7 +100,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A tensor that torch computes of others, element by element.
-    pub fn elementwise(&mut self, left: &Value<'a>, right: &Value<'a>) -> Value<'a> {
+    pub fn elementwise(&mut self, left: &Value<'a>, right: &Value<'a>) -> Eval<'a> {
         let shape = |value: &Value<'a>| match value {
             Value::Tensor(tensor) => tensor.shape.clone(),
             _ => Vec::new(),
@@ -125,10 +125,19 @@ impl<'a> Machine<'a> {
                 (Some(a), Some(b)) if a.value == 1 => b,
                 (Some(a), Some(b)) if b.value == 1 || a.value == b.value => a,
                 (Some(one), None) | (None, Some(one)) => one,
-                _ => return Value::unknown("tensors that do not broadcast"),
+                (Some(a), Some(b)) => {
+                    if let (Source::Size(a), Source::Size(b)) = (a.source, b.source) {
+                        let change = self.plan.unify(a, b);
+                        if change.is_some() {
+                            return self.restart(change, "");
+                        }
+                    }
+                    return Ok(Value::unknown("tensors that do not broadcast"));
+                }
+                (None, None) => return Ok(Value::unknown("tensors that do not broadcast")),
             });
         }
-        self.allocate(result, &dtype, Fill::Computed)
+        Ok(self.allocate(result, &dtype, Fill::Computed))
     }
 
     /// An operation on the elements of a tensor.
@@ -227,7 +236,7 @@ impl<'a> Machine<'a> {
         };
         if rank < needed {
             if !is_known || !is_from_end {
-                let change = self.plan.set_rank(input, needed.clamp(1, 8) as usize);
+                let change = self.plan.raise_rank(input, needed.clamp(1, 8) as usize);
                 if change.is_some() {
                     return self.restart(change, "");
                 }

@@ -196,19 +196,28 @@ impl Plan {
         Some(())
     }
 
-    /// Sets how many dimensions an input has; none if they are known otherwise.
+    /// Sets how many dimensions an input has; none if it has as many already.
     pub fn set_rank(&mut self, input: usize, rank: usize) -> Option<()> {
+        self.raise_rank(input, rank)?;
+        self.tensor_mut(input)?.has_rank = true;
+        Some(())
+    }
+
+    /// Sets how many dimensions an input has at least.
+    pub fn raise_rank(&mut self, input: usize, rank: usize) -> Option<()> {
         let tensor = self.tensor(input)?;
         if rank > MAX_RANK || tensor.dims.len() == rank || tensor.layout != Layout::Dense {
             return None;
         }
+        // The last dimensions stay as they are.
+        let kept: Vec<usize> = tensor.dims.iter().rev().take(rank).rev().copied().collect();
         let mut dims = Vec::new();
-        for at in 0..rank {
+        for at in 0..rank - kept.len() {
             dims.push(self.add_size(rank - 1 - at));
         }
+        dims.extend(kept);
         let tensor = self.tensor_mut(input)?;
         tensor.dims = dims;
-        tensor.has_rank = true;
         Some(())
     }
 
@@ -229,12 +238,14 @@ impl Plan {
             return None;
         }
         if dropped.is_pinned && !kept.is_pinned {
-            return self.unify_into(drop, keep);
+            self.unify_into(drop, keep);
+        } else {
+            self.unify_into(keep, drop);
         }
-        self.unify_into(keep, drop)
+        Some(())
     }
 
-    fn unify_into(&mut self, keep: usize, drop: usize) -> Option<()> {
+    fn unify_into(&mut self, keep: usize, drop: usize) {
         for input in &mut self.inputs {
             if let Kind::Tensor(tensor) = &mut input.kind {
                 for dim in &mut tensor.dims {
@@ -244,7 +255,6 @@ impl Plan {
                 }
             }
         }
-        Some(())
     }
 
     /// Sets a size that a condition decides; none if it is pinned, or has that value.
@@ -292,9 +302,44 @@ impl Plan {
         Some(())
     }
 
+    /// Gives an input the shape of another one; none if it has that shape.
+    pub fn adopt(&mut self, input: usize, other: usize) -> Option<()> {
+        let (dims, has_rank) = self
+            .tensor(other)
+            .map(|other| (other.dims.clone(), other.has_rank))?;
+        let own = self.tensor_mut(input)?;
+        if own.dims == dims || own.layout != Layout::Dense {
+            return None;
+        }
+        own.dims = dims;
+        own.has_rank = has_rank;
+        Some(())
+    }
+
+    /// Sets the dimensions before the last one.
+    pub fn set_leading(&mut self, input: usize, leading: &[usize]) -> Option<()> {
+        let own = self.tensor_mut(input)?;
+        let last = *own.dims.last()?;
+        if own.layout != Layout::Dense {
+            return None;
+        }
+        own.dims = leading.iter().copied().chain([last]).collect();
+        own.has_rank = true;
+        Some(())
+    }
+
     /// The dtype of an input.
     pub fn dtype(&self, tensor: &TensorInput) -> Dtype {
         tensor.dtype.clone().unwrap_or(Dtype::torch(self.float))
+    }
+
+    /// The dimensions of all inputs.
+    pub fn count_dims(&self) -> usize {
+        let tensors = self.inputs.iter().map(|input| match &input.kind {
+            Kind::Tensor(tensor) => tensor.dims.len(),
+            _ => 0,
+        });
+        tensors.sum()
     }
 
     /// The sizes that inputs have, in the order of the inputs.

@@ -46,6 +46,19 @@ impl<'a> Machine<'a> {
         plans
     }
 
+    /// How many parts of a condition do not hold.
+    pub fn count_failing(&mut self, condition: &Condition<'a>) -> usize {
+        match condition.test {
+            Expr::BoolOp(operation) if (operation.op == BoolOp::And) == condition.wanted => {
+                let parts = operation.values.iter();
+                parts
+                    .filter(|one| self.is(one, &condition.scope) == Some(!condition.wanted))
+                    .count()
+            }
+            _ => 1,
+        }
+    }
+
     fn suggest(&self, plans: &mut Vec<Plan>, change: impl FnOnce(&mut Plan) -> Option<()>) {
         let mut plan = self.plan.clone();
         if change(&mut plan).is_some() && plans.len() < MAX_PLANS && !plans.contains(&plan) {
@@ -109,7 +122,7 @@ impl<'a> Machine<'a> {
                 if let Some(input) = value.from() {
                     match value {
                         Value::Bool(..) => {
-                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(wanted)))
+                            self.suggest(plans, |plan| plan.set_scalar(input, Scalar::Bool(wanted)));
                         }
                         Value::None(_) if wanted => self.suggest(plans, |plan| plan.set_given(input)),
                         Value::Int(_) => self.suggest(plans, |plan| {
@@ -167,6 +180,12 @@ impl<'a> Machine<'a> {
             CmpOp::NotEq => {
                 if let (Some(a), Some(b)) = (a.number(), b.number()) {
                     self.make_number(a, b.value + 1, plans);
+                }
+                if let (Some(input), Value::Str(text, _)) = (a.from(), &b) {
+                    let other = if &**text == "other" { "another" } else { "other" };
+                    self.suggest(plans, |plan| {
+                        plan.set_scalar(input, Scalar::Str(other.to_owned()))
+                    });
                 }
                 if let (Some(input), Value::Bool(value, _)) = (a.from(), &b) {
                     let value = !*value;
@@ -267,7 +286,10 @@ impl<'a> Machine<'a> {
         plans: &mut Vec<Plan>,
     ) {
         if one.len() != other.len() {
-            for (value, rank) in [(a, other.len()), (b, one.len())] {
+            // The lower rank is more often the one that nothing has shown yet.
+            let mut ranks = [(a, other.len()), (b, one.len())];
+            ranks.sort_by_key(|(_, rank)| std::cmp::Reverse(*rank));
+            for (value, rank) in ranks {
                 if let Value::Tuple(_, Some(input)) = value {
                     self.suggest(plans, |plan| plan.set_rank(*input, rank));
                 }

@@ -14,7 +14,7 @@ use super::tensor::Fill;
 use super::value::{Dtype, Scope, Value};
 
 /// Parameters of a root, with the plan's inputs for them.
-fn parameters<'a>(def: &'a ast::StmtFunctionDef) -> impl Iterator<Item = &'a ast::ParameterWithDefault> {
+fn parameters(def: &ast::StmtFunctionDef) -> impl Iterator<Item = &ast::ParameterWithDefault> {
     def.parameters.iter_non_variadic_params()
 }
 
@@ -25,11 +25,11 @@ fn has_decorator(def: &ast::StmtFunctionDef, name: &str) -> bool {
 }
 
 /// The function whose parameters are inputs: `forward` for a `backward` of the same class.
-fn outer<'a>(root: Root<'a>) -> &'a ast::StmtFunctionDef {
+fn outer(root: Root<'_>) -> &ast::StmtFunctionDef {
     forward_of(root).unwrap_or_else(|| root.def())
 }
 
-fn forward_of<'a>(root: Root<'a>) -> Option<&'a ast::StmtFunctionDef> {
+fn forward_of(root: Root<'_>) -> Option<&ast::StmtFunctionDef> {
     match root {
         Root::Method(class, def) if def.name.as_str() == "backward" => {
             class.body.iter().find_map(|stmt| match stmt {
@@ -43,7 +43,7 @@ fn forward_of<'a>(root: Root<'a>) -> Option<&'a ast::StmtFunctionDef> {
 
 /// Whether a parameter is the first of a method.
 fn is_receiver(root: Root<'_>, def: &ast::StmtFunctionDef, at: usize) -> bool {
-    matches!(root, Root::Method(..)) && at == 0 && !(has_decorator(def, "staticmethod") && !is_context(def))
+    matches!(root, Root::Method(..)) && at == 0 && (is_context(def) || !has_decorator(def, "staticmethod"))
 }
 
 fn is_context(def: &ast::StmtFunctionDef) -> bool {
@@ -110,6 +110,22 @@ fn annotate(plan: &mut Plan, input: usize, annotation: &Expr) {
         .inputs
         .get(input)
         .map_or_else(String::new, |one| one.name.clone());
+    // `torch.Tensor | None` without a default.
+    let may_be_none = match annotation {
+        Expr::BinOp(operation) => {
+            operation.left.is_none_literal_expr() || operation.right.is_none_literal_expr()
+        }
+        Expr::Subscript(subscript) => match &*subscript.value {
+            Expr::Name(name) => name.id.as_str() == "Optional",
+            Expr::Attribute(attribute) => attribute.attr.as_str() == "Optional",
+            _ => false,
+        },
+        _ => false,
+    };
+    if may_be_none {
+        plan.set_scalar(input, Scalar::None);
+        return;
+    }
     let simple = match annotation {
         Expr::Name(name) => name.id.to_string(),
         Expr::Attribute(attribute) => attribute.attr.to_string(),
@@ -198,7 +214,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn bind_rest(&mut self, def: &'a ast::StmtFunctionDef, scope: &Scope<'a>) {
+    #[expect(clippy::unused_self, reason = "a part of `run_root`")]
+    fn bind_rest(&self, def: &'a ast::StmtFunctionDef, scope: &Scope<'a>) {
         if let Some(rest) = &def.parameters.vararg {
             scope.bind(rest.name.as_str(), Value::tuple(Vec::new()));
         }

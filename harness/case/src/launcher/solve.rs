@@ -20,11 +20,13 @@ const MAX_ELEMENTS: i64 = 1 << 18;
 pub(super) struct Solver<'a> {
     pub module: &'a HostModule<'a>,
     pub root: Root<'a>,
+    /// Whether other functions of the module call it, with arguments that only they know.
+    pub is_called: bool,
 }
 
 impl<'a> Solver<'a> {
     /// The launches of a root, the plain one first; or why there are none.
-    pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, HostLaunch> {
+    pub fn find_launches(&self, most: usize) -> Result<Vec<HostLaunch>, Box<HostLaunch>> {
         let mut budget = MAX_EVALUATIONS;
         let base = match self.solve(first_plan(self.root), &mut budget) {
             Ok(machine) if !machine.launches.is_empty() => machine,
@@ -55,15 +57,16 @@ impl<'a> Solver<'a> {
         Ok(found)
     }
 
-    fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> HostLaunch {
-        HostLaunch {
+    fn failure(&self, line: Option<u32>, unknown: Vec<String>) -> Box<HostLaunch> {
+        Box::new(HostLaunch {
             host: self.root.name(),
             line: line.unwrap_or_else(|| self.module.line_of(self.root.def())),
             variant: String::new(),
             text: String::new(),
             tensors: Vec::new(),
             unknown,
-        }
+            assumed: Vec::new(),
+        })
     }
 
     /// Adds the launches of an evaluation, some of each line.
@@ -109,6 +112,15 @@ impl<'a> Solver<'a> {
                 text,
                 tensors: tensors.collect(),
                 unknown: Vec::new(),
+                assumed: launched
+                    .assumed
+                    .iter()
+                    .cloned()
+                    .chain(
+                        self.is_called
+                            .then(|| format!("the callers of `{}`", self.root.name())),
+                    )
+                    .collect(),
             });
         }
     }
@@ -207,10 +219,15 @@ impl<'a> Solver<'a> {
     ) -> Option<(Machine<'a>, Eval<'a, ()>)> {
         for condition in conditions {
             let at = condition.test.range();
+            let failing = machine.count_failing(condition);
             for plan in machine.repair(condition) {
-                let (next, result) = self.settle(plan, budget)?;
+                let (mut next, result) = self.settle(plan, budget)?;
                 let is_same = match &result {
-                    Err(Halt::Raised(Some(other), _)) => other.test.range() == at,
+                    Err(Halt::Raised(Some(other), _)) => {
+                        other.test.range() == at
+                            && next.plan.count_dims() <= machine.plan.count_dims()
+                            && next.count_failing(other) >= failing
+                    }
                     Err(_) => true,
                     Ok(()) => {
                         let has_launch = !next.launches.is_empty() || !next.unknown.is_empty();

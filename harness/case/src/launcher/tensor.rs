@@ -12,6 +12,8 @@ pub(super) struct Tensor {
     pub dtype: Dtype,
     /// The parameter that it was passed as, unchanged.
     pub input: From,
+    /// The parameter of which it has as many dimensions.
+    pub base: From,
 }
 
 /// The content of a storage before a launch.
@@ -96,6 +98,7 @@ impl Tensor {
 
     fn view_of(&self, shape: Vec<Number>, strides: Vec<i64>, offset: i64) -> Self {
         Self {
+            base: self.base.filter(|_| shape.len() == self.shape.len()),
             shape,
             strides,
             offset,

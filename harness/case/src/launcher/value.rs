@@ -220,7 +220,7 @@ pub(super) enum Value<'a> {
     Unknown(Rc<str>),
 }
 
-impl<'a> Value<'a> {
+impl Value<'_> {
     pub const NONE: Self = Self::None(None);
 
     pub fn unknown(reason: impl Into<String>) -> Self {
@@ -320,8 +320,8 @@ impl<'a> Value<'a> {
             Self::Int(Number {
                 source: Source::Param(at),
                 ..
-            }) => Some(*at),
-            Self::Input(at) => Some(*at),
+            })
+            | Self::Input(at) => Some(*at),
             Self::Tensor(tensor) => tensor.input,
             _ => None,
         }
@@ -377,15 +377,16 @@ pub(super) fn is_equal(a: &Value<'_>, b: &Value<'_>) -> Option<bool> {
         return all;
     }
     match (a, b) {
-        (Value::Unknown(_) | Value::Input(_), _) | (_, Value::Unknown(_) | Value::Input(_)) => None,
         (Value::None(_), Value::None(_)) | (Value::Device, Value::Device) => Some(true),
-        // A device is compared with others, with names, and with the devices of modules.
-        (Value::Device, Value::Module(_) | Value::Str(..))
-        | (Value::Module(_) | Value::Str(..), Value::Device) => None,
         (Value::Str(a, _), Value::Str(b, _)) => Some(a == b),
         (Value::Dtype(a, _), Value::Dtype(b, _)) => Some(a.name == b.name),
         (Value::Module(a), Value::Module(b)) => (a == b).then_some(true),
-        (Value::Tensor(_), Value::Tensor(_)) => None,
+        // A device is compared with others, with names, and with the devices of modules.
+        (Value::Unknown(_) | Value::Input(_), _)
+        | (_, Value::Unknown(_) | Value::Input(_))
+        | (Value::Device, Value::Module(_) | Value::Str(..))
+        | (Value::Module(_) | Value::Str(..), Value::Device)
+        | (Value::Tensor(_), Value::Tensor(_)) => None,
         (Value::Kernel(a), Value::Kernel(b)) => Some(std::ptr::eq(*a, *b)),
         (a, b)
             if a.kind() != b.kind() && !matches!((a, b), (Value::Module(_), _) | (_, Value::Module(_))) =>

@@ -15,7 +15,7 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<
     let plan = &base.plan;
     let mut all = Vec::new();
     add_layouts(plan, &mut all);
-    add_relations(plan, &mut all);
+    add_relations(base, plan, &mut all);
     add_flags(plan, &mut all);
     add_dtypes(plan, &mut all);
     let name = module.kernel.rsplit('.').next().unwrap_or_default();
@@ -33,6 +33,10 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<
     // The same kind of value for each size in turn.
     for nth in 0..4 {
         for size in plan.used_sizes() {
+            // Nothing but the kernel says what other sizes must be.
+            if !is_read(base, size) {
+                continue;
+            }
             let now = plan.size(size);
             let block = base.blocks.get(&size).copied();
             let value = match (nth, block) {
@@ -52,6 +56,14 @@ pub(super) fn list_variants(module: &HostModule<'_>, base: &Machine<'_>) -> Vec<
         }
     }
     all
+}
+
+/// Whether the launcher reads a size.
+fn is_read(base: &Machine<'_>, size: usize) -> bool {
+    base.observed.iter().any(|(input, dim)| {
+        let tensor = base.plan.tensor(*input);
+        tensor.is_some_and(|tensor| tensor.dims.get(*dim) == Some(&size))
+    })
 }
 
 fn set_pinned(plan: &mut Plan, size: usize, value: i64) -> Option<()> {
@@ -105,8 +117,12 @@ fn add_layouts(plan: &Plan, all: &mut Vec<(String, Plan)>) {
 }
 
 /// Swaps pairs of sizes, so that either is the larger one.
-fn add_relations(plan: &Plan, all: &mut Vec<(String, Plan)>) {
-    let sizes = plan.used_sizes();
+fn add_relations(base: &Machine<'_>, plan: &Plan, all: &mut Vec<(String, Plan)>) {
+    let sizes: Vec<usize> = plan
+        .used_sizes()
+        .into_iter()
+        .filter(|size| is_read(base, *size))
+        .collect();
     let pairs = sizes.iter().zip(sizes.iter().skip(1)).take(4);
     for (a, b) in pairs {
         let (one, other) = (plan.size(*a), plan.size(*b));

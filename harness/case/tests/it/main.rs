@@ -7,6 +7,7 @@ mod corpus;
 mod diagnostics;
 mod excerpt;
 mod hostile;
+mod launcher;
 mod read;
 mod recorded;
 mod schema;

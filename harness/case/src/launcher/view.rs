@@ -1,0 +1,161 @@
+//! Methods of tensors that need more than their shape: copies, splits, sums, and views that decide sizes of inputs.
+
+use super::call::Arguments;
+use super::machine::{Eval, Machine};
+use super::tensor::{Fill, Tensor, dense};
+use super::value::{Dtype, Number, Source, Value};
+
+impl<'a> Machine<'a> {
+    /// Changes an input so that a view of other sizes has as many elements.
+    pub fn fit_view(&mut self, tensor: &Tensor, shape: &[Number]) -> Eval<'a, ()> {
+        // `b.view(-1, n_cols)`: the last sizes are equal.
+        for (own, wanted) in tensor.shape.iter().rev().zip(shape.iter().rev()) {
+            match (own.source, wanted.source) {
+                _ if wanted.value == -1 => break,
+                (Source::Size(own), Source::Size(wanted)) if own != wanted => {
+                    let change = self.plan.unify(wanted, own);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+                (Source::Size(size), Source::Computed) if own.value != wanted.value && wanted.value > 0 => {
+                    let change = self.plan.set_size(size, wanted.value);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+                _ => {}
+            }
+        }
+        // `x.view(batch, groups, -1)`: the channels are a multiple of the groups.
+        for wanted in shape.iter().filter(|wanted| wanted.value > 1) {
+            let dims = tensor.shape.iter().skip(usize::from(tensor.shape.len() > 2));
+            for own in dims {
+                if let Source::Size(size) = own.source
+                    && own.value % wanted.value != 0
+                    && own.source != wanted.source
+                {
+                    let change = self
+                        .plan
+                        .set_size(size, (own.value / wanted.value + 1) * wanted.value);
+                    if change.is_some() {
+                        return self.restart(change, "");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A contiguous copy. A copy of an input with its dtype is a tensor that a caller could have passed.
+    pub fn copy(&mut self, tensor: &Tensor, dtype: Option<Dtype>) -> Value<'a> {
+        let source = self.storages.get(tensor.storage).cloned();
+        let fill = match source.as_ref().map(|source| &source.fill) {
+            Some(fill @ (Fill::Zeros | Fill::Ones | Fill::Uninit | Fill::Full(_) | Fill::Given)) => {
+                fill.clone()
+            }
+            _ => Fill::Computed,
+        };
+        let dtype = dtype.unwrap_or_else(|| tensor.dtype.clone());
+        let mut copy = self.allocate(tensor.shape.clone(), &dtype, fill);
+        if let (Value::Tensor(copy), Some(source)) = (&mut copy, source)
+            && let Some(storage) = self.storages.get_mut(copy.storage)
+        {
+            storage.input = source.input;
+            copy.base = tensor.base;
+        }
+        copy
+    }
+
+    pub fn view_dtype(&mut self, tensor: &Tensor, dtype: &Dtype) -> Value<'a> {
+        if dtype.bytes() != tensor.dtype.bytes() {
+            return Value::unknown("a view with a dtype of another size");
+        }
+        // Only what was allocated for it: the storage takes the dtype.
+        let Some(storage) = self.storages.get_mut(tensor.storage) else {
+            return Value::unknown("a view with another dtype");
+        };
+        if dtype.name != storage.dtype.name {
+            storage.dtype = Dtype::torch(dtype.name);
+            if storage.fill == Fill::Given {
+                storage.fill = Fill::Computed;
+            }
+        }
+        Value::Tensor(Tensor {
+            dtype: Dtype::torch(dtype.name),
+            input: None,
+            ..tensor.clone()
+        })
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of tensors, as others")]
+    pub fn split(&self, tensor: &Tensor, name: &str, count: Option<i64>, dim: i64) -> Value<'a> {
+        let Some(at) = tensor.dim(dim) else {
+            return Value::unknown("a dimension that a tensor does not have");
+        };
+        let size = tensor.shape.get(at).map_or(0, |size| size.value);
+        if name == "unbind" {
+            let all = (0..size.min(64))
+                .filter_map(|index| tensor.select(at, index))
+                .map(Value::Tensor);
+            return Value::tuple(all.collect());
+        }
+        let step = match (name, count) {
+            ("chunk", Some(count)) if count > 0 => (size + count - 1) / count,
+            ("split", Some(step)) => step,
+            _ => return Value::unknown("a split of unknown sizes"),
+        };
+        if step < 1 || size / step > 64 {
+            return Value::unknown("a split of unknown sizes");
+        }
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while start < size {
+            let slice = super::value::Slice {
+                lower: Some(Number::plain(start)),
+                upper: Some(Number::plain((start + step).min(size))),
+                step: 1,
+            };
+            parts.extend(tensor.slice(at, &slice).map(Value::Tensor));
+            start += step;
+        }
+        Value::tuple(parts)
+    }
+
+    pub fn reduce(&mut self, tensor: &Tensor, args: &Arguments<'a>) -> Value<'a> {
+        let keep = matches!(args.get(1, "keepdim"), Some(Value::Bool(true, _)));
+        let dims: Vec<usize> = match args.get(0, "dim") {
+            None | Some(Value::None(_)) => (0..tensor.shape.len()).collect(),
+            Some(dims) => match dims.numbers() {
+                Some(dims) => dims.iter().filter_map(|dim| tensor.dim(dim.value)).collect(),
+                None => return Value::unknown("a sum over unknown dimensions"),
+            },
+        };
+        let shape = tensor.shape.iter().enumerate().filter_map(|(at, size)| {
+            if dims.contains(&at) {
+                keep.then_some(Number::plain(1))
+            } else {
+                Some(*size)
+            }
+        });
+        let shape = shape.collect();
+        self.allocate(shape, &tensor.dtype, Fill::Computed)
+    }
+
+    /// A tensor like another one: dense tensors keep their order of dimensions, others are contiguous.
+    pub fn like(&mut self, tensor: &Tensor, dtype: &Dtype, fill: Fill) -> Value<'a> {
+        let sizes = tensor.sizes();
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(tensor.strides.get(*at).copied().unwrap_or(0)));
+        let sorted: Vec<i64> = order.iter().filter_map(|at| sizes.get(*at).copied()).collect();
+        let steps = dense(&sorted);
+        let is_dense = order
+            .iter()
+            .zip(&steps)
+            .all(|(at, step)| sizes.get(*at) == Some(&1) || tensor.strides.get(*at) == Some(step));
+        if !is_dense || tensor.is_contiguous() {
+            return self.allocate(tensor.shape.clone(), dtype, fill);
+        }
+        self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
+    }
+}
