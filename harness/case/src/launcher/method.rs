@@ -209,15 +209,6 @@ impl<'a> Machine<'a> {
         Value::Tuple(Rc::new(sizes), tensor.input)
     }
 
-    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
-    fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
-        Value::Int(Number {
-            value: tensor.shape.len() as i64,
-            source: tensor.input.map_or(Source::Computed, Source::Rank),
-            sizes: 0,
-        })
-    }
-
     /// An attribute of an object that a caller passes: an input of its own.
     #[expect(clippy::unnecessary_wraps, reason = "as other attributes")]
     pub fn input_field(&mut self, input: usize, name: &str) -> Eval<'a> {

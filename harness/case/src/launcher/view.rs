@@ -158,4 +158,13 @@ impl<'a> Machine<'a> {
         }
         self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
     }
+
+    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
+    pub fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
+        Value::Int(Number {
+            value: tensor.shape.len() as i64,
+            source: tensor.input.map_or(Source::Computed, Source::Rank),
+            sizes: 0,
+        })
+    }
 }
