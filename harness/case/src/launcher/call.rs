@@ -6,6 +6,7 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 
 use super::exec::Flow;
 use super::machine::{Eval, Machine};
+use super::module::Global;
 use super::value::{Body, Closure, Value};
 use crate::module;
 
@@ -346,6 +347,16 @@ impl<'a> Machine<'a> {
             scope.bind(rest.name.as_str(), Value::dict(items.collect()));
         }
         Ok(())
+    }
+
+    /// The class of `self`, if an input is it.
+    pub fn class_of(&self, input: usize) -> Option<&'a ruff_python_ast::StmtClassDef> {
+        let name = self.plan.inputs.get(input)?.name.as_str();
+        let class = name.strip_prefix("self of ")?;
+        match self.module.globals.get(class) {
+            Some(Global::Class(class)) => Some(class),
+            _ => None,
+        }
     }
 }
 

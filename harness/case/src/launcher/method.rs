@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::call::Arguments;
 use super::machine::{Eval, Machine};
-use super::module::Global;
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
 use super::value::{Dtype, Number, Source, Value};
@@ -210,15 +209,6 @@ impl<'a> Machine<'a> {
         Value::Tuple(Rc::new(sizes), tensor.input)
     }
 
-    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
-    fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
-        Value::Int(Number {
-            value: tensor.shape.len() as i64,
-            source: tensor.input.map_or(Source::Computed, Source::Rank),
-            sizes: 0,
-        })
-    }
-
     /// An attribute of an object that a caller passes: an input of its own.
     #[expect(clippy::unnecessary_wraps, reason = "as other attributes")]
     pub fn input_field(&mut self, input: usize, name: &str) -> Eval<'a> {
@@ -257,16 +247,6 @@ impl<'a> Machine<'a> {
         Ok(self.input(field))
     }
 
-    /// The class of `self`, if an input is it.
-    fn class_of(&self, input: usize) -> Option<&'a ruff_python_ast::StmtClassDef> {
-        let name = self.plan.inputs.get(input)?.name.as_str();
-        let class = name.strip_prefix("self of ")?;
-        match self.module.globals.get(class) {
-            Some(Global::Class(class)) => Some(class),
-            _ => None,
-        }
-    }
-
     /// A method of a tensor.
     pub fn tensor_method(&mut self, tensor: &Tensor, name: &str, args: &Arguments<'a>) -> Eval<'a> {
         let found =
@@ -302,7 +282,11 @@ impl<'a> Machine<'a> {
                 Some(Value::Int(dim)) => {
                     if let Some(input) = tensor.input {
                         let from_end = dim.value < 0;
-                        let needed = if from_end { -dim.value } else { dim.value + 1 };
+                        let needed = if from_end {
+                            dim.value.saturating_neg()
+                        } else {
+                            dim.value.saturating_add(1)
+                        };
                         self.need_rank(input, needed, from_end)?;
                     }
                     tensor.dim(dim.value).map_or_else(
@@ -427,7 +411,13 @@ impl<'a> Machine<'a> {
                     return Ok(Value::unknown("a transposed tensor"));
                 };
                 if let Some(input) = tensor.input {
-                    let needed = [a.value, b.value].map(|dim| if dim < 0 { -dim } else { dim + 1 });
+                    let needed = [a.value, b.value].map(|dim| {
+                        if dim < 0 {
+                            dim.saturating_neg()
+                        } else {
+                            dim.saturating_add(1)
+                        }
+                    });
                     self.need_rank(input, needed.into_iter().max().unwrap_or(1), false)?;
                 }
                 found(
@@ -480,7 +470,10 @@ impl<'a> Machine<'a> {
                 let Some([dim, start, length]) = numbers.as_deref() else {
                     return Ok(Value::unknown("narrow"));
                 };
-                let upper = Number::computed(start.value + length.value, start.sizes | length.sizes);
+                let upper = Number::computed(
+                    start.value.saturating_add(length.value),
+                    start.sizes | length.sizes,
+                );
                 let slice = super::value::Slice {
                     lower: Some(*start),
                     upper: Some(upper),

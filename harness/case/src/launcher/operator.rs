@@ -63,7 +63,8 @@ impl<'a> Machine<'a> {
             Operator::Sub => a.value.checked_sub(b.value),
             Operator::Mult => a.value.checked_mul(b.value),
             Operator::FloorDiv => floor_div(a.value, b.value),
-            Operator::Mod => floor_div(a.value, b.value).map(|quotient| a.value - quotient * b.value),
+            Operator::Mod => floor_div(a.value, b.value)
+                .map(|quotient| a.value.wrapping_sub(quotient.wrapping_mul(b.value))),
             Operator::Div => {
                 return if b.value == 0 {
                     Value::unknown("a division by zero")

@@ -179,7 +179,7 @@ impl<'a> Machine<'a> {
             CmpOp::Eq => self.equate(&a, &b, plans),
             CmpOp::NotEq => {
                 if let (Some(a), Some(b)) = (a.number(), b.number()) {
-                    self.make_number(a, b.value + 1, plans);
+                    self.make_number(a, b.value.saturating_add(1), plans);
                 }
                 if let (Some(input), Value::Str(text, _)) = (a.from(), &b) {
                     let other = if &**text == "other" { "another" } else { "other" };
@@ -195,8 +195,8 @@ impl<'a> Machine<'a> {
             CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE => {
                 if let (Some(a), Some(b)) = (a.number(), b.number()) {
                     let (below, above) = match op {
-                        CmpOp::Lt => (b.value - 1, a.value + 1),
-                        CmpOp::Gt => (b.value + 1, a.value - 1),
+                        CmpOp::Lt => (b.value.saturating_sub(1), a.value.saturating_add(1)),
+                        CmpOp::Gt => (b.value.saturating_add(1), a.value.saturating_sub(1)),
                         _ => (b.value, a.value),
                     };
                     self.make_number(a, below, plans);
@@ -230,7 +230,9 @@ impl<'a> Machine<'a> {
         for size in (0..self.plan.sizes.len().min(63)).rev() {
             if number.sizes & (1 << size) != 0 {
                 let now = self.plan.size(size);
-                let value = (now / factor.value + i64::from(now % factor.value != 0)).max(1) * factor.value;
+                let value = (now / factor.value + i64::from(now % factor.value != 0))
+                    .max(1)
+                    .saturating_mul(factor.value);
                 self.suggest(plans, |plan| plan.set_size(size, value));
             }
         }

@@ -109,9 +109,11 @@ impl<'a> Machine<'a> {
                 let numbers: Option<Vec<Number>> = args.positional.iter().map(Value::number).collect();
                 let count = match numbers.as_deref() {
                     Some([end]) => *end,
-                    Some([start, end]) => Number::computed(end.value - start.value, start.sizes | end.sizes),
+                    Some([start, end]) => {
+                        Number::computed(end.value.saturating_sub(start.value), start.sizes | end.sizes)
+                    }
                     Some([start, end, step]) if step.value > 0 => {
-                        let value = (end.value - start.value).max(0);
+                        let value = (end.value.saturating_sub(start.value)).max(0);
                         Number::computed(
                             value / step.value + i64::from(value % step.value != 0),
                             start.sizes | end.sizes,

@@ -37,7 +37,7 @@ impl<'a> Machine<'a> {
                 {
                     let change = self
                         .plan
-                        .set_size(size, (own.value / wanted.value + 1) * wanted.value);
+                        .set_size(size, (own.value / wanted.value + 1).saturating_mul(wanted.value));
                     if change.is_some() {
                         return self.restart(change, "");
                     }
@@ -101,7 +101,7 @@ impl<'a> Machine<'a> {
             return Value::tuple(all.collect());
         }
         let step = match (name, count) {
-            ("chunk", Some(count)) if count > 0 => (size + count - 1) / count,
+            ("chunk", Some(count)) if count > 0 => size.saturating_add(count - 1) / count,
             ("split", Some(step)) => step,
             _ => return Value::unknown("a split of unknown sizes"),
         };
@@ -113,11 +113,11 @@ impl<'a> Machine<'a> {
         while start < size {
             let slice = super::value::Slice {
                 lower: Some(Number::plain(start)),
-                upper: Some(Number::plain((start + step).min(size))),
+                upper: Some(Number::plain(start.saturating_add(step).min(size))),
                 step: 1,
             };
             parts.extend(tensor.slice(at, &slice).map(Value::Tensor));
-            start += step;
+            start = start.saturating_add(step);
         }
         Value::tuple(parts)
     }
@@ -157,5 +157,14 @@ impl<'a> Machine<'a> {
             return self.allocate(tensor.shape.clone(), dtype, fill);
         }
         self.allocate_strided(tensor.shape.clone(), tensor.strides.clone(), dtype, fill)
+    }
+
+    #[expect(clippy::unused_self, reason = "beside `shape_of`")]
+    pub fn rank_of(&self, tensor: &Tensor) -> Value<'a> {
+        Value::Int(Number {
+            value: tensor.shape.len() as i64,
+            source: tensor.input.map_or(Source::Computed, Source::Rank),
+            sizes: 0,
+        })
     }
 }

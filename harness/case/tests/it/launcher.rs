@@ -466,6 +466,7 @@ fn hostile_launchers_end() {
         "def f(x):\n    f2 = lambda g: g(g)\n    add[(f2(f2),)](x, x, x, 1, 64)\n",
         "def f(*x, **y):\n    add[x](*x, **y)\n",
         "def f(x):\n    n = x.numel() * 9223372036854775807\n    add[(n,)](x, x, x, -n - n, 64 << n)\n",
+        "def f(x):\n    y = x.chunk(9223372036854775807)\n    z = x.narrow(0, 9223372036854775807, 9)\n    add[(1,)](x, x, x, -9223372036854775807 % 3, x.flatten(-9, 9223372036854775806))\n",
         "def f(x):\n    add[(1,)](x.expand(-1, 10 ** 9), x.permute(5, 5), x.t().t(), 1, 64)\n",
     ] {
         drop(read("add", launcher));
