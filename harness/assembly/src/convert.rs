@@ -171,7 +171,7 @@ impl Machine<'_> {
         };
         let mut words = Vec::with_capacity(2);
         for half in self.split(&word, 2)? {
-            let value = self.to_dtype(&half, from)?;
+            let value = self.convert_dtype(&half, from)?;
             let value = self.convert(value, from, to, Rounding::NearestEven);
             words.push(Word::from_value(value, to.bits(), half.all()));
         }

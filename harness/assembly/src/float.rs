@@ -133,7 +133,7 @@ impl Machine<'_> {
         };
         let mut halves = Vec::with_capacity(2);
         for half in self.split(&word, 2)? {
-            halves.push((self.to_dtype(&half, dtype)?, half.all()));
+            halves.push((self.convert_dtype(&half, dtype)?, half.all()));
         }
         Ok(Some(halves))
     }
@@ -329,7 +329,7 @@ impl Machine<'_> {
                     _ => BinaryOp::Xor,
                 };
                 for word in std::iter::once(&mut word).chain(&mut opposite) {
-                    let (a, b) = (self.to_unsigned(word)?, self.to_unsigned(&third)?);
+                    let (a, b) = (self.make_unsigned(word)?, self.make_unsigned(&third)?);
                     let value = self.emit_binary(op, a, b, DType::I1);
                     *word = Word::from_value(value, 1, word.all() | third.all());
                 }

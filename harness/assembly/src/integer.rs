@@ -183,7 +183,7 @@ impl Machine<'_> {
     }
 
     fn sum(&mut self, op: BinaryOp, x: &Word, y: &Word, dtype: DType) -> Assembled<Word> {
-        let (a, b) = (self.to_dtype(x, dtype)?, self.to_dtype(y, dtype)?);
+        let (a, b) = (self.convert_dtype(x, dtype)?, self.convert_dtype(y, dtype)?);
         let value = self.emit_binary(op, a, b, dtype);
         let mut word = Word::from_value(value, dtype.bits(), 0);
         let mut so_far = 0;
@@ -204,7 +204,7 @@ impl Machine<'_> {
             "or" => BinaryOp::Or,
             _ => BinaryOp::Xor,
         };
-        let (a, b) = (self.to_unsigned(&x)?, self.to_unsigned(&y)?);
+        let (a, b) = (self.make_unsigned(&x)?, self.make_unsigned(&y)?);
         let value = self.emit_binary(op, a, b, unsigned_dtype(bits));
         let mut word = Word::from_value(value, bits, 0);
         // A byte that the other operand decides alone depends on nothing else.
@@ -230,7 +230,7 @@ impl Machine<'_> {
         let Some(x) = self.read(x, bits)? else {
             return Ok(None);
         };
-        let value = self.to_unsigned(&x)?;
+        let value = self.make_unsigned(&x)?;
         let value = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[value], unsigned_dtype(bits));
         let known = x.known_bits.map(|known| !known & low_mask(bits));
         Ok(Some(Word {
@@ -252,7 +252,7 @@ impl Machine<'_> {
         let (Some(x), Some(by)) = (self.read(x, bits)?, self.read(by, 32)?) else {
             return Ok(None);
         };
-        let value = self.to_dtype(&x, dtype)?;
+        let value = self.convert_dtype(&x, dtype)?;
         let op = if left { BinaryOp::Shl } else { BinaryOp::Shr };
         let fills = !left && dtype.is_signed_int();
         let most = u64::from(bits - 1);
@@ -263,7 +263,7 @@ impl Machine<'_> {
             }
             Some(_) => self.emit_number(0, dtype),
             None => {
-                let count = self.to_dtype(&by, DType::U32)?;
+                let count = self.convert_dtype(&by, DType::U32)?;
                 let last = self.emit_number(most, DType::U32);
                 let limited = self.emit_binary(BinaryOp::Min, count, last, DType::U32);
                 let limited = self.cast(limited, DType::U32, dtype);
@@ -299,7 +299,7 @@ impl Machine<'_> {
         }
         let mut values = Vec::with_capacity(3);
         for word in &words {
-            let yes = self.to_unsigned(word)?;
+            let yes = self.make_unsigned(word)?;
             let no = self.emit_operation(OpKind::Unary(UnaryOp::Not), &[yes], DType::U32);
             values.push([no, yes]);
         }
@@ -334,7 +334,7 @@ impl Machine<'_> {
             let Some(word) = self.read(operand, dtype.bits())? else {
                 return Ok(None);
             };
-            values.push(self.to_dtype(&word, dtype)?);
+            values.push(self.convert_dtype(&word, dtype)?);
             words.push(word);
         }
         let value = self.emit_library_call(symbol, &values);

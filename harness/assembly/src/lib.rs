@@ -260,7 +260,7 @@ impl Machine<'_> {
                             "an element that depends on others of its pack, which are not defined,",
                         ));
                     }
-                    elements.push(self.to_dtype(&part, dtype)?);
+                    elements.push(self.convert_dtype(&part, dtype)?);
                 }
             }
             results.push(elements);

@@ -133,7 +133,7 @@ impl<'l> Machine<'l> {
             },
             Operand::Not(name) if bits == 1 => match self.read(&Operand::Register(name.clone()), 1)? {
                 Some(word) => {
-                    let value = self.to_unsigned(&word)?;
+                    let value = self.make_unsigned(&word)?;
                     let not = self.emit_operation(
                         OpKind::Unary(cerith_tile::ir::UnaryOp::Not),
                         &[value],
@@ -162,7 +162,7 @@ impl<'l> Machine<'l> {
             _ => self.read(operand, dtype.bits())?,
         };
         match word {
-            Some(word) => Ok(Some((self.to_dtype(&word, dtype)?, word.all()))),
+            Some(word) => Ok(Some((self.convert_dtype(&word, dtype)?, word.all()))),
             None => Ok(None),
         }
     }
@@ -215,7 +215,7 @@ impl Machine<'_> {
     }
 
     /// A register's bits as an unsigned integer.
-    pub fn to_unsigned(&mut self, word: &Word) -> Assembled<ValueId> {
+    pub fn make_unsigned(&mut self, word: &Word) -> Assembled<ValueId> {
         let dtype = unsigned_dtype(word.bits);
         let part_bits = word.bits / word.parts.len().max(1) as u32;
         let mut whole: Option<ValueId> = None;
@@ -247,11 +247,11 @@ impl Machine<'_> {
     }
 
     /// A register's bits as a value of a dtype of its width.
-    pub fn to_dtype(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
+    pub fn convert_dtype(&mut self, word: &Word, dtype: DType) -> Assembled<ValueId> {
         if let [only] = word.parts.as_slice() {
             return bitcast(self.builder, *only, Elem::Num(dtype));
         }
-        let whole = self.to_unsigned(word)?;
+        let whole = self.make_unsigned(word)?;
         bitcast(self.builder, whole, Elem::Num(dtype))
     }
 
@@ -277,7 +277,7 @@ impl Machine<'_> {
         let whole = if word.parts.len() == count {
             None
         } else {
-            Some(self.to_unsigned(word)?)
+            Some(self.make_unsigned(word)?)
         };
         for nth in 0..count {
             let value = match (whole, word.parts.get(nth)) {
@@ -326,7 +326,7 @@ impl Machine<'_> {
         for word in words {
             let part = match word.parts.as_slice() {
                 [only] => *only,
-                _ => self.to_unsigned(word)?,
+                _ => self.make_unsigned(word)?,
             };
             joined.parts.push(part);
         }
@@ -350,7 +350,7 @@ impl Machine<'_> {
         wide.known_bits = word.known_bits.filter(|_| !signed);
         if signed {
             let from = integer_of(word.bits, true);
-            let value = self.to_dtype(word, from)?;
+            let value = self.convert_dtype(word, from)?;
             wide.parts = smallvec::smallvec![self.cast(value, from, unsigned_dtype(bits))];
             let sign = word
                 .from
@@ -378,7 +378,7 @@ impl Machine<'_> {
 
     /// One register or another, by a predicate.
     pub fn select(&mut self, guard: &Word, yes: &Word, no: &Word) -> Assembled<Word> {
-        let condition = self.to_unsigned(guard)?;
+        let condition = self.make_unsigned(guard)?;
         // Floats stay floats, so that what is known of how exact they are stays known.
         let float = |word: &Word| match word.parts.as_slice() {
             [only] => element_dtype(self.builder, *only).filter(|dtype| dtype.is_float()),
@@ -387,7 +387,7 @@ impl Machine<'_> {
         let dtype = float(yes)
             .or_else(|| float(no))
             .unwrap_or_else(|| unsigned_dtype(yes.bits));
-        let (one, other) = (self.to_dtype(yes, dtype)?, self.to_dtype(no, dtype)?);
+        let (one, other) = (self.convert_dtype(yes, dtype)?, self.convert_dtype(no, dtype)?);
         let value = self.emit_operation(OpKind::Select, &[condition, one, other], dtype);
         let mut word = Word::from_value(value, yes.bits, 0);
         for (to, (yes, no)) in word.from.iter_mut().zip(yes.from.iter().zip(no.from)) {

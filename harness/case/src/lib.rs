@@ -33,7 +33,7 @@
 //!     tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
 //! ";
 //! // From text here; `Corpus::read(folder)` reads files.
-//! let corpus = Corpus::load([Input::text("area/copy.yaml", case_file), Input::text("area/copy.py", kernel)]);
+//! let corpus = Corpus::load([Input::from_text("area/copy.yaml", case_file), Input::from_text("area/copy.py", kernel)]);
 //! assert_eq!(corpus.problems(), []);
 //!
 //! let filter = Filter::parse(&["area/copy:n=64"], "cases").unwrap();
@@ -43,7 +43,7 @@
 //!
 //! // What is wrong is said with its place and the nearest valid spelling.
 //! let wrong = case_file.replace("n: n", "m: n");
-//! let corpus = Corpus::load([Input::text("area/copy.yaml", wrong), Input::text("area/copy.py", kernel)]);
+//! let corpus = Corpus::load([Input::from_text("area/copy.yaml", wrong), Input::from_text("area/copy.py", kernel)]);
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
 //! ```
 //!

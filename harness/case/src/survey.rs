@@ -168,8 +168,8 @@ pub fn build_drafts(
                 })
                 .collect();
             // Flags may choose the tensors: `source = a if A_TO_B else b`.
-            let chosen = by_flags.iter().map(|(_, usage)| usage);
-            let first = chosen.filter(|usage| usage.lost < any.lost).next_back();
+            let mut chosen = by_flags.iter().map(|(_, usage)| usage);
+            let first = chosen.rfind(|usage| usage.lost < any.lost);
             let usage = first.cloned().unwrap_or(any);
             Draft {
                 usage,
@@ -249,7 +249,9 @@ impl Draft {
 
     /// The launches that functions of the kernel's file make; none if no such function was evaluated.
     pub fn host_survey(&self) -> Option<Survey> {
-        let launches = || self.hosts.iter().filter(|launch| launch.unknown.is_empty());
+        // What an input is assumed to be may not fit, as a guess may not.
+        let is_certain = |launch: &&HostLaunch| launch.unknown.is_empty() && launch.assumed.is_empty();
+        let launches = || self.hosts.iter().filter(is_certain);
         let first = launches().next()?;
         let mut outputs = BTreeSet::new();
         let mut storages = BTreeSet::new();

@@ -245,7 +245,7 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                     let other = accesses.iter().flat_map(|access| &access.dimensions);
                     let mut bounds = other
                         .filter(|(other, times, _)| other == product && times == factor)
-                        .map(|(_, _, index)| self::find_bound(index, reader));
+                        .map(|(_, _, index)| find_bound(index, reader));
                     bound = bounds.find(|one| matches!(one, Bound::Size(_))).unwrap_or(bound);
                 }
                 (place(&stride, parameters), Dimension { stride, bound })

@@ -22,7 +22,7 @@
 //!     i = tl.arange(0, 4)
 //!     tl.store(x + i, tl.load(x + i) + 1)
 //! ";
-//! let corpus = Corpus::load([Input::text("area/add.yaml", case), Input::text("area/add.py", kernel)]);
+//! let corpus = Corpus::load([Input::from_text("area/add.yaml", case), Input::from_text("area/add.py", kernel)]);
 //! let panel = Panel::new(Some(reference()), vec![]);
 //! let summary = judge(&corpus, &panel, |event| {
 //!     if let Event::Problem(problem) = event {

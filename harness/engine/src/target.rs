@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn what_a_target_lacks_is_no_refusal_of_the_program() {
         let check = |words: &str, expected: Option<&str>| {
-            assert_eq!(find_missing_feature(words), expected, "{words}")
+            assert_eq!(find_missing_feature(words), expected, "{words}");
         };
         let fp8 = "type fp8e5b16 not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)";
         check(fp8, Some(fp8));

@@ -30,7 +30,7 @@
 //!     positional: vec![RequestArg::Pointer(Elem::Num(DType::F32)), RequestArg::Int(1000)],
 //!     keyword: vec![("BLOCK".to_owned(), RequestArg::Int(64))],
 //!     options: Vec::new(),
-//!     rules: Rules::of(Version::new(3, 6, 0)),
+//!     rules: Rules::from_version(Version::new(3, 6, 0)),
 //! };
 //! let traced = trace(&request).unwrap();
 //! let parameters: Vec<&str> = traced.bindings.iter().map(|binding| binding.name.as_str()).collect();

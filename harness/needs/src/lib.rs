@@ -321,7 +321,10 @@ mod tests {
             .iter()
             .map(|test| (&*test.name, test.ignored.is_some()))
             .collect();
-        assert_eq!(shown, [("first::nothing", false), ("second::nothing", true)]);
+        assert_eq!(
+            shown,
+            [("first::do_nothing", false), ("second::do_nothing", true)]
+        );
     }
 
     /// Two tests that must be alone, and two that may run together: threads start them all at once.

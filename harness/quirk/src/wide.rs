@@ -95,7 +95,7 @@ impl Widening {
     fn rewrite_operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
         match &op.kind {
             OpKind::Reduce { .. } | OpKind::Scan { .. } | OpKind::Histogram { .. } => {
-                self.widen_origin(op, ops)
+                self.widen_origin(op, ops);
             }
             OpKind::Binary(_)
             | OpKind::Reshape { .. }

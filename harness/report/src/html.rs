@@ -102,10 +102,10 @@ impl Html {
             // Of several streams as one, the first says what the page is of.
             Event::Start(start) => self.start = start.clone(),
             Event::Problem(problem) if self.problems.len() < MAX_KEPT_PROBLEMS => {
-                self.problems.push(problem.clone())
+                self.problems.push(problem.clone());
             }
             Event::Internal(internal) if self.internal.len() < MAX_KEPT_PROBLEMS => {
-                self.internal.push(internal.clone())
+                self.internal.push(internal.clone());
             }
             Event::Problem(_) | Event::Internal(_) => {}
             Event::Summary(summary) => self.summary = Some(summary.clone()),

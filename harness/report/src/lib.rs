@@ -12,7 +12,7 @@
 //! "#;
 //! let (mut printer, mut text, mut code) = (Human::default(), String::new(), 0);
 //! let end = read(stream.as_bytes(), |event| {
-//!     text.push_str(&printer.event(&event));
+//!     text.push_str(&printer.render_event(&event));
 //!     if let Event::Summary(summary) = event {
 //!         code = summary.exit_code();
 //!     }

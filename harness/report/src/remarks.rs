@@ -78,7 +78,7 @@ impl Level {
 /// The remarks of a whole stream.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
-    remarks: Vec<Remark>,
+    entries: Vec<Remark>,
     omitted_count: usize,
     cerith: String,
     ended: bool,
@@ -122,8 +122,8 @@ impl Remarks {
     }
 
     fn keep(&mut self, remark: Remark) {
-        if self.remarks.len() < SCANNED {
-            self.remarks.push(remark);
+        if self.entries.len() < SCANNED {
+            self.entries.push(remark);
         } else {
             self.omitted_count += 1;
         }
@@ -171,8 +171,8 @@ impl Remarks {
         self.close();
         let mut lines: Vec<(Remark, Vec<String>)> = Vec::new();
         let mut known: HashMap<(String, u32), usize> = HashMap::new();
-        self.remarks.sort_by_key(|remark| remark.weight);
-        for remark in self.remarks {
+        self.entries.sort_by_key(|remark| remark.weight);
+        for remark in self.entries {
             let place = remark.position.as_ref().map(|at| (at.file.clone(), at.line));
             if let Some((_, others)) = place.as_ref().and_then(|place| lines.get_mut(*known.get(place)?)) {
                 others.push(remark.title);
@@ -220,10 +220,10 @@ impl Remarks {
     /// It cannot be written down.
     pub fn sarif(mut self) -> Result<String, serde_json::Error> {
         self.close();
-        let mut rules: Vec<&str> = self.remarks.iter().map(|remark| remark.rule.as_str()).collect();
+        let mut rules: Vec<&str> = self.entries.iter().map(|remark| remark.rule.as_str()).collect();
         rules.sort_unstable();
         rules.dedup();
-        let results: Vec<Value> = self.remarks.iter().map(build_result).collect();
+        let results: Vec<Value> = self.entries.iter().map(build_result).collect();
         let left_out = if self.omitted_count > 0 {
             vec![json!({
                 "level": "warning",

@@ -67,7 +67,7 @@
 //!     i = tl.arange(0, 4)
 //!     tl.store(out + i, tl.load(x + i))
 //! ";
-//! let corpus = Corpus::load([Input::text("copy.yaml", case_file), Input::text("copy.py", kernel)]);
+//! let corpus = Corpus::load([Input::from_text("copy.yaml", case_file), Input::from_text("copy.py", kernel)]);
 //! let case = corpus.entries().next().unwrap().resolve().unwrap();
 //!
 //! let reference = Arc::new(Reference::default());

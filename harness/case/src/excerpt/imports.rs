@@ -212,18 +212,18 @@ pub(super) fn attributes_of(
 ) -> Option<BTreeSet<String>> {
     let mut walk = Attributes {
         name,
-        attributes: BTreeSet::new(),
+        accessed: BTreeSet::new(),
         has_bare_use: false,
     };
     for stmt in body.iter().filter(|stmt| is_kept(&range_of(*stmt))) {
         walk.visit_stmt(stmt);
     }
-    (!walk.has_bare_use).then_some(walk.attributes)
+    (!walk.has_bare_use).then_some(walk.accessed)
 }
 
 struct Attributes<'n> {
     name: &'n str,
-    attributes: BTreeSet<String>,
+    accessed: BTreeSet<String>,
     has_bare_use: bool,
 }
 
@@ -232,7 +232,7 @@ impl<'a> Visitor<'a> for Attributes<'_> {
         match expr {
             Expr::Attribute(attribute) => match &*attribute.value {
                 Expr::Name(name) if name.id == *self.name => {
-                    self.attributes.insert(attribute.attr.to_string());
+                    self.accessed.insert(attribute.attr.to_string());
                 }
                 _ => walk_expr(self, expr),
             },

@@ -443,7 +443,7 @@ fn find_assignment<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
         _ => {
             let mut found = None;
             super::imports::visit_bodies(stmt, &mut |body| {
-                found = found.or_else(|| find_assignment(body, name))
+                found = found.or_else(|| find_assignment(body, name));
             });
             found
         }

@@ -47,7 +47,7 @@ pub(super) fn named_values(pairs: &[(Key, Node)], problems: &mut Vec<Diagnostic>
             for (field, node) in pairs {
                 match check_identifier(field, "matrix variable") {
                     Ok(()) => {
-                        fields.extend(parse_literal(node, problems).map(|value| (field.name.clone(), value)))
+                        fields.extend(parse_literal(node, problems).map(|value| (field.name.clone(), value)));
                     }
                     Err(problem) => problems.push(problem),
                 }

@@ -54,6 +54,10 @@ pub(super) fn list_settings(usage: &Usage) -> Vec<Flags> {
 
 /// One launch.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four choices that do not depend on each other"
+)]
 pub(super) struct Plan {
     pub variant: String,
     pub sizes: BTreeMap<String, i64>,

@@ -302,9 +302,8 @@ impl<'a> Reader<'a> {
     /// The size that the number of turns of `range(…)` is the number of blocks of.
     fn count_blocks(&mut self, iter: &Expr) -> Option<Counted> {
         let Expr::Call(call) = iter else { return None };
-        let end = match &*call.arguments.args {
-            [end] | [_, end] => end,
-            _ => return None,
+        let ([end] | [_, end]) = &*call.arguments.args else {
+            return None;
         };
         // `cdiv(K, BLOCK)` or `(K + BLOCK - 1) // BLOCK`.
         let (size, block) = match end {

@@ -197,7 +197,7 @@ fn arguments_are_what_the_text_wants() {
     check(
         "@triton.jit\ndef f(x, starts, n, VARLEN: tl.constexpr, B: tl.constexpr):\n    i = tl.program_id(0)\n    if VARLEN:\n        \
          bos = tl.load(starts + i)\n    else:\n        bos = i * n\n    tl.store(x + bos + tl.arange(0, B), 1)\n",
-        &["starts: { dtype: i64, shape: [3], fill: zeros }"],
+        &["starts: { dtype: i64, shape: [3], fill: arange }"],
     );
     // The largest number of a dtype is none.
     check(

@@ -49,7 +49,7 @@ struct Condition<'a> {
     text: &'a str,
 }
 
-fn condition<'a>(one: &&'a Precondition) -> Condition<'a> {
+fn describe_condition(one: &Precondition) -> Condition<'_> {
     Condition {
         unless: &one.unless,
         kind: &one.finding.key.kind,
@@ -102,7 +102,12 @@ impl<'a> Line<'a> {
             why,
             findings: things(true),
             warnings: told.warned.iter().map(build_finding).collect(),
-            preconditions: told.preconditions.iter().map(condition).collect(),
+            preconditions: told
+                .preconditions
+                .iter()
+                .copied()
+                .map(describe_condition)
+                .collect(),
             host: told.host,
             triton: told.version.map(|version| version.to_string()),
             changed: told.changed,

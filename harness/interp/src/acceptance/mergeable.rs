@@ -74,7 +74,7 @@ impl Uses {
                     }
                 }
                 Op::For(code) | Op::Reduce { code, .. } | Op::Scan { code, .. } => {
-                    self.count_uses(program, code)
+                    self.count_uses(program, code);
                 }
                 Op::If(one, other) | Op::While(one, other) => {
                     self.count_uses(program, one);

@@ -62,7 +62,7 @@ impl Machine<'_> {
                 });
             }
             OpKind::Library(symbol) => {
-                self.map_lanes(step.outs[0], &step.ins, |x| library::apply_library(symbol, x))
+                self.map_lanes(step.outs[0], &step.ins, |x| library::apply_library(symbol, x));
             }
             OpKind::Foreign(foreign) => {
                 let number = |&slot: &Slot| self.layout(slot).elem.num();

@@ -150,7 +150,7 @@ impl Product {
     }
 
     /// What the product may be, whatever the order.
-    pub(super) fn to_lane(&self, dtype: DType) -> Lane {
+    pub(super) fn to_lane(self, dtype: DType) -> Lane {
         if self.poison {
             return Lane::Poison;
         }

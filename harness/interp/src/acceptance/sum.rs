@@ -552,7 +552,7 @@ impl Sum {
     }
 
     /// The sum of one dtype, each step rounded to it.
-    pub(crate) fn to_lane(&self, dtype: DType) -> Lane {
+    pub(crate) fn to_lane(self, dtype: DType) -> Lane {
         self.bound_result(dtype, precision::count_bits(dtype))
     }
 }

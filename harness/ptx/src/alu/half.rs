@@ -174,7 +174,7 @@ pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
         (false, true) => |a, b, c, out| {
             each3(a, b, c, out, |a, b, c| {
                 to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c)))
-            })
+            });
         },
         (true, false) => |a, b, c, out| {
             each3(a, b, c, out, |a, b, c| {

@@ -72,7 +72,7 @@ pub(crate) fn multiply24(ty: Type, half: Half) -> Option<Binary> {
         (true, 32, Half::Low) => |a, b, out| {
             each2(a, b, out, |a, b| {
                 (sign_extend24(a) * sign_extend24(b)) as u32 as u64
-            })
+            });
         },
         (true, 32, Half::High) => |a, b, out| {
             each2(a, b, out, |a, b| {

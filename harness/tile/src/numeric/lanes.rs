@@ -368,7 +368,7 @@ impl Visit2 for Loop2<'_, '_> {
                     }
                 }
                 (Source::One(x), Source::One(y)) => {
-                    out.fill(settle(f(A::from_raw(*x), A::from_raw(*y)), &mut flawed))
+                    out.fill(settle(f(A::from_raw(*x), A::from_raw(*y)), &mut flawed));
                 }
             }
             out.len()

@@ -160,7 +160,7 @@ impl<'m> Lowering<'m> {
     fn effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         match op.name.as_str() {
             "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => {
-                self.builder.add_effect(OpKind::Barrier, &[])
+                self.builder.add_effect(OpKind::Barrier, &[]);
             }
             // Whether the kernel before this one has ended is not a question here.
             "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => {}
