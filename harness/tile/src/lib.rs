@@ -21,7 +21,7 @@
 //!
 //! // What changed between two versions of the language, and since when.
 //! let (old, new) = (Rules::from_version(Version::new(3, 1, 0)), Rules::from_version(Version::new(3, 2, 0)));
-//! assert!(old.changed(new).any(|rule| rule == Rule::WeakPythonScalars));
+//! assert!(old.changed_rules(new).any(|rule| rule == Rule::WeakPythonScalars));
 //! ```
 //!
 //! Left out: memory, execution, Python. This crate does no IO, knows no engine and never panics on any input.

@@ -18,7 +18,7 @@
 //! }
 //! ";
 //! let module = cerith_ttir::parse(text).unwrap();
-//! let function = cerith_ttir::lower(&module, &cerith_ttir::Origin::from_text(text)).unwrap();
+//! let function = cerith_ttir::lower(&module, &cerith_ttir::Origin::of(text)).unwrap();
 //! assert_eq!(function.name, "double");
 //! assert!(function.verify().is_ok());
 //! ```

@@ -149,11 +149,11 @@ fn sizes_that_the_text_does_not_tell_are_not_certain() {
         &format!("{load}    tl.store(out + at, v, mask=at < n)\n"),
         &["out", "x"],
     );
-    // One more than the size, on purpose.
+    // Nothing else in the text says that the output has one more than the size.
     check(
         "B: tl.constexpr",
         &format!("{load}    tl.store(out + at, v, mask=at <= n)\n"),
-        &["x"],
+        &["out", "x"],
     );
     // Rows of one more than the size.
     let both = "    row = tl.program_id(1)\n    tl.store(out + row * (n + 1) + at, 1, mask=at <= n)\n";

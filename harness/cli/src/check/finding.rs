@@ -549,6 +549,10 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
     if all_of(|variant| variant.ends_with("=0")) {
         return false;
     }
+    // Kernels that take the last stride for 1 are many, and their callers know it.
+    if survey.host.is_some() && all_of(|variant| variant.starts_with("transposed")) {
+        return false;
+    }
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
             is_certain(finding, survey, launches)

@@ -85,7 +85,7 @@ impl Machine<'_> {
             let mut warning = site.build_warning(
                 TrapKind::PoisonUse,
                 None,
-                "the lanes that the mask turns off have no value, and the result depends on them",
+                "lanes that are masked off have no value, and the result depends on them",
             );
             warning.code = UNDEFINED_VALUE;
             let place = if self.layout(value).scalar {
@@ -93,9 +93,10 @@ impl Machine<'_> {
             } else {
                 format!("lane {lane} is stored here")
             };
-            let warning = warning
-                .label(self.program.function.span(step.loc), place)
-                .help("give these lanes a value: `other=0` for a sum, `other=-float(\"inf\")` for a maximum");
+            let warning = warning.label(self.program.function.span(step.loc), place).help(
+                "give them a value: `other=0` for a sum, `other=-float(\"inf\")` for a maximum, \
+                     `padding_option=\"zero\"` for a block pointer",
+            );
             self.add_remark(load.loc, warning);
         }
     }
