@@ -4,12 +4,15 @@
 //! An evaluation never sees elements. What depends on them is unknown, and poisons only what is computed from it. Conditions of a
 //! launcher (`assert`, `raise`) change the inputs until they hold ([`repair`]).
 
+mod arguments;
 mod builtin;
 mod call;
 mod eval;
 mod exec;
 mod fit;
+mod host;
 mod launch;
+mod launched;
 mod machine;
 mod method;
 mod module;
@@ -28,9 +31,10 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
+use self::host::is_same_launch;
+pub use self::host::{HostLaunch, HostTensor, Origin};
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;
-use self::tensor::Fill;
 use crate::module as parsing;
 use crate::usage::library::{Library, Texts};
 
@@ -39,48 +43,6 @@ const MAX_LAUNCHES: usize = 24;
 
 /// The most launchers of a kernel.
 const MAX_HOSTS: usize = 12;
-
-/// Who made a storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// The launcher's caller.
-    Input,
-    /// The launcher, and nothing has stored to it.
-    Empty,
-    /// The launcher, with content.
-    Filled,
-}
-
-/// A storage of a launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostTensor {
-    /// Its name in the case file.
-    pub storage: String,
-    /// Who made it.
-    pub origin: Origin,
-    /// Whether the launcher returns a tensor in it.
-    pub is_returned: bool,
-}
-
-/// A launch that a function of the kernel's file makes, or why it could not be evaluated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostLaunch {
-    /// The function with the launch; `Class.method` for the root's methods.
-    pub host: String,
-    /// The line of the launch, from 1; the function's, if the evaluation does not reach the launch.
-    pub line: u32,
-    /// The difference from the plain launch, which has none: `x[33, 1]`, `padded x`, `float16`.
-    pub variant: String,
-    /// The case file. Empty if there are unknown arguments.
-    pub text: String,
-    /// The storages of the case file.
-    pub tensors: Vec<HostTensor>,
-    /// Reasons for arguments that could not be evaluated.
-    pub unknown: Vec<String>,
-    /// Inputs that nothing in the launcher or the kernel decides: tensors with sizes of which neither tells what they must be, and
-    /// numbers without a default. A failure of the launch may be its caller's fault.
-    pub assumed: Vec<String>,
-}
 
 /// Evaluates the functions of a module that launch a kernel, and returns the launches in the order of the text. `text` is the whole
 /// original module, and `path` the module's path as case files name it.
@@ -153,22 +115,4 @@ fn read_module(module: &HostModule<'_>) -> Vec<HostLaunch> {
     failed.sort_by_key(|one| one.line);
     launches.extend(failed);
     launches
-}
-
-/// Whether two case files differ in their first line only.
-fn is_same_launch(a: &str, b: &str) -> bool {
-    let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
-    rest(a) == rest(b)
-}
-
-impl Origin {
-    fn of(storage: &tensor::Storage) -> Self {
-        if storage.input.is_some() || storage.fill == Fill::Given {
-            Self::Input
-        } else if storage.fill == Fill::Uninit {
-            Self::Empty
-        } else {
-            Self::Filled
-        }
-    }
 }

@@ -213,7 +213,7 @@ impl Draft {
         if not_tried.is_none() {
             let mut configs = self.metadata.configs.clone();
             // The smallest blocks first: they take the least time, and sizes around them are small.
-            configs.sort_by_key(compute_volume);
+            configs.sort_by_key(tuning::compute_volume);
             let planner = |config: Config| self.build_planner(&usage, reading, config);
             let first = planner(configs.first().cloned().unwrap_or_default());
             first.add_all(&mut tried);
@@ -294,7 +294,7 @@ impl Draft {
     pub fn attempt(&self, reading: &Reading) -> Option<Attempt> {
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();
-        configs.sort_by_key(compute_volume);
+        configs.sort_by_key(tuning::compute_volume);
         let config = configs.into_iter().next().unwrap_or_default();
         self.build_planner(&usage, reading, config).first()
     }
@@ -306,7 +306,7 @@ impl Draft {
         }
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();
-        configs.sort_by_key(compute_volume);
+        configs.sort_by_key(tuning::compute_volume);
         let config = configs.into_iter().next().unwrap_or_default();
         self.build_planner(&usage, reading, config).render_matrix_case()
     }
@@ -442,10 +442,4 @@ fn find_distinct(usage: &Usage) -> BTreeSet<String> {
     };
     let tensors = usage.tensors.iter().filter(is_distinct);
     tensors.map(|tensor| storage_name(&tensor.name)).collect()
-}
-
-/// The product of the numbers of a configuration.
-pub(crate) fn compute_volume(config: &Config) -> i64 {
-    let numbers = config.values().flatten().filter_map(|value| value.parse().ok());
-    numbers.fold(1_i64, |all, one: i64| all.saturating_mul(one.max(1)))
 }

@@ -9,7 +9,7 @@ use cerith_tile::ir::{
 };
 use smallvec::SmallVec;
 
-use crate::checks::{divisions, poison};
+use crate::checks::{divisions, masked_loads};
 use crate::origin::find_origins;
 use crate::outcome::InternalError;
 use crate::program::{Accessed, Code, Op, Program, Region, Slot, Step, Yielded};
@@ -53,7 +53,7 @@ impl Program {
         collect_accesses(&body, &layouts, false, &mut found);
         let prints = has_prints(&function.body);
         let divisions = divisions::find_divisions(&function);
-        let masked_loads = poison::find_masked_loads(&function);
+        let masked_loads = masked_loads::find_masked_loads(&function);
         Ok(Self {
             function,
             layouts,

@@ -7,7 +7,7 @@ use cerith_tile::ir::{BinaryOp, Choice, Combine, Function, LocId, OpKind, UnaryO
 use smallvec::SmallVec;
 
 use crate::checks::divisions::Division;
-use crate::checks::poison::MaskedLoad;
+use crate::checks::masked_loads::MaskedLoad;
 use crate::dataflow::Text;
 use crate::layouts::Classes;
 use crate::origin::Origin;

@@ -449,3 +449,9 @@ fn find_assignment<'a>(body: &'a [Stmt], name: &str) -> Option<&'a Expr> {
         }
     })
 }
+
+/// The product of the numbers of a configuration.
+pub(crate) fn compute_volume(config: &Config) -> i64 {
+    let numbers = config.values().flatten().filter_map(|value| value.parse().ok());
+    numbers.fold(1_i64, |all, one: i64| all.saturating_mul(one.max(1)))
+}

@@ -1,8 +1,8 @@
 //! Functions of Python, torch and Triton that launchers call.
 
-use super::call::Arguments;
-use super::eval::to_scalar;
+use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
+use super::plan::to_scalar;
 use super::plan::{Kind, Scalar};
 use super::tensor::Fill;
 use super::value::{Number, Source, Value};

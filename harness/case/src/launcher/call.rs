@@ -4,41 +4,12 @@ use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-use super::exec::Flow;
+use super::arguments::Arguments;
+use super::machine::Flow;
 use super::machine::{Eval, Machine};
 use super::module::Global;
 use super::value::{Body, Closure, Value};
 use crate::module;
-
-/// The arguments of a call.
-#[derive(Clone, Default)]
-pub(super) struct Arguments<'a> {
-    pub positional: Vec<Value<'a>>,
-    pub keywords: Vec<(String, Value<'a>)>,
-}
-
-impl<'a> Arguments<'a> {
-    pub fn of(positional: Vec<Value<'a>>) -> Self {
-        Self {
-            positional,
-            keywords: Vec::new(),
-        }
-    }
-
-    pub fn keyword(&self, name: &str) -> Option<Value<'a>> {
-        let found = self.keywords.iter().find(|(one, _)| one == name);
-        found.map(|(_, value)| value.clone())
-    }
-
-    pub fn keyword_values(&self) -> impl Iterator<Item = &Value<'a>> {
-        self.keywords.iter().map(|(_, value)| value)
-    }
-
-    /// An argument by position or by name.
-    pub fn get(&self, at: usize, name: &str) -> Option<Value<'a>> {
-        self.positional.get(at).cloned().or_else(|| self.keyword(name))
-    }
-}
 
 impl<'a> Machine<'a> {
     pub fn call(&mut self, call: &'a ast::ExprCall, scope: &super::value::Scope<'a>) -> Eval<'a> {

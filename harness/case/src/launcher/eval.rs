@@ -6,8 +6,8 @@ use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, Number as Literal, Unary
 
 use super::machine::{Eval, Machine};
 use super::module::Global;
-use super::plan::{Kind, Scalar};
-use super::value::{Body, Closure, Dtype, Frame, Number, Scope, Slice, Value, is_equal};
+use super::plan::{Kind, Scalar, guess_number, to_scalar};
+use super::value::{Body, Closure, Frame, Number, Scope, Slice, Value, is_equal, module_value};
 
 /// The most elements of a comprehension.
 const MAX_ELEMENTS: usize = 256;
@@ -436,76 +436,4 @@ fn find<'v, 'a: 'v>(all: impl Iterator<Item = &'v Value<'a>>, wanted: &Value<'a>
         }
     }
     found
-}
-
-/// A module, or something in it. Names of torch's and Triton's are the same however they are imported.
-pub(super) fn module_value<'a>(path: &str) -> Value<'a> {
-    let path = path
-        .strip_prefix("triton.language")
-        .map_or_else(|| path.to_owned(), |rest| format!("tl{rest}"));
-    let member = path.strip_prefix("torch.").map(|name| (name, false));
-    let member = member.or_else(|| path.strip_prefix("tl.").map(|name| (name, true)));
-    if let Some((name, is_triton)) = member
-        && let Some(dtype) = Dtype::find(name, is_triton)
-    {
-        return Value::Dtype(dtype, None);
-    }
-    match path.as_str() {
-        "math.inf" | "torch.inf" => Value::Float(f64::INFINITY),
-        "math.pi" | "torch.pi" => Value::Float(std::f64::consts::PI),
-        "math.e" => Value::Float(std::f64::consts::E),
-        "torch.version.hip" => Value::NONE,
-        "torch.version.cuda" => Value::str("12.8"),
-        "triton.__version__" => Value::str("3.6.0"),
-        "torch.__version__" => Value::str("2.9.0"),
-        _ => Value::module(&path),
-    }
-}
-
-/// A value for a parameter that is a number, by its name.
-pub(super) fn guess_number(name: &str) -> Scalar {
-    let lower = name.to_lowercase();
-    let word = |wanted: &[&str]| lower.split(['_', '.']).any(|word| wanted.contains(&word));
-    if word(&["eps", "epsilon"]) {
-        Scalar::Float(1e-5)
-    } else if word(&[
-        "scale",
-        "alpha",
-        "beta",
-        "gamma",
-        "p",
-        "prob",
-        "lr",
-        "momentum",
-        "slope",
-        "smoothing",
-        "softcap",
-        "temperature",
-        "decay",
-        "theta",
-        "dropout",
-    ]) {
-        Scalar::Float(0.5)
-    } else if word(&["block", "size", "chunk", "bt", "bs"]) {
-        Scalar::Int(16)
-    } else if word(&["seed"]) {
-        Scalar::Int(7)
-    } else if word(&["dim", "axis"]) {
-        Scalar::Int(-1)
-    } else {
-        Scalar::Int(4)
-    }
-}
-
-/// A value as one that a parameter may have.
-pub(super) fn to_scalar(value: &Value<'_>) -> Option<Scalar> {
-    Some(match value {
-        Value::None(_) => Scalar::None,
-        Value::Bool(value, _) => Scalar::Bool(*value),
-        Value::Int(number) => Scalar::Int(number.value),
-        Value::Float(float) => Scalar::Float(*float),
-        Value::Str(text, _) => Scalar::Str(text.to_string()),
-        Value::Dtype(dtype, _) => Scalar::Dtype(dtype.clone()),
-        _ => return None,
-    })
 }

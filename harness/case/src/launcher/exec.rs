@@ -4,20 +4,12 @@ use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-use super::machine::{Condition, Eval, Halt, Machine};
+use super::machine::{Condition, Eval, Flow, Halt, Machine};
 use super::plan::Kind;
 use super::value::{Body, Closure, Scope, Source, Value};
 
 /// The most turns of a loop.
 const MAX_TURNS: usize = 64;
-
-/// What a statement does to those after it.
-pub(super) enum Flow<'a> {
-    Next,
-    Return(Value<'a>),
-    Break,
-    Continue,
-}
 
 impl<'a> Machine<'a> {
     pub fn run(&mut self, body: &'a [Stmt], scope: &Scope<'a>) -> Eval<'a, Flow<'a>> {
@@ -140,14 +132,14 @@ impl<'a> Machine<'a> {
                         name.split('.').next().unwrap_or(name)
                     };
                     let bound = if alias.asname.is_some() { bound } else { first };
-                    scope.bind(bound, super::eval::module_value(first));
+                    scope.bind(bound, super::value::module_value(first));
                 }
             }
             Stmt::ImportFrom(import) => {
                 let module = import.module.as_ref().map_or("", |module| module.as_str());
                 for alias in &import.names {
                     let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-                    let value = super::eval::module_value(&format!("{module}.{}", alias.name));
+                    let value = super::value::module_value(&format!("{module}.{}", alias.name));
                     scope.bind(bound, value);
                 }
             }

@@ -1,6 +1,6 @@
 //! Inputs that only the kernel decides: their dtypes, ranks and sizes, as far as its text tells.
 
-use super::launch::Bindings;
+use super::launched::Bindings;
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::plan::Kind;
 use super::tensor::Tensor;

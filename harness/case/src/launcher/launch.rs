@@ -2,49 +2,18 @@
 
 use ruff_python_ast as ast;
 
-use super::call::Arguments;
+use super::arguments::Arguments;
+use super::host::Origin;
+use super::launched::{Bindings, Launched};
 use super::machine::{Eval, Machine};
 use super::plan::{Kind, Scalar};
-use super::solve::origin_of;
 use super::tensor::Fill;
 use super::value::{Dtype, Number, Source, Value};
-use super::{Origin, write};
+use super::write;
 use crate::excerpt::{is_autotune, is_heuristics, strip_arguments};
 use crate::kernel::{Function, ParameterKind};
 use crate::skeleton::guess_of;
 use crate::usage::Usage;
-
-/// A launch that was evaluated.
-pub(super) struct Launched {
-    pub host: String,
-    pub line: u32,
-    /// The case file after its first line.
-    pub text: String,
-    /// Storages by their names, as indices into the machine's, and who made them.
-    pub tensors: Vec<(String, usize, Origin)>,
-    /// The names of inputs that nothing decides.
-    pub assumed: Vec<String>,
-}
-
-/// The arguments of a launch, by parameter.
-pub(super) struct Bindings<'a> {
-    pub values: Vec<(String, Value<'a>)>,
-    pub options: Vec<(String, Value<'a>)>,
-    /// Parameters that the kernel's own decorators compute.
-    pub given: Vec<String>,
-    pub grid: Vec<Number>,
-}
-
-impl<'a> Bindings<'a> {
-    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
-        let found = self.values.iter().find(|(one, _)| one == name);
-        found.map(|(_, value)| value)
-    }
-
-    pub fn integer(&self, name: &str) -> Option<i64> {
-        self.get(name)?.number().map(|number| number.value)
-    }
-}
 
 impl<'a> Machine<'a> {
     pub fn launch(
@@ -87,7 +56,7 @@ impl<'a> Machine<'a> {
             match written {
                 Ok((text, tensors)) => {
                     let tensors = tensors.into_iter().map(|(name, at)| {
-                        let origin = origin_of(self, at);
+                        let origin = self.storages.get(at).map_or(Origin::Filled, Origin::from_storage);
                         (name, at, origin)
                     });
                     let tensors = tensors.collect();
@@ -345,8 +314,8 @@ impl<'a> Machine<'a> {
                 } else if usage.unused.contains(name) {
                     Scalar::Int(4)
                 } else {
-                    match super::eval::to_scalar(&from_words(&words)) {
-                        Some(Scalar::Int(_)) if !parameter.constexpr => super::eval::guess_number(name),
+                    match super::plan::to_scalar(&from_words(&words)) {
+                        Some(Scalar::Int(_)) if !parameter.constexpr => super::plan::guess_number(name),
                         Some(scalar) => scalar,
                         None => Scalar::Int(4),
                     }

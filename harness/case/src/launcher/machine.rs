@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ruff_python_ast::Expr;
 
-use super::launch::Launched;
+use super::launched::Launched;
 use super::module::HostModule;
 use super::plan::{Kind, Layout, PADDING, Plan, Scalar};
 use super::tensor::{Fill, Storage, Tensor, dense, product};
@@ -353,4 +353,12 @@ pub(super) fn from_scalar<'a>(scalar: &Scalar, from: From) -> Value<'a> {
         Scalar::Str(text) => Value::Str(text.as_str().into(), from),
         Scalar::Dtype(dtype) => Value::Dtype(dtype.clone(), from),
     }
+}
+
+/// What a statement does to those after it.
+pub(super) enum Flow<'a> {
+    Next,
+    Return(Value<'a>),
+    Break,
+    Continue,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::call::Arguments;
+use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
 use super::plan::Kind;
 use super::tensor::{Fill, Tensor};
@@ -123,7 +123,7 @@ impl<'a> Machine<'a> {
     pub fn attribute(&mut self, object: Value<'a>, name: &str) -> Eval<'a> {
         Ok(match &object {
             Value::Unknown(reason) => Value::Unknown(reason.clone()),
-            Value::Module(path) => super::eval::module_value(&format!("{path}.{name}")),
+            Value::Module(path) => super::value::module_value(&format!("{path}.{name}")),
             Value::Device => match name {
                 "type" => Value::str("cuda"),
                 "index" => Value::int(0),

@@ -84,7 +84,7 @@ impl<'a> HostModule<'a> {
         collect(body, &mut globals);
         let configs = tuning::read_metadata(text).into_iter().map(|(name, found)| {
             let mut configs = found.configs;
-            configs.sort_by_key(crate::survey::compute_volume);
+            configs.sort_by_key(tuning::compute_volume);
             (name, configs)
         });
         let mut module = Self {

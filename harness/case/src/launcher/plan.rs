@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::value::Dtype;
+use super::value::{Dtype, Value};
 
 /// The most inputs, with the parts of lists and objects.
 const MAX_INPUTS: usize = 200;
@@ -368,4 +368,52 @@ impl Plan {
             all.saturating_add(dims.fold(1, |all: i64, dim| all.saturating_mul(self.size(*dim))))
         })
     }
+}
+
+/// A value for a parameter that is a number, by its name.
+pub(super) fn guess_number(name: &str) -> Scalar {
+    let lower = name.to_lowercase();
+    let word = |wanted: &[&str]| lower.split(['_', '.']).any(|word| wanted.contains(&word));
+    if word(&["eps", "epsilon"]) {
+        Scalar::Float(1e-5)
+    } else if word(&[
+        "scale",
+        "alpha",
+        "beta",
+        "gamma",
+        "p",
+        "prob",
+        "lr",
+        "momentum",
+        "slope",
+        "smoothing",
+        "softcap",
+        "temperature",
+        "decay",
+        "theta",
+        "dropout",
+    ]) {
+        Scalar::Float(0.5)
+    } else if word(&["block", "size", "chunk", "bt", "bs"]) {
+        Scalar::Int(16)
+    } else if word(&["seed"]) {
+        Scalar::Int(7)
+    } else if word(&["dim", "axis"]) {
+        Scalar::Int(-1)
+    } else {
+        Scalar::Int(4)
+    }
+}
+
+/// A value as one that a parameter may have.
+pub(super) fn to_scalar(value: &Value<'_>) -> Option<Scalar> {
+    Some(match value {
+        Value::None(_) => Scalar::None,
+        Value::Bool(value, _) => Scalar::Bool(*value),
+        Value::Int(number) => Scalar::Int(number.value),
+        Value::Float(float) => Scalar::Float(*float),
+        Value::Str(text, _) => Scalar::Str(text.to_string()),
+        Value::Dtype(dtype, _) => Scalar::Dtype(dtype.clone()),
+        _ => return None,
+    })
 }

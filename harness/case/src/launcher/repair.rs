@@ -2,8 +2,8 @@
 
 use ruff_python_ast::{BoolOp, CmpOp, Expr, Operator, UnaryOp};
 
-use super::eval::to_scalar;
 use super::machine::{Condition, Machine};
+use super::plan::to_scalar;
 use super::plan::{Plan, Scalar};
 use super::value::{Number, Scope, Source, Value};
 

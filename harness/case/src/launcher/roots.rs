@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use ruff_python_ast::{self as ast, Expr, Stmt};
 
-use super::call::{Arguments, is_simple, new_object};
-use super::eval::guess_number;
-use super::exec::Flow;
+use super::arguments::Arguments;
+use super::call::{is_simple, new_object};
+use super::machine::Flow;
 use super::machine::{Eval, Machine};
 use super::module::Root;
+use super::plan::guess_number;
 use super::plan::{Kind, Plan, Scalar};
 use super::tensor::Fill;
 use super::value::{Dtype, Scope, Value};

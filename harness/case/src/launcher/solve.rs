@@ -2,11 +2,12 @@
 
 use ruff_text_size::Ranged;
 
+use super::host::{HostLaunch, HostTensor, is_same_launch};
 use super::machine::{Condition, Eval, Halt, Machine};
 use super::module::{HostModule, Root};
 use super::plan::Plan;
 use super::roots::first_plan;
-use super::{HostLaunch, HostTensor, Origin, is_same_launch, variants};
+use super::variants;
 
 /// The most evaluations for the plain launch.
 const MAX_EVALUATIONS: usize = 200;
@@ -241,9 +242,4 @@ impl<'a> Solver<'a> {
         }
         None
     }
-}
-
-/// Who made the storage of a launch, before it.
-pub(super) fn origin_of(machine: &Machine<'_>, storage: usize) -> Origin {
-    machine.storages.get(storage).map_or(Origin::Filled, Origin::of)
 }

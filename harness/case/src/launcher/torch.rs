@@ -1,7 +1,7 @@
 //! Functions of torch, and of libraries around it, that make tensors.
 
+use super::arguments::Arguments;
 use super::builtin::full;
-use super::call::Arguments;
 use super::machine::{Eval, Machine};
 use super::tensor::Fill;
 use super::value::{Dtype, Number, Value};

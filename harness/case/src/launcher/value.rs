@@ -396,3 +396,27 @@ pub(super) fn is_equal(a: &Value<'_>, b: &Value<'_>) -> Option<bool> {
         _ => None,
     }
 }
+
+/// A module, or something in it. Names of torch's and Triton's are the same however they are imported.
+pub(super) fn module_value<'a>(path: &str) -> Value<'a> {
+    let path = path
+        .strip_prefix("triton.language")
+        .map_or_else(|| path.to_owned(), |rest| format!("tl{rest}"));
+    let member = path.strip_prefix("torch.").map(|name| (name, false));
+    let member = member.or_else(|| path.strip_prefix("tl.").map(|name| (name, true)));
+    if let Some((name, is_triton)) = member
+        && let Some(dtype) = Dtype::find(name, is_triton)
+    {
+        return Value::Dtype(dtype, None);
+    }
+    match path.as_str() {
+        "math.inf" | "torch.inf" => Value::Float(f64::INFINITY),
+        "math.pi" | "torch.pi" => Value::Float(std::f64::consts::PI),
+        "math.e" => Value::Float(std::f64::consts::E),
+        "torch.version.hip" => Value::NONE,
+        "torch.version.cuda" => Value::str("12.8"),
+        "triton.__version__" => Value::str("3.6.0"),
+        "torch.__version__" => Value::str("2.9.0"),
+        _ => Value::module(&path),
+    }
+}

@@ -1,6 +1,6 @@
 //! Methods of tensors that need more than their shape: copies, splits, sums, and views that decide sizes of inputs.
 
-use super::call::Arguments;
+use super::arguments::Arguments;
 use super::machine::{Eval, Machine};
 use super::tensor::{Fill, Tensor, dense};
 use super::value::{Dtype, Number, Source, Value};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::builtin::write_float;
-use super::launch::Bindings;
+use super::launched::Bindings;
 use super::machine::Machine;
 use super::tensor::{Fill, Storage, Tensor, product};
 use super::value::{Source, Value};

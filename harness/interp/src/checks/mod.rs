@@ -11,6 +11,7 @@ pub(crate) mod divisions;
 pub(crate) mod footprint;
 pub(crate) mod init;
 pub(crate) mod mask;
+pub(crate) mod masked_loads;
 pub(crate) mod order;
 pub(crate) mod poison;
 pub(crate) mod promise;

@@ -1,9 +1,8 @@
 //! Values that nothing defines. Computing with them is fine and gives more of them. Where they decide something, the program is
 //! undefined; where they are stored, the masked loads that they come from are reported.
 
-use cerith_tile::ir::{Block, Function, LocId, OpKind};
-
 use super::Site;
+use super::masked_loads::MaskedLoad;
 use crate::machine::Machine;
 use crate::outcome::{Stop, TrapKind};
 use crate::program::{Program, Slot, Step};
@@ -12,40 +11,6 @@ use crate::value::{MAX_STORABLE, Mark, NAMED_LOADS, POISON};
 
 /// The code of a warning about a masked load without `other` whose lanes are stored.
 const UNDEFINED_VALUE: &str = "undefined-value";
-
-/// A load with a mask and without `other`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MaskedLoad {
-    out: Slot,
-    loc: LocId,
-}
-
-/// Finds the masked loads without `other` of a kernel, sorted by result.
-pub(crate) fn find_masked_loads(function: &Function) -> Vec<MaskedLoad> {
-    fn visit(block: &Block, to: &mut Vec<MaskedLoad>) {
-        for op in &block.ops {
-            if let (
-                OpKind::Load {
-                    mask: true,
-                    has_other: false,
-                    ..
-                },
-                &[out],
-            ) = (&op.kind, op.results.as_slice())
-            {
-                to.push(MaskedLoad {
-                    out: out.0,
-                    loc: op.loc,
-                });
-            }
-            op.kind.regions().for_each(|region| visit(region, to));
-        }
-    }
-    let mut found = Vec::new();
-    visit(&function.body, &mut found);
-    found.sort_by_key(|load| load.out);
-    found
-}
 
 impl Program {
     /// The mark of the lanes that a load with this result masks off.
