@@ -1,0 +1,444 @@
+"""How many planted mistakes does `cerith check` find?
+
+`measure.py BINARY [--plants all.jsonl] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
+planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with what came of it) and NAME-misses.md.
+Results are kept in cache/ by the hashes of binary and file.
+
+Found: a finding (exit code 1) that the unmodified kernel does not have, by kind and line. `at`: its place or its text names a line
+of the mistake. `caused`: it is elsewhere in the same kernel.
+
+Truth is what Cerith's reference (of TRUTH, always the same binary) says of the planted kernel under the launches that TRUTH's
+`check --keep` made for the unmodified one: both are launched over copies of the same memory, which is then compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from plant import plants
+
+HERE = Path(os.environ.get("CERITH_PLANTS", "target/plants"))
+TRUTH = Path(os.environ.get("CERITH_TRUTH", "target/release/cerith"))
+WORK = HERE / "work"
+LIMIT = 20
+Row = dict[str, Any]
+COUNT = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def count(a, b, out, n, BLOCK: tl.constexpr):
+    total = tl.zeros([BLOCK], tl.int32)
+    for first in range(0, n, BLOCK):
+        at = first + tl.arange(0, BLOCK)
+        x = tl.load(a + at, mask=at < n, other=0)
+        y = tl.load(b + at, mask=at < n, other=0)
+        same = (x == y) | ((x != x) & (y != y))
+        total += tl.where(same, 0, 1)
+    tl.store(out, tl.sum(total, axis=0))
+"""
+
+
+def digest(*parts: bytes | str) -> str:
+    hasher = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "little") + data)
+    return hasher.hexdigest()
+
+
+def cached(key: str) -> Path:
+    path = HERE / "cache" / key[:2] / f"{key}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def run(args: list[str]) -> tuple[int, str, str, float]:
+    start = time.monotonic()
+    try:
+        done = subprocess.run(args, cwd=WORK, capture_output=True, text=True, timeout=LIMIT, check=False)
+        code, out, err = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired:
+        code, out, err = 124, "", ""
+    return code, out, err, time.monotonic() - start
+
+
+class Binary:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.hash = digest(path.read_bytes())
+
+    def check(self, name: str, data: bytes, kernel: str | None) -> Row:
+        key = cached(digest("check", self.hash, name, data, kernel or ""))
+        if key.exists():
+            return dict(json.loads(key.read_text()))
+        original = (WORK / name).read_bytes()
+        (WORK / name).write_bytes(data)
+        which = f"{name}:{kernel}" if kernel else name
+        code, out, err, seconds = run(
+            [str(self.path), "check", which, "--engine", "reference", "--format", "jsonl"]
+        )
+        (WORK / name).write_bytes(original)
+        row = {
+            "rc": code,
+            "rows": [json.loads(x) for x in out.splitlines()],
+            "err": err[-2000:],
+            "seconds": seconds,
+        }
+        key.write_text(json.dumps(row))
+        return row
+
+    def kept(self, name: str, data: bytes, kernel: str) -> Row:
+        """The cases that `check` tries for a kernel, and the files beside them."""
+        key = cached(digest("kept", self.hash, name, data, kernel))
+        if key.exists():
+            return dict(json.loads(key.read_text()))
+        shutil.rmtree(WORK / "keep", ignore_errors=True)
+        original = (WORK / name).read_bytes()
+        (WORK / name).write_bytes(data)
+        run([str(self.path), "check", f"{name}:{kernel}", "--engine", "reference", "--keep", "keep"])
+        (WORK / name).write_bytes(original)
+        found = {
+            "cases": [
+                yaml.load(p.read_text(), yaml.CSafeLoader) for p in sorted((WORK / "keep").glob("*.yaml"))
+            ],
+            "files": {
+                str(p.relative_to(WORK / "keep")): p.read_text()
+                for p in sorted((WORK / "keep").rglob("*.py"))
+            },
+        }
+        key.write_text(json.dumps(found))
+        return found
+
+    def truth(self, name: str, data: bytes, planted: bytes, kernel: str, masked: str) -> dict[str, str]:
+        """Of each launch: same, wrong, undefined bytes, or how the reference stopped."""
+        key = cached(digest("truth with views", self.hash, name, data, planted, kernel, masked))
+        if key.exists():
+            return dict(json.loads(key.read_text()))
+        kept = self.kept(name, data, kernel)
+        if not kept["cases"]:
+            return {}
+        main = kept["cases"][0]["kernel"].split(":")[0]
+        lines = kept["files"][main].split("\n")
+        pairs = list(zip(data.decode().split("\n"), planted.decode().split("\n"), strict=True))
+        for i, (old, new) in enumerate(pairs):
+            if old != new:
+                if i >= len(lines) or lines[i].rstrip() != old.rstrip():
+                    return {"": "unknown: the kept file has another text"}
+                lines[i] = new
+        folder = WORK / "both"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for path, text in {**kept["files"], "planted.py": "\n".join(lines), "count.py": COUNT}.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        for i, case in enumerate(kept["cases"]):
+            (folder / f"c{i:03d}.yaml").write_text(json.dumps(both(case)))
+        options = [
+            "--engine",
+            "reference",
+            "--format",
+            "jsonl",
+            "--out",
+            "reports",
+            "--views",
+            "--masked",
+            masked,
+        ]
+        _, out, _, _ = run([str(self.path), "run", "both", *options])
+        said: dict[str, str] = {}
+        for line in out.splitlines():
+            event = json.loads(line)
+            if event["event"] == "verdict":
+                said[event["case"]] = outcome(event)
+        key.write_text(json.dumps(said))
+        return said
+
+
+def outcome(event: Row) -> str:
+    end = event.get("outcomes", {}).get("reference", {"outcome": "finished"})
+    if end["outcome"] in ("trapped", "rejected") and end.get("launch", 1) <= 1:
+        return f"{'undefined' if end['outcome'] == 'trapped' else 'rejected'} {end.get('error', '')}".strip()
+    if end["outcome"] != "finished":
+        return f"unknown {end['outcome']}"
+    if "outside-tensor" in json.dumps({k: v for k, v in event.items() if k != "exhibit"}):
+        return "undefined outside-tensor"
+    if "unequal" in [x["storage"] for x in event.get("left_out", [])]:
+        return "undefined bytes"
+    return "wrong" if event["verdict"] == "differ" else "same"
+
+
+def both(case: Row) -> Row:
+    """A case that launches the original and the planted kernel over two copies of the same memory, and counts what differs."""
+    names = [*case["storages"], *case.get("tensors", {})]
+    pattern = re.compile(
+        r"(?<![\w'\"])(" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + r")(?![\w'\"])"
+    )
+
+    def copy(value: Any) -> Any:
+        if isinstance(value, str):
+            return pattern.sub(r"p__\1", value)
+        if isinstance(value, list):
+            return [copy(x) for x in value]
+        if isinstance(value, dict):
+            return {k: copy(v) for k, v in value.items()}
+        return value
+
+    storages, tensors, launches = dict(case["storages"]), dict(case.get("tensors", {})), []
+    for name, storage in case["storages"].items():
+        fill = storage["fill"]
+        storages[f"p__{name}"] = {
+            **storage,
+            "fill": copy(fill) if isinstance(fill, dict) and "addresses" in fill else fill,
+        }
+    tensors |= {f"p__{name}": copy(value) for name, value in case.get("tensors", {}).items()}
+    storages["unequal"] = {"dtype": "i32", "shape": [len(case["storages"])], "fill": "zeros"}
+    for launch in case["launches"]:
+        launches.append({**launch, "kernel": case["kernel"]})
+    for launch in case["launches"]:
+        launches.append(
+            {**launch, "kernel": "planted.py:" + case["kernel"].split(":")[1], "args": copy(launch["args"])}
+        )
+    for i, (name, storage) in enumerate(case["storages"].items()):
+        size = math.prod(storage["shape"])
+        fill = storage["fill"]
+        if size == 0 or fill == "uninit" or (isinstance(fill, dict) and "addresses" in fill):
+            continue
+        block = min(4096, 1 << max(size - 1, 1).bit_length())
+        args = {"a": name, "b": f"p__{name}", "out": f"unequal[{i}:]", "n": size, "BLOCK": block}
+        if len(storage["shape"]) != 1:
+            args |= {"a": f"{name}.view(-1)", "b": f"p__{name}.view(-1)"}
+        launches.append({"grid": [1], "kernel": "count.py:count", "args": args})
+    made = {
+        "about": case["about"],
+        "kernel": case["kernel"],
+        "storages": storages,
+        "launches": launches,
+        "gives": {"unequal": [0] * len(case["storages"])},
+    }
+    return made | ({"tensors": tensors} if tensors else {})
+
+
+def findings(row: Row, kernel: str, field: str = "findings") -> list[Row]:
+    return [f for r in row["rows"] if r["kernel"] == kernel for f in r.get(field, [])]
+
+
+def key_of(finding: Row) -> tuple[str, int]:
+    place = finding.get("place", "").rsplit(":", 1)[-1]
+    return finding["kind"], int(place) if place.isdigit() else 0
+
+
+def lines_of(finding: Row) -> set[int]:
+    """Every line that a finding shows."""
+    shown = {int(x) for x in re.findall(r"^ *(\d+) \|", finding["text"], re.MULTILINE)}
+    return shown | {key_of(finding)[1]}
+
+
+def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
+    known = {key_of(f) for f in findings(base, kernel)}
+    new = [f for f in findings(now, kernel) if key_of(f) not in known]
+    here = set(range(first, last + 1))
+    said: Row = {"rc": now["rc"]}
+    if new:
+        best = next((f for f in new if lines_of(f) & here), new[0])
+        return said | {
+            "result": "at" if lines_of(best) & here else "caused",
+            "finding": best["kind"],
+            "text": best["text"],
+        }
+    result = {r["kernel"]: r["result"] for r in now["rows"]}.get(kernel, "none")
+    known = {key_of(f) for f in findings(base, kernel, "not_judged")}
+    doubts = [f for f in findings(now, kernel, "not_judged") if key_of(f) not in known]
+    if now["rc"] in (2, 124, 101, 134, 137) or result == "none":
+        return said | {"result": f"exit {now['rc']}", "text": now["err"][-300:]}
+    if result in ("not-judged", "not-tried"):
+        why = next((f for f in doubts if lines_of(f) & here), doubts[0] if doubts else None)
+        text = (
+            why["text"] if why else next((r.get("why", "") for r in now["rows"] if r["kernel"] == kernel), "")
+        )
+        return said | {"result": "not judged", "finding": why["kind"] if why else "", "text": text}
+    if doubts:
+        best = next((f for f in doubts if lines_of(f) & here), doubts[0])
+        return said | {"result": "some not judged", "finding": best["kind"], "text": best["text"]}
+    changed = [
+        [(r["launches"], r.get("changed")) for r in x["rows"] if r["kernel"] == kernel] for x in (base, now)
+    ]
+    return said | {
+        "result": "adapted" if changed[0] != changed[1] else "silent",
+        "text": str(changed[1]) if changed[0] != changed[1] else "",
+    }
+
+
+def truth_of(said: dict[str, str], alone: dict[str, str]) -> str:
+    """The worst that happened in launches in which the original is the same as itself."""
+    of = [v for c, v in said.items() if alone.get(c) == "same"]
+    if not of:
+        return "unknown"
+    for word in ("undefined", "rejected"):
+        stopped = [v for v in of if v.startswith(word) and v != "undefined bytes"]
+        if stopped:
+            return stopped[0]
+    other = [v for v in of if v not in ("same", "wrong", "undefined bytes")]
+    if other:
+        return other[0]
+    return next((w for w in ("wrong", "undefined bytes") if w in of), "same")
+
+
+REASONS = {
+    "other changed": "what masked-off lanes hold reaches nothing that is stored",
+    "other removed": "what masked-off lanes hold reaches nothing that is stored: no result is undefined",
+    "cast lost": "the cast changes no result for f32, f16 and bf16",
+    "store before load": "the two accesses are of different memory",
+}
+
+
+def unchanged(plant: Row, said: Row) -> tuple[str, str]:
+    """`same`, with the reason, if the mistake is none; else `unseen`: it changes nothing in the launches, and may in others."""
+    kind = str(plant["kind"])
+    if kind not in REASONS or said["result"] in ("at", "caused"):
+        return "unseen", ""
+    if kind == "cast lost" and "int64" in str(plant["before"]):
+        return "same", "only over 2^31 elements show it"
+    return "same", REASONS[kind]
+
+
+GROUPS = ("unseen", "undefined", "rejected", "wrong", "undefined bytes", "same", "launcher", "unknown")
+
+
+def group(truth: str) -> str:
+    return truth if truth in GROUPS else truth.split()[0] if truth.split()[0] in GROUPS else "unknown"
+
+
+def measure(
+    binary: Binary, judge_truth: bool, only: str | None, files: list[Path], percent: int
+) -> list[Row]:
+    oracle = Binary(TRUTH)
+    rows: list[Row] = []
+    for file in files:
+        data, name = file.read_bytes(), str(file.relative_to(HERE / "kernels"))
+        whole = binary.check(name, data, None)
+        judged = [r["kernel"] for r in whole["rows"] if r["result"] in ("clean", "found")]
+        slow = whole["seconds"] > 5
+        for kernel in [] if slow else judged:
+            base = binary.check(name, data, kernel)
+            for plant in plants(file, data, {kernel}):
+                number = int(digest(name, kernel, str(plant["kind"]), str(plant["start"]))[:8], 16)
+                if (only and only not in str(plant["kind"])) or number % 100 >= percent:
+                    continue
+                start, end = int(str(plant["start"])), int(str(plant["end"]))
+                planted = data[:start] + str(plant["text"]).encode() + data[end:]
+                now = binary.check(name, planted, kernel)
+                said = judge(base, now, kernel, int(str(plant["line"])), int(str(plant["last"])))
+                truth = "launcher" if str(plant["kind"]).startswith("launcher") else "unknown"
+                if judge_truth and truth == "unknown":
+                    # what is masked off is zero, as on NVIDIA's GPUs, except where that is the question
+                    masked = "undefined" if plant["kind"] == "other removed" else "zero"
+                    alone = oracle.truth(name, data, data, kernel, masked)
+                    truth = truth_of(oracle.truth(name, data, planted, kernel, masked), alone)
+                    if truth == "same":
+                        truth, plant["reason"] = unchanged(plant, said)
+                rows.append(
+                    {
+                        **plant,
+                        "edit": plant["text"],
+                        "text": "",
+                        **said,
+                        "truth": truth,
+                        "seconds": now["seconds"],
+                    }
+                )
+        print(f"{len(rows):6} {file}", flush=True)
+    return rows
+
+
+def table(rows: list[Row]) -> list[str]:
+    head = [
+        "kind",
+        "planted",
+        "found",
+        "at",
+        "caused",
+        "not judged",
+        "some not judged",
+        "adapted",
+        "silent",
+        "other",
+        "taken out",
+    ]
+    head += ["undefined", "… found", "wrong", "… found", "unseen", "… found"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    kinds = sorted({r["kind"] for r in rows}, key=lambda k: (k.startswith("launcher"), k))
+    for kind in [*kinds, "all in kernels", "all in launchers"]:
+        of = [
+            r
+            for r in rows
+            if r["kind"] == kind
+            or (kind.startswith("all") and r["kind"].startswith("launcher") == kind.endswith("launchers"))
+        ]
+        real = [r for r in of if r["truth"] != "same"]
+        count = collections.Counter(r["result"] for r in real)
+        hit = [r for r in real if r["result"] in ("at", "caused")]
+        undefined = [r for r in real if group(r["truth"]) == "undefined"]
+        wrong = [r for r in real if group(r["truth"]) in ("wrong", "undefined bytes")]
+        known = ("at", "caused", "not judged", "some not judged", "adapted", "silent")
+        cells = [
+            len(real),
+            f"{len(hit)} ({len(hit) * 100 // max(len(real), 1)} %)",
+            *(count[k] for k in known),
+        ]
+        cells += [sum(v for k, v in count.items() if k not in known), len(of) - len(real)]
+        for part in (undefined, wrong, [r for r in real if r["truth"] == "unseen"]):
+            cells += [len(part), sum(r["result"] in ("at", "caused") for r in part)]
+        lines.append("| " + " | ".join([kind, *map(str, cells)]) + " |")
+    return lines
+
+
+def misses(rows: list[Row]) -> list[str]:
+    lines = ["# Misses", ""]
+    for r in rows:
+        if r["result"] in ("at", "caused") or r["truth"] == "same":
+            continue
+        lines += [f"## {r['kind']}: {r['file']}:{r['line']} `{r['kernel']}`", ""]
+        lines += [f"check: **{r['result']}** {r.get('finding', '')}; truth: **{r['truth']}**", ""]
+        lines += ["```diff", f"- {r['before']}", f"+ {r['after']}", "```", ""]
+        if r.get("text"):
+            lines += ["```", r["text"], "```", ""]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary", type=Path)
+    parser.add_argument("--name", default="before")
+    parser.add_argument("--only", help="kinds with this in their name")
+    parser.add_argument("--files", default="", help="files with this in their path")
+    parser.add_argument(
+        "--percent", type=int, default=100, help="of the planted mistakes, the same in every run"
+    )
+    parser.add_argument("--no-truth", action="store_true")
+    args = parser.parse_args()
+    shutil.copytree(HERE / "kernels", WORK, dirs_exist_ok=True)
+    listed = [json.loads(x)["file"] for x in (HERE / "provenance.jsonl").read_text().splitlines()]
+    files = sorted(HERE / x for x in listed if x.startswith("kernels/") and args.files in x)
+    rows = measure(Binary(args.binary), not args.no_truth, args.only, files, args.percent)
+    with open(HERE / f"{args.name}.jsonl", "w") as out:
+        out.writelines(json.dumps(r) + "\n" for r in rows)
+    (HERE / f"{args.name}-table.md").write_text("\n".join(table(rows)) + "\n")
+    (HERE / f"{args.name}-misses.md").write_text("\n".join(misses(rows)) + "\n")
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()
