@@ -60,7 +60,7 @@ impl Expectation {
     }
 
     /// Whether it applies to this engine among a case's expectations: an expectation that names the engine itself goes before
-    /// one that names an engine with the same code ([`EnginePattern::names`]).
+    /// one that names an engine with the same code ([`EnginePattern::matches_name`]).
     pub fn applies_among(&self, all: &[Self], engine: &str, rules: Version) -> bool {
         let names = |one: &Self| {
             one.engines

@@ -50,7 +50,7 @@
 //! [`expr`] has the expressions, [`variant`] the variants, [`relayout`] how the memory of another layout is compared with the
 //! case's. [`mod@format`] has the text above, and a JSON schema of it for editors.
 //!
-//! [`skeleton`] makes a first case file for a kernel that has none, and [`drafts`] many that try it ([`usage`] says what its text
+//! [`write_skeleton`] makes a first case file for a kernel that has none, and [`build_drafts`] many that try it ([`usage`] says what its text
 //! tells).
 //!
 //! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true

@@ -1,5 +1,5 @@
 //! The reference's launches again, with the lanes of `cat`, `reshape` and `view` in the other orders that Triton leaves them
-//! ([`cerith_tile::collect_ir::LaneOrder`]). Bytes that then differ have no one value: they are poison from then on, and the reference
+//! ([`cerith_tile::ir::LaneOrder`]). Bytes that then differ have no one value: they are poison from then on, and the reference
 //! says where the order comes from. A result that only rounds differently does not count: intervals allow for it.
 //!
 //! Left out: which of several such operations it was; the first one is named.

@@ -12,7 +12,7 @@ use cerith_tile::ir::{
 };
 use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
-/// A builder that knows the kernel's text: [`Kernel::at`] says which part of it the next operations come from.
+/// A builder that knows the kernel's text: [`Kernel::set_location`] says which part of it the next operations come from.
 pub struct Kernel {
     /// The builder, for what has no method here.
     pub b: Builder,

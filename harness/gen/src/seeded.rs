@@ -13,7 +13,7 @@ pub fn generate_bytes(seed: u64, number: u64) -> Vec<u8> {
     (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect()
 }
 
-/// The bytes of one of several cases that a number may have; of the first one, those of [`bytes`].
+/// The bytes of one of several cases that a number may have; of the first one, those of [`generate_bytes`].
 pub fn generate_candidate(seed: u64, number: u64, candidate: u64) -> Vec<u8> {
     generate_bytes(seed ^ scramble(candidate), number)
 }

@@ -40,7 +40,7 @@ pub enum Combining {
     /// the right. Scans as [`Combining::Random`] has them.
     RandomLevels(u32),
     /// From the first to the last, but in a row whose elements a function chooses among by a key
-    /// ([`cerith_tile::collect_ir::Choice`]), those whose key is NaN come first. That row is in reverse.
+    /// ([`cerith_tile::ir::Choice`]), those whose key is NaN come first. That row is in reverse.
     NanFirst,
     /// The same, with those whose key is NaN last, and not in reverse. [`Combining::NanFirst`] leaves another element of a row with
     /// a NaN than this.

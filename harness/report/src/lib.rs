@@ -1,7 +1,7 @@
 //! Reports: one stream of [`Event`]s, and printers of it.
 //!
 //! A run makes events ([`describe`] turns verdicts into them) and writes them with a [`Writer`]; the terminal
-//! ([`Human`]), [`Junit`], [`Html`], [`Remarks`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
+//! ([`Human`]), [`Junit`], [`Html`], [`Remarks`] and [`render_markdown`] are printers of the same stream, so a stored stream ([`read`])
 //! can be printed again tomorrow, in another format.
 //!
 //! ```

@@ -2,7 +2,7 @@
 //! frontend.
 //!
 //! [`parse`] reads the MLIR that any Triton from 3.0 to 3.9 prints, straight from its frontend or after its passes. [`lower`] makes a
-//! kernel of it a [`cerith_tile::collect_ir::Function`]: calls are inlined, blocks with branches become `if`s, block pointers and tensor
+//! kernel of it a [`cerith_tile::ir::Function`]: calls are inlined, blocks with branches become `if`s, block pointers and tensor
 //! descriptors become pointers and masks, integers get a sign where an operation needs one. Operations come from the Python lines
 //! that `loc` names, if the caller has that file, else from lines of the MLIR.
 //!

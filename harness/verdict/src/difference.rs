@@ -43,7 +43,7 @@ pub trait Tolerance {
         false
     }
 
-    /// The elements that hold one value of the program, value by value, as far as they are known. Asked after [`Self::accepted`].
+    /// The elements that hold one value of the program, value by value, as far as they are known. Asked after [`Self::find_accepted`].
     fn one_value(&self) -> Vec<Vec<StoredElement>> {
         Vec::new()
     }

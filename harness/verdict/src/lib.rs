@@ -7,7 +7,7 @@
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`stage`] works out which stage of Triton's compiler is wrong.
 //! - [`assess`] compares the verdict with the case's expectations.
-//! - [`selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`run_canaries`] are
+//! - [`run_selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`run_canaries`] are
 //!   launches with known results.
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! Cases that break one rule on purpose: a kernel as [`Generated::new`] makes it, with a few lines that have no defined answer or
 //! that no compiler accepts. The answer that the reference must give is known ([`Foretold`]), and so is the kernel without these
-//! lines ([`Broken::whole`]).
+//! lines ([`Broken::unbroken`]).
 //!
 //! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they use
 //! values and numbers of the kernel. For the illegal lines, what is foretold was checked with Triton 3.9.0's compiler.
