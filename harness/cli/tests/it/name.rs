@@ -8,6 +8,8 @@ const OLD: &str = concat!("con", "ch");
 
 /// Where it may be, on how many lines: what reads bundles, records and streams of that time, and tests of that.
 const ALLOWED: &[(&str, usize)] = &[
+    // A library on GitHub has the word in its name.
+    (".ci/plants/collect.py", 1),
     ("CHANGELOG.md", 2),
     ("harness/case/src/canonical.rs", 1),
     ("harness/engine/src/cuda/bundle/format.rs", 3),
