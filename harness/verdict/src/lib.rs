@@ -80,7 +80,7 @@
 //! assert!(trial.verdict.unconfirmed, "nobody but the reference says so");
 //! let element = &trial.verdict.differences[0].comparison.as_ref().unwrap().first[0];
 //! assert_eq!((element.storage.as_str(), element.byte), ("out", 8));
-//! assert_eq!(element.shown, ["2.0", "2.0000002"]);
+//! assert_eq!(element.values, ["2.0", "2.0000002"]);
 //! ```
 //!
 //! Left out: how an engine runs a case (`cerith-engine`), showing anything (`cerith-report`). There is no tolerance anywhere: a
