@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-MIRROR = Path(os.environ.get("CERITH_MIRROR", "/work/.mirror"))
+MIRROR = Path(os.environ.get("CERITH_MIRROR", "target/mirror"))
 HERE = Path(os.environ.get("CERITH_PLANTS", "target/plants"))
 # source, pattern of paths, files for `kernels`, files for `more`, written by
 SOURCES: list[tuple[str, str, int, int, str]] = [

@@ -31,7 +31,7 @@ mod write;
 use cerith_tile::source::SourceId;
 use ruff_python_ast::PySourceType;
 
-use self::host::is_same_launch;
+pub(crate) use self::host::is_same_launch;
 pub use self::host::{HostLaunch, HostTensor, Origin};
 use self::module::{HostModule, MODULE, Root};
 use self::solve::Solver;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cerith_case::Shard;
+use cerith_case::{Shard, Survey};
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
@@ -188,8 +188,7 @@ impl Checking<'_> {
         versions.dedup();
         for version in versions {
             let surveys = subject.surveys.iter().filter(|survey| survey.version == version);
-            let selected = Selected::from_corpus(subject.build_launch_corpus(surveys), subject.root());
-            self.judge(&selected, &in_language(&panel, version), &mut findings);
+            self.judge(&subject, surveys, version, &panel, &mut findings);
         }
         self.find_preconditions(&mut subject, &mut findings, &panel);
         add_contracts(&subject, &mut findings);
@@ -228,12 +227,9 @@ impl Checking<'_> {
                 continue;
             };
             let trap = findings.find_trap(survey);
-            let selected = Selected::from_corpus(
-                subject.build_launch_corpus(std::iter::once(&other)),
-                subject.root(),
-            );
             let mut found = Findings::default();
-            self.judge(&selected, &in_language(panel, other.version), &mut found);
+            let surveys = std::iter::once(&other);
+            self.judge(subject, surveys, other.version, panel, &mut found);
             if KernelReport::new(&found, &subject.display_name, &other).standing() == Standing::NotJudged {
                 continue;
             }
@@ -312,8 +308,17 @@ impl Checking<'_> {
         }
     }
 
-    /// Adds what the launches of some kernels show.
-    fn judge(&mut self, selected: &Selected, panel: &Panel, findings: &mut Findings) {
+    /// Adds what the launches of some kernels show by the language of a version.
+    fn judge<'s>(
+        &mut self,
+        subject: &Subject,
+        surveys: impl Iterator<Item = &'s Survey>,
+        version: Option<Version>,
+        panel: &Arc<Panel>,
+        findings: &mut Findings,
+    ) {
+        let selected = Selected::from_corpus(subject.build_launch_corpus(surveys), subject.root());
+        let panel = &in_language(panel, version);
         let sources = selected.corpus.sources();
         let stop = self.stop;
         let terminal = &mut self.terminal;

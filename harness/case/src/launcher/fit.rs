@@ -15,17 +15,22 @@ const ROOM: i64 = 1 << 14;
 const MAX_FITTED: i64 = 1 << 19;
 
 impl<'a> Machine<'a> {
+    /// The tensor that the kernel uses, and its input; `None` if the launcher made it.
+    fn find_input<'b>(
+        &self,
+        tensor_use: &TensorUse,
+        bindings: &'b Bindings<'a>,
+    ) -> Option<(&'b Tensor, usize)> {
+        let Value::Tensor(tensor) = bindings.get(&tensor_use.name)? else {
+            return None;
+        };
+        Some((tensor, self.storages.get(tensor.storage)?.input?))
+    }
+
     /// Views of inputs with fewer elements than the kernel indexes: these inputs have the shape of another one with enough.
     pub fn adopt_shapes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in &usage.tensors {
-            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
-                continue;
-            };
-            let Some(input) = self
-                .storages
-                .get(tensor.storage)
-                .and_then(|storage| storage.input)
-            else {
+            let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
                 continue;
             };
             let rank = tensor_use.dimensions.len();
@@ -74,14 +79,7 @@ impl<'a> Machine<'a> {
     /// Inputs that the kernel uses as only integers can be are integers.
     pub fn decide_dtypes(&mut self, usage: &Usage, bindings: &Bindings<'a>) -> Eval<'a, ()> {
         for tensor_use in usage.tensors.iter().filter(|one| one.indexes || one.is_whole) {
-            let Some(Value::Tensor(tensor)) = bindings.get(&tensor_use.name) else {
-                continue;
-            };
-            let Some(input) = self
-                .storages
-                .get(tensor.storage)
-                .and_then(|storage| storage.input)
-            else {
+            let Some((tensor, input)) = self.find_input(tensor_use, bindings) else {
                 continue;
             };
             let Some(Kind::Tensor(one)) = self.plan.kind(input) else {

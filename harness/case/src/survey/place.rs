@@ -90,9 +90,3 @@ pub(super) fn has_same_bounds(a: &TensorUse, b: &TensorUse) -> bool {
     };
     a.certain && b.certain && bounds(a) == bounds(b)
 }
-
-/// Whether two case files say the same but in `about`.
-pub(super) fn same_but_about(a: &str, b: &str) -> bool {
-    let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
-    rest(a) == rest(b)
-}

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::amount::Amount;
-use super::place::{self, Layout, ROW_PADDING, same_but_about};
+use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
 use super::{Attempt, ELEMENTS_MOST};
 use crate::excerpt::tuning::Config;
 use crate::kernel::{Function, Parameter};
+use crate::launcher::is_same_launch;
 use crate::skeleton::{guess_of, required_parameters};
 use crate::usage::polynomial::Extent;
 use crate::usage::{Bound, Flags, Stride, TensorUse, Usage};
@@ -170,7 +171,7 @@ impl Planner<'_> {
 
     fn add(&self, plan: Plan, tried: &mut Vec<Attempt>) {
         if let Some(text) = self.render_case(&plan)
-            && !tried.iter().any(|known| same_but_about(&known.text, &text))
+            && !tried.iter().any(|known| is_same_launch(&known.text, &text))
         {
             tried.push(Attempt {
                 variant: plan.variant,

@@ -8,7 +8,7 @@
 //! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_case::Draft`] for the
 //! changes that there are.
 
-use cerith_case::{Corpus, Draft, Reading, Survey};
+use cerith_case::{Case, Corpus, Draft, Reading, Survey};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
@@ -63,6 +63,14 @@ impl Fit {
         (self.stage, self.line)
     }
 
+    const fn nothing() -> Self {
+        Self {
+            stage: Stage::Rejected,
+            line: 0,
+            message: String::new(),
+        }
+    }
+
     /// Whether the kernel may be judged by such a launch.
     const fn is_honest(&self) -> bool {
         matches!(self.stage, Stage::Trapped | Stage::Finished)
@@ -87,14 +95,14 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
     if plain.attempts.is_empty() {
         return plain;
     }
-    let mut fitter = Fitter::new(subject, draft, Rules::default());
+    let mut fitter = Fitter::new(subject, draft, None);
     let (fit, reading) = fitter.choose();
     if fit.is_honest() {
         return draft.survey(&reading);
     }
     if fit.stage == Stage::Rejected {
         for version in OLDER {
-            let mut older = Fitter::new(subject, draft, Rules::from_version(version));
+            let mut older = Fitter::new(subject, draft, Some(version));
             let (fit, reading) = older.choose();
             if fit.is_honest() {
                 return Survey {
@@ -118,12 +126,11 @@ fn find_hosted(subject: &Subject, draft: &Draft) -> Option<Survey> {
     std::iter::once(None)
         .chain(older)
         .find_map(|version: Option<Version>| {
-            let fitter = Fitter::new(
-                subject,
-                draft,
-                version.map_or_else(Rules::default, Rules::from_version),
-            );
-            let mut fits = survey.attempts.iter().map(|tried| fitter.fit_text(&tried.text));
+            let fitter = Fitter::new(subject, draft, version);
+            let mut fits = survey
+                .attempts
+                .iter()
+                .map(|tried| fitter.rate(fitter.run_text(&tried.text)));
             let is_hosted = fits.any(|fit| fit.is_honest());
             is_hosted.then(|| Survey {
                 version,
@@ -137,8 +144,7 @@ pub fn find_passing(subject: &Subject, draft: &Draft, survey: &Survey) -> Option
     if survey.host.is_some() {
         return None;
     }
-    let rules = survey.version.map_or_else(Rules::default, Rules::from_version);
-    let mut fitter = Fitter::new(subject, draft, rules);
+    let mut fitter = Fitter::new(subject, draft, survey.version);
     let fit = fitter.fit(std::slice::from_ref(&survey.reading)).pop()?;
     let is_finished = |fit: &Fit| fit.stage == Stage::Finished;
     let (found, reading) = fitter.search(fit, survey.reading.clone(), is_finished);
@@ -160,22 +166,14 @@ pub struct Unwritten {
 
 /// Finds the elements of outputs that the plain launch does not write, if it finishes.
 pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Unwritten> {
-    let Some(plain) = survey.attempts.first() else {
+    let Some(plain) = survey.attempts.first().filter(|_| !survey.outputs.is_empty()) else {
         return Vec::new();
     };
-    let rules = survey.version.map_or_else(Rules::default, Rules::from_version);
-    let fitter = Fitter::new(subject, draft, rules);
-    let corpus = subject.build_corpus(std::iter::once(("plain".to_owned(), plain.text.clone())));
-    let Some(Ok(Ok(case))) = corpus
-        .entries()
-        .next()
-        .map(|entry| catch_panic(|| entry.resolve()))
-    else {
+    let fitter = Fitter::new(subject, draft, survey.version);
+    let Some((case, outcome)) = fitter.run_text(&plain.text) else {
         return Vec::new();
     };
-    let run = catch_panic(|| fitter.reference.run(&case, rules));
-    let Ok(Ok(run)) = run else { return Vec::new() };
-    let Outcome::Finished(finished) = &run.outcome else {
+    let Outcome::Finished(finished) = &outcome else {
         return Vec::new();
     };
     let memory = &finished.memory;
@@ -200,7 +198,8 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
 }
 
 impl<'a> Fitter<'a> {
-    fn new(subject: &'a Subject, draft: &'a Draft, rules: Rules) -> Self {
+    /// Launches by the language of a version; of the newest if there is none.
+    fn new(subject: &'a Subject, draft: &'a Draft, version: Option<Version>) -> Self {
         let reference = Reference::new(Config {
             fuel: FUEL,
             program_fuel: FUEL,
@@ -210,7 +209,7 @@ impl<'a> Fitter<'a> {
             subject,
             draft,
             reference,
-            rules,
+            rules: version.map_or_else(Rules::default, Rules::from_version),
             trials: 0,
         }
     }
@@ -274,22 +273,27 @@ impl<'a> Fitter<'a> {
         });
         let corpus = self.subject.build_corpus(attempts);
         (0..readings.len())
-            .map(|nth| self.fit_case(&corpus, &id(nth)))
+            .map(|nth| self.rate(self.run_case(&corpus, &id(nth))))
             .collect()
     }
 
-    fn fit_text(&self, text: &str) -> Fit {
+    /// Runs a case file. `None` if it has no good case.
+    fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
         let corpus = self
             .subject
             .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
-        self.fit_case(&corpus, "plain")
+        self.run_case(&corpus, "plain")
     }
 
-    fn fit_case(&self, corpus: &Corpus, id: &str) -> Fit {
-        let entry = corpus.entries().find(|entry| entry.id == id);
-        let Some(Ok(Ok(case))) = entry.map(|entry| catch_panic(|| entry.resolve())) else {
-            return Fit::nothing();
-        };
+    fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {
+        let entry = corpus.entries().find(|entry| entry.id == id)?;
+        let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
+        let run = catch_panic(|| self.reference.run(&case, self.rules)).ok()?.ok()?;
+        Some((case, run.outcome))
+    }
+
+    /// How far a run gets; nowhere without an outcome.
+    fn rate(&self, run: Option<(Case, Outcome)>) -> Fit {
         let failed = |stage, complaint: &Complaint| {
             let detail = complaint.detail.clone();
             let message = detail.unwrap_or_else(|| complaint.message.clone());
@@ -299,33 +303,23 @@ impl<'a> Fitter<'a> {
                 message,
             }
         };
-        match catch_panic(|| self.reference.run(&case, self.rules)) {
-            Ok(Ok(run)) => match run.outcome {
-                Outcome::Finished(finished) => {
-                    let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
-                    Fit {
-                        stage: if stores { Stage::Finished } else { Stage::Idle },
-                        ..Fit::nothing()
-                    }
+        let Some((_, outcome)) = run else {
+            return Fit::nothing();
+        };
+        match outcome {
+            Outcome::Finished(finished) => {
+                let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
+                Fit {
+                    stage: if stores { Stage::Finished } else { Stage::Idle },
+                    ..Fit::nothing()
                 }
-                Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
-                Outcome::Unsupported(complaint)
-                | Outcome::Exhausted(complaint)
-                | Outcome::Crashed(complaint)
-                | Outcome::Unavailable(complaint) => failed(Stage::Unfinished, &complaint),
-                Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
-            },
-            _ => Fit::nothing(),
-        }
-    }
-}
-
-impl Fit {
-    const fn nothing() -> Self {
-        Self {
-            stage: Stage::Rejected,
-            line: 0,
-            message: String::new(),
+            }
+            Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
+            Outcome::Unsupported(complaint)
+            | Outcome::Exhausted(complaint)
+            | Outcome::Crashed(complaint)
+            | Outcome::Unavailable(complaint) => failed(Stage::Unfinished, &complaint),
+            Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
         }
     }
 }
