@@ -55,6 +55,7 @@
 #![warn(missing_docs)]
 
 mod builtin;
+mod clears;
 mod constant;
 pub mod coverage;
 mod gap;
@@ -69,8 +70,10 @@ mod traced;
 mod tracer;
 mod value;
 
+pub use self::clears::Clears;
 pub use self::request::{Descriptor, Request, RequestArg};
-pub use self::traced::{Binding, Clears, Part, Refusal, Refused, Traced, Use};
+pub use self::stop::Refusal;
+pub use self::traced::{Binding, Part, Refused, Traced, Use};
 
 /// Traces a kernel for one specialisation. The IR is verified: IR that does not verify is our own bug and comes back
 /// as an `Unsupported` refusal that says so.

@@ -16,11 +16,11 @@ use cerith_tile::rules::{Rule, Rules};
 use cerith_tile::source::{SourceId, Sources, Span};
 use rustc_hash::FxHashMap;
 
+use crate::clears::Clears;
 use crate::constant::Failure;
 use crate::gap::Gap;
 use crate::request::{Request, RequestArg};
 use crate::stop::{Stop, Traced};
-use crate::traced::Clears;
 
 /// What evaluating may cost in steps before the trace is given up.
 const FUEL: u64 = 2_000_000;

@@ -1,8 +1,17 @@
-//! Why tracing ended before its end.
+//! Reasons that end a trace early.
 
 use cerith_tile::diagnostic::Diagnostic;
 
-use crate::traced::Refusal;
+/// Why a kernel has no IR.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// Triton's compiler (or launcher) rejects the program, for this reason.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct yet.
+    Unsupported(Box<Diagnostic>),
+    /// Tracing it takes more than a limit of the reference allows.
+    Exhausted(Box<Diagnostic>),
+}
 
 /// Why tracing ended before its end.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use super::{Tracer, passes, uses};
 use crate::lowering::Lowering;
 use crate::plain::Modules;
 use crate::request::{Request, RequestArg};
-use crate::stop::{Stop, Traced};
+use crate::stop::{Refusal, Stop, Traced};
 use crate::text::{span_of, with_stack};
-use crate::traced::{self, Binding, Refusal, Refused};
+use crate::traced::{self, Binding, Refused};
 use crate::value::callable::UserFunction;
 use crate::value::plain::{Arguments, Plain, ScopeId};
 
