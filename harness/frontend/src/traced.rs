@@ -4,9 +4,9 @@ use cerith_tile::ir::Function;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::source::Sources;
 
-use crate::clears::Clears;
-use crate::request::RequestArg;
-use crate::stop::Refusal;
+use cerith_language::clears::Clears;
+use cerith_language::request::RequestArg;
+use cerith_language::stop::Refusal;
 
 /// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
 #[derive(Clone, Debug, PartialEq, Eq)]
