@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cerith_cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
+use cerith_cuda::{Executor, GpuHeader, Options};
 use cerith_engine::Failure;
-use cerith_engine::cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
-use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::{Executor, GpuHeader, Options};
+use cerith_engine::job::Ran;
 
 use crate::args::ExecArgs;
 use crate::exit::Exit;

@@ -52,8 +52,8 @@ mod workflows;
 
 use std::process::ExitCode;
 
+use cerith_cuda::child;
 use cerith_engine::catch_panic;
-use cerith_engine::cuda::child;
 use clap::Parser;
 use mimalloc::MiMalloc;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cerith_engine::cuda::job::{Job, Ran};
+use cerith_engine::job::{Job, Ran};
 use cerith_memory::{GUARD, GUARD_BYTE};
 use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 
@@ -11,7 +11,7 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 /// there may be no checkout.
 pub fn read_kernel(name: &str) -> Arc<Kernel> {
     let folder = std::env::var_os("CERITH_KERNELS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/kernels"),
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"),
         PathBuf::from,
     );
     let cubin = std::fs::read(folder.join(format!("{name}.cubin"))).expect("a cubin");

@@ -5,7 +5,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, apply, find_changes};
-use crate::{Complaint, Finished, Outcome, Position, Remembered, Trap};
+use cerith_engine::{Complaint, Finished, Outcome, Position, Remembered, Trap};
 
 /// Which GPU, driver and Triton a record is of, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,15 +1,16 @@
 //! Compiles a case with a version of Triton into a [`Job`], on any machine. Left out: executing it.
 
-use cerith_case::Case;
+use cerith_case::{Case, Variant};
 use cerith_memory::ORIGIN;
+use cerith_tile::DType;
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Compiled, Stage, Target};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
-use super::job::Job;
-use super::made::CompileStats;
-use crate::engine::Failure;
+use crate::engine::{Capabilities, Failure, Feature, Needs};
+use crate::job::Job;
+use crate::stats::CompileStats;
 use crate::{Complaint, Outcome, translation};
 
 /// A toolchain's compiler for one target. Shared between threads.
@@ -120,7 +121,7 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
+    pub fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let (compiling, configs) = self.any_job(case, tuning)?;
         let compiling = match compiling {
             Compiling::Ready(job) if job.compiled.invocations.iter().any(|one| !one.clears.is_empty()) => {
@@ -215,7 +216,7 @@ impl Compiler {
     ///
     /// # Errors
     /// Cerith failed, not the compiler.
-    pub(crate) fn confirm(&self, case: &Case) -> Result<bool, Failure> {
+    pub fn confirm(&self, case: &Case) -> Result<bool, Failure> {
         if self.compilers.toolchain().check_again().is_err() {
             return Ok(false);
         }
@@ -255,5 +256,38 @@ impl Compiler {
     /// Ends what runs, for Ctrl-C.
     pub fn stop(&self) {
         self.compilers.stop();
+    }
+}
+
+/// What Triton's compiler can do; with `gpu`, whoever asks has one and a toolchain.
+pub fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
+    let mut features = vec![
+        Feature::Import,
+        Feature::StridedArguments,
+        Feature::PointersInMemory,
+        Feature::Bf16Arithmetic,
+        Feature::DeviceAssert,
+    ];
+    if version < Version::new(3, 9, 0) {
+        features.push(Feature::BlockPointers);
+    }
+    Capabilities {
+        dtypes: DType::ALL.to_vec(),
+        features,
+        needs: Needs {
+            toolchain: gpu.then(|| ToolchainId::of(version)),
+            gpu,
+        },
+    }
+}
+
+/// What is done to the kernels of a variant before they are launched.
+pub fn build_tuning(variant: Variant) -> Tuning {
+    Tuning {
+        specialize: variant != Variant::Unspecialized,
+        config: match variant {
+            Variant::Config(config) => Some(config),
+            _ => None,
+        },
     }
 }

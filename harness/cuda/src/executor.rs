@@ -24,9 +24,9 @@ use cerith_toolchain::conversation::{Conversation, Kept, Silence};
 use cerith_toolchain::failure::Exit;
 
 use super::child;
-use super::job::{Job, Ran};
 use super::wire::{self, Answer, Batch, GpuHeader, JobHeader, KernelHeader};
-use crate::Failure;
+use cerith_engine::Failure;
+use cerith_engine::job::{Job, Ran};
 
 /// Jobs of a batch.
 const BATCH_MOST: usize = 256;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use cerith_engine::cuda::job::{Job, Ran};
-use cerith_engine::cuda::{Executor, Options, child};
+use cerith_cuda::{Executor, Options, child};
+use cerith_engine::job::{Job, Ran};
 use cerith_memory::ORIGIN;
 use cerith_needs::{Tests, named};
 use cerith_toolchain::compiled::{Param, TensorMap};

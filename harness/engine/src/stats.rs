@@ -59,7 +59,7 @@ pub struct Code {
 
 impl CompileStats {
     /// The figures of what was compiled.
-    pub(super) fn from_compiled(compiled: &Compiled, target: Target, time: Duration) -> Self {
+    pub(crate) fn from_compiled(compiled: &Compiled, target: Target, time: Duration) -> Self {
         let kernels = compiled.kernels.iter().enumerate().map(|(index, kernel)| {
             let mut launches = compiled
                 .invocations

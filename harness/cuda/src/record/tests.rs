@@ -7,8 +7,8 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Metadata, Target};
 
 use super::*;
-use crate::cuda::job::digest;
-use crate::{Complaint, Finished, Outcome, Trap};
+use cerith_engine::job::digest;
+use cerith_engine::{Complaint, Finished, Outcome, Trap};
 
 const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
 const V: Version = Version::new(3, 9, 0);

@@ -3,16 +3,16 @@
 //! arena to the last result's, three repetitions of each job counted as one case and three launches. At last, a bundle
 //! of cold cases from its first byte to the last byte of the bundle of results.
 
-#[path = "../tests/cuda/fixture.rs"]
+#[path = "../tests/needs/fixture.rs"]
 mod fixture;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cerith_engine::cuda::bundle::{CaseEntry, Label, Provenance, Reader, ResultEntry, Writer};
-use cerith_engine::cuda::job::Job;
-use cerith_engine::cuda::{Executor, Options, child};
+use cerith_cuda::bundle::{CaseEntry, Label, Provenance, Reader, ResultEntry, Writer};
+use cerith_cuda::{Executor, Options, child};
+use cerith_engine::job::Job;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use crate::fixture::{add, is_sum, read_kernel};

@@ -5,8 +5,8 @@ use cerith_case::{Case, Corpus, Input};
 use cerith_tile::rules::Rules;
 
 use super::entry::Record;
-use crate::engine::Engine;
-use crate::{Outcome, Reference};
+use cerith_engine::Engine;
+use cerith_engine::{Outcome, Reference};
 
 const CASE: &str = "\
 about: Two storages change, in several places.

@@ -11,10 +11,10 @@ use cerith_memory::Memory;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::Tuning;
 
-use super::compile::{Compiler, Compiling};
-use super::job::{Job, Ran};
-use crate::engine::{Engine, Failure};
-use crate::{Finished, Outcome, Reference, Trap};
+use cerith_engine::compile::{Compiler, Compiling, build_tuning};
+use cerith_engine::job::{Job, Ran};
+use cerith_engine::{Engine, Failure};
+use cerith_engine::{Finished, Outcome, Reference, Trap};
 
 /// A variant of a case, and what there is to be done for it.
 #[derive(Clone, Debug)]
@@ -120,17 +120,6 @@ fn classify_outcome(variant: Variant, case: &Case, outcome: Outcome) -> VariantR
     match not_applicable(variant, case, &outcome) {
         Some(why) => VariantResult::NotApplicable(why),
         None => VariantResult::Ended(outcome),
-    }
-}
-
-/// What is done to the kernels of a variant before they are launched.
-pub(crate) fn build_tuning(variant: Variant) -> Tuning {
-    Tuning {
-        specialize: variant != Variant::Unspecialized,
-        config: match variant {
-            Variant::Config(config) => Some(config),
-            _ => None,
-        },
     }
 }
 

@@ -7,9 +7,9 @@ use flate2::write::ZlibEncoder;
 
 use super::format::{CaseHeader, MAGIC, OLD_MAGIC, Section, hash_section};
 use super::*;
-use crate::cuda::GpuHeader;
-use crate::cuda::job::{Job, Ran, digest};
-use crate::cuda::wire::{JobHeader, KernelHeader};
+use crate::GpuHeader;
+use crate::wire::{JobHeader, KernelHeader};
+use cerith_engine::job::{Job, Ran, digest};
 
 fn build_kernel(byte: u8) -> Arc<Kernel> {
     Arc::new(Kernel {

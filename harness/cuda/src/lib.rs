@@ -1,44 +1,42 @@
 //! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU. Without a GPU it answers with the record of one; where
 //! nothing is on record, it answers only if the compiler rejects the case.
 //!
-//! [`compile`] makes a case into a [`job::Job`], on any machine with the toolchain. An [`Executor`] runs the job in a child
+//! [`Compiler`] compiles a case into a [`Job`], on any machine with the toolchain. An [`Executor`] runs the job in a child
 //! process that has the GPU. Jobs and their results also travel in [`bundle`]s, and outcomes are kept on the [`record::Shelf`].
 //! [`sweep`] makes jobs of the variants of a case.
 //!
-//! Left out: whether a run takes the GPU or the record (`cerith-cli`), and who is right (`cerith-verdict`).
+//! See `cerith-cli` for the choice between the GPU and the record, and `cerith-verdict` for who is right.
+#![warn(missing_docs)]
 
 pub mod bundle;
 pub mod child;
-pub mod compile;
 mod device;
 mod driver;
 mod executor;
-pub mod job;
-pub mod made;
 pub mod record;
+mod standby;
 pub mod sweep;
 mod wire;
 
 use std::sync::Arc;
 
 pub use executor::{Executor, Options, Unavailable};
+pub use standby::Standby;
 pub use wire::GpuHeader;
 
 use cerith_case::Case;
 use cerith_memory::Memory;
-use cerith_tile::DType;
-use cerith_tile::rules::{Rules, Version};
+use cerith_tile::rules::Rules;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::compiled::Target;
 
-use self::compile::{Compiler, Compiling};
-use self::job::{Job, Ran};
-use self::made::CompileStats;
 use self::record::{Missing, Release, Shelf, ShelfError};
-use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
-use crate::{
-    Complaint, DAMAGED_RECORDING, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING,
-    Trap, translation,
+use cerith_engine::compile::{Compiler, Compiling, list_capabilities};
+use cerith_engine::job::{Job, Ran};
+use cerith_engine::stats::CompileStats;
+use cerith_engine::{
+    ASSERT_FAILED, Capabilities, Complaint, DAMAGED_RECORDING, Engine, EngineId, Failure, Finished,
+    NO_RECORDING, OTHER_CODE, Outcome, Preparation, Prepared, Remembered, STALE_RECORDING, Trap,
 };
 
 /// `cuda@V`.
@@ -114,28 +112,6 @@ impl Cuda {
                 executor,
             },
         }
-    }
-}
-
-/// What Triton's compiler can do; with `gpu`, whoever asks has one and a toolchain.
-pub(crate) fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
-    let mut features = vec![
-        Feature::Import,
-        Feature::StridedArguments,
-        Feature::PointersInMemory,
-        Feature::Bf16Arithmetic,
-        Feature::DeviceAssert,
-    ];
-    if version < Version::new(3, 9, 0) {
-        features.push(Feature::BlockPointers);
-    }
-    Capabilities {
-        dtypes: DType::ALL.to_vec(),
-        features,
-        needs: Needs {
-            toolchain: gpu.then(|| ToolchainId::of(version)),
-            gpu,
-        },
     }
 }
 
@@ -313,7 +289,7 @@ pub fn build_outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
             printed: Vec::new(),
             remark: None,
         })),
-        Ran::Faulted { name, message } if name == translation::ASSERT_FAILED => {
+        Ran::Faulted { name, message } if name == ASSERT_FAILED => {
             Outcome::Trapped(Trap::Assert, complaint(name, message))
         }
         Ran::Faulted { name, message } => Outcome::Trapped(Trap::Raised, complaint(name, message)),

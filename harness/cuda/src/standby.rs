@@ -9,10 +9,10 @@ use cerith_case::Case;
 use cerith_tile::rules::{Rules, Version};
 use cerith_toolchain::compiled::Target;
 
-use crate::EngineId;
-use crate::cuda::made::CompileStats;
-use crate::cuda::record::Shelf;
-use crate::engine::{Capabilities, Engine, Failure, Preparation, Remembered};
+use crate::record::Shelf;
+use cerith_engine::EngineId;
+use cerith_engine::stats::CompileStats;
+use cerith_engine::{Capabilities, Engine, Failure, Preparation, Remembered};
 
 /// An engine that is asked about a case only if nothing of a release of Triton on a kind of GPU is on record for it. A stale record
 /// fails a run, and nothing stands in for it.

@@ -6,10 +6,10 @@ use cerith_case::Variant;
 use cerith_toolchain::compiled::Target;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::EngineId;
-use crate::cuda::job::{Job, Ran};
-use crate::cuda::record::Record;
-use crate::cuda::wire::{GpuHeader, JobHeader, KernelHeader, RanHeader};
+use crate::record::Record;
+use crate::wire::{GpuHeader, JobHeader, KernelHeader, RanHeader};
+use cerith_engine::EngineId;
+use cerith_engine::job::{Job, Ran};
 
 /// The first bytes of every bundle.
 pub(super) const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
@@ -72,7 +72,7 @@ pub struct Label {
     pub source: String,
     /// Digest of the storages, tensors and launches, as `compile` makes it.
     pub layout: String,
-    /// Digests of the machine code ([`crate::cuda::job::digest`] of each cubin), in the order of the job's kernels.
+    /// Digests of the machine code ([`cerith_engine::job::digest`] of each cubin), in the order of the job's kernels.
     pub cubins: Vec<String>,
 }
 

@@ -13,8 +13,8 @@ use super::format::{
     BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Note, Opening, ResultEntry, ResultHeader,
     SECTION_MOST, Section, VERSION, hash_section,
 };
-use crate::cuda::job::Ran;
-use crate::cuda::wire::{JobHeader, KernelHeader, RanHeader};
+use crate::wire::{JobHeader, KernelHeader, RanHeader};
+use cerith_engine::job::Ran;
 
 /// Bytes and entries after which a section is written.
 const SECTION_BYTES: usize = 8 << 20;

@@ -13,7 +13,7 @@ use cerith_memory::ORIGIN;
 use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
 
 use super::driver::{Buffer, Counter, Error, Function, Gpu, HostBuffer, Shape, Slot};
-use super::job::{Job, Ran};
+use cerith_engine::job::{Job, Ran};
 
 /// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `cerith_memory` lays out.
 const ALIGNMENT: usize = 512;

@@ -8,7 +8,7 @@ use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata};
 use cerith_toolchain::conversation::frame::Most;
 use serde::{Deserialize, Serialize};
 
-use super::job::{BadJob, Job, Ran};
+use cerith_engine::job::{BadJob, Job, Ran};
 
 /// More than any frame has; a longer one means that something else writes to the pipe.
 pub(super) const MAX_FRAME: Most = Most {

@@ -12,7 +12,7 @@ use super::format::{
     BundleError, CaseEntry, Decided, Kind, MAGIC, Note, OLD_MAGIC, Opening, ResultEntry, SECTION_MOST,
     Section, VERSION, hash_section,
 };
-use crate::cuda::wire;
+use crate::wire;
 
 /// Reads a bundle. After an error there is no more to be had.
 #[derive(Debug)]

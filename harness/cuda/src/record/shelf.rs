@@ -15,8 +15,8 @@ use cerith_toolchain::compiled::{Kernel, Target};
 use super::book::Book;
 use super::entry::{Agreed, Provenance, Record, shorten_hash};
 use super::release::Release;
-use crate::cuda::job::digest;
-use crate::{Outcome, Remembered};
+use cerith_engine::job::digest;
+use cerith_engine::{Outcome, Remembered};
 
 /// How an outcome on record was put there, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,7 +181,7 @@ impl Shelf {
 
     /// A case's outcome under any release that made the same machine code from the same kernel and layout. Records keep the name
     /// of one kernel's code, so that a case that launches several has none.
-    pub(in crate::cuda) fn find_made(
+    pub(crate) fn find_made(
         &self,
         gpu: Target,
         case: &Case,
@@ -207,7 +207,7 @@ impl Shelf {
     }
 
     /// Whether machine code of the same kernel and layout is on record, of any release.
-    pub(in crate::cuda) fn has_executed(&self, gpu: Target, case: &Case) -> bool {
+    pub(crate) fn has_executed(&self, gpu: Target, case: &Case) -> bool {
         let Ok(book) = self.load_book(gpu, &case.id) else {
             return false;
         };

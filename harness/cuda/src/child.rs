@@ -18,8 +18,8 @@ use rustix::io::Errno;
 
 use super::device::{Code, Device, Work};
 use super::driver::{self, Error, Gpu};
-use super::job::{BadJob, Ran};
 use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
+use cerith_engine::job::{BadJob, Ran};
 
 /// The argument that makes this binary a child; the index of a GPU follows.
 pub const ARGUMENT: &str = "__cuda-child";
