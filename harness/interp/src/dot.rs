@@ -8,7 +8,7 @@
 //! Triton feeds with `f32` as it is (`mma` and `wgmma` with `.tf32` in its PTX, and no `cvt`), and so says `tl.dot`'s
 //! documentation. The split precisions (`tf32x3`, `bf16x3`, `bf16x6`) approximate the product of the whole operands,
 //! which is what is computed for them. Devices choose other orders and may round; what they may give is
-//! [`crate::acceptance`]'s to say.
+//! `cerith-accept`'s to say.
 
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};

@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 4000;
 /// Operations that a trace may make, those that are thrown away included.
 const MAX_OPERATIONS: usize = 250_000;
 /// The most lanes that a block may have.
-pub const MAX_NUMEL: i128 = 1 << 20;
+pub(crate) const MAX_NUMEL: i128 = 1 << 20;
 
 /// Uses of Triton's language: the module of a name, the name, and on which dtype.
 pub type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;

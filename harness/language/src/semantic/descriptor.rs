@@ -381,7 +381,7 @@ pub fn store(lo: &mut Lowering, descriptor: &Descriptor, offsets: &Value, value:
 }
 
 /// `descriptor.atomic_add` and the like.
-pub fn lower_atomic(
+pub(crate) fn lower_atomic(
     lo: &mut Lowering,
     op: AtomicOp,
     descriptor: &Descriptor,
@@ -498,7 +498,7 @@ pub fn scatter(
 }
 
 /// `descriptor.name`, methods left out.
-pub fn find_attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
+pub(crate) fn find_attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
     let tensors = |values: &[ValueId]| Value::new_tuple(values.iter().map(|&id| Value::Tensor(id)));
     let elem = lo.ty(descriptor.base).elem.pointee()?;

@@ -205,7 +205,7 @@ pub fn reduce(
 }
 
 /// `tl.associative_scan`.
-pub fn scan(
+pub(crate) fn scan(
     caller: &mut dyn Caller,
     inputs: &[ValueId],
     at: i128,
