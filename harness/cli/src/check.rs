@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cerith_case::{Shard, Survey};
+use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
+use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use cerith_case::excerpt::{Part, extract_functions};
-use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, build_drafts, list_kernels};
+use cerith_case::{Corpus, Input, MAX_TEXT};
+use cerith_module::excerpt::{Part, extract_functions};
 use cerith_report::describe;
+use cerith_survey::{Draft, Survey, build_drafts, list_kernels};
 use cerith_tile::source::{SourceFile, Sources};
 
 use super::fitting::{self, Unwritten};
