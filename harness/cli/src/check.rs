@@ -16,12 +16,12 @@ use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::Event;
-use cerith_survey::Survey;
 use cerith_runner::Exit;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::{Setup, set_up};
 use cerith_runner::judge;
 use cerith_runner::pipeline;
+use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cerith_case::{Axes, Case, Entry, Shard, Variant};
-use cerith_engine::cuda::compile::Compiler;
-use cerith_engine::cuda::job::{Job, Ran};
-use cerith_engine::cuda::sweep::{self, Compiled, VariantResult};
-use cerith_engine::cuda::{Executor, Options, build_outcome};
+use cerith_cuda::sweep::{self, Compiled, VariantResult};
+use cerith_cuda::{Executor, Options, build_outcome};
+use cerith_engine::compile::Compiler;
+use cerith_engine::job::{Job, Ran};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_report::{SWEEPS, describe};

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cerith_case::{Case, Corpus, Entry};
-use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::compile::{Compiler, Compiling};
 use cerith_engine::{Finished, Outcome, Ptx};
 use cerith_toolchain::compiled::{Compiled, Kernel, Target};
 use cerith_toolchain::{Cache, Compilers, Home};

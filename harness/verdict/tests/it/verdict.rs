@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cerith_accept::Accepted;
 use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
-use cerith_interp::Accepted;
 use cerith_interp::StorageSet;
 use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::DType;
