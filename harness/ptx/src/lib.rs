@@ -73,6 +73,8 @@ mod decode;
 mod exchange;
 mod execute;
 mod foreign;
+mod global;
+mod history;
 mod kernel;
 mod lanes;
 mod launch;
