@@ -38,6 +38,10 @@ impl Kernel {
         let before = memory.clone();
         let ran = self.once(launch, memory, config, Run::FIRST);
         if let Some(race) = ran.race
+            && ran
+                .end
+                .as_ref()
+                .map_or(true, |finished| finished.findings.is_empty())
             && self.depends_on_order(launch, (&before, memory), config, &ran)
         {
             return LaunchOutcome::Trapped(Box::new(self.describe_race(race)));

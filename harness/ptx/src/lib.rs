@@ -95,8 +95,8 @@ pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
-    At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
-    TrapKind,
+    At, Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, LaunchOutcome, MOST_FINDINGS, Resource,
+    Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{

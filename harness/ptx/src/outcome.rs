@@ -7,6 +7,9 @@ use cerith_memory::{Fault, StorageId};
 use crate::located::Line;
 use crate::syntax::Place;
 
+/// The code of [`TrapKind::GlobalRace`].
+pub const GLOBAL_RACE: &str = "global-race";
+
 /// The most findings of a launch.
 pub const MOST_FINDINGS: usize = 16;
 
@@ -256,7 +259,7 @@ impl TrapKind {
             Self::Inactive { .. } => "inactive-lanes",
             Self::BadBarrier => "bad-barrier",
             Self::NoStep => "no-instruction",
-            Self::GlobalRace { .. } => "global-race",
+            Self::GlobalRace { .. } => GLOBAL_RACE,
         }
     }
 
