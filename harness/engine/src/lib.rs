@@ -74,6 +74,7 @@ mod target;
 mod translation;
 mod ttir;
 
+pub use cerith_ptx::GLOBAL_RACE;
 pub use code::{Families, find_families, is_triton_code, list_triton_code};
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use followed::{Followed, Following};

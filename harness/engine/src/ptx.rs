@@ -300,7 +300,13 @@ impl Ready {
                 Some(finding) => (Some(&mut finding.at), finding.other.as_mut()),
                 None => (None, None),
             },
-            LaunchOutcome::Trapped(trap) => (trap.at.as_mut(), None),
+            LaunchOutcome::Trapped(trap) => {
+                let other = match &mut trap.kind {
+                    TrapKind::GlobalRace { other, .. } => other.as_mut(),
+                    _ => None,
+                };
+                (trap.at.as_mut(), other)
+            }
             LaunchOutcome::Exhausted(_) | LaunchOutcome::Stopped => (None, None),
         };
         if let Some(other) = other {

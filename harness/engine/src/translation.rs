@@ -5,8 +5,9 @@ use cerith_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cerith_case::{ArgValue, Case, Module, Padding};
+use cerith_case::{ArgValue, Case, Padding};
 use cerith_memory::{Memory, Tensor};
+use cerith_module::Module;
 use cerith_tile::DType;
 use cerith_tile::rules::Version;
 use cerith_tile::source::SourceFile;
