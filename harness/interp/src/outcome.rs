@@ -281,7 +281,7 @@ pub enum Stop {
     Trap(Box<Trap>),
     /// A limit was reached.
     Exhausted {
-        /// Of what.
+        /// The resource.
         resource: Resource,
         /// The limit.
         limit: u64,
