@@ -184,7 +184,7 @@ fn find_worst(marks: impl Iterator<Item = Mark>) -> Mark {
 fn cut_to_tf32(lanes: &mut [u8]) {
     for lane in lanes.as_chunks_mut::<4>().0 {
         let bits = u32::from_le_bytes(*lane);
-        // A NaN stays one, whichever bits say so.
+        // A NaN stays NaN, with any bits.
         let kept = if f32::from_bits(bits).is_nan() {
             bits
         } else {

@@ -68,7 +68,7 @@ impl Site<'_> {
         diagnostic
     }
 
-    /// The same, of a program that has an answer.
+    /// A message about a program with a defined result.
     pub(crate) fn build_warning(
         self,
         kind: TrapKind,

@@ -16,7 +16,7 @@ use crate::constant::{PyBinary, PyUnary};
 use crate::lowering::Lowering;
 use crate::stop::{Stop, Traced};
 
-/// What an operator takes beside numbers, and which promotion it follows.
+/// The operands of an operator other than numbers, and its promotion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Check {
     /// Whether the left operand may be a pointer.

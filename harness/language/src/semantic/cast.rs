@@ -144,8 +144,8 @@ pub(crate) fn bool_like(ty: &Type) -> Type {
     ty.with_elem(Elem::Num(DType::I1))
 }
 
-/// What a value becomes before it is stored through a pointer to `i1`: since 3.9 whether it is not zero, before that
-/// its low byte.
+/// Converts a value that is stored through a pointer to `i1`: since 3.9 to whether it is not zero, before that to its low
+/// byte.
 pub(crate) fn stored_bool(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
     let value = if lo.rules.holds(Rule::StoredBoolsAreNormal) {
         cast(lo, value, DType::I1)?

@@ -187,7 +187,7 @@ pub(crate) fn atomic_load(
     }
 }
 
-/// `tl.atomic_store`: an exchange whose result nobody sees.
+/// `tl.atomic_store`: an exchange without a result.
 pub(crate) fn atomic_store(
     lo: &mut Lowering,
     pointer: ValueId,
@@ -258,7 +258,7 @@ pub(crate) fn lower_atomic(
     Ok(exchange(lo, op, pointer, value, mask, order))
 }
 
-/// A bitwise atomic of floats: what `atom.and.b32` and its like make of their bits. The compiler takes it, and an H200 does so.
+/// A bitwise atomic of floats: `atom.and.b32` and similar instructions on their bits. The compiler accepts it, and an H200 executes it.
 fn on_bits(
     lo: &mut Lowering,
     op: AtomicOp,

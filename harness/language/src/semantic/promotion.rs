@@ -38,7 +38,7 @@ impl Number {
         }
     }
 
-    /// As an int, for what is no float.
+    /// As an int, unless it is a float.
     const fn int(self) -> Option<i128> {
         match self {
             Self::Bool(value) => Some(value as i128),
@@ -104,7 +104,7 @@ pub enum Operand {
     Number(Number),
 }
 
-/// What a value is to an operator; what is neither tensor nor number is rejected.
+/// The operand that a value is; anything else than a tensor or a number is rejected.
 pub(crate) fn to_operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     match value {
         Value::Tensor(id) => Ok(Operand::Tensor(*id)),

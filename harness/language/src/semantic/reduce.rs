@@ -94,7 +94,7 @@ fn mark_overflow_checks(region: &mut Block) {
     }
 }
 
-/// What a region does besides computing, if it does anything.
+/// The side effect of a region, if it has one.
 fn find_side_effect(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
