@@ -44,8 +44,8 @@
 //! whose divisor may be zero, a function across its pole, and a function without documented accuracy.
 //!
 //! A comparison of intervals that overlap is unknown, and so is everything that depends on it as an address, a mask or a
-//! condition ([`doubt`]). The result of an atomic that meets others is unknown as data; if it controls execution, other orders
-//! of the programs are tried ([`atomics`]).
+//! condition (`doubt`). The result of an atomic that meets others is unknown as data; if it controls execution, other orders
+//! of the programs are tried (`atomics`).
 //!
 //! The first execution finds undefined behaviour. See `cerith-verdict` for the comparison.
 #![warn(missing_docs)]

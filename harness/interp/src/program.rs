@@ -1,5 +1,5 @@
 //! A kernel made ready to run: operations with their slots, where each value is used last, and which parameter each
-//! pointer comes from. Left out: making it ready ([`crate::compile`]) and running it ([`crate::machine`]).
+//! pointer comes from. Left out: making it ready (`compile`) and running it ([`crate::machine`]).
 
 use std::sync::{Arc, Mutex, OnceLock};
 

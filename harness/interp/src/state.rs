@@ -2,8 +2,8 @@
 //!
 //! The states that wait are global. A launch is a call of [`Program::launch`](crate::Program::launch) with nothing else to
 //! hand in: a program is launched from several threads at once, and threads come and go, so a pool of a caller's or a thread's
-//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most [`IDLE`]
-//! states wait, and the pool of each keeps at most [`KEEP`] bytes.
+//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most `IDLE`
+//! states wait, and the pool of each keeps at most `KEEP` bytes.
 
 use std::sync::Mutex;
 
