@@ -63,8 +63,10 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         position,
         detail,
         launch,
+        storages,
         raised: _,
         frame: _,
+        lines: _,
     }) = outcome.complaint()
     else {
         return event::EngineOutcome {
@@ -85,6 +87,7 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         }),
         detail: detail.clone(),
         launch: *launch,
+        storages: storages.clone(),
         printed,
     }
 }

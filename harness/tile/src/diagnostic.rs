@@ -41,6 +41,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The mend.
     pub help: Option<String>,
+    /// The storages that the message is about, by name. The text names them too; programs read this field.
+    pub storages: Vec<String>,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -62,6 +64,7 @@ impl Diagnostic {
             }],
             notes: Vec::new(),
             help: None,
+            storages: Vec::new(),
         }
     }
 
@@ -103,6 +106,17 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Records the storages that the message is about, each once.
+    #[must_use]
+    pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
+        for name in names {
+            if !self.storages.iter().any(|known| known == name) {
+                self.storages.push(name.to_owned());
+            }
+        }
         self
     }
 

@@ -49,6 +49,8 @@ pub struct Summary {
     pub message: String,
     /// The kernel's line.
     pub position: Option<Position>,
+    /// The storages that it is about.
+    pub storages: Vec<String>,
 }
 
 impl Summary {
@@ -62,13 +64,14 @@ impl Summary {
         Self {
             message: format!("{engine}: {kind}: {message}"),
             position: outcome.position.clone(),
+            storages: outcome.storages.clone(),
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self {
             message: text.lines().next().unwrap_or_default().to_owned(),
-            position: None,
+            ..Self::default()
         }
     }
 }
@@ -253,7 +256,7 @@ impl Findings {
         let text = format!("warning[never-written]: {message}\n");
         let summary = Summary {
             message: format!("reference: never-written: {message}"),
-            position: None,
+            ..Summary::default()
         };
         note(
             &mut self.warned,
@@ -286,6 +289,7 @@ impl Findings {
                     column: 0,
                     text: String::new(),
                 }),
+                storages: Vec::new(),
             },
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
@@ -593,23 +597,16 @@ fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     } else {
         &survey.certain
     };
-    let certain = |storage| known.iter().any(|one| one == storage);
+    let certain = |storage: &String| known.contains(storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
-        && parse_storages(&finding.text).all(certain)
+        && finding.summary.storages.iter().all(certain)
         && !launches.iter().all(|variant| is_of_flags(variant))
 }
 
 /// Whether a launch is special by its flags.
 fn is_of_flags(variant: &str) -> bool {
     variant.ends_with(" on") || variant.ends_with(" off")
-}
-
-/// The storages that a diagnostic names.
-fn parse_storages(text: &str) -> impl Iterator<Item = &str> {
-    text.split("storage `")
-        .skip(1)
-        .filter_map(|rest| rest.split('`').next())
 }
 
 /// The launches that show something, in words.
