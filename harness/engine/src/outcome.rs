@@ -62,6 +62,10 @@ pub struct Complaint {
     pub lines: Vec<SourceLines>,
     /// The storages that it is about, by name.
     pub storages: Vec<String>,
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it. Known of the reference only.
+    pub is_by_pass: bool,
+    /// Whether the compiler accepts the program, which was not executed.
+    pub is_compiled: bool,
 }
 
 /// Lines of a file that a diagnostic shows.
@@ -104,6 +108,8 @@ impl Complaint {
             frame: None,
             lines: Vec::new(),
             storages: Vec::new(),
+            is_by_pass: false,
+            is_compiled: false,
         }
     }
 }

@@ -67,6 +67,8 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         raised: _,
         frame: _,
         lines: _,
+        is_by_pass: _,
+        is_compiled: _,
     }) = outcome.complaint()
     else {
         return event::EngineOutcome {

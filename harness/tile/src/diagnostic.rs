@@ -43,6 +43,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The storages that the message is about, by name. The text names them too; programs read this field.
     pub storages: Vec<String>,
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
+    pub is_by_pass: bool,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -65,6 +67,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             storages: Vec::new(),
+            is_by_pass: false,
         }
     }
 
@@ -106,6 +109,13 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
+        self
+    }
+
+    /// Records that a pass of a compiler rejects the program.
+    #[must_use]
+    pub const fn by_pass(mut self) -> Self {
+        self.is_by_pass = true;
         self
     }
 

@@ -69,6 +69,7 @@ pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch
             .filter_map(|label| find_lines(sources, label.span))
             .collect(),
         storages: diagnostic.storages.clone(),
+        is_by_pass: diagnostic.is_by_pass,
         ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }
 }
