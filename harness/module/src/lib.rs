@@ -8,7 +8,7 @@ pub mod excerpt;
 mod free;
 pub mod kernel;
 pub mod module;
-mod needed;
+mod dependency;
 pub mod piece;
 pub mod usage;
 
