@@ -57,7 +57,7 @@ pub struct HostLaunch {
 }
 
 /// Whether two case files differ in their first line only.
-pub(crate) fn is_same_launch(a: &str, b: &str) -> bool {
+pub fn is_same_launch(a: &str, b: &str) -> bool {
     let rest = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
     rest(a) == rest(b)
 }
