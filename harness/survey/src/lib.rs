@@ -20,6 +20,7 @@ use cerith_tile::source::SourceId;
 use self::plan::Planner;
 pub use self::reading::Reading;
 use cerith_launcher::skeleton::storage_name;
+pub use cerith_launcher::Change;
 use cerith_launcher::{HostLaunch, Origin, read_launches};
 use cerith_module::excerpt::Part;
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};
@@ -40,6 +41,8 @@ const ELEMENTS_MOST: i64 = 1 << 20;
 pub struct Attempt {
     /// What is special about it: `n=33`, `x with padded rows`; empty for the launch that others differ from.
     pub variant: String,
+    /// The kind of difference.
+    pub change: Change,
     /// Its case file.
     pub text: String,
 }
@@ -285,6 +288,7 @@ impl Draft {
             attempts: launches()
                 .map(|launch| Attempt {
                     variant: launch.variant.clone(),
+                    change: launch.change,
                     text: launch.text.clone(),
                 })
                 .collect(),

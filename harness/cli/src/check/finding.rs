@@ -10,7 +10,7 @@ use cerith_report::event::{
     Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
-use cerith_survey::{NotTried, Survey, Unmasked};
+use cerith_survey::{Change, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
 use super::fitting::Unwritten;
@@ -388,7 +388,7 @@ impl<'a> KernelReport<'a> {
         };
         let warned = of_kernel(&findings.warned).into_iter();
         // A number that was guessed may not fit the tensors.
-        let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
+        let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
             wrong: survey.host.is_some() && BROKEN_BY_HOSTS.contains(&finding.key.kind.as_str()),
             finding,
@@ -549,31 +549,31 @@ const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-n
 /// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
 /// tried, it is one.
 fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
-    let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
-    if all_of(|variant| variant.ends_with("=0")) {
+    let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
+    if is_all(Change::EmptySize) {
         return false;
     }
     // Kernels that take the last stride for 1 are many, and their callers know it.
-    if survey.host.is_some() && all_of(|variant| variant.starts_with("transposed")) {
+    if survey.host.is_some() && is_all(Change::TransposedInput) {
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
     if survey.host.is_some()
         && launches.len() * 4 < survey.attempts.len()
-        && all_of(|variant| variant.contains('['))
+        && is_all(Change::InputSize)
     {
         return false;
     }
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
-            is_certain(finding, survey, launches)
+            is_certain(finding, survey)
                 && !finding.key.kind.ends_with("descriptor-demand")
                 // How many times one size goes into another: each is chosen alone.
                 && !finding.key.kind.ends_with("division-by-zero")
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
-            let flags = survey.attempts.iter().filter(|tried| is_of_flags(&tried.variant));
+            let flags = survey.attempts.iter().filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
                 let is_searched =
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
@@ -583,7 +583,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
                 && survey.changed.is_empty()
                 && flags.count() < 2
                 && finding.key.kind.ends_with("type-mismatch")
-                && all_of(|variant| variant.starts_with("tensors of "))
+                && is_all(Change::Dtype)
         }
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
@@ -591,7 +591,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
 }
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
-fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
+fn is_certain(finding: &Finding, survey: &Survey) -> bool {
     let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
         &survey.distinct
     } else {
@@ -601,12 +601,14 @@ fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     survey.guessed.is_empty()
         && survey.changed.is_empty()
         && finding.summary.storages.iter().all(certain)
-        && !launches.iter().all(|variant| is_of_flags(variant))
+        && !list_changes(finding, survey).all(|change| change == Change::Flag)
 }
 
-/// Whether a launch is special by its flags.
-fn is_of_flags(variant: &str) -> bool {
-    variant.ends_with(" on") || variant.ends_with(" off")
+/// The differences of the launches that show something.
+fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Change> {
+    let attempts = survey.attempts.iter().enumerate();
+    let shown = attempts.filter(|&(nth, _)| finding.is_of(&format_case_id(survey, nth)));
+    shown.map(|(_, attempt)| attempt.change)
 }
 
 /// The launches that show something, in words.
