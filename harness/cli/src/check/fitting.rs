@@ -66,7 +66,7 @@ impl Fit {
         (self.stage, self.line)
     }
 
-    fn nothing() -> Self {
+    fn new_failed() -> Self {
         Self {
             stage: Stage::Rejected,
             line: 0,
@@ -231,7 +231,7 @@ impl<'a> Fitter<'a> {
                 break;
             }
         }
-        best.unwrap_or_else(|| (Fit::nothing(), Reading::ALL[0].clone()))
+        best.unwrap_or_else(|| (Fit::new_failed(), Reading::ALL[0].clone()))
     }
 
     /// Goes from a reading to better ones until one is good enough, or nothing is left to try.
@@ -303,14 +303,14 @@ impl<'a> Fitter<'a> {
             names: collect_names(complaint),
         };
         let Some((_, outcome)) = run else {
-            return Fit::nothing();
+            return Fit::new_failed();
         };
         match outcome {
             Outcome::Finished(finished) => {
                 let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
                 Fit {
                     stage: if stores { Stage::Finished } else { Stage::Idle },
-                    ..Fit::nothing()
+                    ..Fit::new_failed()
                 }
             }
             Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
