@@ -21,10 +21,25 @@ use super::subject::format_case_id;
 pub struct Key {
     /// The engine that shows it.
     pub engine: String,
-    /// The kind of outcome and of error, or in what way engines differ.
-    pub kind: String,
+    /// The kind of outcome, if an outcome shows it.
+    pub outcome: Option<OutcomeKind>,
+    /// The kind of error, or in what way engines differ.
+    pub code: String,
     /// The file and the line, where they are known.
     pub place: String,
+}
+
+impl Key {
+    /// The kind of outcome and of error, or in what way engines differ.
+    pub fn kind(&self) -> String {
+        self.outcome
+            .map_or_else(|| self.code.clone(), |outcome| format!("{outcome} {}", self.code))
+    }
+
+    fn is_one_of(&self, all: &[(OutcomeKind, &str)]) -> bool {
+        all.iter()
+            .any(|&(outcome, code)| self.outcome == Some(outcome) && self.code == code)
+    }
 }
 
 /// Something that launches show.
@@ -155,7 +170,8 @@ impl Findings {
         };
         let key = Key {
             engine: String::new(),
-            kind: what,
+            outcome: None,
+            code: what,
             place: String::new(),
         };
         let summary = Summary {
@@ -201,7 +217,8 @@ impl Findings {
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
-                    kind: difference.kind.to_string(),
+                    outcome: None,
+                    code: difference.kind.to_string(),
                     place: String::new(),
                 };
                 let text = describe_difference(difference);
@@ -250,7 +267,8 @@ impl Findings {
         );
         let key = Key {
             engine: "reference".to_owned(),
-            kind: "finished never-written".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: "never-written".to_owned(),
             place: storage.clone(),
         };
         let text = format!("warning[never-written]: {message}\n");
@@ -278,7 +296,8 @@ impl Findings {
             text: format!("precondition[unmasked]: {message}\n --> {place}\n"),
             key: Key {
                 engine: "reference".to_owned(),
-                kind: "unmasked".to_owned(),
+                outcome: None,
+                code: "unmasked".to_owned(),
                 place,
             },
             summary: Summary {
@@ -390,7 +409,7 @@ impl<'a> KernelReport<'a> {
         // A number that was guessed may not fit the tensors.
         let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: survey.host.is_some() && BROKEN_BY_HOSTS.contains(&finding.key.kind.as_str()),
+            wrong: survey.host.is_some() && finding.key.is_one_of(&BROKEN_BY_HOSTS),
             finding,
             launches,
         });
@@ -531,19 +550,25 @@ impl<'a> KernelReport<'a> {
 }
 
 /// Traps that no tensor of another size avoids.
-const SIZELESS: [&str; 5] = [
-    "trapped race",
-    "trapped conflicting-lanes",
-    "trapped unordered-read",
-    "trapped unordered-write",
-    "finished undefined-value",
+const SIZELESS: [(OutcomeKind, &str); 5] = [
+    (OutcomeKind::Trapped, "race"),
+    (OutcomeKind::Trapped, "conflicting-lanes"),
+    (OutcomeKind::Trapped, "unordered-read"),
+    (OutcomeKind::Trapped, "unordered-write"),
+    (OutcomeKind::Finished, "undefined-value"),
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-const BROKEN_BY_HOSTS: [&str; 2] = ["finished false-promise", "finished outside-tensor"];
+const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Finished, "false-promise"),
+    (OutcomeKind::Finished, "outside-tensor"),
+];
 
 /// Rejections that do not depend on arguments.
-const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
+const DEFINITE: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Rejected, "unknown-attribute"),
+    (OutcomeKind::Rejected, "undefined-name"),
+];
 
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
 /// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
@@ -567,9 +592,9 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
             is_certain(finding, survey)
-                && !finding.key.kind.ends_with("descriptor-demand")
+                && finding.key.code != "descriptor-demand"
                 // How many times one size goes into another: each is chosen alone.
-                && !finding.key.kind.ends_with("division-by-zero")
+                && finding.key.code != "division-by-zero"
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
@@ -577,12 +602,12 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
             if launches.len() == survey.attempts.len() {
                 let is_searched =
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
-                return is_searched || DEFINITE.contains(&finding.key.kind.as_str());
+                return is_searched || finding.key.is_one_of(&DEFINITE);
             }
             passed > 0
                 && survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.kind.ends_with("type-mismatch")
+                && finding.key.code == "type-mismatch"
                 && is_all(Change::Dtype)
         }
         Some(_) => false,
@@ -592,7 +617,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
 fn is_certain(finding: &Finding, survey: &Survey) -> bool {
-    let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
+    let known = if finding.key.is_one_of(&SIZELESS) {
         &survey.distinct
     } else {
         &survey.certain
@@ -631,7 +656,8 @@ fn describe_launches(shown: &[&str]) -> String {
 fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {
     Key {
         engine: engine.to_owned(),
-        kind: format!("{} {}", outcome.outcome, outcome.error),
+        outcome: Some(outcome.outcome),
+        code: outcome.error.clone(),
         place: outcome.position.as_ref().map_or_else(String::new, |position| {
             format!("{}:{}", position.file, position.line)
         }),
