@@ -19,7 +19,7 @@ use crate::engine::Failure;
 use crate::{Complaint, NO_WORKER, Outcome, Position, Trap, loading, target};
 
 /// What CUDA calls a `device_assert` that did not hold.
-pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
+pub const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
 
 /// A module of the corpus, as far as the case needs it.
 pub(crate) fn convert_module(case: &Case, module: &Module) -> request::Module {

@@ -8,13 +8,13 @@ use cerith_case::{Corpus, Input, MAX_TEXT};
 use cerith_module::excerpt::{Part, extract_functions};
 use cerith_engine::SourceLines;
 use cerith_report::describe;
+use cerith_runner::corpus::is_python;
+use cerith_runner::mistyped::describe_read_error;
 use cerith_survey::{Draft, Survey, build_drafts, list_kernels};
 use cerith_tile::source::{SourceFile, Sources};
 
 use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
-use crate::corpus::is_python;
-use crate::mistyped::describe_read_error;
 
 /// A file with kernels.
 pub struct Subject {
