@@ -121,9 +121,7 @@ fn classify_fault(record: &Record, is_illegal: bool) -> Option<&'static str> {
         Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
         Outcome::Finished(_) if compiles && is_illegal => Some("taken"),
         // Without a GPU, what compiles is not executed, and says so.
-        Outcome::Unavailable(complaint) if is_illegal && complaint.message.contains("; it compiles") => {
-            Some("taken")
-        }
+        Outcome::Unavailable(complaint) if is_illegal && complaint.is_compiled => Some("taken"),
         _ => None,
     }
 }

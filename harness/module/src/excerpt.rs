@@ -25,7 +25,7 @@ pub use self::decorators::{is_autotune, is_gluon, is_heuristics, is_jit, is_kern
 pub use self::imports::visit_bodies;
 use self::imports::{Alias, Import, ImportedItem, imports_of};
 use crate::module;
-use crate::needed::{blank_lines, find_needed_pieces, lines_of};
+use crate::dependency::{blank_lines, find_needed_pieces, lines_of};
 use crate::piece::{Piece, read_pieces};
 
 /// More modules than this are not followed.

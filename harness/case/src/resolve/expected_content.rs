@@ -6,7 +6,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use super::state::Resolver;
 use crate::expr::Value;
 use crate::fill::Fill;
-use crate::given::ExpectedContent;
+use crate::expected_content::ExpectedContent;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
 use cerith_python::nearest::suggestion;
