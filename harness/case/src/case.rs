@@ -10,8 +10,8 @@ use cerith_tile::source::Span;
 
 use crate::argument::{Arg, ArgValue};
 use crate::compile::Compile;
-use crate::expectation::Expectation;
 use crate::discovery::Discovery;
+use crate::expectation::Expectation;
 use crate::expected_content::ExpectedContent;
 use crate::recorded::{RecordedRun, Source};
 use cerith_module::kernel::{Kernel, Module};

@@ -405,17 +405,73 @@ mod tests {
     #[test]
     fn scalars_have_the_types_that_serde_yaml_reads() {
         let stems = [
-            "", "~", "null", "Null", "nULL", "true", "True", "tRUE", "yes", "no", "on", "false", "0", "1", "7", "00",
-            "01", "0_1", "1_0", "12", "9223372036854775807", "18446744073709551615", "0x1F", "0xg", "0x", "0o17",
-            "0o8", "0b101", "0b2", "1.5", "1.", ".5", ".", "..", "1e3", "1E-3", "1e", "e1", "1e400", "01.5", "1.5.2",
-            ".inf", ".Inf", ".INF", ".iNF", ".nan", ".NaN", "inf", "nan", "infinity", "NaN", "n + 1", "f32", "1 2", "x",
-            "0x1.8p3", "1:30", "2001-01-01", "٣",
+            "",
+            "~",
+            "null",
+            "Null",
+            "nULL",
+            "true",
+            "True",
+            "tRUE",
+            "yes",
+            "no",
+            "on",
+            "false",
+            "0",
+            "1",
+            "7",
+            "00",
+            "01",
+            "0_1",
+            "1_0",
+            "12",
+            "9223372036854775807",
+            "18446744073709551615",
+            "0x1F",
+            "0xg",
+            "0x",
+            "0o17",
+            "0o8",
+            "0b101",
+            "0b2",
+            "1.5",
+            "1.",
+            ".5",
+            ".",
+            "..",
+            "1e3",
+            "1E-3",
+            "1e",
+            "e1",
+            "1e400",
+            "01.5",
+            "1.5.2",
+            ".inf",
+            ".Inf",
+            ".INF",
+            ".iNF",
+            ".nan",
+            ".NaN",
+            "inf",
+            "nan",
+            "infinity",
+            "NaN",
+            "n + 1",
+            "f32",
+            "1 2",
+            "x",
+            "0x1.8p3",
+            "1:30",
+            "2001-01-01",
+            "٣",
         ];
         for stem in stems {
             for sign in ["", "-", "+", "--", "+-"] {
                 let text = format!("{sign}{stem}");
                 // `-` and `- x` are lists.
-                let Some(expected) = read_with_serde(&text) else { continue };
+                let Some(expected) = read_with_serde(&text) else {
+                    continue;
+                };
                 let actual = read_plain_scalar(text.clone());
                 assert_eq!(format!("{actual:?}"), format!("{:?}", Some(expected)), "{text}");
             }
@@ -427,7 +483,10 @@ mod tests {
         let largest = i128::MAX.to_string();
         assert_eq!(read_plain_scalar(largest.clone()), Some(Yaml::Int(i128::MAX)));
         assert_eq!(read_plain_scalar(format!("{largest}0")), None);
-        assert_eq!(read_plain_scalar(i128::MIN.to_string()), Some(Yaml::Int(i128::MIN)));
+        assert_eq!(
+            read_plain_scalar(i128::MIN.to_string()),
+            Some(Yaml::Int(i128::MIN))
+        );
         assert_eq!(read_plain_scalar(format!("0x{:x}", u128::MAX)), None);
     }
 }

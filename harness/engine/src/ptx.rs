@@ -382,7 +382,10 @@ fn translate_outcome(
             complaint.launch = Some(launch);
             complaint.position = position;
             let storage = trap.kind.storage();
-            complaint.storages = storage.map(|id: StorageId| memory.name(id).to_owned()).into_iter().collect();
+            complaint.storages = storage
+                .map(|id: StorageId| memory.name(id).to_owned())
+                .into_iter()
+                .collect();
             let trap = if assert { Trap::Assert } else { Trap::Raised };
             Outcome::Trapped(trap, Box::new(complaint))
         }

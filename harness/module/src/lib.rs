@@ -4,11 +4,11 @@
 //! The text is only parsed, never run. See `cerith-frontend` for the meaning of a kernel's body.
 #![warn(missing_docs)]
 
+mod dependency;
 pub mod excerpt;
 mod free;
 pub mod kernel;
 pub mod module;
-mod dependency;
 pub mod piece;
 pub mod usage;
 

@@ -19,8 +19,8 @@ use cerith_tile::source::SourceId;
 
 use self::plan::Planner;
 pub use self::reading::Reading;
-use cerith_launcher::skeleton::storage_name;
 pub use cerith_launcher::Change;
+use cerith_launcher::skeleton::storage_name;
 use cerith_launcher::{HostLaunch, Origin, read_launches};
 use cerith_module::excerpt::Part;
 use cerith_module::excerpt::tuning::{self, Config, KernelMetadata};

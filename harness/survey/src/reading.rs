@@ -117,9 +117,14 @@ impl Draft {
     /// The readings that differ from this one in one thing. Those about parameters in `named` come first: the
     /// failure of the launch names them. Other dtypes are worth a try only if the kernel was rejected: a value of another dtype hides what a kernel
     /// does, and a kernel that compiles takes this one.
-    pub fn list_changes(&self, reading: &Reading, named: &BTreeSet<String>, is_rejected: bool) -> Vec<Reading> {
-        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) = required_parameters(&self.function)
-            .partition(|parameter| named.contains(&parameter.name));
+    pub fn list_changes(
+        &self,
+        reading: &Reading,
+        named: &BTreeSet<String>,
+        is_rejected: bool,
+    ) -> Vec<Reading> {
+        let (named, others): (Vec<&Parameter>, Vec<&Parameter>) =
+            required_parameters(&self.function).partition(|parameter| named.contains(&parameter.name));
         // Its text says what else they may be.
         let (choices, others): (Vec<&Parameter>, Vec<&Parameter>) = others
             .into_iter()

@@ -583,10 +583,7 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
-    if survey.host.is_some()
-        && launches.len() * 4 < survey.attempts.len()
-        && is_all(Change::InputSize)
-    {
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_all(Change::InputSize) {
         return false;
     }
     match finding.outcome {
@@ -598,7 +595,10 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
-            let flags = survey.attempts.iter().filter(|tried| tried.change == Change::Flag);
+            let flags = survey
+                .attempts
+                .iter()
+                .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
                 let is_searched =
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();

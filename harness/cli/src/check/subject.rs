@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use cerith_case::{Corpus, Input, MAX_TEXT};
-use cerith_module::excerpt::{Part, extract_functions};
 use cerith_engine::SourceLines;
+use cerith_module::excerpt::{Part, extract_functions};
 use cerith_report::describe;
 use cerith_runner::corpus::is_python;
 use cerith_runner::mistyped::describe_read_error;

@@ -87,7 +87,11 @@ fn find_lines(sources: &Sources, span: Span) -> Option<SourceLines> {
     Some(SourceLines {
         file: start.file.to_owned(),
         first: start.line,
-        last: if end.file == start.file { end.line } else { start.line },
+        last: if end.file == start.file {
+            end.line
+        } else {
+            start.line
+        },
         text,
     })
 }

@@ -132,7 +132,11 @@ pub(crate) fn build_warning(
     });
     let mut diagnostic = site
         .build_warning(TrapKind::OutOfBounds, Some(lane), message)
-        .about_storages([memory.name(home.storage)].into_iter().chain(storage_at_index(memory, index)))
+        .about_storages(
+            [memory.name(home.storage)]
+                .into_iter()
+                .chain(storage_at_index(memory, index)),
+        )
         .note(format!("it is {}", place_at(memory, index)));
     if let Some(last) = last {
         diagnostic = diagnostic.note(last);
