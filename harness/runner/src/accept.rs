@@ -40,8 +40,8 @@ const MAX_NAMED_IDS: usize = 10;
 pub fn accept(options: &AcceptOptions, console: &dyn Console) -> Exit {
     let selected = match Selected::open(options.cases.as_deref(), &[]) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };

@@ -23,7 +23,8 @@ use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::options::Selection;
-use crate::part::Part;
+use crate::open_error::OpenError;
+use crate::part::{Part, PartError};
 use crate::pipeline::{self, in_order};
 use crate::sweep;
 use cerith_toolchain::compiled::Target;
@@ -54,12 +55,23 @@ pub fn bundle(options: &BundleOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match write(options, host) {
         Ok(exit) => exit,
-        Err(message) => {
+        Err(error) => {
             console.end();
-            console.note(&format!("error: failed to {message}"));
+            console.note(&format!("error: failed to {error}"));
             Exit::Wrong
         }
     }
+}
+
+/// Why there is no bundle. Fits after "failed to ".
+#[derive(Debug, thiserror::Error)]
+enum BundleFailure {
+    #[error(transparent)]
+    Part(#[from] PartError),
+    #[error("{error}\n  --> {}", path.display())]
+    Bundle { path: PathBuf, error: BundleError },
+    #[error("compile with {engine}: {error}")]
+    Compiler { engine: EngineId, error: OpenError },
 }
 
 /// The result of compiling one case, or one variant of it.
@@ -110,12 +122,12 @@ struct Counts {
     failed: u64,
 }
 
-fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
+fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure> {
     let console = host.console;
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Ok(Exit::Wrong);
         }
     };
@@ -135,8 +147,8 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
     }
     let axes = match sweep::parse_axes(&options.axes) {
         Ok(axes) => options.sweep.then_some(axes),
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Ok(Exit::Wrong);
         }
     };
@@ -148,9 +160,13 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
     } else {
         &options.engines
     };
+    let failed = |error| BundleFailure::Bundle {
+        path: options.out.clone(),
+        error,
+    };
     let part = Part::create(&options.out)?;
     let mut writer = Writer::begin_cases(BufWriter::new(part.file()))
-        .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+        .map_err(failed)?;
     for id in wanted {
         let compiler = engines::open_compiler(
             id,
@@ -160,7 +176,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
             selected.readable(),
             host,
         )
-        .map_err(|why| format!("compile with {id}: {why}"))?;
+        .map_err(|error| BundleFailure::Compiler { engine: id.clone(), error })?;
         if let Some(warning) = engines::check_containment().filter(|_| Some(id) == wanted.first()) {
             console.note(&warning.rendered);
         }
@@ -176,7 +192,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
         };
         let (counts, wrong) = round
             .run(&mut writer)
-            .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+            .map_err(failed)?;
         console.end();
         for problem in wrong.finish() {
             console.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
@@ -196,7 +212,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, String> {
     }
     let written = writer
         .finish()
-        .map_err(|error| format!("{error}\n  --> {}", options.out.display()))?;
+        .map_err(failed)?;
     drop(written);
     let bytes = part.file().metadata().map_or(0, |metadata| metadata.len());
     part.keep()?;

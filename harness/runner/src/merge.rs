@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::host::Console;
 use crate::options::{PrintFormat, ReportOptions};
 use crate::output::{Output, STREAM};
-use crate::part::Part;
+use crate::part::{Part, PartError};
 
 /// Options for merging streams.
 #[derive(Clone, Debug)]
@@ -30,6 +30,15 @@ pub struct MergeOptions {
 
 /// How much is printed at once.
 const PRINTED: usize = 1 << 16;
+
+/// Why the merged stream cannot be written. Fits after "failed to ".
+#[derive(Debug, thiserror::Error)]
+enum MergeError {
+    #[error(transparent)]
+    Part(#[from] PartError),
+    #[error("write the stream: {0}")]
+    Print(io::Error),
+}
 
 /// Merges, and answers with the exit code.
 pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
@@ -62,8 +71,8 @@ pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
     };
     let merged = match merged {
         Ok(merged) => merged,
-        Err(message) => {
-            console.note(&format!("error: failed to {message}"));
+        Err(error) => {
+            console.note(&format!("error: failed to {error}"));
             return Exit::Wrong;
         }
     };
@@ -91,19 +100,19 @@ fn find_overwritten(options: &MergeOptions) -> Option<PathBuf> {
     options.streams.iter().find(same).cloned()
 }
 
-/// The stream alone. The error fits behind "failed to ".
-fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, String> {
+/// The stream alone.
+fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, MergeError> {
     let part = Part::create(path)?;
     let mut writer = Writer::new(Unflushed(BufWriter::with_capacity(1 << 18, part.file())));
     let merged = merge
         .run(|event, line| write(&mut writer, event, line))
         .and_then(|merged| writer.into_parts().0.0.flush().map(|()| merged))
-        .map_err(|error| format!("write {}: {error}", path.display()))?;
+        .map_err(PartError::write(path))?;
     part.keep()?;
     Ok(merged)
 }
 
-fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<Merged, String> {
+fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<Merged, MergeError> {
     let mut writer = Writer::new(Vec::with_capacity(2 * PRINTED));
     let print = |writer: &mut Writer<Vec<u8>>| {
         console.print(&String::from_utf8_lossy(&writer.take()));
@@ -116,7 +125,7 @@ fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<
         Ok(())
     });
     print(&mut writer);
-    merged.map_err(|error| format!("write the stream: {error}"))
+    merged.map_err(MergeError::Print)
 }
 
 fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {

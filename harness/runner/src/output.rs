@@ -272,7 +272,7 @@ impl<'a> Output<'a> {
         let mut written = None;
         if let Some(store) = self.store.take() {
             let whole = !interrupted && self.summary.not_run == 0;
-            match store.reports().and_then(|()| store.finish(whole)) {
+            match store.write_reports().and_then(|()| store.finish(whole)) {
                 Ok(kept) => written = Some((store.final_folder(whole), kept)),
                 Err(error) => {
                     self.console.note(&format!(

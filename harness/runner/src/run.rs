@@ -11,10 +11,10 @@ use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_tile::source::Sources;
 use cerith_verdict::{Demands, Panel};
 
-use crate::corpus::{ReportFolder, Selected};
+use crate::corpus::{CorpusError, ReportFolder, Selected};
 use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
-use crate::gate::{self, GateOptions, PassCriteria};
+use crate::gate::{self, GateError, GateOptions, PassCriteria};
 use crate::host::Host;
 use crate::judge;
 use crate::options::{EngineChoice, ReportOptions, Selection};
@@ -53,14 +53,28 @@ pub struct RunOptions {
     pub reports: ReportOptions,
 }
 
+/// Why a run cannot begin.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    #[error(
+        "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order changes\n  = help: leave \
+         `--checks` out"
+    )]
+    Schedules,
+}
+
 /// Runs, and answers with the exit code.
 pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let began = Instant::now();
     let console = host.console;
     let asked = match RunPlan::read(options) {
         Ok(asked) => asked,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -140,13 +154,9 @@ struct RunPlan {
 }
 
 impl RunPlan {
-    fn read(options: &RunOptions) -> Result<Self, String> {
+    fn read(options: &RunOptions) -> Result<Self, RunError> {
         if options.schedules > 0 && options.checks == Checks::Fast {
-            return Err(
-                "error: `--schedules` needs `--checks full`: `--checks fast` does not see what another order \
-                 changes\n  = help: leave `--checks` out"
-                    .to_owned(),
-            );
+            return Err(RunError::Schedules);
         }
         let mut selected = Selected::open(options.selection.cases.as_deref(), &options.selection.filters)?;
         let folder = selected.report_folder("run");

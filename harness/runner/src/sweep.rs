@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cerith_case::{Axes, Case, Entry, Shard, Variant};
+use cerith_case::{Axes, BadVariant, Case, Entry, Shard, Variant};
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::job::{Job, Ran};
 use cerith_engine::cuda::sweep::{self, Compiled, VariantResult};
-use cerith_engine::cuda::{Executor, Options, build_outcome};
+use cerith_engine::cuda::bundle::BundleError;
+use cerith_engine::cuda::{Executor, Options, Unavailable, build_outcome};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_report::{SWEEPS, describe};
@@ -26,6 +27,7 @@ use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::options::{ReportOptions, Selection};
+use crate::open_error::OpenError;
 use crate::output::{CaseResult, Output};
 use crate::pipeline;
 
@@ -54,15 +56,15 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let axes = match parse_axes(&options.axes) {
         Ok(axes) => axes,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -86,9 +88,9 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     };
     let source = match source {
         Ok(source) => source,
-        Err(end) => {
-            output.console.note(&end.message);
-            return end.exit;
+        Err(error) => {
+            output.console.note(&error.to_string());
+            return error.exit();
         }
     };
     let reference = Reference::default();
@@ -137,15 +139,39 @@ pub fn sweep(options: &SweepOptions, host: Host<'_>) -> Exit {
     exit
 }
 
-/// The axes asked for, or what to tell the user.
-pub fn parse_axes(axes: &[String]) -> Result<Axes, String> {
-    Axes::parse(axes).map_err(|error| format!("error: --axis: {error}"))
+/// The axes asked for.
+pub fn parse_axes(axes: &[String]) -> Result<Axes, AxesError> {
+    Ok(Axes::parse(axes)?)
 }
 
+/// The axes cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("error: --axis: {0}")]
+pub struct AxesError(#[from] BadVariant);
+
 /// Why there is nothing to sweep.
-struct End {
-    message: String,
-    exit: Exit,
+#[derive(Debug, thiserror::Error)]
+enum SweepError {
+    #[error(
+        "nothing was swept: {0}\n  = help: `cerith sweep --engine ptx@{newest}` executes the compiler's PTX here\n  \
+         = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith exec sweep.cerith -o results.cerith` \
+         executes on a machine with a GPU, and `cerith sweep --results results.cerith` judges here",
+        newest = Version::NEWEST
+    )]
+    NoGpu(Unavailable),
+    #[error("error: failed to compile with {engine}: {error}")]
+    Compiler { engine: EngineId, error: OpenError },
+    #[error("error: failed to {error}\n  --> {}", path.display())]
+    Results { path: PathBuf, error: BundleError },
+}
+
+impl SweepError {
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::NoGpu(_) => Exit::Nothing,
+            Self::Compiler { .. } | Self::Results { .. } => Exit::Wrong,
+        }
+    }
 }
 
 /// Where outcomes come from.
@@ -198,16 +224,10 @@ impl Maker {
 }
 
 /// The GPUs of this machine.
-fn start_executor() -> Result<Arc<Executor>, End> {
-    Executor::start(Options::default()).map(Arc::new).map_err(|unavailable| End {
-        message: format!(
-            "nothing was swept: {unavailable}\n  = help: `cerith sweep --engine ptx@{}` executes the compiler's PTX here\n  \
-             = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith exec sweep.cerith -o results.cerith` \
-             executes on a machine with a GPU, and `cerith sweep --results results.cerith` judges here",
-            Version::NEWEST
-        ),
-        exit: Exit::Nothing,
-    })
+fn start_executor() -> Result<Arc<Executor>, SweepError> {
+    Executor::start(Options::default())
+        .map(Arc::new)
+        .map_err(SweepError::NoGpu)
 }
 
 fn open_compilers(
@@ -215,7 +235,7 @@ fn open_compilers(
     axes: Axes,
     selected: &Selected,
     host: Host<'_>,
-) -> Result<Source, End> {
+) -> Result<Source, SweepError> {
     let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if options.engines.is_empty() {
         &newest[..]
@@ -233,10 +253,7 @@ fn open_compilers(
         }
         let jobs = pipeline::count_jobs(options.jobs);
         let compiler = engines::open_compiler(id, gpu, options.offline, jobs, selected.readable(), host)
-            .map_err(|why| End {
-                message: format!("error: failed to compile with {id}: {why}"),
-                exit: Exit::Wrong,
-            })?;
+            .map_err(|error| SweepError::Compiler { engine: id.clone(), error })?;
         makers.push(match &executor {
             Some(executor) if !matches!(id, EngineId::Ptx { .. }) => {
                 Maker::Gpu(id.clone(), Box::new(compiler), Arc::clone(executor))

@@ -14,9 +14,8 @@ use cerith_engine::{EngineId, Failure};
 use cerith_report::event::{Problem, Severity};
 use cerith_verdict::{Sample, Samples};
 
-use super::{End, Trouble, take};
+use super::{SweepError, Trouble, take};
 use crate::corpus::Selected;
-use crate::exit::Exit;
 
 /// Most ids that are named in one message.
 const MAX_NAMED_IDS: usize = 5;
@@ -87,7 +86,7 @@ impl Group {
 
 impl Pile {
     /// Reads files of results; of all engines, or of those that are wanted.
-    pub(super) fn read(paths: &[PathBuf], wanted: &[EngineId], selected: &Selected) -> Result<Self, End> {
+    pub(super) fn read(paths: &[PathBuf], wanted: &[EngineId], selected: &Selected) -> Result<Self, SweepError> {
         let known: HashSet<String> = selected.corpus.entries().map(|entry| entry.id).collect();
         let meant: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
         let mut pile = Self {
@@ -98,9 +97,9 @@ impl Pile {
         };
         for path in paths {
             pile.read_file(path, wanted, &known, &meant)
-                .map_err(|error| End {
-                    message: format!("error: failed to {error}\n  --> {}", path.display()),
-                    exit: Exit::Wrong,
+                .map_err(|error| SweepError::Results {
+                    path: path.clone(),
+                    error,
                 })?;
         }
         Ok(pile)
