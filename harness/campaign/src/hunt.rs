@@ -5,6 +5,7 @@
 mod smaller;
 mod stage;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,18 +16,18 @@ use cerith_engine::{Engine, EngineId, Reference, catch_panic};
 use cerith_gen::case::Detail;
 use cerith_verdict::{Panel, Trial, try_case};
 
-use cerith_runner::corpus::Selected;
+use cerith_runner::corpus::{CorpusError, Selected};
 use cerith_runner::engines::{Setup, set_up};
 use cerith_runner::exit::Exit;
 use cerith_runner::pipeline;
 use cerith_runner::readable::Readable;
 use cerith_runner::stages::Means;
 
-use crate::campaign::{Campaign, with_reference};
-use crate::compiled::{self, Executed};
+use crate::campaign::{BadFolder, Campaign, with_reference};
+use crate::compiled::{self, BundleError, Executed};
 use crate::recipe::{Recipe, make};
 use crate::steer::Steer;
-use crate::tried::{FuzzResult, News};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::{broken, finding, twins};
 use cerith_runner::host::Host;
 use cerith_runner::options::EngineChoice;
@@ -67,6 +68,17 @@ const WAITING: usize = 8;
 /// The word for a difference that a second try did not show again.
 const UNREPEATED: &str = "unrepeated";
 
+/// Why a campaign cannot begin.
+#[derive(Debug, thiserror::Error)]
+enum HuntError {
+    #[error("error: {0}")]
+    Folder(#[from] BadFolder),
+    #[error("error: {}: {error}", path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+}
+
 /// Fuzzes, and answers with the exit code.
 pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
     let console = host.console;
@@ -76,16 +88,18 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
         .flatten()
         .unwrap_or_else(|| options.out.clone());
     let findings = out.join("findings");
-    let opened = open_campaign(options, &out).and_then(|(wanted, campaign)| {
-        cerith_files::create_folders(&findings)
-            .map_err(|error| format!("error: {}: {error}", findings.display()))?;
+    let opened = open_campaign(options, &out).map_err(HuntError::from).and_then(|(wanted, campaign)| {
+        cerith_files::create_folders(&findings).map_err(|error| HuntError::Create {
+            path: findings.clone(),
+            error,
+        })?;
         let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
         Ok((wanted, campaign, selected))
     });
     let (wanted, campaign, selected) = match opened {
         Ok(opened) => opened,
-        Err(message) => {
-            console.note(&message);
+        Err(error) => {
+            console.note(&error.to_string());
             return Exit::Wrong;
         }
     };
@@ -158,21 +172,20 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
 }
 
 /// The campaign that goes on or begins, and its engines.
-fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Campaign), String> {
-    let failed = |error| format!("error: {error}");
+fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Campaign), BadFolder> {
     if options.resume.is_some() {
         let named = if options.engines.engines.is_empty() {
             Vec::new()
         } else {
             format_engines(&with_reference(&options.engines.engines))
         };
-        let campaign = Campaign::resume(out, options.seed, &named).map_err(failed)?;
+        let campaign = Campaign::resume(out, options.seed, &named)?;
         let wanted = campaign.engines.iter().filter_map(|id| id.parse().ok()).collect();
         return Ok((wanted, campaign));
     }
     let wanted = with_reference(&options.engines.engines);
     let campaign =
-        Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted)).map_err(failed)?;
+        Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted))?;
     Ok((
         wanted,
         campaign
@@ -223,7 +236,10 @@ fn send(
         campaign.sent = steer.map(|steer| steer.history());
         campaign
             .save(out)
-            .map_err(|error| format!("{}: {error}", out.display()))?;
+            .map_err(|error| BundleError::Write {
+                path: out.to_owned(),
+                error,
+            })?;
         Ok(bundle)
     });
     match written {
@@ -240,8 +256,8 @@ fn send(
                 Exit::AsExpected
             }
         }
-        Err(message) => {
-            console.note(&format!("error: {message}"));
+        Err(error) => {
+            console.note(&format!("error: {error}"));
             Exit::Wrong
         }
     }
@@ -265,8 +281,8 @@ fn judge(
                 end = end.max(executed.end(&recipe));
                 others.push(Arc::new(executed));
             }
-            Err(message) => {
-                host.console.note(&format!("error: {message}"));
+            Err(error) => {
+                host.console.note(&format!("error: {error}"));
                 return Exit::Wrong;
             }
         }
@@ -312,7 +328,7 @@ struct Hunt<'a> {
     campaign: Campaign,
     saved: Instant,
     /// Why something could not be kept.
-    unwritten: Option<std::io::Error>,
+    unwritten: Option<io::Error>,
     /// What chooses among kernels.
     steer: Option<Arc<Steer>>,
     /// How many case numbers share one kernel.
@@ -544,7 +560,7 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
     let judged = catch_panic(|| {
         let made = match make(recipe, number, Detail::Chosen, folder) {
             Ok(made) => made,
-            Err(message) => return Some(FuzzResult::Failed(message)),
+            Err(error) => return Some(FuzzResult::Failed(error.to_string())),
         };
         let trial = try_case(&made.case, panel).ok()?;
         if let Some(failed) = trial.failed.first() {
@@ -584,7 +600,8 @@ fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &
             explained: Vec::new(),
             news: compared.unlike.map(|unlike| News::Unlike(Box::new(unlike))),
         },
-        Ok(Err(message)) | Err(message) => FuzzResult::Failed(message),
+        Ok(Err(error)) => FuzzResult::Failed(error.to_string()),
+        Err(panic) => FuzzResult::Failed(panic),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be asked on the command line, and the help that teaches it.
 
+mod bad_value;
 mod bump;
 mod case;
 mod check;

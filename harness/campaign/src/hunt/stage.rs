@@ -9,7 +9,7 @@ use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
 use crate::finding::{Finding, find_unexplained};
-use crate::made::CaseSource;
+use crate::case_source::CaseSource;
 use cerith_runner::stages::{Blaming, Means};
 
 impl Hunt<'_> {
