@@ -17,9 +17,9 @@ use cerith_gen::case::Detail;
 use cerith_tile::rules::Rules;
 use cerith_toolchain::compiled::Target;
 
+use cerith_runner::OpenError;
 use cerith_runner::bundle::{CompileResult, compile_case};
 use cerith_runner::engines;
-use cerith_runner::OpenError;
 use cerith_runner::part::{Part, PartError};
 use cerith_runner::pipeline;
 use cerith_runner::readable::Readable;
@@ -247,7 +247,11 @@ impl Executed {
     }
 }
 
-fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, RemoteResult>) -> Result<(), bundle::BundleError> {
+fn of_file(
+    id: &EngineId,
+    path: &Path,
+    found: &mut HashMap<String, RemoteResult>,
+) -> Result<(), bundle::BundleError> {
     let file = File::open(path).map_err(bundle::BundleError::Read)?;
     let mut reader = Reader::begin_results(BufReader::new(file))?;
     while let Some(result) = reader.next_result()? {

@@ -81,7 +81,9 @@ pub enum FindingError {
     )]
     BadName(String),
     /// An engine does something other than the finding says.
-    #[error("error: with {engine} the case does not give what its range says; `cerith fuzz range {name}` asks again")]
+    #[error(
+        "error: with {engine} the case does not give what its range says; `cerith fuzz range {name}` asks again"
+    )]
     OtherRange {
         /// The engine.
         engine: EngineId,

@@ -25,9 +25,9 @@ use cerith_runner::stages::Means;
 
 use crate::campaign::{BadFolder, Campaign, with_reference};
 use crate::compiled::{self, BundleError, Executed};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::recipe::{Recipe, make};
 use crate::steer::Steer;
-use crate::fuzz_result::{FuzzResult, News};
 use crate::{broken, finding, twins};
 use cerith_runner::host::Host;
 use cerith_runner::options::EngineChoice;
@@ -88,14 +88,16 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
         .flatten()
         .unwrap_or_else(|| options.out.clone());
     let findings = out.join("findings");
-    let opened = open_campaign(options, &out).map_err(HuntError::from).and_then(|(wanted, campaign)| {
-        cerith_files::create_folders(&findings).map_err(|error| HuntError::Create {
-            path: findings.clone(),
-            error,
-        })?;
-        let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
-        Ok((wanted, campaign, selected))
-    });
+    let opened = open_campaign(options, &out)
+        .map_err(HuntError::from)
+        .and_then(|(wanted, campaign)| {
+            cerith_files::create_folders(&findings).map_err(|error| HuntError::Create {
+                path: findings.clone(),
+                error,
+            })?;
+            let selected = Selected::open(Some(&findings), &[])?.with_generated_cases();
+            Ok((wanted, campaign, selected))
+        });
     let (wanted, campaign, selected) = match opened {
         Ok(opened) => opened,
         Err(error) => {
@@ -184,8 +186,7 @@ fn open_campaign(options: &FuzzOptions, out: &Path) -> Result<(Vec<EngineId>, Ca
         return Ok((wanted, campaign));
     }
     let wanted = with_reference(&options.engines.engines);
-    let campaign =
-        Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted))?;
+    let campaign = Campaign::begin(out, options.seed.unwrap_or(0), format_engines(&wanted))?;
     Ok((
         wanted,
         campaign
@@ -234,12 +235,10 @@ fn send(
     let written = compiled::bundle(&order, out, findings, host, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
         campaign.sent = steer.map(|steer| steer.history());
-        campaign
-            .save(out)
-            .map_err(|error| BundleError::Write {
-                path: out.to_owned(),
-                error,
-            })?;
+        campaign.save(out).map_err(|error| BundleError::Write {
+            path: out.to_owned(),
+            error,
+        })?;
         Ok(bundle)
     });
     match written {

@@ -9,9 +9,9 @@ use cerith_engine::Reference;
 use cerith_verdict::{Panel, Stopped, try_case};
 
 use crate::campaign::with_reference;
+use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::{Finding, find_unexplained};
 use crate::finding_error::FindingError;
-use crate::case_source::{CaseSource, KERNEL};
 use crate::range::only_case;
 use crate::signature::Signature;
 use cerith_runner::corpus::Selected;
@@ -133,6 +133,5 @@ fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, FindingError>
         };
         yaml + "\n"
     });
-    CaseSource::read("finding", &case.module.file.text, &yaml, Path::new(""))
-        .map_err(FindingError::ReadBack)
+    CaseSource::read("finding", &case.module.file.text, &yaml, Path::new("")).map_err(FindingError::ReadBack)
 }

@@ -10,10 +10,10 @@ use cerith_engine::EngineId;
 use cerith_verdict::{Stopped, try_case};
 
 use super::{page, trophies};
+use crate::case_source::KERNEL;
 use crate::facts::VersionResult;
 use crate::finding::Finding;
 use crate::finding_error::FindingError;
-use crate::case_source::KERNEL;
 use crate::range;
 use cerith_runner::corpus::Selected;
 use cerith_runner::exit::Exit;

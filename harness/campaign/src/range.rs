@@ -57,9 +57,7 @@ pub fn update_range(mut finding: Finding, folder: &Path, host: Host<'_>) -> Resu
     let selected = Selected::open(Some(folder), &[])?;
     let case = only_case(&selected)?;
     finding.facts.range = ask(&case, &finding.facts.signature, &selected, host)?;
-    finding
-        .write(folder)
-        .map_err(FindingError::write(folder))?;
+    finding.write(folder).map_err(FindingError::write(folder))?;
     Ok(finding)
 }
 

@@ -8,9 +8,9 @@ use cerith_case::{CaseFile, Corpus, Exception, Finder};
 use cerith_files::MAX_FILE;
 use cerith_report::safe;
 
+use crate::finding_error::FindingError;
 use cerith_runner::corpus::Selected;
 use cerith_runner::exit::Exit;
-use crate::finding_error::FindingError;
 use cerith_runner::host::Console;
 
 /// Options for the table of findings.

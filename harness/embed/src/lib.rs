@@ -89,7 +89,7 @@ pub fn interpreter(version: &str, processes: usize) -> Result<Arc<dyn Engine>, N
         })?;
     let toolchain = Home::discover()?.resolve(&id);
     let pool = Pool::new(toolchain.ok_or(NoInterpreter::Missing(id))?, processes)?;
-    Ok(Arc::new(Interpret::new(pool, false, Limits::default())))
+    Ok(Arc::new(Interpret::new(pool, false, Limits::INTERPRETER)))
 }
 
 /// Runs every case of a corpus through a panel, and hands out the events: the errors of the corpus, and a verdict for each case. The

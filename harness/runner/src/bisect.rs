@@ -12,8 +12,8 @@ use cerith_report::describe;
 use cerith_report::event::Problem;
 use cerith_report::standing::Standing;
 use cerith_tile::rules::Version;
-use cerith_toolchain::{BadId, ToolchainId};
 use cerith_toolchain::id::KNOWN;
+use cerith_toolchain::{BadId, ToolchainId};
 use cerith_verdict::{Stopped, try_case};
 
 use self::commits::{CommitError, Commits};
@@ -59,7 +59,9 @@ enum BisectError {
     NoCase,
     #[error("{}", .0.rendered)]
     Unmatched(Box<Problem>),
-    #[error("error: `{filter}` selects several cases\n  = help: name one: `{first}`; `cerith list '{filter}'` shows all")]
+    #[error(
+        "error: `{filter}` selects several cases\n  = help: name one: `{first}`; `cerith list '{filter}'` shows all"
+    )]
     SeveralCases { filter: String, first: String },
     #[error("error: the case file of `{0}` has errors; `cerith run` shows them")]
     BrokenCase(String),
@@ -103,7 +105,9 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, Bisect
         (Some(entry), None) => entry,
         (None, _) => {
             let unmatched = selected.unmatched().into_iter().next();
-            return Err(unmatched.map_or(BisectError::NoCase, |problem| BisectError::Unmatched(Box::new(problem))));
+            return Err(unmatched.map_or(BisectError::NoCase, |problem| {
+                BisectError::Unmatched(Box::new(problem))
+            }));
         }
         (Some(first), Some(_)) => {
             return Err(BisectError::SeveralCases {

@@ -112,7 +112,11 @@ pub enum SideError {
 enum StreamError {
     #[error(
         "error: {}",
-        describe_read_error(path, error, "name a stream that `cerith run` wrote, such as reports/run/events.jsonl")
+        describe_read_error(
+            path,
+            error,
+            "name a stream that `cerith run` wrote, such as reports/run/events.jsonl"
+        )
     )]
     Open { path: PathBuf, error: io::Error },
     #[error("error: {}: failed to {error}", path.display())]

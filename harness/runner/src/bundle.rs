@@ -22,8 +22,8 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::options::Selection;
 use crate::open_error::OpenError;
+use crate::options::Selection;
 use crate::part::{Part, PartError};
 use crate::pipeline::{self, in_order};
 use crate::sweep;
@@ -165,8 +165,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure>
         error,
     };
     let part = Part::create(&options.out)?;
-    let mut writer = Writer::begin_cases(BufWriter::new(part.file()))
-        .map_err(failed)?;
+    let mut writer = Writer::begin_cases(BufWriter::new(part.file())).map_err(failed)?;
     for id in wanted {
         let compiler = engines::open_compiler(
             id,
@@ -176,7 +175,10 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure>
             selected.readable(),
             host,
         )
-        .map_err(|error| BundleFailure::Compiler { engine: id.clone(), error })?;
+        .map_err(|error| BundleFailure::Compiler {
+            engine: id.clone(),
+            error,
+        })?;
         if let Some(warning) = engines::check_containment().filter(|_| Some(id) == wanted.first()) {
             console.note(&warning.rendered);
         }
@@ -190,9 +192,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure>
             host,
             jobs,
         };
-        let (counts, wrong) = round
-            .run(&mut writer)
-            .map_err(failed)?;
+        let (counts, wrong) = round.run(&mut writer).map_err(failed)?;
         console.end();
         for problem in wrong.finish() {
             console.note(&describe::to_problem(&problem, selected.corpus.sources()).rendered);
@@ -210,9 +210,7 @@ fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure>
         }
         console.print(&counts.describe(id, cases, began.elapsed().as_secs_f64()));
     }
-    let written = writer
-        .finish()
-        .map_err(failed)?;
+    let written = writer.finish().map_err(failed)?;
     drop(written);
     let bytes = part.file().metadata().map_or(0, |metadata| metadata.len());
     part.keep()?;

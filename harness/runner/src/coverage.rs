@@ -50,7 +50,9 @@ enum CoverageError {
     Corpus(#[from] CorpusError),
     #[error("error: failed to {0}")]
     Home(#[from] HomeError),
-    #[error("error: Triton {0} is not installed, and the names are read from it\n  = help: `cerith toolchain add {0}`")]
+    #[error(
+        "error: Triton {0} is not installed, and the names are read from it\n  = help: `cerith toolchain add {0}`"
+    )]
     NotInstalled(ToolchainId),
     #[error("error: failed to start Triton {triton}: {error}")]
     Start { triton: ToolchainId, error: io::Error },

@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cerith_case::Shard;
 use cerith_engine::cuda::compile::Compiler;
@@ -26,8 +25,8 @@ use cerith_verdict::Panel;
 
 use crate::corpus::Selected;
 use crate::host::Host;
-use crate::open_error::OpenError;
 use crate::inductor::{Means, build_inductors};
+use crate::open_error::OpenError;
 use crate::readable::Readable;
 
 /// The result of setting engines up.
@@ -371,11 +370,7 @@ fn interpret(
     if corpus.is_generated() {
         pool = pool.with_generated_files();
     }
-    let limits = Limits {
-        time: Duration::from_secs(20),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+    Ok(Arc::new(Interpret::new(pool, on_host, Limits::INTERPRETER)))
 }
 
 /// Triton's interpreter with torch's own tensors.
@@ -390,11 +385,7 @@ fn with_torch(
     let toolchain = find_with_torch(id, false, host)?;
     let device = if on_host { Device::Host } else { Device::Cuda };
     let pool = start_pool(Pool::with_torch(toolchain, jobs, device), corpus)?;
-    let limits = Limits {
-        time: Duration::from_secs(20),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Interpret::new(pool, on_host, limits)))
+    Ok(Arc::new(Interpret::new(pool, on_host, Limits::INTERPRETER)))
 }
 
 /// Triton's launcher on a GPU.
@@ -407,12 +398,7 @@ fn open_jit(
     check_readable(corpus)?;
     let toolchain = find_with_torch(&ToolchainId::of(version), true, host)?;
     let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
-    // A kernel that never ends keeps a GPU busy for as long as this.
-    let limits = Limits {
-        time: Duration::from_secs(30),
-        ..Limits::default()
-    };
-    Ok(Arc::new(Jit::new(pool, limits)))
+    Ok(Arc::new(Jit::new(pool, Limits::LAUNCHER)))
 }
 
 /// A pool in which a worker is known to start. One whose worker wants a GPU may not.
@@ -461,7 +447,7 @@ pub fn open_compiler(
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(OpenError::start("compilers"))?
         .reading_files(corpus.root(), corpus.files());
-    let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
+    let compiler = Compiler::new(compilers, gpu, Limits::COMPILER);
     Ok(compiler.with_target(target.unwrap_or(gpu)))
 }
 

@@ -33,7 +33,11 @@ enum ImportError {
     Kernel(#[from] KernelError),
     #[error(
         "error: {}",
-        describe_read_error(path, error, "name a kernel and its file: `cerith import softmax.py:softmax_kernel`")
+        describe_read_error(
+            path,
+            error,
+            "name a kernel and its file: `cerith import softmax.py:softmax_kernel`"
+        )
     )]
     Read { path: PathBuf, error: io::Error },
     #[error("error: {file} launches {} kernels\n  = help: name one: {}", kernels.len(), kernels.join(", "))]

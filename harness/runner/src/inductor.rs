@@ -2,7 +2,6 @@
 //! ([`crate::engines`]).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cerith_engine::cuda::Executor;
 use cerith_engine::cuda::compile::Compiler;
@@ -53,13 +52,9 @@ pub fn build_inductors(
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(OpenError::start("workers"))?
             .reading_files(means.corpus.root(), means.corpus.files());
-        let limits = Limits {
-            time: Duration::from_secs(20),
-            ..Limits::default()
-        };
         executing.push((
             LaunchExecutor::Interpret,
-            Arc::new(Interpret::new(pool, true, limits)),
+            Arc::new(Interpret::new(pool, true, Limits::INTERPRETER)),
         ));
     }
     if by != LaunchExecutor::Interpret {
@@ -72,7 +67,7 @@ pub fn build_inductors(
     let inductors = Inductors::new(toolchain, means.jobs)
         .map_err(OpenError::start("workers with torch"))?
         .reading_files(means.corpus.root(), means.corpus.files());
-    Ok(Inductor::build_engines(inductors, executing, Inductors::LIMITS))
+    Ok(Inductor::build_engines(inductors, executing, Limits::INDUCTOR))
 }
 
 /// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
@@ -87,6 +82,6 @@ fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, O
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
         .map_err(OpenError::start("compilers"))?
         .reading_files(means.corpus.root(), means.corpus.files());
-    let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
+    let compiler = Compiler::new(compilers, Target(gpu.capability), Limits::COMPILER);
     Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
 }

@@ -44,7 +44,9 @@ pub enum OpenError {
         id: ToolchainId,
     },
     /// The Triton is not installed.
-    #[error("Triton {0} is not installed, and --offline forbids to install it; `cerith toolchain add {0}` installs it")]
+    #[error(
+        "Triton {0} is not installed, and --offline forbids to install it; `cerith toolchain add {0}` installs it"
+    )]
     Missing(ToolchainId),
     /// The toolchain cannot be used.
     #[error("{0}")]

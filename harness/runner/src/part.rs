@@ -69,6 +69,9 @@ impl Part {
     /// # Errors
     /// It cannot be written.
     pub fn keep(self) -> Result<(), PartError> {
-        self.partial.keep().map(drop).map_err(PartError::write(&self.path))
+        self.partial
+            .keep()
+            .map(drop)
+            .map_err(PartError::write(&self.path))
     }
 }

@@ -156,10 +156,7 @@ fn prepare(out: &Path) -> Result<PathBuf, RecordError> {
 
 /// Runs the program to its end.
 fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, RecordError> {
-    let (program, rest) = options
-        .command
-        .split_first()
-        .ok_or(RecordError::NoProgram)?;
+    let (program, rest) = options.command.split_first().ok_or(RecordError::NoProgram)?;
     let rules = Rules {
         filter: options.filter.clone(),
         max_bytes: options.max_bytes,

@@ -52,7 +52,11 @@ impl<'a> Blaming<'a> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened
             .entry(of.clone())
-            .or_insert_with(|| Stages::open(of.clone(), &self.means).map(Arc::new).map_err(Arc::new))
+            .or_insert_with(|| {
+                Stages::open(of.clone(), &self.means)
+                    .map(Arc::new)
+                    .map_err(Arc::new)
+            })
             .clone()
     }
 

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cerith_files::{Folder, FolderLock, Obstacle};
 use cerith_report::event::Event;
-use cerith_report::{Digest, Html, HtmlError, Junit, JunitError, ReadError, Writer, read, read_event, render_markdown};
+use cerith_report::{
+    Digest, Html, HtmlError, Junit, JunitError, ReadError, Writer, read, read_event, render_markdown,
+};
 
 /// The stream's file in a folder of reports.
 pub const STREAM: &str = "events.jsonl";

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cerith_case::{Axes, BadVariant, Case, Entry, Shard, Variant};
+use cerith_engine::cuda::bundle::BundleError;
 use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::job::{Job, Ran};
 use cerith_engine::cuda::sweep::{self, Compiled, VariantResult};
-use cerith_engine::cuda::bundle::BundleError;
 use cerith_engine::cuda::{Executor, Options, Unavailable, build_outcome};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
 use cerith_report::event::{Event, Internal, Problem, Start};
@@ -26,8 +26,8 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::options::{ReportOptions, Selection};
 use crate::open_error::OpenError;
+use crate::options::{ReportOptions, Selection};
 use crate::output::{CaseResult, Output};
 use crate::pipeline;
 
@@ -253,7 +253,10 @@ fn open_compilers(
         }
         let jobs = pipeline::count_jobs(options.jobs);
         let compiler = engines::open_compiler(id, gpu, options.offline, jobs, selected.readable(), host)
-            .map_err(|error| SweepError::Compiler { engine: id.clone(), error })?;
+            .map_err(|error| SweepError::Compiler {
+                engine: id.clone(),
+                error,
+            })?;
         makers.push(match &executor {
             Some(executor) if !matches!(id, EngineId::Ptx { .. }) => {
                 Maker::Gpu(id.clone(), Box::new(compiler), Arc::clone(executor))

@@ -7,8 +7,8 @@ use std::time::Duration;
 use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
-use crate::finding::{Finding, find_unexplained};
 use crate::case_source::CaseSource;
+use crate::finding::{Finding, find_unexplained};
 use crate::reduce::{Bounds, Unreduced, reduce_case};
 use crate::signature::Signature;
 

@@ -30,7 +30,9 @@ pub enum BadValue {
     #[error("write `unreported`, `reported` or `fixed`")]
     FoundState,
     /// No toolchain has torch.
-    #[error("no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does")]
+    #[error(
+        "no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
+    )]
     NoTorch,
     /// It is not an engine.
     #[error("{}{}", .0.reason, describe_suggestion(.0))]
@@ -38,8 +40,7 @@ pub enum BadValue {
 }
 
 fn describe_suggestion(error: &BadEngineId) -> String {
-    error
-        .suggestion
-        .as_ref()
-        .map_or_else(String::new, |suggestion| format!("\n  did you mean `{suggestion}`?"))
+    error.suggestion.as_ref().map_or_else(String::new, |suggestion| {
+        format!("\n  did you mean `{suggestion}`?")
+    })
 }

@@ -86,7 +86,11 @@ impl Group {
 
 impl Pile {
     /// Reads files of results; of all engines, or of those that are wanted.
-    pub(super) fn read(paths: &[PathBuf], wanted: &[EngineId], selected: &Selected) -> Result<Self, SweepError> {
+    pub(super) fn read(
+        paths: &[PathBuf],
+        wanted: &[EngineId],
+        selected: &Selected,
+    ) -> Result<Self, SweepError> {
         let known: HashSet<String> = selected.corpus.entries().map(|entry| entry.id).collect();
         let meant: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
         let mut pile = Self {
