@@ -11,8 +11,8 @@ use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_report::describe;
 use cerith_report::event::Problem;
 use cerith_report::standing::Standing;
+use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
-use cerith_toolchain::id::KNOWN;
 use cerith_toolchain::{BadId, ToolchainId};
 use cerith_verdict::{Stopped, try_case};
 
@@ -182,10 +182,10 @@ fn select_releases(options: &BisectOptions) -> Result<Vec<Version>, BisectError>
         read(&options.from, Version::new(3, 0, 0))?,
         read(&options.to, Version::NEWEST)?,
     );
-    let between: Vec<Version> = KNOWN
+    let between: Vec<Version> = triton_since(from.max(Version::new(3, 0, 0)))
         .iter()
         .copied()
-        .filter(|&version| from.max(Version::new(3, 0, 0)) <= version && version <= to)
+        .filter(|&version| version <= to)
         .collect();
     if between.len() < 2 {
         return Err(BisectError::FewReleases { from, to });

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use cerith_case::{
-    CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange,
-};
+use cerith_case::{CaseFile, EnginePattern, NewExpectation, OutcomeKind, VerdictKind, VersionRange};
 use cerith_report::event::{Expectation, Kind, State, Verdict};
 use cerith_tile::quirk::Quirk;
+use cerith_tile::releases::triton_since;
 use cerith_tile::rules::Version;
 
 /// The longest reason that is made of a message.
@@ -388,10 +387,8 @@ fn find_untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
         // Those are versions of torch.
         return vec!["of torch".to_owned()];
     }
-    let known = RELEASED
+    let mut others: Vec<String> = triton_since(Version::new(3, 0, 0))
         .iter()
-        .filter(|version| **version >= Version::new(3, 0, 0));
-    let mut others: Vec<String> = known
         .filter(|version| range.contains(**version) && !asked.contains(&(version.major, version.minor)))
         .map(|version| format!("{}.{}", version.major, version.minor))
         .collect();

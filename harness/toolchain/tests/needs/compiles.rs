@@ -1,6 +1,6 @@
 //! What compilers of real toolchains make of launches. Tests run with those that are installed.
 
-use crate::common::{ALL, kernels, kernels_folder, launch, line_of, tensor, typed};
+use crate::common::{kernels, kernels_folder, launch, line_of, tensor, tritons_since, typed};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -618,7 +618,7 @@ pub fn tests() -> Tests {
     Tests::new()
         .without_needs(&named![the_least_recently_used_is_dropped])
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,
