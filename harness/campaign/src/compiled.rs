@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_case::Case;
-use cerith_engine::cuda::build_outcome;
-use cerith_engine::cuda::bundle::{self, Reader, Writer};
-use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::record::Record;
+use cerith_cuda::build_outcome;
+use cerith_cuda::bundle::{self, Reader, Writer};
+use cerith_cuda::record::Record;
+use cerith_engine::job::Ran;
 use cerith_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
 use cerith_gen::case::Detail;
 use cerith_tile::rules::Rules;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cerith_engine::cuda::{Executor, Options};
+use cerith_cuda::{Executor, Options};
 use cerith_engine::{Engine, EngineId, Reference, catch_panic};
 use cerith_gen::case::Detail;
 use cerith_verdict::{Panel, Trial, try_case};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use cerith_case::{Shard, Survey};
+use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
@@ -21,6 +21,7 @@ use cerith_runner::corpus::Selected;
 use cerith_runner::engines::{Setup, set_up};
 use cerith_runner::judge;
 use cerith_runner::pipeline;
+use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 

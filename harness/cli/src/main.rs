@@ -22,8 +22,8 @@ use std::io;
 use std::process::ExitCode;
 
 use cerith_campaign::{covered, hunt, keep, promote, range, reduce, trophies};
+use cerith_cuda::child;
 use cerith_engine::catch_panic;
-use cerith_engine::cuda::child;
 use cerith_runner::{
     Exit, Interrupt, accept, bisect, bump, bundle, compare, coverage, exec, expect, explain, gate, import,
     matrix, merge, preflight, record, run, sweep,

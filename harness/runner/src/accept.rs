@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerith_case::{Case, Entry, Shard};
-use cerith_engine::cuda::build_outcome;
-use cerith_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
-use cerith_engine::cuda::record::{Filed, Provenance, Record, Release, Shelf};
+use cerith_cuda::build_outcome;
+use cerith_cuda::bundle::{BundleError, Label, Opening, Reader};
+use cerith_cuda::record::{Filed, Provenance, Record, Release, Shelf};
 use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, catch_panic,
 };

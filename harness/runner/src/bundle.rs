@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::{Axes, Case, Entry, Problems, Shard, Variant};
-use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer};
-use cerith_engine::cuda::compile::{Compiler, Compiling};
-use cerith_engine::cuda::job::digest;
-use cerith_engine::cuda::record::Record;
-use cerith_engine::cuda::sweep::{Compiled, VariantResult, compile as compile_variants};
+use cerith_cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer};
+use cerith_cuda::record::Record;
+use cerith_cuda::sweep::{Compiled, VariantResult, compile as compile_variants};
+use cerith_engine::compile::{Compiler, Compiling};
+use cerith_engine::job::digest;
 use cerith_engine::{EngineId, Failure, Outcome, Reference, catch_panic};
 use cerith_report::describe;
 use cerith_tile::rules::Version;

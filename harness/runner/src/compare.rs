@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cerith_case::{Case, Entry, Expectation, Shard};
-use cerith_engine::cuda::record::normalize_message;
+use cerith_cuda::record::normalize_message;
 use cerith_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};
 use cerith_memory::{ByteState, Memory};
 use cerith_report::{Palette, Tone};

@@ -6,12 +6,11 @@ use std::io;
 use std::sync::Arc;
 
 use cerith_case::Shard;
-use cerith_engine::cuda::compile::Compiler;
-use cerith_engine::cuda::record::Shelf;
-use cerith_engine::cuda::{Executor, Options};
-use cerith_engine::{
-    Cuda, Engine, EngineId, Interpret, Jit, LaunchExecutor, Ptx, Recorded, Reference, Standby, Ttir,
-};
+use cerith_cuda::record::Shelf;
+use cerith_cuda::{Cuda, Standby};
+use cerith_cuda::{Executor, Options};
+use cerith_engine::compile::Compiler;
+use cerith_engine::{Engine, EngineId, Interpret, Jit, LaunchExecutor, Ptx, Recorded, Reference, Ttir};
 use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Stage, Target};

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cerith_cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
+use cerith_cuda::{Executor, GpuHeader, Options, Unavailable};
 use cerith_engine::Failure;
-use cerith_engine::cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
-use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::{Executor, GpuHeader, Options, Unavailable};
+use cerith_engine::job::Ran;
 
 use crate::exit::Exit;
 use crate::host::Host;

@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use cerith_case::excerpt::Part;
-use cerith_case::{Corpus, Input, MAX_TEXT, Reading, build_drafts, write_skeleton};
+use cerith_case::{Corpus, Input, MAX_TEXT};
 use cerith_engine::{Engine, Failure, Outcome, Reference, catch_panic};
+use cerith_launcher::skeleton::write_skeleton;
+use cerith_module::excerpt::Part;
 use cerith_report::{describe, quote_for_shell};
+use cerith_survey::{Reading, build_drafts};
 use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
 

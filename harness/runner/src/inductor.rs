@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use cerith_engine::cuda::Executor;
-use cerith_engine::cuda::compile::Compiler;
-use cerith_engine::{Cuda, Engine, Inductor, Interpret, LaunchExecutor, Reference};
+use cerith_cuda::Cuda;
+use cerith_cuda::Executor;
+use cerith_engine::compile::Compiler;
+use cerith_engine::{Engine, Inductor, Interpret, LaunchExecutor, Reference};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::pool::Limits;

@@ -77,7 +77,7 @@ pub fn find_only_kernel(file: &Path, text: &str) -> Result<String, KernelError> 
     let shown = file.display();
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(shown.to_string(), text));
-    let mut kernels = cerith_case::list_kernels(source, text).map_err(|problems| {
+    let mut kernels = cerith_survey::list_kernels(source, text).map_err(|problems| {
         let shown = problems
             .iter()
             .map(|problem| cerith_report::describe::to_problem(problem, &sources).rendered);

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cerith_case::{Axes, BadVariant, Case, Entry, Shard, Variant};
-use cerith_engine::cuda::bundle::BundleError;
-use cerith_engine::cuda::compile::Compiler;
-use cerith_engine::cuda::job::{Job, Ran};
-use cerith_engine::cuda::sweep::{self, Compiled, VariantResult};
-use cerith_engine::cuda::{Executor, Options, Unavailable, build_outcome};
+use cerith_cuda::bundle::BundleError;
+use cerith_cuda::sweep::{self, Compiled, VariantResult};
+use cerith_cuda::{Executor, Options, Unavailable, build_outcome};
+use cerith_engine::compile::Compiler;
+use cerith_engine::job::{Job, Ran};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Ptx, Reference, catch_panic};
 use cerith_report::event::{Event, Internal, Problem, Start};
 use cerith_report::{SWEEPS, describe};

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
+use cerith_accept::Accepted;
 use cerith_case::Case;
 use cerith_engine::{Conforming, Explanation, Outcome, Reference, Widest, catch_panic};
-use cerith_interp::Accepted;
 use cerith_memory::{Memory, StorageId};
 use cerith_report::{Palette, Tone};
 use cerith_tile::ir::Rounding;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerith_case::{Case, Entry, Shard, Variant};
-use cerith_engine::cuda::bundle::{BundleError, Label, Reader, Unexecuted};
-use cerith_engine::cuda::job::Ran;
-use cerith_engine::cuda::record::Record;
+use cerith_cuda::bundle::{BundleError, Label, Reader, Unexecuted};
+use cerith_cuda::record::Record;
+use cerith_engine::job::Ran;
 use cerith_engine::{EngineId, Failure};
 use cerith_report::event::{Problem, Severity};
 use cerith_verdict::{Sample, Samples};
