@@ -10,7 +10,7 @@ pub const KERNEL: &str = "kernel.py";
 /// The name of a case's file.
 pub const CASE: &str = "case.yaml";
 
-/// What is wrong with the texts of a case.
+/// An error in the texts of a case.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// A file cannot be read as a case or a kernel.

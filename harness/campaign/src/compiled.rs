@@ -97,7 +97,7 @@ pub struct Order<'a> {
 ///
 /// # Errors
 /// A compiler cannot run, or the bundle cannot be written.
-pub fn bundle(
+pub fn write_bundle(
     order: &Order<'_>,
     out: &Path,
     findings: &Path,
@@ -220,7 +220,7 @@ impl Executed {
     pub fn read(id: &EngineId, files: &[PathBuf]) -> Result<Self, ResultsError> {
         let mut found = HashMap::new();
         for path in files {
-            of_file(id, path, &mut found).map_err(|error| ResultsError::Read {
+            read_file(id, path, &mut found).map_err(|error| ResultsError::Read {
                 path: path.clone(),
                 error,
             })?;
@@ -247,7 +247,7 @@ impl Executed {
     }
 }
 
-fn of_file(
+fn read_file(
     id: &EngineId,
     path: &Path,
     found: &mut HashMap<String, RemoteResult>,

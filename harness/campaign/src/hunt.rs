@@ -80,7 +80,7 @@ enum HuntError {
 }
 
 /// Fuzzes, and answers with the exit code.
-pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
+pub fn run_campaign(options: &FuzzOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     let out = options
         .resume
@@ -107,7 +107,7 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
     };
     let jobs = pipeline::count_jobs(options.jobs);
     if !options.results.is_empty() {
-        return judge(options, out, &selected, &wanted, campaign, host);
+        return judge_results(options, out, &selected, &wanted, campaign, host);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
     // Of a rule that is broken, what the compiler says is enough.
@@ -119,7 +119,7 @@ pub fn fuzz(options: &FuzzOptions, host: Host<'_>) -> Exit {
             );
             return Exit::Wrong;
         }
-        return send(options, &out, &findings, &compilers, campaign, host);
+        return send_bundle(options, &out, &findings, &compilers, campaign, host);
     }
     let Setup {
         mut panel,
@@ -204,7 +204,7 @@ fn has_gpu() -> bool {
 }
 
 /// Compiles cases for a machine with a GPU.
-fn send(
+fn send_bundle(
     options: &FuzzOptions,
     out: &Path,
     findings: &Path,
@@ -232,7 +232,7 @@ fn send(
     };
     let began = Instant::now();
     let over = || options.time.is_some_and(|time| began.elapsed() >= time);
-    let written = compiled::bundle(&order, out, findings, host, over).and_then(|(bundle, end)| {
+    let written = compiled::write_bundle(&order, out, findings, host, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
         campaign.sent = steer.map(|steer| steer.history());
         campaign.save(out).map_err(|error| BundleError::Write {
@@ -263,7 +263,7 @@ fn send(
 }
 
 /// Judges the results of bundles that were executed on another machine.
-fn judge(
+fn judge_results(
     options: &FuzzOptions,
     out: PathBuf,
     selected: &Selected,
@@ -390,8 +390,8 @@ impl<'a> Hunt<'a> {
                 }
                 let tried = recipe.choose(number / together).and_then(|_| match &alone {
                     _ if breaks => broken::attempt(&recipe, number, panel, &folder),
-                    Some(reference) => Some(held_to_itself(reference, &recipe, number, &folder)),
-                    None => attempt(&recipe, number, panel, &folder),
+                    Some(reference) => Some(compare_with_twins(reference, &recipe, number, &folder)),
+                    None => try_number(&recipe, number, panel, &folder),
                 });
                 if tried.is_none() {
                     end_steering();
@@ -555,7 +555,7 @@ impl<'a> Hunt<'a> {
 }
 
 /// Makes a case and judges it; nothing where the run was stopped.
-fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
+fn try_number(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
     let judged = catch_panic(|| {
         let made = match make(recipe, number, Detail::Chosen, folder) {
             Ok(made) => made,
@@ -587,7 +587,7 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
 }
 
 /// Compares the reference with itself: a kernel and its twins.
-fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> FuzzResult {
+fn compare_with_twins(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> FuzzResult {
     match catch_panic(|| twins::compare(reference, recipe, number, folder)) {
         Ok(Ok(compared)) => FuzzResult::Judged {
             verdict: match (&compared.unlike, compared.silent) {

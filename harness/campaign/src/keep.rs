@@ -12,7 +12,7 @@ use crate::campaign::with_reference;
 use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::{Finding, find_unexplained};
 use crate::finding_error::FindingError;
-use crate::range::only_case;
+use crate::range::find_only_case;
 use crate::signature::Signature;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::set_up;
@@ -37,7 +37,7 @@ pub struct KeepOptions {
 }
 
 /// Keeps a case as a finding, and answers with the exit code.
-pub fn keep(options: &KeepOptions, host: Host<'_>) -> Exit {
+pub fn keep_finding(options: &KeepOptions, host: Host<'_>) -> Exit {
     let console = host.console;
     match keep_case(options, host) {
         Ok(Some(text)) => {
@@ -63,8 +63,8 @@ fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, Fi
     } else {
         Selected::open(Some(&options.cases), &filters)?
     };
-    let case = only_case(&selected)?;
-    let made = as_made(&case, &selected)?;
+    let case = find_only_case(&selected)?;
+    let made = build_source(&case, &selected)?;
     let setup = set_up(
         Reference::default(),
         &with_reference(&options.engines.engines),
@@ -110,7 +110,7 @@ fn keep_case(options: &KeepOptions, host: Host<'_>) -> Result<Option<String>, Fi
 }
 
 /// A case as the two files of a finding: its own text where that has no matrix, so that its fills stay as they are.
-fn as_made(case: &Case, selected: &Selected) -> Result<CaseSource, FindingError> {
+fn build_source(case: &Case, selected: &Selected) -> Result<CaseSource, FindingError> {
     let alone = case
         .launches
         .iter()

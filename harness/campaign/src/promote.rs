@@ -74,15 +74,15 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, F
     let root = Selected::open(options.cases.as_deref(), &[])?.root().to_owned();
     let id = match &options.name {
         Some(name) => name.clone(),
-        None => format!("{AREA}/{}", file_name(&finding)),
+        None => format!("{AREA}/{}", build_name(&finding)),
     };
-    let name = place(&id)?;
+    let name = check_id(&id)?;
     let files = [root.join(format!("{id}.yaml")), root.join(format!("{id}.py"))];
     if let Some(taken) = files.iter().find(|file| file.exists()) {
         return Err(FindingError::Taken(taken.clone()));
     }
-    let yaml = case_file(&finding, name, options)?;
-    let written = write(&files, &[&yaml, finding.kernel()]).and_then(|()| check(&root, &id, &finding, host));
+    let yaml = build_case_file(&finding, name, options)?;
+    let written = write_files(&files, &[&yaml, finding.kernel()]).and_then(|()| check_expected(&root, &id, &finding, host));
     if let Err(error) = written {
         // A case that does not hold is no case.
         for file in &files {
@@ -90,7 +90,7 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, F
         }
         return Err(error);
     }
-    let page = trophies::write(&Selected::open(Some(&root), &[])?)?;
+    let page = trophies::write_table(&Selected::open(Some(&root), &[])?)?;
     Ok(format!(
         "{}\n{}\n  as expected with every installed version; {} has its row\n  next: find out who is wrong, \
          write `why`, \
@@ -102,7 +102,7 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, F
 }
 
 /// The last part of an id, if it is one that a case can have.
-fn place(id: &str) -> Result<&str, FindingError> {
+fn check_id(id: &str) -> Result<&str, FindingError> {
     let plain = |part: &str| {
         !part.is_empty()
             && part
@@ -116,7 +116,7 @@ fn place(id: &str) -> Result<&str, FindingError> {
 }
 
 /// What a finding is called as a case: without its engine, which may be several.
-fn file_name(finding: &Finding) -> String {
+fn build_name(finding: &Finding) -> String {
     let (name, engine) = (finding.name(), finding.facts.signature.engine.replace('@', "-"));
     let name = name.strip_prefix(&engine).unwrap_or(&name);
     let mut short = String::new();
@@ -135,7 +135,7 @@ fn file_name(finding: &Finding) -> String {
     short
 }
 
-fn write(files: &[PathBuf], texts: &[&str]) -> Result<(), FindingError> {
+fn write_files(files: &[PathBuf], texts: &[&str]) -> Result<(), FindingError> {
     for (file, text) in files.iter().zip(texts) {
         file.parent()
             .map_or(Ok(()), cerith_files::create_folders)
@@ -146,7 +146,7 @@ fn write(files: &[PathBuf], texts: &[&str]) -> Result<(), FindingError> {
 }
 
 /// The case file: that of the finding, with what is known of it.
-fn case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<String, FindingError> {
+fn build_case_file(finding: &Finding, name: &str, options: &PromoteOptions) -> Result<String, FindingError> {
     let facts = &finding.facts;
     let about = match &options.about {
         Some(about) => about.clone(),
@@ -273,18 +273,18 @@ fn format_ranges(members: &[usize], versions: &[String]) -> String {
 }
 
 /// Whether the case is as expected with all that were asked.
-fn check(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(), FindingError> {
+fn check_expected(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(), FindingError> {
     let selected = Selected::open(Some(root), &[id.to_owned()])?;
     let own = |path: &str| path.strip_suffix(".yaml") == Some(id);
     if let Some(problem) = selected.problems().into_iter().find(|problem| {
         problem
             .position
             .as_ref()
-            .is_some_and(|position| own_file(&position.file, root, own))
+            .is_some_and(|position| is_own_file(&position.file, root, own))
     }) {
         return Err(FindingError::Problem(Box::new(problem)));
     }
-    let case = range::only_case(&selected)?;
+    let case = range::find_only_case(&selected)?;
     for asked in &finding.facts.range {
         let engine: EngineId = asked.engine.parse()?;
         let panel = range::open_panel(&engine, &selected, host);
@@ -299,7 +299,7 @@ fn check(root: &Path, id: &str, finding: &Finding, host: Host<'_>) -> Result<(),
     Ok(())
 }
 
-fn own_file(file: &str, root: &Path, own: impl Fn(&str) -> bool) -> bool {
+fn is_own_file(file: &str, root: &Path, own: impl Fn(&str) -> bool) -> bool {
     Path::new(file)
         .strip_prefix(root)
         .is_ok_and(|path| own(&path.to_string_lossy()))
@@ -314,12 +314,12 @@ mod tests {
         let versions: Vec<String> = ["3.0.0", "3.1.0", "3.2.0", "3.3.1"].map(str::to_owned).into();
         let check =
             |members: &[usize], expected: &str| assert_eq!(format_ranges(members, &versions), expected);
-        check(&[0, 1, 2, 3], "*");
-        check(&[2, 3], ">=3.2.0");
-        check(&[0], "<3.1.0");
-        check(&[1, 2], "3.1.0 - 3.2.0");
-        check(&[0, 2, 3], "<3.1.0 or >=3.2.0");
-        check(&[1], "3.1.0");
+        check_expected(&[0, 1, 2, 3], "*");
+        check_expected(&[2, 3], ">=3.2.0");
+        check_expected(&[0], "<3.1.0");
+        check_expected(&[1, 2], "3.1.0 - 3.2.0");
+        check_expected(&[0, 2, 3], "<3.1.0 or >=3.2.0");
+        check_expected(&[1], "3.1.0");
         assert_eq!(format_ranges(&[0], &versions[3..]), "3.3.1");
     }
 
@@ -350,9 +350,9 @@ mod tests {
 
     #[test]
     fn an_id_is_an_area_and_a_name() {
-        assert_eq!(place("fuzz/sum_i8").ok(), Some("sum_i8"));
+        assert_eq!(check_id("fuzz/sum_i8").ok(), Some("sum_i8"));
         for bad in ["sum", "../x/y", "a//b", "a/b.py", "/a/b"] {
-            assert!(place(bad).is_err(), "{bad}");
+            assert!(check_id(bad).is_err(), "{bad}");
         }
     }
 }

@@ -55,14 +55,14 @@ pub fn find_ranges(options: &RangeOptions, host: Host<'_>) -> Exit {
 /// The finding with what all installed versions do, written to its folder.
 pub fn update_range(mut finding: Finding, folder: &Path, host: Host<'_>) -> Result<Finding, FindingError> {
     let selected = Selected::open(Some(folder), &[])?;
-    let case = only_case(&selected)?;
-    finding.facts.range = ask(&case, &finding.facts.signature, &selected, host)?;
+    let case = find_only_case(&selected)?;
+    finding.facts.range = try_versions(&case, &finding.facts.signature, &selected, host)?;
     finding.write(folder).map_err(FindingError::write(folder))?;
     Ok(finding)
 }
 
 /// The case of a corpus that has one.
-pub fn only_case(selected: &Selected) -> Result<Case, FindingError> {
+pub fn find_only_case(selected: &Selected) -> Result<Case, FindingError> {
     if let Some(problem) = selected.problems().first() {
         return Err(FindingError::Problem(Box::new(problem.clone())));
     }
@@ -110,7 +110,7 @@ pub fn open_panel(id: &EngineId, selected: &Selected, host: Host<'_>) -> Panel {
     set_up(Reference::default(), &wanted, true, 1, selected, host).panel
 }
 
-fn ask(
+fn try_versions(
     case: &Case,
     signature: &Signature,
     selected: &Selected,
@@ -123,12 +123,12 @@ fn ask(
             continue;
         }
         let trial = try_case(case, &panel).map_err(|Stopped| FindingError::Interrupted)?;
-        range.extend(answer(&trial, &id, signature));
+        range.extend(describe_result(&trial, &id, signature));
     }
     Ok(range)
 }
 
-fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<VersionResult> {
+fn describe_result(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<VersionResult> {
     let record = trial.other_records.iter().find(|record| record.id == *id)?;
     let complaint = record.outcome.complaint();
     let mut differences = trial.verdict.differences.iter().filter(|one| one.engine == *id);

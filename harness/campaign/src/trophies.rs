@@ -46,7 +46,7 @@ pub fn update_trophies(options: &TrophiesOptions, console: &dyn Console) -> Exit
         ));
         return Exit::Unexpected;
     }
-    match write(&selected) {
+    match write_table(&selected) {
         Ok(path) => {
             console.print(&format!("{}\n", path.display()));
             Exit::AsExpected
@@ -59,7 +59,7 @@ pub fn update_trophies(options: &TrophiesOptions, console: &dyn Console) -> Exit
 }
 
 /// Writes the table of a corpus, beside it.
-pub fn write(selected: &Selected) -> Result<PathBuf, FindingError> {
+pub fn write_table(selected: &Selected) -> Result<PathBuf, FindingError> {
     let path = locate_table(selected.root());
     path.parent()
         .map_or(Ok(()), cerith_files::create_folders)

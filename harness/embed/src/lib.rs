@@ -40,9 +40,9 @@ use std::sync::Arc;
 
 use cerith_engine::{Engine, Interpret, Reference};
 use cerith_report::describe;
+use cerith_runner::judge::{CaseResult, Judge};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Home, HomeError, Pool, ToolchainId};
-use cerith_verdict::try_case;
 
 pub use cerith_case::{Corpus, Input};
 pub use cerith_report::{Event, Human, Summary};
@@ -107,19 +107,25 @@ pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Re
     for problem in corpus.problems() {
         told(Event::Problem(describe::to_problem(problem, sources)));
     }
-    for entry in corpus.entries() {
-        match entry.resolve() {
-            Ok(case) => {
-                let trial = try_case(&case, panel)?;
-                let verdict = describe::to_verdict(&case, &trial, panel, sources);
-                told(Event::Verdict(Box::new(verdict)));
-            }
-            Err(problems) => {
+    let judge = Judge {
+        panel,
+        sources,
+        blaming: None,
+    };
+    let mut judged = 0;
+    judge.judge_entries(corpus.entries(), 1, || false, |_, result| {
+        judged += 1;
+        match result {
+            CaseResult::Events(events) => events.into_iter().for_each(&mut told),
+            CaseResult::Wrong(_, problems) => {
                 for problem in &problems {
                     told(Event::Problem(describe::to_problem(problem, sources)));
                 }
             }
         }
+    });
+    if judged < corpus.entries().count() {
+        return Err(Stopped);
     }
     Ok(summary)
 }

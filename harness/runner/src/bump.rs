@@ -180,7 +180,7 @@ fn run_bump(options: &BumpOptions, host: Host<'_>) -> Result<Exit, BumpError> {
     if compiling {
         install_compilers(&wanted, options.offline, host);
     }
-    let (judged, problems) = judged::run(
+    let (judged, problems) = judged::judge_all(
         &selected,
         &wanted,
         options.offline,

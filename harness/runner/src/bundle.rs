@@ -53,7 +53,7 @@ pub struct BundleOptions {
 /// Compiles, and answers with the exit code.
 pub fn bundle(options: &BundleOptions, host: Host<'_>) -> Exit {
     let console = host.console;
-    match write(options, host) {
+    match write_bundle(options, host) {
         Ok(exit) => exit,
         Err(error) => {
             console.end();
@@ -122,7 +122,7 @@ struct Counts {
     failed: u64,
 }
 
-fn write(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure> {
+fn write_bundle(options: &BundleOptions, host: Host<'_>) -> Result<Exit, BundleFailure> {
     let console = host.console;
     let selected = match Selected::open(options.selection.cases.as_deref(), &options.selection.filters) {
         Ok(selected) => selected,
@@ -257,7 +257,7 @@ impl Round<'_> {
             jobs,
             |entry| {
                 (!host.is_stopped() && !full.load(Ordering::Relaxed)).then(|| match sweep {
-                    None => vec![compile(&entry, compiler, id)],
+                    None => vec![bundle_case(&entry, compiler, id)],
                     Some((axes, reference)) => bundle_variants(&entry, axes, compiler, reference, id),
                 })
             },
@@ -313,7 +313,7 @@ impl Round<'_> {
     }
 }
 
-fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> CompileResult {
+fn bundle_case(entry: &Entry, compiler: &Compiler, id: &EngineId) -> CompileResult {
     let case = match catch_panic(|| entry.resolve()) {
         Ok(Ok(case)) => case,
         Ok(Err(problems)) => return CompileResult::Wrong(entry.id.clone(), problems),
@@ -328,7 +328,7 @@ pub fn compile_case(case: &Case, compiler: &Compiler, id: &EngineId) -> CompileR
         Ok(Ok(Compiling::Ready(job))) => {
             let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
             CompileResult::Ready(Box::new(CaseEntry {
-                label: label(case, None, compiler, id, cubins),
+                label: build_label(case, None, compiler, id, cubins),
                 job: *job,
             }))
         }
@@ -377,7 +377,7 @@ fn bundle_variants(
                 }: Compiled| {
         let note = |why| {
             CompileResult::Note(Box::new(Note {
-                label: label(&case, Some(variant), compiler, id, Vec::new()),
+                label: build_label(&case, Some(variant), compiler, id, Vec::new()),
                 why,
             }))
         };
@@ -385,7 +385,7 @@ fn bundle_variants(
             VariantResult::Job(job) => {
                 let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
                 CompileResult::Ready(Box::new(CaseEntry {
-                    label: label(&case, Some(variant), compiler, id, cubins),
+                    label: build_label(&case, Some(variant), compiler, id, cubins),
                     job: *job,
                 }))
             }
@@ -415,7 +415,7 @@ fn record_outcome(
                 message: complaint.map_or_else(String::new, |complaint| complaint.message.clone()),
             };
             let decided = Decided {
-                label: label(case, variant, compiler, id, Vec::new()),
+                label: build_label(case, variant, compiler, id, Vec::new()),
                 record,
             };
             CompileResult::Decided(Box::new(decided), said)
@@ -430,7 +430,7 @@ fn record_outcome(
     }
 }
 
-fn label(
+fn build_label(
     case: &Case,
     variant: Option<Variant>,
     compiler: &Compiler,

@@ -100,11 +100,11 @@ impl Selected {
     /// There is no such corpus.
     pub fn open(folder: Option<&Path>, patterns: &[String]) -> Result<Self, CorpusError> {
         if folder.is_none()
-            && let Some(selected) = Self::of_file(patterns)?
+            && let Some(selected) = Self::open_file(patterns)?
         {
             return Ok(selected);
         }
-        let found = if folder.is_none() { find() } else { Ok(None) };
+        let found = if folder.is_none() { find_nearest_corpus() } else { Ok(None) };
         let nearest = found.as_ref().map_or(None, Clone::clone);
         // The nearest corpus in front of filters is not one of them: it would select all cases.
         let patterns = match (patterns.split_first(), &nearest) {
@@ -121,7 +121,7 @@ impl Selected {
             (Some(folder), ..) => (folder.to_owned(), patterns),
             (None, Some((root, rest)), _) => (root.clone(), *rest),
             (None, None, Some(nearest)) => (nearest, patterns),
-            (None, None, None) => return Err(found.err().unwrap_or_else(|| no_corpus(patterns))),
+            (None, None, None) => return Err(found.err().unwrap_or_else(|| build_missing_error(patterns))),
         };
         let filter = Filter::parse(patterns, &root.to_string_lossy())?;
         forbid_links(&root);
@@ -144,7 +144,7 @@ impl Selected {
 
     /// The cases of a file that the first pattern is the path of: a case file, or the kernels that case files beside it name. None
     /// if it is no such file, or is one of the nearest corpus.
-    fn of_file(patterns: &[String]) -> Result<Option<Self>, CorpusError> {
+    fn open_file(patterns: &[String]) -> Result<Option<Self>, CorpusError> {
         let Some((first, rest)) = patterns.split_first() else {
             return Ok(None);
         };
@@ -155,7 +155,7 @@ impl Selected {
         if !path.is_file() || !is_case && !is_python(path) {
             return Ok(None);
         }
-        let nearest = find().ok().flatten();
+        let nearest = find_nearest_corpus().ok().flatten();
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let around = nearest.filter(|root| root.canonicalize().is_ok_and(|root| real.starts_with(root)));
         let root = around.unwrap_or_else(|| folder_of(path));
@@ -326,12 +326,12 @@ fn forbid_links(root: &Path) {
 }
 
 /// There is neither a corpus here nor one among the filters.
-fn no_corpus(patterns: &[String]) -> CorpusError {
+fn build_missing_error(patterns: &[String]) -> CorpusError {
     let similar = patterns.first().and_then(|first| find_similar(Path::new(first)));
     CorpusError::Missing { similar }
 }
 
-/// What to type if there is no corpus.
+/// Help for a user without a corpus.
 fn describe_next(similar: Option<&str>) -> String {
     similar.map_or_else(
         || {
@@ -391,7 +391,7 @@ pub fn modules_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 
 /// `cases`, in this folder or the nearest one above that has it, as a path from here. Fails if it is a link out of the checkout:
 /// its author would decide which folders workers read.
-fn find() -> Result<Option<PathBuf>, CorpusError> {
+fn find_nearest_corpus() -> Result<Option<PathBuf>, CorpusError> {
     let Ok(here) = std::env::current_dir() else {
         return Ok(None);
     };
@@ -400,7 +400,7 @@ fn find() -> Result<Option<PathBuf>, CorpusError> {
         let cases = folder.join("cases");
         if cases.is_dir() {
             path.push("cases");
-            return match leads_out(&cases, folder) {
+            return match find_outside_folder(&cases, folder) {
                 Some(real) => Err(CorpusError::Link { path, real }),
                 None => Ok(Some(path)),
             };
@@ -411,7 +411,7 @@ fn find() -> Result<Option<PathBuf>, CorpusError> {
 }
 
 /// Where a folder really is, if that is outside of the checkout that `around` is in, or of `around` if it is in none.
-fn leads_out(folder: &Path, around: &Path) -> Option<PathBuf> {
+fn find_outside_folder(folder: &Path, around: &Path) -> Option<PathBuf> {
     let real = folder.canonicalize().ok()?;
     let around = around.canonicalize().ok()?;
     let checkout = around.ancestors().find(|folder| folder.join(".git").exists());

@@ -106,7 +106,7 @@ pub fn print_coverage(options: &CoverageOptions, console: &dyn Console) -> Exit 
             let holes = rows.iter().filter(|row| row.is_hole()).count();
             let text = match options.format {
                 CoverageFormat::Text => render_table(&shown, console.palette()),
-                CoverageFormat::Json => json_text(options, &shown),
+                CoverageFormat::Json => render_json(options, &shown),
             };
             console.print(&text);
             console.note(&describe_coverage(&rows, holes, options));
@@ -144,7 +144,7 @@ fn build_rows(options: &CoverageOptions, console: &dyn Console) -> Result<Vec<Ro
         error,
     })?;
     let names = public_names(&pool)?;
-    let counts = count(&selected, rules, console);
+    let counts = count_uses(&selected, rules, console);
     let mut rows = Vec::new();
     for (home, name) in names
         .iter()
@@ -188,7 +188,7 @@ fn build_rows(options: &CoverageOptions, console: &dyn Console) -> Result<Vec<Ro
 }
 
 /// Traces the kernels of all cases by the rules, and counts what their lines use.
-fn count(selected: &Selected, rules: Rules, console: &dyn Console) -> Counts {
+fn count_uses(selected: &Selected, rules: Rules, console: &dyn Console) -> Counts {
     let reference = Reference::default();
     let mut counts = Counts::default();
     for problem in selected.problems() {
@@ -315,7 +315,7 @@ fn collect_reasons(row: &Row) -> Vec<String> {
     reasons
 }
 
-fn json_text(options: &CoverageOptions, rows: &[&Row]) -> String {
+fn render_json(options: &CoverageOptions, rows: &[&Row]) -> String {
     let rows: Vec<serde_json::Value> = rows
         .iter()
         .map(|row| {

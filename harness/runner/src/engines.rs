@@ -84,7 +84,7 @@ pub fn set_up(
     let wanted = if wanted.is_empty() {
         opener.choose_defaults(selected)
     } else {
-        with_reference(wanted)
+        add_reference(wanted)
     };
     let mut setup = Setup::without_engines();
     let mut has_workers = false;
@@ -189,9 +189,9 @@ impl Opener<'_> {
                 toolchain,
                 host,
                 torch: true,
-            } => with_torch(toolchain, *host, self.jobs, self.corpus, self.host)?,
+            } => open_torch_interpreter(toolchain, *host, self.jobs, self.corpus, self.host)?,
             EngineId::Interpret { toolchain, host, .. } => {
-                interpret(toolchain, *host, self.offline, self.jobs, self.corpus, self.host)?
+                open_interpreter(toolchain, *host, self.offline, self.jobs, self.corpus, self.host)?
             }
         };
         Ok(Opened::Engines(vec![engine]))
@@ -306,7 +306,7 @@ pub fn check_containment() -> Option<Problem> {
 
 /// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
 /// one that executes with everything brings those that execute with one thing.
-fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
+fn add_reference(wanted: &[EngineId]) -> Vec<EngineId> {
     let brought = |id: &EngineId| match id {
         EngineId::Inductor { torch, executor: by } => {
             *by != LaunchExecutor::Reference
@@ -353,7 +353,7 @@ pub fn check_readable(corpus: &Readable) -> Result<(), OpenError> {
         .map_or(Ok(()), |reason| Err(OpenError::Unreadable(reason)))
 }
 
-fn interpret(
+fn open_interpreter(
     id: &ToolchainId,
     on_host: bool,
     offline: bool,
@@ -373,7 +373,7 @@ fn interpret(
 }
 
 /// Triton's interpreter with torch's own tensors.
-fn with_torch(
+fn open_torch_interpreter(
     id: &ToolchainId,
     on_host: bool,
     jobs: usize,
@@ -499,11 +499,11 @@ pub fn find_or_add(id: &ToolchainId, offline: bool, host: Host<'_>) -> Result<To
     if offline {
         return Err(OpenError::Missing(id.clone()));
     }
-    Ok(add(&home, id, host)?)
+    Ok(install(&home, id, host)?)
 }
 
 /// Installs a toolchain, showing how it goes.
-pub fn add(home: &Home, id: &ToolchainId, host: Host<'_>) -> Result<Toolchain, AddError> {
+pub fn install(home: &Home, id: &ToolchainId, host: Host<'_>) -> Result<Toolchain, AddError> {
     let installation = Installation::new(id.to_string(), host);
     home.add(id, &installation)
 }

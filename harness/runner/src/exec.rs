@@ -33,7 +33,7 @@ pub struct ExecOptions {
 /// Executes, and answers with the exit code.
 pub fn exec(options: &ExecOptions, host: Host<'_>) -> Exit {
     let console = host.console;
-    match execute(options, host) {
+    match execute_bundle(options, host) {
         Ok(summary) => {
             console.print(&summary);
             Exit::AsExpected
@@ -77,15 +77,15 @@ impl ExecError {
     }
 }
 
-fn execute(command: &ExecOptions, host: Host<'_>) -> Result<String, ExecError> {
+fn execute_bundle(command: &ExecOptions, host: Host<'_>) -> Result<String, ExecError> {
     let console = host.console;
     // All of it is checked before anything is executed.
-    let (total, rest) = count(&command.cases).map_err(|error| locate_error(&command.cases, error))?;
+    let (total, rest) = count_cases(&command.cases).map_err(|error| locate_error(&command.cases, error))?;
     match (total, rest.is_empty()) {
         (0, true) => {
             return Err(ExecError::NoCases(command.cases.clone()));
         }
-        (0, false) => return pass_on(command, &rest),
+        (0, false) => return write_decided(command, &rest),
         _ => {}
     }
     let options = Options {
@@ -107,7 +107,7 @@ fn execute(command: &ExecOptions, host: Host<'_>) -> Result<String, ExecError> {
         .map_err(|error| locate_error(&command.out, error))?;
     console.begin(total);
     let began = Instant::now();
-    let counts = stream(command, &executor, host, &mut writer)?;
+    let counts = execute_cases(command, &executor, host, &mut writer)?;
     let seconds = began.elapsed();
     console.end();
     let written = writer
@@ -125,7 +125,7 @@ fn locate_error(path: &Path, error: BundleError) -> ExecError {
     }
 }
 
-fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
+fn open_bundle(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
     Reader::begin_cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
 }
 
@@ -159,8 +159,8 @@ impl DecidedPart {
 }
 
 /// How many cases there are to execute, and what else.
-fn count(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
-    let mut reader = open(path)?;
+fn count_cases(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
+    let mut reader = open_bundle(path)?;
     let mut count = 0;
     while reader.next_case()?.is_some() {
         count += 1;
@@ -169,7 +169,7 @@ fn count(path: &Path) -> Result<(u64, DecidedPart), BundleError> {
 }
 
 /// The results of a bundle with nothing left to execute: the outcomes that were decided when it was compiled. This needs no GPU.
-fn pass_on(options: &ExecOptions, rest: &DecidedPart) -> Result<String, ExecError> {
+fn write_decided(options: &ExecOptions, rest: &DecidedPart) -> Result<String, ExecError> {
     let part = Part::create(&options.out)?;
     let written = Writer::begin_unexecuted(BufWriter::new(part.file())).and_then(|mut writer| {
         rest.write(&mut writer)?;
@@ -184,13 +184,13 @@ fn pass_on(options: &ExecOptions, rest: &DecidedPart) -> Result<String, ExecErro
     Ok(format!("nothing is left to execute: {}\n", parts.join(", ")))
 }
 
-fn stream(
+fn execute_cases(
     options: &ExecOptions,
     executor: &Executor,
     host: Host<'_>,
     writer: &mut Writer<BufWriter<&File>>,
 ) -> Result<Counts, ExecError> {
-    let mut reader = open(&options.cases).map_err(|error| locate_error(&options.cases, error))?;
+    let mut reader = open_bundle(&options.cases).map_err(|error| locate_error(&options.cases, error))?;
     let labels = RefCell::new(HashMap::new());
     let mut counts = Counts::default();
     let (mut unread, mut unwritten) = (None, None);
@@ -258,7 +258,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, ran: &Ran) {
+    fn count_cases(&mut self, ran: &Ran) {
         self.cases += 1;
         *match ran {
             Ran::Finished {

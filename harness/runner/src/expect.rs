@@ -71,7 +71,7 @@ enum ExpectError {
     OtherOptions(PathBuf),
 }
 
-/// What to do if the stream of a run cannot be used.
+/// Help if the stream of a run cannot be used.
 const HELP: &str = "  = help: `cerith run` writes it; `--out DIR` names the folder of another run's reports";
 
 /// Lines of a file that are shown above a change.

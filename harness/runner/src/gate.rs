@@ -85,7 +85,7 @@ pub enum GateError {
     PartialStream {
         /// Its file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         fault: String,
     },
     /// There is no run before this one.
@@ -112,16 +112,16 @@ pub enum GateError {
     PartialRun {
         /// Its stream.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         fault: String,
     },
 }
 
-/// What to do if a baseline cannot be read.
+/// Help if a baseline cannot be read.
 const BASELINE_HELP: &str =
     "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
 
-/// What to do if the run before cannot be read.
+/// Help if the run before cannot be read.
 const BEFORE_HELP: &str =
     "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
 
@@ -140,7 +140,7 @@ pub struct PassCriteria {
 
 /// What the run before left.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct PreviousRun {
     /// The cases that were not as expected.
     pub failed: HashSet<String>,
     /// Messages about that run.
@@ -190,7 +190,7 @@ impl PassCriteria {
                     "{} {} of the baseline {name} {} not in the corpus: {}",
                     gone.len(),
                     pluralise_case(gone.len()),
-                    are(gone.len()),
+                    conjugate_be(gone.len()),
                     join_names(&gone)
                 ),
                 "remove them from the file and correct the number in its first line, or write the baseline \
@@ -200,7 +200,7 @@ impl PassCriteria {
     }
 
     /// Compares a verdict with the baseline.
-    pub fn hold(&mut self, event: &mut Event) {
+    pub fn compare_event(&mut self, event: &mut Event) {
         let (Some((_, baseline)), Event::Verdict(verdict)) = (&self.baseline, event) else {
             return;
         };
@@ -225,7 +225,7 @@ impl PassCriteria {
                 format!(
                     "{count} {} of the baseline {name} {} mended, at least in part: {}",
                     pluralise_case(count),
-                    are(count),
+                    conjugate_be(count),
                     join_names(&self.mended)
                 ),
                 &format!(
@@ -259,8 +259,8 @@ impl PassCriteria {
 
 /// Reads what the runs before left in a folder of reports: the last run of all cases, and the later run of some cases, whose
 /// verdicts count. Fails with what to tell the user.
-pub fn read_previous_runs(folder: &Path) -> Result<Before, GateError> {
-    let mut before = Before::default();
+pub fn read_previous_runs(folder: &Path) -> Result<PreviousRun, GateError> {
+    let mut before = PreviousRun::default();
     let part = folder.join(PARTIAL).join(STREAM);
     let all = folder.join(STREAM);
     if all.exists() || !part.exists() {
@@ -272,7 +272,7 @@ pub fn read_previous_runs(folder: &Path) -> Result<Before, GateError> {
     Ok(before)
 }
 
-impl Before {
+impl PreviousRun {
     /// Adds a run to those that were before it.
     fn read(&mut self, path: &Path) -> Result<(), GateError> {
         let file = cerith_files::open(path).map_err(|error| GateError::NoRun {
@@ -330,7 +330,7 @@ impl Before {
 }
 
 /// `cerith report baseline`: prints or writes one, and answers with the exit code.
-pub fn make(options: &BaselineOptions, console: &dyn Console) -> Exit {
+pub fn write_baseline(options: &BaselineOptions, console: &dyn Console) -> Exit {
     let made = match build_baseline(options) {
         Ok(made) => made,
         Err(error) => {
@@ -429,6 +429,6 @@ const fn pluralise_case(count: usize) -> &'static str {
     if count == 1 { "case" } else { "cases" }
 }
 
-const fn are(count: usize) -> &'static str {
+const fn conjugate_be(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }

@@ -73,7 +73,7 @@ enum ImportError {
 
 /// Imports, and answers with the exit code.
 pub fn import(options: &ImportOptions, console: &dyn Console) -> Exit {
-    match write(options) {
+    match write_case_file(options) {
         Ok(written) => {
             console.print(&format!("{}\n", written.display()));
             console.note(&describe_trial(&written, options));
@@ -87,10 +87,10 @@ pub fn import(options: &ImportOptions, console: &dyn Console) -> Exit {
 }
 
 /// Writes the case file, or says why not.
-fn write(options: &ImportOptions) -> Result<PathBuf, ImportError> {
+fn write_case_file(options: &ImportOptions) -> Result<PathBuf, ImportError> {
     let (file, kernel) = find_kernel(options)?;
     let kernel = kernel.as_str();
-    let text = read(&file)?;
+    let text = read_kernel_file(&file)?;
     let out = options.out.clone().unwrap_or_else(|| {
         let name = format!("{}.yaml", kernel.replace('.', "_"));
         file.parent().unwrap_or(Path::new("")).join(name)
@@ -108,7 +108,7 @@ fn write(options: &ImportOptions) -> Result<PathBuf, ImportError> {
         file: file.clone(),
         out: out.clone(),
     })?;
-    let yaml = case_file(&file, &text, &path, kernel, &out)?;
+    let yaml = build_case_file(&file, &text, &path, kernel, &out)?;
     // Never over a file that is there.
     let created = cerith_files::create_new(&out);
     created
@@ -130,7 +130,7 @@ fn write(options: &ImportOptions) -> Result<PathBuf, ImportError> {
 
 /// The text of the case file: with a matrix, as the first reading has it with which the kernel compiles, or else with guesses
 /// alone.
-fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> Result<String, ImportError> {
+fn build_case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> Result<String, ImportError> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(file.display().to_string(), text));
     let rendered = |problems: Vec<_>| {
@@ -160,7 +160,7 @@ fn case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> R
     Ok(varied.unwrap_or(plain))
 }
 
-fn read(file: &Path) -> Result<String, ImportError> {
+fn read_kernel_file(file: &Path) -> Result<String, ImportError> {
     cerith_files::read_text(file, MAX_TEXT as u64).map_err(|error| ImportError::Read {
         path: file.to_owned(),
         error,
@@ -191,7 +191,7 @@ fn find_kernel(options: &ImportOptions) -> Result<(PathBuf, String), ImportError
         return Ok(kernels.swap_remove(0));
     }
     if is_python(path) {
-        let kernel = find_only_kernel(path, &read(path)?)?;
+        let kernel = find_only_kernel(path, &read_kernel_file(path)?)?;
         return Ok((path.to_owned(), kernel));
     }
     Err(ImportError::NoKernel(options.kernel.clone()))

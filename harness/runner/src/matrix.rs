@@ -128,7 +128,7 @@ fn compare_versions(options: &MatrixOptions, host: Host<'_>) -> Result<Exit, Mat
         host.console,
     )?;
     let jobs = pipeline::count_jobs(options.jobs);
-    let (judged, problems) = judged::run(
+    let (judged, problems) = judged::judge_all(
         &selected,
         &wanted,
         options.offline,

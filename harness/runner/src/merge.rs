@@ -65,8 +65,8 @@ pub fn merge(options: &MergeOptions, console: &dyn Console) -> Exit {
         }
     };
     let merged = match (&options.out, &options.output) {
-        (Some(folder), _) => return into_folder(merge, options, folder, console),
-        (None, Some(file)) => into_file(merge, file),
+        (Some(folder), _) => return write_folder(merge, options, folder, console),
+        (None, Some(file)) => write_file(merge, file),
         (None, None) => print_stream(merge, console),
     };
     let merged = match merged {
@@ -101,11 +101,11 @@ fn find_overwritten(options: &MergeOptions) -> Option<PathBuf> {
 }
 
 /// The stream alone.
-fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, MergeError> {
+fn write_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, MergeError> {
     let part = Part::create(path)?;
     let mut writer = Writer::new(Unflushed(BufWriter::with_capacity(1 << 18, part.file())));
     let merged = merge
-        .run(|event, line| write(&mut writer, event, line))
+        .run(|event, line| write_event_line(&mut writer, event, line))
         .and_then(|merged| writer.into_parts().0.0.flush().map(|()| merged))
         .map_err(PartError::write(path))?;
     part.keep()?;
@@ -118,7 +118,7 @@ fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<
         console.print(&String::from_utf8_lossy(&writer.take()));
     };
     let merged = merge.run(|event, line| {
-        write(&mut writer, event, line)?;
+        write_event_line(&mut writer, event, line)?;
         if writer.waiting() >= PRINTED {
             print(&mut writer);
         }
@@ -128,7 +128,7 @@ fn print_stream(merge: Merge<BufReader<File>>, console: &dyn Console) -> Result<
     merged.map_err(MergeError::Print)
 }
 
-fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
+fn write_event_line(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
     match line {
         Some(line) => writer.copy(line),
         None => writer.write_event(event),
@@ -139,7 +139,7 @@ fn write(writer: &mut Writer<impl Write>, event: &Event, line: Option<&[u8]>) ->
 struct Unflushed<W>(W);
 
 impl<W: Write> Write for Unflushed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write_event_line(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
 
@@ -149,7 +149,7 @@ impl<W: Write> Write for Unflushed<W> {
 }
 
 /// Writes the stream and the reports made from it, with the messages of a run.
-fn into_folder(
+fn write_folder(
     merge: Merge<BufReader<File>>,
     options: &MergeOptions,
     folder: &Path,

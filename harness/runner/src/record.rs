@@ -107,14 +107,14 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
             Err(error) => fail(&error),
         };
     }
-    let parts = match prepare(&options.out) {
+    let parts = match create_parts(&options.out) {
         Ok(parts) => parts,
         Err(error) => return fail(&error),
     };
-    let status = match run(options, &parts, host) {
+    let status = match run_program(options, &parts, host) {
         Ok(status) => status,
         Err(error) => {
-            tidy(&options.out, &parts);
+            remove_parts(&options.out, &parts);
             return fail(&error);
         }
     };
@@ -128,7 +128,7 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
             return Exit::Wrong;
         }
     };
-    tidy(&options.out, &parts);
+    remove_parts(&options.out, &parts);
     console.note(&words::describe_recording(options, &collected, Some(status)));
     remove_empty(&collected, &options.out);
     match convert_status(status) {
@@ -138,7 +138,7 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
 }
 
 /// Makes the folder for part files, with the recorder in it.
-fn prepare(out: &Path) -> Result<PathBuf, RecordError> {
+fn create_parts(out: &Path) -> Result<PathBuf, RecordError> {
     vacant(out)?;
     let parts = out.join(PARTS);
     let failed = |error| RecordError::Write {
@@ -155,7 +155,7 @@ fn prepare(out: &Path) -> Result<PathBuf, RecordError> {
 }
 
 /// Runs the program to its end.
-fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, RecordError> {
+fn run_program(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStatus, RecordError> {
     let (program, rest) = options.command.split_first().ok_or(RecordError::NoProgram)?;
     let rules = Rules {
         filter: options.filter.clone(),
@@ -185,12 +185,12 @@ fn run(options: &RecordOptions, parts: &Path, host: Host<'_>) -> Result<ExitStat
         program: program.clone(),
         error,
     })?;
-    wait(&mut child, host).map_err(RecordError::Wait)
+    wait_for_program(&mut child, host).map_err(RecordError::Wait)
 }
 
 /// Waits for the program. On a terminal, Ctrl-C reaches both it and Cerith, and the program decides what to do. Other signals that
 /// would end Cerith are passed on to it.
-fn wait(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
+fn wait_for_program(child: &mut Child, host: Host<'_>) -> io::Result<ExitStatus> {
     let mut passed_on = io::stdin().is_terminal();
     // A short program is not kept waiting, a long one not asked often.
     let mut pause = Duration::from_millis(1);
@@ -245,7 +245,7 @@ fn remove_empty(collected: &Collected, out: &Path) {
 }
 
 /// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
-fn tidy(out: &Path, parts: &Path) {
+fn remove_parts(out: &Path, parts: &Path) {
     let _ = cerith_files::remove_folder_all(parts);
     let _ = cerith_files::remove_folder(out);
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cerith_case::{Entry, Shard};
+use cerith_case::Shard;
 use cerith_engine::{Reference, catch_panic};
 use cerith_report::FORMAT;
 use cerith_report::event::{Event, Internal, Problem, Start};
-use cerith_tile::source::Sources;
 use cerith_verdict::{Demands, Panel};
 
 use crate::corpus::{CorpusError, ReportFolder, Selected};
@@ -16,9 +15,9 @@ use crate::engines::{Setup, set_up};
 use crate::exit::Exit;
 use crate::gate::{self, GateError, GateOptions, PassCriteria};
 use crate::host::Host;
-use crate::judge;
+use crate::judge::Judge;
 use crate::options::{EngineChoice, ReportOptions, Selection};
-use crate::output::{CaseResult, Output};
+use crate::output::Output;
 use crate::pipeline;
 use crate::stages::{Blaming, Means};
 use cerith_interp::Checks;
@@ -103,7 +102,7 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
     let jobs = pipeline::count_jobs(options.jobs);
     let mut setup = set_up_engines(options, &asked.selected, jobs, total, host);
     let strays = catch_panic(|| cerith_verdict::run_canaries(&mut setup.panel)).unwrap_or_default();
-    let panel = begin(
+    let panel = emit_start(
         options,
         &mut output,
         setup,
@@ -133,8 +132,13 @@ pub fn run(options: &RunOptions, host: Host<'_>) -> Exit {
                 host,
             })
         });
+        let judge = Judge {
+            panel: &panel,
+            sources,
+            blaming: blaming.as_ref(),
+        };
         output.follow((selected.entries(shard), total), jobs, host, sources, |entry| {
-            judge_entry(entry, &panel, sources, blaming.as_ref())
+            judge.judge_entry(&entry)
         });
     }
     output.console.end();
@@ -206,7 +210,7 @@ fn set_up_engines(
 }
 
 /// Writes the first events: the start, and every problem that is known before a case is run.
-fn begin(
+fn emit_start(
     options: &RunOptions,
     output: &mut Output<'_>,
     setup: Setup,
@@ -272,30 +276,7 @@ fn is_trusted(output: &mut Output<'_>) -> bool {
     trusted
 }
 
-fn judge_entry(
-    entry: Entry,
-    panel: &Panel,
-    sources: &Sources,
-    blaming: Option<&Blaming<'_>>,
-) -> Option<CaseResult> {
-    let began = Instant::now();
-    match catch_panic(|| entry.resolve()) {
-        Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, blaming)
-            .ok()
-            .map(CaseResult::Events),
-        Ok(Err(problems)) => Some(CaseResult::Wrong(entry.id, problems)),
-        Err(message) => {
-            let internal = Internal {
-                case: Some(entry.id),
-                engine: None,
-                message,
-            };
-            Some(CaseResult::Events(vec![Event::Internal(internal)]))
-        }
-    }
-}
-
-fn start(options: &RunOptions, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
+fn build_start(options: &RunOptions, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
     Start {
         format: FORMAT,
         cerith: env!("CARGO_PKG_VERSION").to_owned(),

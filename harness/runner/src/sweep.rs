@@ -28,7 +28,8 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::open_error::OpenError;
 use crate::options::{ReportOptions, Selection};
-use crate::output::{CaseResult, Output};
+use crate::judge::CaseResult;
+use crate::output::Output;
 use crate::pipeline;
 
 /// Options of a sweep.
@@ -205,10 +206,10 @@ impl Maker {
         }
     }
 
-    fn execute(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
+    fn execute_on_gpu(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
         match self {
-            Self::Gpu(_, _, executor) => execute(case, compiled, executor),
-            Self::Here(ptx) => execute_here(case, compiled, ptx),
+            Self::Gpu(_, _, executor) => execute_on_gpu(case, compiled, executor),
+            Self::Here(ptx) => execute_ptx(case, compiled, ptx),
         }
     }
 
@@ -343,7 +344,7 @@ impl From<Failure> for Trouble {
 }
 
 /// Executes what can be executed.
-fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
+fn execute_on_gpu(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
     let jobs: Vec<Arc<Job>> = compiled
         .iter()
         .filter_map(|one| match &one.result {
@@ -371,7 +372,7 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
                 let ran = ran
                     .next()
                     .ok_or_else(|| Failure::internal("execute variants", "an answer is missing"))?;
-                take(&mut samples, case, &varied, variant, &ran)?;
+                add_sample(&mut samples, case, &varied, variant, &ran)?;
             }
         }
     }
@@ -379,7 +380,7 @@ fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<
 }
 
 /// Executes the PTX of what can be executed.
-fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
+fn execute_ptx(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Samples, Failure> {
     let mut samples = Samples::default();
     for Compiled {
         variant,
@@ -424,7 +425,7 @@ fn execute_here(case: &Case, compiled: Vec<Compiled>, ptx: &Ptx) -> Result<Sampl
 }
 
 /// Takes in what executing a variant came to.
-fn take(
+fn add_sample(
     samples: &mut Samples,
     case: &Case,
     varied: &Case,

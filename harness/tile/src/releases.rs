@@ -1,5 +1,5 @@
-//! The releases of Triton, and those of torch with the Triton that each pins. A new release is added here; see `rules` for what it
-//! changes.
+//! The releases of Triton, and those of torch with the Triton that each pins. A new release is added here. Its changes of the
+//! language are added to `rules`.
 
 use crate::rules::Version;
 

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::bad_value::BadValue;
 use super::selection::Selection;
-use crate::noise::NoiseArgs;
+use super::noise::NoiseArgs;
 
 /// Arguments of `cerith bump`.
 #[derive(Debug, Args)]

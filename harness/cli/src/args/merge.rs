@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::BaselineArgs;
 use super::output::output_file;
-use crate::known::KnownArgs;
+use super::known::KnownArgs;
 
 /// What else to do with streams.
 #[derive(Debug, Subcommand)]

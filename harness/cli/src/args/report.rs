@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::merge::ReportCommand;
-use crate::known::KnownArgs;
+use super::known::KnownArgs;
 
 /// Arguments of `cerith report`.
 #[derive(Debug, Args)]

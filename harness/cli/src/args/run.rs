@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::gate::Gate;
 use super::selection::{Engines, Selection};
-use crate::known::KnownArgs;
+use super::known::KnownArgs;
 
 /// Arguments of `cerith run`.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use cerith_report::event::{
-    Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
+    Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
 use cerith_survey::{NotTried, Survey, Unmasked};
@@ -117,15 +117,6 @@ pub enum Standing {
     NotJudged,
     /// It was not launched.
     NotTried(NotTried),
-}
-
-/// What Cerith itself failed at.
-pub fn build_internal_error(message: String) -> Event {
-    Event::Internal(Internal {
-        case: None,
-        engine: None,
-        message,
-    })
 }
 
 impl Findings {

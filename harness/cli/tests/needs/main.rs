@@ -5,8 +5,8 @@ mod compare;
 mod compiled;
 mod coverage;
 mod docs;
-#[path = "../done/mod.rs"]
-mod done;
+#[path = "../command_output/mod.rs"]
+mod command_output;
 mod findings;
 mod fuzz;
 mod hostile;

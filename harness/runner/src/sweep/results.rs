@@ -14,7 +14,7 @@ use cerith_engine::{EngineId, Failure};
 use cerith_report::event::{Problem, Severity};
 use cerith_verdict::{Sample, Samples};
 
-use super::{SweepError, Trouble, take};
+use super::{SweepError, Trouble, add_sample};
 use crate::corpus::Selected;
 
 /// Most ids that are named in one message.
@@ -266,9 +266,9 @@ impl Pile {
                         different_arena: other.as_ref().map(|other| other.to_vec()),
                         repetitions: *repetitions,
                     };
-                    take(&mut samples, case, &varied, *variant, &ran)?;
+                    add_sample(&mut samples, case, &varied, *variant, &ran)?;
                 }
-                VariantResult::Ended(ran) => take(&mut samples, case, &varied, *variant, ran)?,
+                VariantResult::Ended(ran) => add_sample(&mut samples, case, &varied, *variant, ran)?,
                 VariantResult::Decided(record) => samples.samples.push(Sample {
                     variant: *variant,
                     outcome: record
