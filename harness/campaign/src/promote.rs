@@ -82,7 +82,8 @@ fn promote_finding(options: &PromoteOptions, host: Host<'_>) -> Result<String, F
         return Err(FindingError::Taken(taken.clone()));
     }
     let yaml = build_case_file(&finding, name, options)?;
-    let written = write_files(&files, &[&yaml, finding.kernel()]).and_then(|()| check_expected(&root, &id, &finding, host));
+    let written = write_files(&files, &[&yaml, finding.kernel()])
+        .and_then(|()| check_expected(&root, &id, &finding, host));
     if let Err(error) = written {
         // A case that does not hold is no case.
         for file in &files {

@@ -113,17 +113,22 @@ pub fn judge(corpus: &Corpus, panel: &Panel, mut tell: impl FnMut(&Event)) -> Re
         blaming: None,
     };
     let mut judged = 0;
-    judge.judge_entries(corpus.entries(), 1, || false, |_, result| {
-        judged += 1;
-        match result {
-            CaseResult::Events(events) => events.into_iter().for_each(&mut told),
-            CaseResult::Wrong(_, problems) => {
-                for problem in &problems {
-                    told(Event::Problem(describe::to_problem(problem, sources)));
+    judge.judge_entries(
+        corpus.entries(),
+        1,
+        || false,
+        |_, result| {
+            judged += 1;
+            match result {
+                CaseResult::Events(events) => events.into_iter().for_each(&mut told),
+                CaseResult::Wrong(_, problems) => {
+                    for problem in &problems {
+                        told(Event::Problem(describe::to_problem(problem, sources)));
+                    }
                 }
             }
-        }
-    });
+        },
+    );
     if judged < corpus.entries().count() {
         return Err(Stopped);
     }

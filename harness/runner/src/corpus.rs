@@ -104,7 +104,11 @@ impl Selected {
         {
             return Ok(selected);
         }
-        let found = if folder.is_none() { find_nearest_corpus() } else { Ok(None) };
+        let found = if folder.is_none() {
+            find_nearest_corpus()
+        } else {
+            Ok(None)
+        };
         let nearest = found.as_ref().map_or(None, Clone::clone);
         // The nearest corpus in front of filters is not one of them: it would select all cases.
         let patterns = match (patterns.split_first(), &nearest) {

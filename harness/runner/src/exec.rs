@@ -258,7 +258,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn count_cases(&mut self, ran: &Ran) {
+    fn count(&mut self, ran: &Ran) {
         self.cases += 1;
         *match ran {
             Ran::Finished {

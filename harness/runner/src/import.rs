@@ -130,7 +130,13 @@ fn write_case_file(options: &ImportOptions) -> Result<PathBuf, ImportError> {
 
 /// The text of the case file: with a matrix, as the first reading has it with which the kernel compiles, or else with guesses
 /// alone.
-fn build_case_file(file: &Path, text: &str, path: &str, kernel: &str, out: &Path) -> Result<String, ImportError> {
+fn build_case_file(
+    file: &Path,
+    text: &str,
+    path: &str,
+    kernel: &str,
+    out: &Path,
+) -> Result<String, ImportError> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(file.display().to_string(), text));
     let rendered = |problems: Vec<_>| {

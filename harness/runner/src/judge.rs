@@ -90,7 +90,8 @@ impl Judge<'_> {
             let trial = try_case(case, panel)?;
             let began = Instant::now();
             let mut verdict = describe::to_verdict(case, &trial, panel, self.sources);
-            let exhibit = describe::of_trial(case, &trial, panel.reference().map(AsRef::as_ref), self.sources);
+            let exhibit =
+                describe::of_trial(case, &trial, panel.reference().map(AsRef::as_ref), self.sources);
             verdict.exhibit = Some(Box::new(exhibit));
             if let Some(blaming) = self.blaming {
                 blaming.add(case, &trial, &mut verdict)?;

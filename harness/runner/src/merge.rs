@@ -139,7 +139,7 @@ fn write_event_line(writer: &mut Writer<impl Write>, event: &Event, line: Option
 struct Unflushed<W>(W);
 
 impl<W: Write> Write for Unflushed<W> {
-    fn write_event_line(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
 

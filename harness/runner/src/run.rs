@@ -247,7 +247,7 @@ fn emit_start(
         baseline,
         last_failed: options.gate.last_failed,
         partial: selected.is_partial(),
-        ..start(options, panel.order(), cases)
+        ..build_start(options, panel.order(), cases)
     }));
     let problems = warnings.into_iter().chain(problems).chain(selected.problems());
     for problem in problems

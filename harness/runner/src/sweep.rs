@@ -26,9 +26,9 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::judge::CaseResult;
 use crate::open_error::OpenError;
 use crate::options::{ReportOptions, Selection};
-use crate::judge::CaseResult;
 use crate::output::Output;
 use crate::pipeline;
 
@@ -206,7 +206,7 @@ impl Maker {
         }
     }
 
-    fn execute_on_gpu(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
+    fn execute(&self, case: &Case, compiled: Vec<Compiled>) -> Result<Samples, Failure> {
         match self {
             Self::Gpu(_, _, executor) => execute_on_gpu(case, compiled, executor),
             Self::Here(ptx) => execute_ptx(case, compiled, ptx),

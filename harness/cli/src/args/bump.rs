@@ -8,8 +8,8 @@ use cerith_toolchain::ToolchainId;
 use clap::{Args, ValueEnum};
 
 use super::bad_value::BadValue;
-use super::selection::Selection;
 use super::noise::NoiseArgs;
+use super::selection::Selection;
 
 /// Arguments of `cerith bump`.
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::merge::ReportCommand;
 use super::known::KnownArgs;
+use super::merge::ReportCommand;
 
 /// Arguments of `cerith report`.
 #[derive(Debug, Args)]

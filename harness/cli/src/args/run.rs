@@ -6,8 +6,8 @@ use cerith_case::Shard;
 use clap::{Args, ValueEnum};
 
 use super::gate::Gate;
-use super::selection::{Engines, Selection};
 use super::known::KnownArgs;
+use super::selection::{Engines, Selection};
 
 /// Arguments of `cerith run`.
 #[derive(Debug, Args)]

@@ -6,9 +6,7 @@
 
 use std::fmt::Write as _;
 
-use cerith_report::event::{
-    Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind,
-};
+use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_report::{Palette, Tone};
 use cerith_survey::{NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
