@@ -14,11 +14,11 @@ use cerith_laws::case::run;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::{Panel, Record, try_case};
 
+use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::Finding;
-use crate::made::{CaseSource, KERNEL};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
-use crate::tried::{FuzzResult, News};
 
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
 pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
