@@ -1,7 +1,7 @@
 """How many planted mistakes does `cerith check` find?
 
 `measure.py BINARY [--plants all.jsonl] [--name before] [--only KIND] [--no-truth]`: checks every unmodified kernel, then every
-planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with what came of it) and NAME-misses.md.
+planted one, and writes NAME.md (the table by kind), NAME.jsonl (every planted mistake with its result) and NAME-misses.md.
 Results are kept in cache/ by the hashes of binary and file.
 
 Found: a finding (exit code 1) that the unmodified kernel does not have, by kind and line. `at`: its place or its text names a line
@@ -123,7 +123,7 @@ class Binary:
         return found
 
     def truth(self, name: str, data: bytes, planted: bytes, kernel: str, masked: str) -> dict[str, str]:
-        """Of each launch: same, wrong, undefined bytes, or how the reference stopped."""
+        """The result of each launch: same, wrong, undefined bytes, or how the reference stopped."""
         key = cached(digest("truth with views", self.hash, name, data, planted, kernel, masked))
         if key.exists():
             return dict(json.loads(key.read_text()))
@@ -305,7 +305,7 @@ REASONS = {
 
 
 def unchanged(plant: Row, said: Row) -> tuple[str, str]:
-    """`same`, with the reason, if the mistake is none; else `unseen`: it changes nothing in the launches, and may in others."""
+    """`same`, with the reason, if the change is not a mistake; otherwise `unseen`: no launch shows it, but another might."""
     kind = str(plant["kind"])
     if kind not in REASONS or said["result"] in ("at", "caused"):
         return "unseen", ""

@@ -378,7 +378,7 @@ def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
 
 @rule("store before load")
 def _(t: Text, k: ast.FunctionDef) -> Iterator[Edit | None]:
-    """A load changes places with the store before it or behind it, or happens after the first store where its value is stored."""
+    """A load changes places with the store before or after it, or happens after the first store where its value is stored."""
     for owner in ast.walk(k):
         body = getattr(owner, "body", None)
         if not isinstance(body, list):

@@ -1,4 +1,4 @@
-"""What `.ci/libraries` makes of results."""
+"""The page that `.ci/libraries` makes from results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LOOKED = [
         "file": "ops/rows.py",
         "kernel": "bad",
         "is": "wrong",
-        "words": "the mask lets one more through.",
+        "words": "the mask has one lane too many.",
     },
     {
         "library": "lib-x",
@@ -74,7 +74,7 @@ LOOKED = [
         "file": "ops/rows.py",
         "kernel": "a",
         "is": "harmless",
-        "words": "nobody passes that.",
+        "words": "no caller passes that.",
     },
 ]
 
@@ -109,13 +109,13 @@ class Libraries(unittest.TestCase):
     def test_findings_say_what_they_are(self) -> None:
         page = self.page(LINES)
         self.assertIn(
-            "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask lets one more through.",
+            "- lib-x 1.2, `ops/rows.py:bad` (out-of-bounds at rows.py:7): **wrong**: the mask has one lane too many.",
             page,
         )
         self.assertIn("- lib-x 1.2, `ops/rows.py:worse` (race at rows.py:7): not looked into", page)
 
     def test_a_kernel_that_is_not_judged_may_be_looked_into(self) -> None:
-        line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: nobody passes that."
+        line = "- lib-x 1.2, `ops/rows.py:a` (rejected at rows.py:7): **harmless as the library launches it**: no caller passes that."
         self.assertIn(line, self.page(LINES))
 
     def test_a_library_without_findings_says_so(self) -> None:
