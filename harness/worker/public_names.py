@@ -31,7 +31,7 @@ def is_own(value: Any) -> bool:
     """Whether it is Triton's language: its functions, types and constants."""
     if isinstance(value, (ModuleType, TypeVar)):
         return False
-    # What is decorated is told by the function in it.
+    # A decorated function belongs to the module of the function inside.
     value = getattr(value, "fn", value)
     home = getattr(value, "__module__", None) or type(value).__module__
     # An interpreter that executes a function gives its module names of its own, from `semantic`.

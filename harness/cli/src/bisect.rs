@@ -12,7 +12,7 @@ use cerith_report::describe;
 use cerith_report::standing::Standing;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
-use cerith_toolchain::id::KNOWN;
+use cerith_toolchain::id::RELEASES;
 use cerith_verdict::try_case;
 
 use self::commits::Commits;
@@ -101,7 +101,7 @@ fn run_bisection(
             .iter()
             .filter_map(|numpy| format!("{}+numpy{numpy}", triton.triton()).parse().ok())
             .collect(),
-        None => select_releases(args)?.into_iter().map(ToolchainId::of).collect(),
+        None => select_releases(args)?.into_iter().map(ToolchainId::from_triton).collect(),
     };
     let names: Vec<String> = toolchains
         .iter()
@@ -129,7 +129,7 @@ fn select_releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
         read(&args.from, Version::new(3, 0, 0))?,
         read(&args.to, Version::NEWEST)?,
     );
-    let between: Vec<Version> = KNOWN
+    let between: Vec<Version> = RELEASES
         .iter()
         .copied()
         .filter(|&version| from.max(Version::new(3, 0, 0)) <= version && version <= to)

@@ -156,7 +156,7 @@ impl Opener<'_> {
     fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
-        defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
+        defaults.push(EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST)));
         let has_gpu = self.gpus().is_some();
         if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
@@ -164,7 +164,7 @@ impl Opener<'_> {
         let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
         if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
             defaults.push(EngineId::Ptx {
-                toolchain: ToolchainId::of(Version::NEWEST),
+                toolchain: ToolchainId::from_triton(Version::NEWEST),
             });
         }
         defaults
@@ -352,7 +352,7 @@ fn leave_out(id: &EngineId, why: String) -> LeftOut {
 /// Checks that workers may read from the corpus.
 pub fn check_readable(corpus: &Readable) -> Result<(), String> {
     Containment::of_this_system()
-        .refuses(corpus.root())
+        .explain_refusal(corpus.root())
         .map_or(Ok(()), Err)
 }
 
@@ -400,7 +400,7 @@ fn with_torch(
 /// Triton's launcher on a GPU.
 fn open_jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engine>, String> {
     check_readable(corpus)?;
-    let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
+    let toolchain = find_with_torch(&ToolchainId::from_triton(version), true)?;
     let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
     // A kernel that never ends keeps a GPU busy for as long as this.
     let limits = Limits {
@@ -450,7 +450,7 @@ pub fn open_compiler(
         EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
         _ => return Err("only `cuda@VERSION` and `ptx@VERSION` compile".to_owned()),
     };
-    if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
+    if let Some(target) = target.filter(|target| !gpu.can_execute(*target)) {
         return Err(format!(
             "a GPU of {gpu} cannot execute what is compiled for {target}"
         ));
@@ -473,14 +473,14 @@ pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) 
 
 /// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
 pub fn check_toolchain(toolchain: Toolchain) -> Result<Toolchain, String> {
-    let Some(why) = toolchain.gone() else {
+    let Some(why) = toolchain.explain_missing() else {
         toolchain.check().map_err(|damage| damage.to_string())?;
         return Ok(toolchain);
     };
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     let renewed = home.renew_python(&toolchain);
     let renewed = renewed.map_err(|error| format!("{why} (failed to {error})"))?;
-    if renewed.gone().is_some() {
+    if renewed.explain_missing().is_some() {
         return Err(why);
     }
     Terminal::new().note(&format!(
@@ -572,7 +572,7 @@ struct Installation<'a> {
 }
 
 impl Observer for Installation<'_> {
-    fn event(&self, event: Event) {
+    fn report_event(&self, event: Event) {
         if !Terminal::is_interactive() {
             if let Event::Step(step) = event {
                 Terminal::new().note(&format!("toolchain {}: {step}", self.id));
@@ -587,7 +587,7 @@ impl Observer for Installation<'_> {
         });
         match event {
             Event::Step(step) => bar.set_message(format!("toolchain {}: {step}", self.id)),
-            Event::Bytes { done, total } => {
+            Event::Bytes { received: done, total } => {
                 if let Some(total) = total {
                     bar.set_length(total);
                     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {

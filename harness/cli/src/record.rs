@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, io};
 
-use cerith_recording::collect::{self, vacant};
+use cerith_recording::collect::{self, check_vacant};
 use cerith_recording::recorder::{self, Rules};
 use cerith_recording::{CollectError, Collected, Options};
 use rustix::process::{Pid, Signal, kill_process};
@@ -72,7 +72,7 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
 
 /// Makes the folder for part files, with the recorder in it.
 fn prepare(out: &Path) -> Result<PathBuf, String> {
-    vacant(out).map_err(|error| describe_collect_error(&error))?;
+    check_vacant(out).map_err(|error| describe_collect_error(&error))?;
     let parts = out.join(PARTS);
     let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
     if parts.exists() {

@@ -46,7 +46,7 @@ pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
             Exit::AsExpected
         }
         ToolchainCommand::Newest { known: false } => {
-            print_result(&mut terminal, published::releases(), |terminal, releases| {
+            print_result(&mut terminal, published::fetch_releases(), |terminal, releases| {
                 print_newest(terminal, &releases);
             })
         }
@@ -143,7 +143,7 @@ fn list(terminal: &mut Terminal, home: &Home, all: &[Toolchain]) {
         return;
     }
     let width = all.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
-    for toolchain in all.iter().filter(|one| one.gone().is_none()) {
+    for toolchain in all.iter().filter(|one| one.explain_missing().is_none()) {
         let contents = &toolchain.contents;
         let name = format!("{:width$}", toolchain.id.to_string());
         let size = match &contents.adopted {
@@ -196,12 +196,12 @@ fn cache(terminal: &mut Terminal, home: &Home, clear: bool) -> Exit {
     if clear {
         cache.shrink(0);
     }
-    let held = cache.held();
+    let held = cache.size();
     terminal.print(&format!(
         "{} files of compiled kernels, {} MB of at most {} MB\n",
         held.files,
         held.bytes / 1_000_000,
-        Cache::MOST / 1_000_000
+        Cache::MAX_BYTES / 1_000_000
     ));
     Exit::AsExpected
 }

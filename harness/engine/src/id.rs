@@ -103,7 +103,7 @@ impl EngineId {
     /// The compiler of a release.
     pub const fn cuda(version: Version) -> Self {
         Self::Cuda {
-            toolchain: ToolchainId::of(version),
+            toolchain: ToolchainId::from_triton(version),
             target: None,
         }
     }
@@ -396,7 +396,7 @@ fn parse_compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEng
         };
     }
     let toolchain = match extra {
-        None => Some(ToolchainId::of(id.triton())),
+        None => Some(ToolchainId::from_triton(id.triton())),
         Some("host" | "torch") => None,
         Some(_) => built
             .parse()
@@ -525,8 +525,8 @@ mod tests {
     #[test]
     fn ranges_may_speak_of_every_release_that_an_engine_can_be_of() {
         use cerith_case::versions::{RELEASED, TORCH_RELEASED};
-        use cerith_toolchain::id::{KNOWN, TORCHES};
-        let unknown = KNOWN.iter().filter(|version| !RELEASED.contains(version));
+        use cerith_toolchain::id::{RELEASES, TORCHES};
+        let unknown = RELEASES.iter().filter(|version| !RELEASED.contains(version));
         let torches = TORCHES.iter().map(|(torch, _)| torch);
         let unknown = unknown.chain(torches.filter(|version| !TORCH_RELEASED.contains(version)));
         assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&Version>::new());

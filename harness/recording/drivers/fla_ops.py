@@ -92,7 +92,7 @@ def modules(driver: Driver, rows: int, width: int, dtype: torch.dtype) -> None:
 
 
 def sequences(driver: Driver, length: int, width: int, dtype: torch.dtype) -> None:
-    """What goes along a sequence: sums, convolutions, shifts, rotations."""
+    """Operations along a sequence: sums, convolutions, shifts, rotations."""
 
     def given(*shape: int) -> torch.Tensor:
         return normal(*shape, dtype=dtype, grad=True)

@@ -22,7 +22,7 @@ from common import FLOATS, Driver, below, normal
 
 
 def rows(driver: Driver, count: int, width: int, dtype: torch.dtype) -> None:
-    """What goes row by row: activations, normalisations, quantisation, embeddings."""
+    """Operations on rows: activations, normalisations, quantisation, embeddings."""
 
     def given(*shape: int) -> torch.Tensor:
         return normal(*shape, dtype=dtype)

@@ -86,10 +86,10 @@ pub enum FillText {
 }
 
 /// How a storage is declared: as the first argument that shows it, where that is all of it.
-pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
+pub fn infer_declaration(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
     let mut shown = Vec::new();
     for (_, value) in args {
-        tensors(value, &mut shown);
+        collect_tensors(value, &mut shown);
     }
     let first = shown.into_iter().find(|tensor| tensor.storage == storage);
     if let Some(tensor) = first {
@@ -119,14 +119,14 @@ fn elements(shape: &[i64]) -> Option<u64> {
 }
 
 /// The tensors in a value.
-fn tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
+fn collect_tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
     match value {
         Value::Tensor(tensor) => found.push(tensor),
         Value::Descriptor(descriptor) => found.push(&descriptor.base),
-        Value::Constexpr(inner) => tensors(inner, found),
+        Value::Constexpr(inner) => collect_tensors(inner, found),
         Value::Tuple(items) | Value::NamedTuple { items, .. } => {
             for item in items {
-                tensors(item, found);
+                collect_tensors(item, found);
             }
         }
         _ => {}
@@ -144,7 +144,7 @@ fn as_tensor(tensor: &request::Tensor) -> Tensor {
 }
 
 /// A name for a storage that is shown as `wanted`, other than those that are taken.
-pub fn name(wanted: &str, taken: &[StorageText]) -> String {
+pub fn choose_name(wanted: &str, taken: &[StorageText]) -> String {
     let mut name: String = wanted
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -196,7 +196,7 @@ impl Text<'_> {
             }
             let pairs: Vec<_> = pairs
                 .iter()
-                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.value(value, false)))
+                .map(|(name, value)| format!("{}: {}", quote_yaml(name), self.write_value(value, false)))
                 .collect();
             let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
         }
@@ -256,7 +256,7 @@ impl Text<'_> {
     }
 
     /// A value; `within` a tuple, or as an argument.
-    fn value(&self, value: &Value, within: bool) -> String {
+    fn write_value(&self, value: &Value, within: bool) -> String {
         match value {
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
@@ -264,16 +264,16 @@ impl Text<'_> {
             Value::Float(value) => render_float(*value),
             Value::Str(text) => quote_yaml(&quote_python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.value(inner, true)),
+            Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.write_value(inner, true)),
             // At its own place a parameter's annotation says it.
-            Value::Constexpr(inner) => self.value(inner, false),
+            Value::Constexpr(inner) => self.write_value(inner, false),
             Value::Tensor(tensor) => quote_yaml(&self.tensor(tensor)),
             Value::Tuple(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.value(item, true)).collect();
+                let items: Vec<_> = items.iter().map(|item| self.write_value(item, true)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::NamedTuple { fields, items } => {
-                render_named_tuple(fields, items.iter().map(|item| self.value(item, true)))
+                render_named_tuple(fields, items.iter().map(|item| self.write_value(item, true)))
             }
             Value::Address { storage, offset } => {
                 let storage = self.storages.get(*storage).map_or("", |storage| &storage.name);

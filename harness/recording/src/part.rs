@@ -211,7 +211,7 @@ pub struct Seconds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// Its first byte.
-    pub at: u64,
+    pub offset: u64,
     /// How many bytes it has.
     pub len: u64,
 }
@@ -246,10 +246,10 @@ pub enum PartError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// What is there is no frame.
-    #[error("at byte {at}: {reason}")]
+    #[error("at byte {offset}: {reason}")]
     Damaged {
         /// Where the frame begins.
-        at: u64,
+        offset: u64,
         /// What is wrong with it.
         reason: String,
     },
@@ -264,35 +264,35 @@ struct Kind {
 #[derive(Debug)]
 pub struct Part<R> {
     from: R,
-    at: u64,
-    whole: u64,
+    offset: u64,
+    whole_frames_end: u64,
     ended: bool,
 }
 
 impl<R: Read> Part<R> {
     /// A part file from its beginning.
     pub fn new(from: R) -> Self {
-        Self::resumed(from, 0)
+        Self::resume_at(from, 0)
     }
 
-    /// A part file of which `from` has the rest, from byte `at` on, where a frame begins.
-    pub fn resumed(from: R, at: u64) -> Self {
+    /// A part file of which `from` has the rest, from byte `offset` on, where a frame begins.
+    pub fn resume_at(from: R, at: u64) -> Self {
         Self {
             from,
-            at,
-            whole: at,
+            offset: at,
+            whole_frames_end: at,
             ended: false,
         }
     }
 
     /// Where the last whole frame ends.
-    pub const fn whole(&self) -> u64 {
-        self.whole
+    pub const fn whole_frames_end(&self) -> u64 {
+        self.whole_frames_end
     }
 
     fn frame(&mut self) -> Result<Option<Frame>, PartError> {
-        let damaged = |at, reason: String| PartError::Damaged { at, reason };
-        let begin = self.at;
+        let damaged = |at, reason: String| PartError::Damaged { offset: at, reason };
+        let begin = self.offset;
         let Some(lengths) = self.take(12)? else {
             return Ok(None);
         };
@@ -307,11 +307,11 @@ impl<R: Read> Part<R> {
             return Ok(None);
         };
         let payload = Payload {
-            at: self.at,
+            offset: self.offset,
             len: payload,
         };
         let passed = io::copy(&mut self.from.by_ref().take(payload.len), &mut io::sink())?;
-        self.at += passed;
+        self.offset += passed;
         if passed < payload.len {
             return Ok(None);
         }
@@ -337,7 +337,7 @@ impl<R: Read> Part<R> {
         let mut bytes = Vec::new();
         // What is claimed is not believed: room is made as bytes come.
         let read = self.from.by_ref().take(count).read_to_end(&mut bytes)? as u64;
-        self.at += read;
+        self.offset += read;
         Ok((read == count).then_some(bytes))
     }
 }
@@ -353,7 +353,7 @@ impl<R: Read> Iterator for Part<R> {
         // Behind damage nothing says where the next frame begins.
         self.ended = !matches!(frame, Some(Ok(_)));
         if !self.ended {
-            self.whole = self.at;
+            self.whole_frames_end = self.offset;
         }
         frame
     }
@@ -363,7 +363,7 @@ impl<R: Read> Iterator for Part<R> {
 mod tests {
     use super::*;
 
-    fn frame(header: &str, payload: &[u8]) -> Vec<u8> {
+    fn encode_frame(header: &str, payload: &[u8]) -> Vec<u8> {
         let mut bytes = (header.len() as u32).to_le_bytes().to_vec();
         bytes.extend((payload.len() as u64).to_le_bytes());
         bytes.extend(header.as_bytes());
@@ -386,9 +386,9 @@ mod tests {
 
     #[test]
     fn frames_are_read_until_one_is_cut_short_or_damaged() {
-        let skipped = frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
-        let bytes = frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
-        let whole = [skipped.clone(), bytes.clone(), frame(r#"{"frame":"new"}"#, b"?")].concat();
+        let skipped = encode_frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
+        let bytes = encode_frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
+        let whole = [skipped.clone(), bytes.clone(), encode_frame(r#"{"frame":"new"}"#, b"?")].concat();
         check(&whole, &["2 odd", "4 of ab", "Other"]);
         // Wherever it is cut, what lies before counts.
         for cut in 1..bytes.len() {
@@ -396,7 +396,7 @@ mod tests {
         }
         check(&[], &[]);
         check(
-            &[frame("7", b""), skipped.clone()].concat(),
+            &[encode_frame("7", b""), skipped.clone()].concat(),
             &[
                 "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct Kind at line 1 column 1",
             ],

@@ -105,13 +105,13 @@ pub enum ReadError {
     },
     /// It is a stream of a later Cerith.
     #[error(
-        "read the stream: it has format {found}, and this cerith knows formats up to {known}; use a newer cerith"
+        "read the stream: it has format {stream_version}, and this cerith knows formats up to {newest_version}; use a newer cerith"
     )]
     Format {
         /// The stream's.
-        found: u32,
+        stream_version: u32,
         /// The newest version that this Cerith knows.
-        known: u32,
+        newest_version: u32,
     },
 }
 
@@ -185,8 +185,8 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<Stre
             && start.format > crate::event::SWEEPS
         {
             return Err(ReadError::Format {
-                found: start.format,
-                known: crate::event::SWEEPS,
+                stream_version: start.format,
+                newest_version: crate::event::SWEEPS,
             });
         }
         check.check_event(&event, &line);

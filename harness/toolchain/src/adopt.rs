@@ -37,14 +37,14 @@ pub enum AdoptError {
         reason: String,
     },
     /// There is another toolchain of its name.
-    #[error("adopt {} as {id}: {there}; `cerith toolchain remove {id}` makes room", python.display())]
+    #[error("adopt {} as {id}: {occupant}; `cerith toolchain remove {id}` makes room", python.display())]
     Taken {
         /// The Python.
         python: PathBuf,
         /// The name.
         id: ToolchainId,
         /// What has the name.
-        there: String,
+        occupant: String,
     },
     /// The marker cannot be written.
     #[error(transparent)]
@@ -53,7 +53,7 @@ pub enum AdoptError {
 
 /// What a Python says of itself.
 #[derive(Deserialize)]
-struct Told {
+struct PythonDescription {
     executable: PathBuf,
     python: String,
     triton: String,
@@ -109,7 +109,7 @@ fn adopt(
         python: python.into(),
         reason,
     };
-    observer.event(Event::Step("asking it what it holds".to_owned()));
+    observer.report_event(Event::Step("asking it what it holds".to_owned()));
     let told = ask(python)?;
     let (Some(triton), Some(numpy)) = (release(&told.triton), release(&told.numpy)) else {
         return Err(unfit(format!(
@@ -147,14 +147,14 @@ fn adopt(
             return Err(AdoptError::Taken {
                 python: python.into(),
                 id,
-                there: known.as_ref().map_or_else(
+                occupant: known.as_ref().map_or_else(
                     || "one of that name is installed".to_owned(),
                     |one| format!("{} has that name", one.python.display()),
                 ),
             });
         }
     }
-    let toolchain = Toolchain::at(id.clone(), contents, root.clone());
+    let toolchain = Toolchain::new(id.clone(), contents, root.clone());
     try_it(&toolchain, observer).map_err(|error| unfit(error.to_string()))?;
     // Beside its place and then renamed into it, as everything here.
     let partial = folder.join(format!(".partial-{id}"));
@@ -176,7 +176,7 @@ fn adopt(
 }
 
 /// Asks a Python in the surroundings that workers have.
-fn ask(python: &OsStr) -> Result<Told, AdoptError> {
+fn ask(python: &OsStr) -> Result<PythonDescription, AdoptError> {
     let output = process::python_as_worker(Path::new(python), true)
         .args(["-c", ASK])
         .output()
@@ -199,10 +199,10 @@ fn ask(python: &OsStr) -> Result<Told, AdoptError> {
 
 /// Has workers of it run a kernel: one with stand-ins, and one with torch's own tensors where it has torch.
 fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), ProbeError> {
-    observer.event(Event::Step("trying it".to_owned()));
+    observer.report_event(Event::Step("trying it".to_owned()));
     probe(&Pool::new(toolchain.clone(), 1)?)?;
     if toolchain.contents.torch.is_some() {
-        observer.event(Event::Step("trying its torch".to_owned()));
+        observer.report_event(Event::Step("trying its torch".to_owned()));
         probe(&Pool::with_torch(toolchain.clone(), 1, Device::Host)?)?;
     }
     Ok(())
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     /// A home, and a Python that says this when asked.
-    fn python(says: &str) -> (tempfile::TempDir, Home, PathBuf) {
+    fn fake_python(says: &str) -> (tempfile::TempDir, Home, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let python = folder.path().join("python");
         fs::write(&python, format!("#!/bin/sh\n{says}\n")).expect("written");
@@ -226,13 +226,13 @@ mod tests {
         while Command::new(&python).output().is_err_and(busy) {
             std::thread::yield_now();
         }
-        let home = Home::at(folder.path().join("home"));
+        let home = Home::new(folder.path().join("home"));
         (folder, home, python)
     }
 
     #[track_caller]
     fn check(says: &str, expected: &str) {
-        let (_folder, home, python) = python(says);
+        let (_folder, home, python) = fake_python(says);
         let error = adopt(&home, python.as_os_str(), None, &()).expect_err("it cannot be");
         let expected = expected.replace("PYTHON", &python.display().to_string());
         assert_eq!(error.to_string(), expected);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_taken_is_left_alone() {
-        let (_folder, home, python) = python(
+        let (_folder, home, python) = fake_python(
             r#"echo '{"executable":"/no/python","python":"3.11.7","triton":"3.6.0","numpy":"2.3.5","torch":null,"gpu":false}'"#,
         );
         let root = home.toolchains_folder().join("3.6.0+numpy2.3.5");

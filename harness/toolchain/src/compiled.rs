@@ -22,7 +22,7 @@ impl Target {
 
     /// Whether a GPU of this capability can execute what is compiled for `code`: assembly is good for every later GPU, but
     /// from 9.0 on Triton uses what no other GPU has (`sm_90a`).
-    pub const fn executes(self, code: Self) -> bool {
+    pub const fn can_execute(self, code: Self) -> bool {
         code.0 == self.0 || (code.0 < self.0 && code.0 < Self::HOPPER.0)
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_gpu_executes_what_is_compiled_for_an_earlier_one_up_to_ampere() {
         let check =
-            |gpu, code, expected| assert_eq!(Target(gpu).executes(Target(code)), expected, "{gpu} {code}");
+            |gpu, code, expected| assert_eq!(Target(gpu).can_execute(Target(code)), expected, "{gpu} {code}");
         check(90, 90, true);
         check(90, 80, true);
         check(100, 89, true);

@@ -36,13 +36,13 @@ pub struct Compilers {
     cache: Option<(Cache, Hash)>,
     turns: Turns,
     /// The requests that were answered, and whether the first answer came out of the cache: from an earlier run.
-    answered: Mutex<HashMap<Key, bool>>,
+    hits: Mutex<HashMap<Key, bool>>,
 }
 
 /// Requests that are being compiled, so that nobody else compiles the same meanwhile.
 #[derive(Debug, Default)]
 struct Turns {
-    taken: Mutex<HashSet<Key>>,
+    counted: Mutex<HashSet<Key>>,
     free: Condvar,
 }
 
@@ -52,7 +52,7 @@ struct Turn<'a>(&'a Turns, Key);
 impl Turns {
     /// Waits for who has the turn of a request, and takes it.
     fn take(&self, key: Key) -> Turn<'_> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self
             .free
             .wait_while(taken, |taken| taken.contains(&key))
@@ -66,7 +66,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let Self(turns, key) = self;
         turns
-            .taken
+            .counted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(key);
@@ -75,7 +75,7 @@ impl Drop for Turn<'_> {
 }
 
 /// What files a request executes, and how they are assembled: Triton names what it keeps by what it compiles for.
-fn source(request: &CompileRequest) -> Hash {
+fn hash_source(request: &CompileRequest) -> Hash {
     let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
     let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
     let mut hasher = blake3::Hasher::new();
@@ -111,18 +111,18 @@ impl Compilers {
             Some(cache) => stamp(&toolchain)?.map(|stamp| (cache, stamp)),
             None => None,
         };
-        Pool::of(toolchain, size, Mode::Compile).map(|pool| Self {
+        Pool::with_mode(toolchain, size, Mode::Compile).map(|pool| Self {
             pool,
             cache,
             turns: Turns::default(),
-            answered: Mutex::default(),
+            hits: Mutex::default(),
         })
     }
 
     /// Lets them read a folder ([`Pool::reading`]).
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
-        self.pool = self.pool.reading(folder);
+    pub fn with_readable(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.with_readable(folder);
         self
     }
 
@@ -155,7 +155,7 @@ impl Compilers {
                 .compile_now(request, limits)
                 .map(|(compilation, _)| compilation);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
+        let key = cache::compute_key(self.toolchain(), stamp, self.pool.roots(), request)?;
         if let Some(compilation) = self.get(cache, &key, request) {
             return Ok(compilation);
         }
@@ -178,7 +178,7 @@ impl Compilers {
     }
 
     fn note(&self, key: &Key, is_cached: bool) {
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answered = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
         answered.entry(key.clone()).or_insert(is_cached);
     }
 
@@ -190,8 +190,8 @@ impl Compilers {
         let Some((cache, stamp)) = &self.cache else {
             return Ok(false);
         };
-        let key = cache::key(self.toolchain(), stamp, self.pool.roots(), request)?;
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = cache::compute_key(self.toolchain(), stamp, self.pool.roots(), request)?;
+        let mut answered = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
         let is_cached = answered.remove(&key).unwrap_or_default();
         drop(answered);
         if is_cached {
@@ -211,8 +211,8 @@ impl Compilers {
             &request.module,
             limits,
             &mut |_, _| Ok(None),
-            Some(source(request)),
-            |header, blobs, stderr| wire::compilation(header, blobs, stderr, request),
+            Some(hash_source(request)),
+            |header, blobs, stderr| wire::decode_compilation(header, blobs, stderr, request),
         )
     }
 

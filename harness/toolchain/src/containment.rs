@@ -37,8 +37,8 @@ pub struct Containment {
 impl Containment {
     /// This system's, found out when it is first asked for.
     pub fn of_this_system() -> &'static Self {
-        static FOUND: OnceLock<Containment> = OnceLock::new();
-        FOUND.get_or_init(|| {
+        static DETECTED: OnceLock<Containment> = OnceLock::new();
+        DETECTED.get_or_init(|| {
             if std::env::var_os(SWITCH).is_some_and(|value| value == OsStr::new("off")) {
                 return Self {
                     missing: vec![format!("{SWITCH}=off")],
@@ -57,10 +57,10 @@ impl Containment {
 
     /// Why workers may not read this folder as a whole, with what to do about it: it is the user's home, or holds it. None
     /// where they may, and where nothing is contained.
-    pub fn refuses(&self, folder: &Path) -> Option<String> {
+    pub fn explain_refusal(&self, folder: &Path) -> Option<String> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
-        let named = allowed().iter().any(|allowed| folder.starts_with(real(allowed)));
+        let named = user_allowed_paths().iter().any(|allowed| folder.starts_with(real(allowed)));
         (!self.off && !named && is_too_much(&folder)).then(|| {
             format!(
                 "workers would read all of {}, which is your home or holds it: put the cases into a folder of their own, or \
@@ -73,12 +73,12 @@ impl Containment {
 
     /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
     /// afterwards, but for a GPU's driver. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
-    pub(crate) fn afterwards(&self, gpu: bool) -> Option<String> {
+    pub(crate) fn late_filter(&self, gpu: bool) -> Option<String> {
         if !self.calls {
             return None;
         }
         #[cfg(target_os = "linux")]
-        return calls::afterwards(gpu).ok();
+        return calls::late_filter(gpu).ok();
         #[cfg(not(target_os = "linux"))]
         {
             let _ = gpu;
@@ -89,10 +89,10 @@ impl Containment {
 
 /// The places that a worker with a GPU keeps when it gives up writing anywhere else, once it runs; none where there is
 /// nothing to give up.
-pub(crate) fn writes(reach: &Reach) -> Option<std::ffi::OsString> {
+pub(crate) fn late_writable_paths(reach: &Reach) -> Option<std::ffi::OsString> {
     #[cfg(target_os = "linux")]
     if reach.gpu && !Containment::of_this_system().off {
-        return std::env::join_paths(linux::writes(reach)).ok();
+        return std::env::join_paths(linux::late_writable_paths(reach)).ok();
     }
     let _ = reach;
     None
@@ -132,7 +132,7 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
 fn probe() -> Containment {
     let (files, calls) = std::thread::spawn(|| {
         // Calls last: after them nothing more can be tried.
-        (linux::missing_of_files(), calls::refused())
+        (linux::missing_of_files(), calls::try_restrict())
     })
     .join()
     .unwrap_or_else(|_| (vec!["it could not be found out".to_owned()], None));
@@ -184,7 +184,7 @@ fn confine(_: &Reach, _: &Containment) -> io::Result<()> {
 }
 
 /// What the user allows besides.
-pub(crate) fn allowed() -> Vec<PathBuf> {
+pub(crate) fn user_allowed_paths() -> Vec<PathBuf> {
     std::env::var_os(ALLOW_READ)
         .map(|list| {
             std::env::split_paths(&list)
@@ -199,11 +199,11 @@ pub(crate) fn is_too_much(folder: &Path) -> bool {
     let is_within = |home: PathBuf| {
         home.starts_with(folder) || home.canonicalize().is_ok_and(|home| home.starts_with(folder))
     };
-    folder.parent().is_none() || homes().into_iter().any(is_within)
+    folder.parent().is_none() || home_folders().into_iter().any(is_within)
 }
 
 /// The user's home folders: `$HOME` and the password database may differ, for example in a container.
-fn homes() -> Vec<PathBuf> {
+fn home_folders() -> Vec<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let numbers = [rustix::process::getuid(), rustix::process::geteuid()].map(rustix::process::Uid::as_raw);
     let mut homes = homes_of(&users, &numbers);

@@ -119,7 +119,7 @@ impl States {
             Kind::Seen => self.hash_contents(path),
             Kind::Listed => hash_names(path, |_| true),
             Kind::Link => match fs::read_link(path) {
-                Ok(target) => Some(hex(target.as_os_str().as_encoded_bytes())),
+                Ok(target) => Some(to_hex(target.as_os_str().as_encoded_bytes())),
                 Err(error) => describe_absence(&error),
             },
             Kind::Module => {
@@ -145,13 +145,13 @@ impl States {
         if let Some((_, hash)) = hashes.get(path).filter(|(known, _)| *known == stamp) {
             return Some(hash.clone());
         }
-        let hash = hex(&fs::read(path).ok()?);
+        let hash = to_hex(&fs::read(path).ok()?);
         hashes.insert(path.to_owned(), (stamp, hash.clone()));
         Some(hash)
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 

@@ -54,25 +54,25 @@ pub(crate) fn about_size(id: &ToolchainId) -> u64 {
 pub enum AddError {
     /// No Python at all.
     #[error(
-        "find Python: no python3 on PATH, and no uv that could fetch one; install Python {wanted}, or adopt one that has Triton: \
+        "find Python: no python3 on PATH, and no uv that could fetch one; install Python {suitable}, or adopt one that has Triton: \
          `cerith toolchain adopt PYTHON`"
     )]
     NoPython {
         /// The versions that would do.
-        wanted: String,
+        suitable: String,
     },
     /// Pythons, but none that this Triton has wheels for.
     #[error(
-        "find a Python for {id}: it needs Python {wanted}, and PATH has only {found}; `pip install uv` gives Cerith a way to fetch \
+        "find a Python for {id}: it needs Python {suitable}, and PATH has only {present}; `pip install uv` gives Cerith a way to fetch \
          one"
     )]
     WrongPython {
         /// The toolchain.
         id: ToolchainId,
         /// The versions that would do.
-        wanted: String,
+        suitable: String,
         /// The versions that are there.
-        found: String,
+        present: String,
     },
     /// The package index cannot be reached.
     #[error(
@@ -103,13 +103,13 @@ pub enum AddError {
         hint: String,
     },
     /// No room.
-    #[error("write {}: the disk is full (about {needed} MB are needed while it is installed); set CERITH_HOME to a folder \
+    #[error("write {}: the disk is full (about {needed_megabytes} MB are needed while it is installed); set CERITH_HOME to a folder \
          with more room", path.display())]
     DiskFull {
         /// The folder.
         path: PathBuf,
         /// About how much is needed, in megabytes.
-        needed: u64,
+        needed_megabytes: u64,
     },
     /// The folder cannot be written.
     #[error("write {}: {source}; set CERITH_HOME to a folder that can be written", path.display())]
@@ -157,7 +157,7 @@ pub enum AddError {
 }
 
 /// What an installer's output means, after it failed to put a toolchain into this folder.
-pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
+pub(crate) fn explain_output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
     let says = |signs: &[&str]| {
         output
             .lines()
@@ -167,7 +167,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
     if says(&["No space left on device", "os error 28"]).is_some() {
         return AddError::DiskFull {
             path: folder.to_owned(),
-            needed: about_size(id) >> 20,
+            needed_megabytes: about_size(id) >> 20,
         };
     }
     let sign = |signs: &[&'static str]| signs.iter().copied().find(|sign| output.contains(sign));
@@ -203,7 +203,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
             .map(|(all, _)| all);
-        let is_known = package == "triton" && id::KNOWN.contains(&id.triton());
+        let is_known = package == "triton" && id::RELEASES.contains(&id.triton());
         if cfg!(target_os = "linux") && listed == Some("none") && is_known {
             return AddError::NoSuchVersion {
                 package,
@@ -216,7 +216,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
         }
         let versions: Vec<String> = match listed {
             Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
-            _ if package == "triton" => id::KNOWN.iter().map(ToString::to_string).collect(),
+            _ if package == "triton" => id::RELEASES.iter().map(ToString::to_string).collect(),
             _ if package == "torch" => id::TORCHES.iter().map(|(torch, _)| torch.to_string()).collect(),
             _ => vec!["other versions".to_owned()],
         };
@@ -261,7 +261,7 @@ mod tests {
     /// What is said of an installer's output.
     fn check(id: &str, printed: &str, expected: &str) {
         let id = id.parse().expect("a toolchain");
-        let error = output(&id, "pip", printed, Path::new("/data"));
+        let error = explain_output(&id, "pip", printed, Path::new("/data"));
         assert_eq!(error.to_string(), expected);
     }
 

@@ -9,10 +9,10 @@ use crate::wire::BadRequest;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerFailure {
     /// The process died: a signal, or an exit that nobody asked for.
-    #[error("the worker died ({how})")]
+    #[error("the worker died ({exit})")]
     Crashed {
         /// How it ended.
-        how: Exit,
+        exit: Exit,
         /// The end of its stderr, where Python's fault handler writes.
         stderr: String,
         /// The innermost line of the kernel's file that the fault handler named.
@@ -37,10 +37,10 @@ pub enum WorkerFailure {
         stderr: String,
     },
     /// It used more than workers may, of what has no failure of its own, and was killed.
-    #[error("the worker had more than {most}")]
+    #[error("the worker had more than {limit}")]
     Excess {
         /// How much of what is allowed: `64 processes`.
-        most: String,
+        limit: String,
         /// The end of its stderr.
         stderr: String,
     },

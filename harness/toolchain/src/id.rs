@@ -23,7 +23,7 @@ const TORCH: &str = "torch";
 
 /// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.
 /// Source: `pip index versions triton`. Others are tried as they are named.
-pub const KNOWN: &[Version] = &[
+pub const RELEASES: &[Version] = &[
     Version::new(2, 3, 0),
     Version::new(2, 3, 1),
     Version::new(3, 0, 0),
@@ -82,7 +82,7 @@ pub struct BadId {
 
 impl ToolchainId {
     /// A Triton with the NumPy that fits it.
-    pub const fn of(triton: Version) -> Self {
+    pub const fn from_triton(triton: Version) -> Self {
         Self {
             triton,
             build: None,
@@ -96,7 +96,7 @@ impl ToolchainId {
         let &(_, triton) = TORCHES.iter().find(|(known, _)| *known == torch)?;
         Some(Self {
             torch: Some(torch),
-            ..Self::of(triton)
+            ..Self::from_triton(triton)
         })
     }
 
@@ -110,7 +110,7 @@ impl ToolchainId {
     pub fn compiler(&self) -> Self {
         Self {
             build: self.build.clone(),
-            ..Self::of(self.triton)
+            ..Self::from_triton(self.triton)
         }
     }
 
@@ -131,7 +131,7 @@ impl ToolchainId {
 
     /// The newest known patch of `major.minor`.
     pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
-        KNOWN
+        RELEASES
             .iter()
             .rev()
             .copied()
@@ -224,8 +224,8 @@ impl FromStr for ToolchainId {
 
 /// Whether a word can name a build. A digit or a hyphen has to be in it, so that no mistyped word of an engine's name is one.
 pub fn is_build(word: &str) -> bool {
-    const MOST: usize = 64;
-    word.len() <= MOST
+    const MAX_LENGTH: usize = 64;
+    word.len() <= MAX_LENGTH
         && word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word
             .chars()
@@ -343,15 +343,15 @@ mod tests {
             (id.triton(), id.torch()),
             (Version::new(3, 1, 0), Some(Version::new(2, 5, 1)))
         );
-        assert_ne!(id, ToolchainId::of(Version::new(3, 1, 0)));
+        assert_ne!(id, ToolchainId::from_triton(Version::new(3, 1, 0)));
     }
 
     #[test]
     fn known_versions_are_in_order() {
-        assert!(KNOWN.is_sorted());
+        assert!(RELEASES.is_sorted());
         assert!(TORCHES.is_sorted());
         assert_eq!(TORCHES.last().map(|&(torch, _)| torch), Some(NEWEST_TORCH));
-        assert!(TORCHES.iter().all(|(_, triton)| KNOWN.contains(triton)));
-        assert_eq!(KNOWN.last(), Some(&NEWEST));
+        assert!(TORCHES.iter().all(|(_, triton)| RELEASES.contains(triton)));
+        assert_eq!(RELEASES.last(), Some(&NEWEST));
     }
 }

@@ -18,7 +18,7 @@ use crate::{Request, Toolchain, WorkerFailure, wire};
 
 /// One way to compile.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct CompileMode {
     /// `torch.compile(dynamic=…)`.
     pub dynamic: Option<bool>,
     /// `torch._dynamo.mark_dynamic`: an argument's name, and a dimension.
@@ -35,7 +35,7 @@ pub struct InductorRequest {
     /// The module, the storages and the launches. The device and the driver are CUDA's, whatever it says.
     pub request: Request,
     /// How to compile, in order. With none, the module is only imported.
-    pub ways: Vec<Way>,
+    pub modes: Vec<CompileMode>,
     /// How often each compiled function is called.
     pub runs: usize,
 }
@@ -46,7 +46,7 @@ pub struct Emitted {
     /// Which of the runs, from 0.
     pub run: usize,
     /// Index into [`InductorRequest::ways`].
-    pub way: usize,
+    pub mode: usize,
     /// The kernel's name.
     pub kernel: String,
     /// The kernel's module as the generated code has it, as plain Triton.
@@ -93,11 +93,11 @@ pub struct Induction {
     /// Finished, or the exception that ended it.
     pub result: Result<(), Box<Raised>>,
     /// The way in which it was raised.
-    pub way: Option<usize>,
+    pub mode: Option<usize>,
     /// What generated modules read and nothing defines, whether loading them failed or not.
     pub undefined: Vec<Undefined>,
     /// The ways that finished.
-    pub ways: Vec<Compiled>,
+    pub finished: Vec<Compiled>,
     /// What was printed.
     pub stdout: String,
     /// Time in the worker, that of the launches included, without the transport.
@@ -129,13 +129,13 @@ impl Inductors {
     /// # Errors
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Pool::of(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
+        Pool::with_mode(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
     }
 
     /// Lets them read a folder ([`Pool::reading`]).
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
-        self.pool = self.pool.reading(folder);
+    pub fn with_readable(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.with_readable(folder);
         self
     }
 
@@ -163,14 +163,14 @@ impl Inductors {
         limits: Limits,
         execute: &mut dyn FnMut(Emitted) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Induction, WorkerFailure> {
-        let frame = wire::inductor::frame(request, limits)?;
+        let frame = wire::inductor::encode_request(request, limits)?;
         self.pool.exchange(
             &frame,
             &request.request.module,
             limits,
-            &mut |header, blobs| wire::inductor::between(header, blobs, request, execute),
+            &mut |header, blobs| wire::inductor::answer_between(header, blobs, request, execute),
             None,
-            |header, blobs, _| wire::inductor::induction(header, blobs, request),
+            |header, blobs, _| wire::inductor::decode_induction(header, blobs, request),
         )
     }
 

@@ -109,7 +109,7 @@ impl Toolchain {
     }
 
     /// Why it cannot be used, if its Python is gone, and how to fix it.
-    pub fn gone(&self) -> Option<String> {
+    pub fn explain_missing(&self) -> Option<String> {
         let python = self.python();
         let id = &self.contents.id;
         let fix = match &self.contents.adopted {
@@ -173,7 +173,7 @@ impl Toolchain {
         size_of(&self.root)
     }
 
-    pub(crate) fn at(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
+    pub(crate) fn new(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
         Self { id, contents, root }
     }
 }

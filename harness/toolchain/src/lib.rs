@@ -81,7 +81,7 @@ mod wire;
 mod worker;
 
 pub use adopt::AdoptError;
-pub use cache::{Cache, Held};
+pub use cache::{Cache, CacheSize};
 pub use compilation::{Compilation, CompileRequest, Tuning};
 pub use compiled::Compiled;
 pub use compiler::Compilers;

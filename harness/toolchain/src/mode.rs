@@ -56,7 +56,7 @@ impl Mode {
     /// Gives a worker that has this folder for its own its environment, and nothing else of ours.
     pub(crate) fn set_environment(self, command: &mut Command, folder: &Path) {
         command.env_clear();
-        command.envs(passed(self.has_gpu()));
+        command.envs(passed_variables(self.has_gpu()));
         if !self.has_gpu() {
             // A machine without a GPU, also on one that has some.
             command.env("CUDA_VISIBLE_DEVICES", "-1");
@@ -109,7 +109,7 @@ impl Mode {
 
     /// Folders that a worker keeps from one request to the next: what Triton and NVIDIA's driver keep there. What it
     /// compiled is for the next request of the same file only ([`crate::worker::Worker::turn_to`]).
-    pub(crate) const fn kept(self) -> &'static [&'static str] {
+    pub(crate) const fn kept_folders(self) -> &'static [&'static str] {
         match self {
             Self::Interpret | Self::Torch(Device::Host) | Self::Inductor => &[],
             Self::Compile => &["cache"],
@@ -119,7 +119,7 @@ impl Mode {
 }
 
 /// The variables of our environment that a Python gets; with `gpu`, one that may see a GPU.
-pub(crate) fn passed(gpu: bool) -> impl Iterator<Item = (&'static str, OsString)> {
+pub(crate) fn passed_variables(gpu: bool) -> impl Iterator<Item = (&'static str, OsString)> {
     let more = if gpu { PASSED_WITH_GPU } else { &[] };
     PASSED
         .iter()

@@ -20,7 +20,7 @@ use crate::response::Raised;
 use crate::scratch::{self, Scratch};
 use crate::visible;
 use crate::wire::{self, BadAnswer, Group};
-use crate::worker::{Answer, Between, Place, Worker};
+use crate::worker::{Answer, BetweenFrames, Place, Worker};
 use crate::{Request, Response, WorkerFailure, reach};
 
 /// Up to so many workers of one toolchain, started when they are first needed. Shared between threads by reference;
@@ -41,7 +41,7 @@ pub struct Pool {
     /// Which requests may share a process.
     group: Group,
     /// What workers may read because of the toolchain, once it is known.
-    needed: Mutex<Option<Vec<PathBuf>>>,
+    toolchain_reach: Mutex<Option<Vec<PathBuf>>>,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ impl Pool {
     /// # Errors
     /// The folder for the workers' private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Self::of(toolchain, size, Mode::Interpret)
+        Self::with_mode(toolchain, size, Mode::Interpret)
     }
 
     /// A pool whose workers interpret with tensors that are torch's own, on its CPU or on a GPU. On a GPU, at most
@@ -77,7 +77,7 @@ impl Pool {
             Device::Cuda => size.min(Self::MOST_ON_A_GPU),
             Device::Host => size,
         };
-        Self::of(toolchain, size, Mode::Torch(device))
+        Self::with_mode(toolchain, size, Mode::Torch(device))
     }
 
     /// A pool whose workers compile and launch on a GPU, as whoever has Triton and torch does; at most
@@ -86,7 +86,7 @@ impl Pool {
     /// # Errors
     /// The folder for the workers' private files cannot be made.
     pub fn jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
-        Self::of(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
+        Self::with_mode(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
     }
 
     /// A pool starts no more workers after this many failed starts in a row.
@@ -110,7 +110,7 @@ impl Pool {
     }
 
     /// A pool whose workers do something else.
-    pub(crate) fn of(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
+    pub(crate) fn with_mode(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
         let private = Private::new(&toolchain)?;
         Ok(Self {
             toolchain,
@@ -123,13 +123,13 @@ impl Pool {
             files: Vec::new(),
             roots: Vec::new(),
             group: Group::File,
-            needed: Mutex::new(None),
+            toolchain_reach: Mutex::new(None),
         })
     }
 
     /// Lets workers read a folder, except for hidden files and folders in it. They change nothing.
     #[must_use]
-    pub fn reading(mut self, folder: &Path) -> Self {
+    pub fn with_readable(mut self, folder: &Path) -> Self {
         self.folders.push(folder.to_owned());
         self.roots.push(folder.to_owned());
         self
@@ -171,12 +171,12 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
-        let frame = wire::frame(request, self.group, limits)?;
+        let frame = wire::encode_request(request, self.group, limits)?;
         #[cfg(feature = "planted-faults")]
         let place = crate::kept::place(&self.toolchain.id.to_string(), &frame);
         #[cfg(feature = "planted-faults")]
         if let Some((header, blobs, stderr)) = place.as_deref().and_then(crate::kept::find)
-            && let Ok((response, _)) = wire::response(&header, &blobs, &stderr, request)
+            && let Ok((response, _)) = wire::decode_response(&header, &blobs, &stderr, request)
         {
             return Ok(response);
         }
@@ -189,7 +189,7 @@ impl Pool {
             |header, blobs, stderr| {
                 #[cfg(feature = "planted-faults")]
                 crate::kept::keep(place.as_deref(), header, blobs, stderr);
-                wire::response(header, blobs, stderr, request)
+                wire::decode_response(header, blobs, stderr, request)
             },
         )
     }
@@ -202,7 +202,7 @@ impl Pool {
         frame: &[u8],
         module: &Module,
         limits: Limits,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
         source: Option<Hash>,
         read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
@@ -215,7 +215,7 @@ impl Pool {
         };
         let answer = self.exchange_once(frame, module, limits, &mut between, source, &read);
         match answer {
-            Err(WorkerFailure::Crashed { how, .. }) if how.may_be_from_outside() && !asked.get() => {
+            Err(WorkerFailure::Crashed { exit: how, .. }) if how.may_be_from_outside() && !asked.get() => {
                 self.exchange_once(frame, module, limits, &mut between, source, &read)
             }
             answer => answer,
@@ -228,7 +228,7 @@ impl Pool {
         frame: &[u8],
         module: &Module,
         limits: Limits,
-        between: Between<'_>,
+        between: BetweenFrames<'_>,
         source: Option<Hash>,
         read: impl Fn(&[u8], &[u8], &str) -> Result<(A, bool), BadAnswer>,
     ) -> Result<A, WorkerFailure> {
@@ -364,13 +364,13 @@ impl Pool {
         };
         self.check()?;
         let containment = Containment::of_this_system();
-        if let Some(why) = self.folders.iter().find_map(|folder| containment.refuses(folder)) {
+        if let Some(why) = self.folders.iter().find_map(|folder| containment.explain_refusal(folder)) {
             return Err(failed(why));
         }
         let folder = self.private.folder();
-        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut needed = self.toolchain_reach.lock().unwrap_or_else(PoisonError::into_inner);
         if needed.is_none() {
-            let found = reach::of(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
+            let found = reach::query_reach(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
             *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
         }
         let folders = self
@@ -452,11 +452,11 @@ impl Private {
     fn new(toolchain: &Toolchain) -> io::Result<Self> {
         let beside = toolchain.root().ancestors().nth(2).map(|home| home.join("run"));
         beside
-            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::within(&run)).ok())
-            .map_or_else(|| Self::within(&std::env::temp_dir()), Ok)
+            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::create_in(&run)).ok())
+            .map_or_else(|| Self::create_in(&std::env::temp_dir()), Ok)
     }
 
-    fn within(run: &Path) -> io::Result<Self> {
+    fn create_in(run: &Path) -> io::Result<Self> {
         sweep(run);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
         let lock = File::create_new(folder.path().join(LOCK))?;

@@ -43,7 +43,7 @@ pub enum Driver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relocation {
     /// Byte within the storage that holds the address (guard zones not counted). A multiple of 8.
-    pub at: usize,
+    pub offset: usize,
     /// Index of the storage pointed into.
     pub storage: usize,
     /// Byte within that storage; may lie outside of it.
@@ -218,7 +218,7 @@ pub struct Request {
     pub inspectable: bool,
     /// Whether the request needs a process of its own: its files may change what other requests of the same files get, because
     /// they import modules or have host functions.
-    pub alone: bool,
+    pub isolated: bool,
 }
 
 impl Request {
@@ -231,7 +231,7 @@ impl Request {
             device: Device::default(),
             driver: Driver::default(),
             inspectable: true,
-            alone: false,
+            isolated: false,
         }
     }
 }

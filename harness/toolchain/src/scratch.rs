@@ -115,7 +115,7 @@ fn clear(folder: &OwnedFd, keep: &[&str]) -> Result<(), Errno> {
     let mut moved = 0u64;
     loop {
         let mut left = false;
-        for name in names(folder)? {
+        for name in list_names(folder)? {
             if keep.iter().any(|kept| kept.as_bytes() == name.as_bytes()) {
                 continue;
             }
@@ -127,7 +127,7 @@ fn clear(folder: &OwnedFd, keep: &[&str]) -> Result<(), Errno> {
                 continue;
             }
             let inner = open(folder, &name).or_else(|_| open_anyway(folder, &name))?;
-            for within in names(&inner)? {
+            for within in list_names(&inner)? {
                 if unlinkat(&inner, &within, AtFlags::empty()).is_err()
                     && unlinkat(&inner, &within, AtFlags::REMOVEDIR).is_err()
                 {
@@ -155,7 +155,7 @@ fn open_anyway(at: &OwnedFd, name: &CString) -> Result<OwnedFd, Errno> {
     open(at, name)
 }
 
-fn names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
+fn list_names(folder: &OwnedFd) -> Result<Vec<CString>, Errno> {
     let entries = Dir::read_from(folder)?;
     let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_owned()));
     Ok(names
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    fn scratch() -> (tempfile::TempDir, Scratch) {
+    fn new_scratch() -> (tempfile::TempDir, Scratch) {
         let folder = tempfile::tempdir().expect("a folder");
         let scratch = Scratch::new(folder.path().join("own")).expect("made");
         (folder, scratch)
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn links_are_removed_and_not_followed() {
-        let (folder, scratch) = scratch();
+        let (folder, scratch) = new_scratch();
         let outside = folder.path().join("outside");
         fs::create_dir(&outside).expect("made");
         fs::write(outside.join("precious"), vec![1; 100_000]).expect("written");
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_kept() {
-        let (_folder, scratch) = scratch();
+        let (_folder, scratch) = new_scratch();
         for name in ["cache", "other"] {
             fs::create_dir(scratch.path().join(name)).expect("made");
             fs::write(scratch.path().join(name).join("file"), "x").expect("written");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn no_depth_and_no_mode_keeps_a_folder_from_being_removed() {
-        let (folder, scratch) = scratch();
+        let (folder, scratch) = new_scratch();
         let mut inner = open(CWD, scratch.path()).expect("open");
         for _ in 0..3000 {
             rustix::fs::mkdirat(&inner, "in", Mode::RWXU).expect("made");

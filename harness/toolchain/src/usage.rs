@@ -28,7 +28,7 @@ pub(crate) struct Usage {
 }
 
 /// Bytes of a process's address space, and those of it that were touched.
-pub(crate) fn memory(pid: Pid) -> Option<(u64, u64)> {
+pub(crate) fn read_memory(pid: Pid) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
     let mut pages = text.split(' ').map_while(|word| word.parse::<u64>().ok());
     let page = rustix::param::page_size() as u64;
@@ -37,7 +37,7 @@ pub(crate) fn memory(pid: Pid) -> Option<(u64, u64)> {
 
 /// What a process and all others of the process group that it leads use. Of what they have mapped, files count that were in
 /// `folder`.
-pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
+pub(crate) fn measure_group(leader: Pid, folder: &Path) -> Usage {
     let id = leader.as_raw_nonzero().get();
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut usage = Usage::default();
@@ -49,7 +49,7 @@ pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
         usage.processes += 1;
         usage.threads += process.threads;
         usage.resident += process.resident;
-        usage.nameless += nameless(pid, &folder);
+        usage.nameless += measure_nameless(pid, &folder);
     }
     usage
 }
@@ -65,7 +65,7 @@ pub(crate) fn shared_out(leader: Pid) -> u64 {
         });
         Some(share.map_or(process.resident, |kibibytes| kibibytes * 1024))
     };
-    members(leader.as_raw_nonzero().get())
+    group_members(leader.as_raw_nonzero().get())
         .into_iter()
         .filter_map(of)
         .sum()
@@ -74,26 +74,26 @@ pub(crate) fn shared_out(leader: Pid) -> u64 {
 /// Whether a process of one thread has more than so many children, or any that has children. Those whose parent is gone are
 /// its own, if it takes them in, as workers do.
 pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
-    let Some(children) = children(pid.as_raw_nonzero().get()) else {
-        return of(pid, Path::new("/")).processes > 1 + most;
+    let Some(children) = list_children(pid.as_raw_nonzero().get()) else {
+        return measure_group(pid, Path::new("/")).processes > 1 + most;
     };
     children.len() > most
         || children
             .into_iter()
-            .any(|child| self::children(child).is_none_or(|of| !of.is_empty()))
+            .any(|child| self::list_children(child).is_none_or(|of| !of.is_empty()))
 }
 
 /// Whether a child of a process of one thread has more than its first thread.
 pub(crate) fn has_threaded_child(pid: Pid) -> bool {
-    let children = children(pid.as_raw_nonzero().get()).unwrap_or_default();
+    let children = list_children(pid.as_raw_nonzero().get()).unwrap_or_default();
     children
         .into_iter()
         .filter_map(Process::read)
-        .any(|child| !child.gone && child.threads > 1)
+        .any(|child| !child.is_zombie && child.threads > 1)
 }
 
 /// The children of a process's first thread. A kernel may be built without them.
-fn children(id: i32) -> Option<Vec<i32>> {
+fn list_children(id: i32) -> Option<Vec<i32>> {
     let text = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     Some(
         text.split_ascii_whitespace()
@@ -107,13 +107,13 @@ pub(crate) fn end_others(leader: Pid) -> bool {
     let id = leader.as_raw_nonzero().get();
     for round in 0..END_ROUNDS {
         let mut left = false;
-        for pid in children(id).unwrap_or_default().into_iter().chain(if round == 0 {
+        for pid in list_children(id).unwrap_or_default().into_iter().chain(if round == 0 {
             Vec::new()
         } else {
-            members(id)
+            group_members(id)
         }) {
             // Of one that is waited for there is no more than its number.
-            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.gone) {
+            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.is_zombie) {
                 continue;
             }
             left = true;
@@ -131,7 +131,7 @@ pub(crate) fn end_others(leader: Pid) -> bool {
 }
 
 /// The processes of a group.
-fn members(group: i32) -> Vec<i32> {
+fn group_members(group: i32) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -140,14 +140,14 @@ fn members(group: i32) -> Vec<i32> {
 }
 
 /// How many threads a process has.
-pub(crate) fn threads(pid: Pid) -> Option<u64> {
+pub(crate) fn count_threads(pid: Pid) -> Option<u64> {
     Process::read(pid.as_raw_nonzero().get()).map(|process| process.threads)
 }
 
 /// What `/proc/PID/stat` says.
 struct Process {
     /// Whether it has ended, and waits for its parent to hear of it.
-    gone: bool,
+    is_zombie: bool,
     group: i32,
     threads: u64,
     resident: u64,
@@ -163,7 +163,7 @@ impl Process {
         let threads = field(20)?.parse().ok()?;
         Some(Self {
             // A first thread that has ended says nothing about the others: until they have, nobody can wait for the process.
-            gone: matches!(*field(3)?, "Z" | "X") && threads <= 1,
+            is_zombie: matches!(*field(3)?, "Z" | "X") && threads <= 1,
             group: field(5)?.parse().ok()?,
             threads,
             resident: field(24)?.parse::<u64>().ok()? * rustix::param::page_size() as u64,
@@ -171,8 +171,8 @@ impl Process {
     }
 }
 
-fn nameless(pid: i32, folder: &Path) -> u64 {
-    let mut files = mapped(pid, folder);
+fn measure_nameless(pid: i32, folder: &Path) -> u64 {
+    let mut files = list_mapped(pid, folder);
     let open = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
         .flatten()
@@ -186,7 +186,7 @@ fn nameless(pid: i32, folder: &Path) -> u64 {
 
 /// Files that a process has mapped and that have been removed from a folder: of each, by its number, its bytes. Whoever is
 /// not root is not told those, and counts what is mapped of it.
-fn mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
+fn list_mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
     let mut files = BTreeMap::new();
     let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let folder = folder.as_os_str().as_bytes();
@@ -202,14 +202,14 @@ fn mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
         let bytes = files.entry(number).or_default();
         match fs::metadata(format!("/proc/{pid}/map_files/{range}")) {
             Ok(data) => *bytes = data.blocks() * 512,
-            Err(_) => *bytes += length(range).unwrap_or_default(),
+            Err(_) => *bytes += parse_length(range).unwrap_or_default(),
         }
     }
     files
 }
 
 /// Bytes of a range of addresses: `7f00-7f01`.
-fn length(range: &str) -> Option<u64> {
+fn parse_length(range: &str) -> Option<u64> {
     let (start, end) = range.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
     number(end)?.checked_sub(number(start)?)
@@ -225,7 +225,7 @@ mod tests {
     fn this_process_is_seen() {
         let us = rustix::process::getpid();
         let leader = rustix::process::getpgrp();
-        let before = of(leader, Path::new("/tmp"));
+        let before = measure_group(leader, Path::new("/tmp"));
         assert!(before.processes >= 1 && before.threads >= 1, "{before:?}");
         assert!(before.resident > 100_000, "{before:?}");
         let shared_out = shared_out(leader);
@@ -233,13 +233,13 @@ mod tests {
             shared_out > 100_000 && shared_out < 2 * before.resident,
             "{shared_out}"
         );
-        assert!(threads(us) >= Some(1));
-        let (space, touched) = memory(us).expect("known");
+        assert!(count_threads(us) >= Some(1));
+        let (space, touched) = read_memory(us).expect("known");
         assert!(space >= touched && touched > 100_000);
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&vec![1; 1 << 20]).expect("written");
         file.sync_all().expect("on disk");
-        assert!(nameless(us.as_raw_nonzero().get(), Path::new("/tmp")) >= 1 << 20);
-        assert_eq!(length("7f0000-7f1000"), Some(4096));
+        assert!(measure_nameless(us.as_raw_nonzero().get(), Path::new("/tmp")) >= 1 << 20);
+        assert_eq!(parse_length("7f0000-7f1000"), Some(4096));
     }
 }

@@ -83,7 +83,7 @@ struct Relocations<'a>(&'a [Relocation]);
 
 impl Serialize for Relocations<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|r| (r.at, r.storage, r.addend)))
+        serializer.collect_seq(self.0.iter().map(|r| (r.offset, r.storage, r.addend)))
     }
 }
 
@@ -134,15 +134,15 @@ fn source_of(request: &Request) -> blake3::Hash {
 }
 
 /// The frame that asks for a request, or what is wrong with the request.
-pub(crate) fn frame(request: &Request, group: Group, limits: Limits) -> Result<Vec<u8>, BadRequest> {
+pub(crate) fn encode_request(request: &Request, group: Group, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check(request)?;
     let mut header = header_of(request, limits)?;
     header.group = Some(match group {
         Group::Generated => "generated".to_owned(),
         Group::File => source_of(request).to_hex().to_string(),
     });
-    header.alone = request.alone && group == Group::File;
-    Ok(frame::frame(
+    header.alone = request.isolated && group == Group::File;
+    Ok(frame::encode_frame(
         &header,
         request.storages.iter().map(|storage| &*storage.bytes),
     )?)
@@ -151,7 +151,7 @@ pub(crate) fn frame(request: &Request, group: Group, limits: Limits) -> Result<V
 /// What a request's header says where nothing else is asked than to interpret.
 fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest> {
     Ok(Header {
-        path: absolute(&request.module.path)?,
+        path: check_absolute(&request.module.path)?,
         text: &request.module.text,
         target: None,
         assembled: None,
@@ -169,7 +169,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
         alone: false,
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
-        launches: launch_headers(&request.launches, absolute)?,
+        launches: launch_headers(&request.launches, check_absolute)?,
         inductor: None,
     })
 }
@@ -177,7 +177,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
 /// The frame that asks for a compilation, or what is wrong with what is asked.
 pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check_launches(&request.launches, &request.storages)?;
-    Ok(frame::frame(&compile_header(request, limits, absolute)?, [])?)
+    Ok(frame::encode_frame(&compile_header(request, limits, check_absolute)?, [])?)
 }
 
 /// How paths are written.
@@ -197,7 +197,7 @@ pub(crate) fn compile_words(request: &CompileRequest, paths: Paths) -> Result<Ve
     };
     let named = |path: &Path| match paths {
         Paths::Given => Ok(path.to_string_lossy().into_owned()),
-        Paths::Absolute => absolute(path),
+        Paths::Absolute => check_absolute(path),
     };
     let header = compile_header(request, limits, named)?;
     serde_json::to_vec(&header).map_err(|error| NoFrame::Json(error).into())
@@ -240,7 +240,7 @@ fn storage_header(storage: &Storage) -> StorageHeader<'_> {
     )
 }
 
-fn absolute(path: &Path) -> Result<String, BadRequest> {
+fn check_absolute(path: &Path) -> Result<String, BadRequest> {
     std::path::absolute(path)
         .map(|path| path.to_string_lossy().into_owned())
         .map_err(|error| BadRequest::Path {
@@ -300,10 +300,10 @@ fn check(request: &Request) -> Result<(), BadRequest> {
         }
         for relocation in &storage.relocations {
             let inside = relocation
-                .at
+                .offset
                 .checked_add(8)
                 .is_some_and(|end| end <= storage.len());
-            if !inside || relocation.at % 8 != 0 || relocation.storage >= request.storages.len() {
+            if !inside || relocation.offset % 8 != 0 || relocation.storage >= request.storages.len() {
                 return Err(BadRequest::Relocation {
                     storage: index,
                     relocation: *relocation,
@@ -370,7 +370,7 @@ struct Link {
 }
 
 /// Reads an answer; with it, whether the worker asks to be replaced.
-pub(crate) fn response(
+pub(crate) fn decode_response(
     header: &[u8],
     blobs: &[u8],
     stderr: &str,
@@ -378,7 +378,7 @@ pub(crate) fn response(
 ) -> Result<(Response, bool), BadAnswer> {
     let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let mut rest = blobs;
-    let storages = memories(answer.memory, &mut rest, request)?;
+    let storages = split_memories(answer.memory, &mut rest, request)?;
     let result = match answer.raised {
         None => Ok(()),
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
@@ -395,14 +395,14 @@ pub(crate) fn response(
 }
 
 /// The storages of an answer, their bytes taken from the front of `rest`.
-fn memories(
+fn split_memories(
     memory: Vec<MemoryHeader>,
     rest: &mut &[u8],
     request: &Request,
 ) -> Result<Vec<Memory>, BadAnswer> {
     if memory.len() != request.storages.len() {
         return Err(BadAnswer::Storages {
-            found: memory.len(),
+            received: memory.len(),
             sent: request.storages.len(),
         });
     }
@@ -417,14 +417,14 @@ fn memories(
             }
             Some(size) => {
                 return Err(BadAnswer::Size {
-                    found: size,
+                    received: size,
                     sent: sent.bytes.len(),
                 });
             }
         };
         let relocations = found
             .into_iter()
-            .map(|(at, storage, addend)| Relocation { at, storage, addend })
+            .map(|(at, storage, addend)| Relocation { offset: at, storage, addend })
             .collect();
         storages.push(Memory { bytes, relocations });
     }
@@ -493,7 +493,7 @@ struct KernelHeader {
 }
 
 /// Reads the answer to a compilation, with the files that it depends on; with it, whether the worker asks to be replaced.
-pub(crate) fn compilation(
+pub(crate) fn decode_compilation(
     header: &[u8],
     blobs: &[u8],
     stderr: &str,
@@ -504,7 +504,7 @@ pub(crate) fn compilation(
     let result = match answer.raised {
         Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
         None => Ok(Compiled {
-            kernels: kernels(answer.kernels, blobs)?,
+            kernels: split_kernels(answer.kernels, blobs)?,
             invocations: answer.invocations,
         }),
     };
@@ -521,7 +521,7 @@ pub(crate) fn compilation(
     Ok(((compilation, dependencies), answer.worn))
 }
 
-fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {
+fn split_kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, BadAnswer> {
     let mut rest = blobs;
     headers
         .into_iter()

@@ -63,7 +63,7 @@ impl Breach {
     }
 
     /// Every rule that is broken.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
+    pub fn iter() -> impl Iterator<Item = &'static Self> {
         undefined::BREACHES.iter().chain(illegal::BREACHES)
     }
 

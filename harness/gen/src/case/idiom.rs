@@ -107,7 +107,7 @@ impl Idiom {
         }
     }
 
-    const fn since(self, major: u16, minor: u16) -> Self {
+    const fn with_version(self, major: u16, minor: u16) -> Self {
         Self {
             since: (major, minor),
             ..self
@@ -125,12 +125,12 @@ impl Idiom {
         Self { since: NEVER, ..self }
     }
 
-    const fn weight(self, weight: u32) -> Self {
+    const fn with_weight(self, weight: u32) -> Self {
         Self { weight, ..self }
     }
 
     /// Every idiom.
-    pub(super) fn all() -> impl Iterator<Item = &'static Self> {
+    pub(super) fn iter() -> impl Iterator<Item = &'static Self> {
         let tables = [
             calls::IDIOMS,
             flows::IDIOMS,
@@ -178,7 +178,7 @@ impl Maker<'_, '_> {
     fn some_idiom(&mut self, fits: impl Fn(&Idiom) -> bool) -> Result<()> {
         // A loop that is unrolled would give a constexpr its value twice.
         let again = self.depth > 1;
-        let fitting = Idiom::all().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
+        let fitting = Idiom::iter().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
         let choices: Vec<(u32, &Idiom)> = fitting.map(|idiom| (idiom.weight, idiom)).collect();
         let idiom = self.choose_weighted(&choices)?;
         self.write(idiom)
@@ -412,14 +412,14 @@ mod tests {
 
     #[test]
     fn names_are_of_one_idiom() {
-        let names: Vec<&str> = Idiom::all().map(|idiom| idiom.name).collect();
+        let names: Vec<&str> = Idiom::iter().map(|idiom| idiom.name).collect();
         let unique: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), unique.len());
     }
 
     #[test]
     fn what_an_idiom_gives_is_bound_in_all_of_its_lines() {
-        for idiom in Idiom::all() {
+        for idiom in Idiom::iter() {
             for lines in idiom.lines {
                 assert_eq!(
                     lines.contains("{r}"),

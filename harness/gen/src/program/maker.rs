@@ -165,8 +165,8 @@ impl Maker {
         let index = if c.is_multiple_of(4) {
             index
         } else {
-            let limit = self.k.int(ELEMENTS as i32 - 1);
-            self.k.binary(BinaryOp::And, index, limit)
+            let limit = self.k.add_int(ELEMENTS as i32 - 1);
+            self.k.add_binary(BinaryOp::And, index, limit)
         };
         Some(self.k.offset_pointer(base, index))
     }
@@ -254,7 +254,7 @@ impl Maker {
                 let pid = self.k.program_id((c % 3) as u8);
                 let pid = self.k.cast(pid, self.dtype(x)?);
                 let op = [BinaryOp::Add, BinaryOp::Mul][b as usize % 2];
-                let value = self.k.binary(op, x, pid);
+                let value = self.k.add_binary(op, x, pid);
                 self.put(value)
             }
             34 => {

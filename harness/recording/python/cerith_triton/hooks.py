@@ -1,6 +1,6 @@
-"""Where it stands in Triton, from 3.0 on, and in TorchInductor: around every launch, and around benchmarks.
+"""Hooks into Triton, from 3.0 on, and into TorchInductor: around every launch, and around benchmarks.
 
-Modules that are not imported yet are met when they are. What is put in place stays for the life of the
+Modules that are not imported yet get their hooks on import. Hooks stay for the life of the
 process, and costs next to nothing while no recorder is active.
 """
 
@@ -112,7 +112,7 @@ def _begun(make: Callable[[], Call], held: Mapping[int, bytes] | None = None) ->
 
 
 def _watched(launches: list[Launch], grid: Any, kernel: Any) -> Any:
-    """A grid that says when it is known. One that is asked for is asked once, after the kernel's own hooks,
+    """A grid that reports its value. A callable grid is called once, after the kernel's own hooks,
     whose work is not the launch's."""
     if callable(grid) or getattr(kernel, "pre_run_hooks", None):
 
@@ -377,7 +377,7 @@ _targets: dict[int, int] = {}
 def target() -> int:
     """The compute capability of the current GPU, as Triton says it.
 
-    Raises `Unsayable` for what is no CUDA device.
+    Raises `Unsayable` for a device that is not CUDA's.
     """
     from triton.runtime.driver import driver
 

@@ -1,7 +1,7 @@
-"""A launch that may be kept: what is looked at before it runs, and after.
+"""A launch that may be kept: inspected before it runs, and after.
 
-What is looked at comes in the order of its cost. Left out: which launches are kept, and writing them
-(`recorder`).
+Inspections run in the order of their cost. See `recorder` for which launches are kept, and for writing
+them.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ class Call(NamedTuple):
     # Every parameter, in order.
     values: Mapping[str, Any]
     options: Mapping[str, Any]
-    # None where Triton has yet to ask for it.
+    # # None until Triton asks for it.
     grid: Sequence[int] | None
 
 
 # Kernels whose source is known, by the `id`s of the kernel and of functions that are its arguments.
 _sources: dict[tuple[int, ...], tuple[Any, Source | Unsayable]] = {}
-# Parameters of kernels whose 64-bit integers turned out to be no addresses, so that they are not looked for
-# again.
+# Parameters of kernels whose 64-bit integers were not addresses, so that the search is not repeated.
 _no_addresses: set[tuple[str, str]] = set()
 _sources_lock = threading.Lock()
 
@@ -130,7 +129,7 @@ class Launch:
         undefined = None
         try:
             self._begin(grid)
-            # What is over cannot be held back.
+            # # A finished launch cannot be held back.
             if self._number is not None and self._held is None:
                 undefined = self._recorder.undefined()
                 if undefined is not None:
@@ -157,7 +156,7 @@ class Launch:
             raise Unsayable(f"a grid of {len(sizes)} sizes")
         storages = values.storages
         if values.find_addresses() and not storages.all:
-            # What device the launch is for is known by its storages.
+            # # The storages determine the launch's device.
             values.find_live()
         on_cpu = all(storage.on_cpu for storage in storages.all)
         if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):
@@ -229,7 +228,7 @@ class Launch:
         ended = time.perf_counter()
         try:
             if self._source is None:
-                why = "it did not come to a launch"
+                why = "no launch happened"
                 self._skip(why if error is None else f"{why}: {kind_of(error)}")
             elif error is not None and not isinstance(error, Exception):
                 self._skip(f"ended by {kind_of(error)}")
@@ -268,6 +267,6 @@ class Launch:
 
 
 def forked() -> None:
-    """Makes locks anew in a process that was just forked."""
+    """Renews locks in a process that was just forked."""
     global _sources_lock
     _sources_lock = threading.Lock()

@@ -22,7 +22,7 @@ class Recording:
     path: Path
     """The folder: `cerith run PATH` runs it."""
     counts: Counts | None = None
-    """How many launches there were, and what became of them. None until the block has ended."""
+    """The number of launches, and their results. None until the block has ended."""
 
 
 def options(

@@ -1,6 +1,6 @@
-"""Records the launches of this process into a part file: which are kept, and what is said of them.
+"""Records launches of this process into a part file: chooses which to keep, and describes them.
 
-What is looked at comes in the order of its cost: the layout of a launch first, bytes only of what is kept.
+Inspections run in the order of their cost: the layout of a launch first, bytes only if it is kept.
 Nothing that goes wrong here reaches the program: such a launch is counted, with the reason.
 """
 
@@ -27,13 +27,13 @@ from .preflight import Preflight
 from .source import Source
 from .storages import Storage
 
-# Names of kernels that are not asked for, which are told.
+# # Names of kernels that the filter excludes, for the report.
 _NAMES = 20
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is to be kept."""
+    """Which launches to keep."""
 
     # Globs of kernel names; none for all kernels.
     filter: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Options:
 
 
 class Counts(NamedTuple):
-    """What became of the launches of a recording."""
+    """The results of a recording's launches."""
 
     launches: int
     kept: int
@@ -112,7 +112,7 @@ class Recorder:
         self._filtered_kernels: dict[str, None] = {}
         self._notes: set[str] = set()
         self._reasons: dict[tuple[str, str], int] = {}
-        # Of launches that are in the part file.
+        # # For launches that are in the part file.
         self._left_out: dict[tuple[str, str], int] = {}
         self._began = time.perf_counter()
         self._spent = 0.0
@@ -137,7 +137,7 @@ class Recorder:
                 self._part.frame({"frame": "python", "pid": os.getpid(), "triton": version})
 
     def stop(self) -> Counts:
-        """Ends the recording, and says what became of the launches. May be called again."""
+        """Ends the recording, and returns the results of the launches. May be called again."""
         hooks.active = tuple(one for one in hooks.active if one is not self)
         with self._lock:
             if not self._stopped:
@@ -146,7 +146,7 @@ class Recorder:
         return self.counts()
 
     def counts(self) -> Counts:
-        """What became of the launches so far."""
+        """The results of the launches so far."""
         reasons = dict(self._reasons)
         for reason, count in self._left_out.items():
             reasons[reason] = reasons.get(reason, 0) + count
@@ -202,7 +202,7 @@ class Recorder:
         return Launch(self, call, held)
 
     def missed(self, error: Exception) -> None:
-        """Counts a launch of which nothing can be said."""
+        """Counts a launch that cannot be recorded."""
         with self._lock:
             self._launches += 1
         self.skip(
@@ -323,7 +323,7 @@ class Recorder:
             return number
 
     def undefined(self) -> str | None:
-        """What is undefined about the launch that was written last, if launches are judged before they
+        """The undefined behaviour of the launch that was written last, if launches are judged before they
         run."""
         if self._preflight is None:
             return None
@@ -338,7 +338,7 @@ class Recorder:
         raised: dict[str, Any] | None,
         seconds: float,
     ) -> None:
-        """Writes what came of a launch."""
+        """Writes the result of a launch."""
         with self._lock:
             if self._stopped:
                 return

@@ -1,8 +1,8 @@
 """A kernel's text, with everything that it needs: files that import Triton and the standard library only.
 
-There is one file for each Python module that something comes from, pruned to what is needed; where two
-functions need one name differently, there is another file of that module. What the file of a module cannot
-say (an object, a module passed around) is `Unsayable`.
+There is one file for each Python module that the kernel uses, pruned to its needs; if two
+functions need different values of one name, the module gets another file. Values that a file cannot
+express (an object, a module passed around) are `Unsayable`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .definition import (
 from .failures import Unsayable
 from .values import is_constexpr, is_dtype, language_name, type_of
 
-# What is there wherever a kernel is.
+# # Names that every kernel's module has.
 _ALWAYS = ("triton", "torch", "numpy")
 
 
@@ -74,7 +74,7 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
         try:
             compile(text, title, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            raise Unsayable(f"its text does not stand alone: {error}") from error
+            raise Unsayable(f"its text does not compile alone: {error}") from error
     code = made.function.__code__
     return Source(
         name,
@@ -128,10 +128,10 @@ class _File:
         self.title = ""
         # Names, and what tells what they are.
         self.bound = bound
-        # What is defined here, by `id`.
+        # # Definitions of this file, by `id`.
         self.defined: dict[int, str] = {}
         self.imports: list[tuple[str, Any]] = []
-        # Files that stand for modules, by what they are called here.
+        # # Files that replace modules, by their names here.
         self.modules: dict[str, _File] = {}
         self.body: list[str] = []
         # Files that it imports from.
@@ -187,7 +187,7 @@ class _File:
 
 
 def _marker(text: str, path: str, line: int, column: int) -> str:
-    """What says where the lines of a definition are in the user's own file. Cerith reads it."""
+    """A comment that maps the lines of a definition to the user's own file. Cerith reads it."""
     path = os.path.abspath(path)
     here = os.path.join(os.getcwd(), "")
     path = path[len(here) :] if path.startswith(here) else path

@@ -91,7 +91,7 @@ class Storages:
 
     def find_addresses(self, contents: list[bytes | None], everywhere: bool) -> bool:
         """Notes which words of pointer tables are addresses of what storage; `contents` are the bytes that
-        are known. With `everywhere`, storages of tensors that are no arguments, but are pointed to, are
+        are known. With `everywhere`, storages of tensors that are not arguments, but are pointed to, are
         added; says whether that was in vain."""
         words = [
             (index, offset, word)
@@ -144,7 +144,7 @@ class Storages:
 
 
 def owner_of(value: Any, address: int) -> Any:
-    """A tensor in whose storage an address is: one that an object holds, or else any that Python knows of.
+    """A tensor in whose storage an address is: one that an object holds, or otherwise any tensor in Python.
     None if there is none."""
     held = list(vars(value).values()) if hasattr(value, "__dict__") else []
     held += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
@@ -160,7 +160,7 @@ def owner_of(value: Any, address: int) -> Any:
 
 
 def live_tensors() -> Iterator[Any]:
-    """Every tensor of torch's that Python knows of."""
+    """Every tensor of torch's in this process."""
     torch = sys.modules.get("torch")
     kind = getattr(torch, "Tensor", None)
     if kind is not None:

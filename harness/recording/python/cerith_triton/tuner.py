@@ -44,7 +44,7 @@ def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
     for name in names:
         # A launcher may be given some number in the place of None.
         if name not in constants and name not in bound:
-            raise Unsayable(f"its launcher says nothing of `{name}`")
+            raise Unsayable(f"its launcher does not pass `{name}`")
         values[name] = constants[name] if name in constants else bound[name]
     options = {name: getattr(config, name, None) for name in OPTIONS}
     if grid is None:

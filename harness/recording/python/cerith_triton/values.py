@@ -1,7 +1,7 @@
-"""Argument values as part files say them: JSON's own, or a list of a letter and its contents.
+"""Argument values in the format of part files: JSON's own, or a list of a letter and its contents.
 
-Beside what is said of a value there is its layout: the same without what does not change which instructions
-run, the numbers of floats and addresses. Left out: what has no form, for which `Unsayable` says why.
+A value's description comes with its layout: the description without things that do not change which instructions
+run, the numbers of floats and addresses. Values without a form raise `Unsayable` with the reason.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def bits_of(value: float) -> int:
 
 
 class _Number(NamedTuple):
-    """An integer that may be an address: its parameter, what is said of it, and where it is in the layout."""
+    """An integer that may be an address: its parameter, its description, and its position in the layout."""
 
     name: str
     value: int
@@ -96,7 +96,7 @@ class Values:
         self.numbers: list[_Number] = []
 
     def say(self, name: str, value: Any) -> Any:
-        """What is said of the value of a parameter."""
+        """Describes the value of a parameter."""
         kind = type(value)
         if kind is int:
             said = ["i", str(value)]
@@ -254,12 +254,12 @@ class Values:
         return bool(left)
 
     def find_live(self) -> None:
-        """The same for the storages of live tensors that are no arguments, which are added."""
+        """Like `find_addresses`, for the storages of live tensors that are not arguments, which are added."""
         if self.numbers and self.storages.add_live({one.value for one in self.numbers}, self.numbers[0].name):
             self.find_addresses()
 
     def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """What is said of launch options. One that is None is not given."""
+        """Describes launch options. An option that is None is omitted."""
         said = []
         for name, value in options.items():
             if value is not None:

@@ -2,7 +2,7 @@
 //! driver need, and similar harmless ones. Left out: their arguments ([`super::calls`]).
 
 /// All of them.
-pub(super) fn calls() -> impl Iterator<Item = i64> {
+pub(super) fn call_numbers() -> impl Iterator<Item = i64> {
     [ALLOWED, ALLOWED_HERE].concat().into_iter()
 }
 

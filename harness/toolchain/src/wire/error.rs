@@ -56,11 +56,11 @@ pub(crate) enum BadAnswer {
     #[error("an answer cut short")]
     Short,
     /// It has another number of storages than were sent.
-    #[error("{found} storages for {sent}")]
-    Storages { found: usize, sent: usize },
+    #[error("{received} storages for {sent}")]
+    Storages { received: usize, sent: usize },
     /// A storage has another size than was sent.
-    #[error("a storage of {found} bytes for one of {sent}")]
-    Size { found: usize, sent: usize },
+    #[error("a storage of {received} bytes for one of {sent}")]
+    Size { received: usize, sent: usize },
     /// There is no such phase of a request.
     #[error("a phase `{0}`")]
     Phase(String),
@@ -74,8 +74,8 @@ pub(crate) enum BadAnswer {
     #[error("an answer without some of its parts")]
     Parts,
     /// It has another number of runs than were asked for.
-    #[error("{found} runs for {asked}")]
-    Runs { found: usize, asked: usize },
+    #[error("{received} runs for {requested}")]
+    Runs { received: usize, requested: usize },
     /// It is a launch, and not a good one.
     #[error("a launch: {0}")]
     Launch(#[from] BadLaunch),

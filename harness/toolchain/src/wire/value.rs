@@ -113,9 +113,9 @@ pub(crate) fn read(json: &Json) -> Option<Value> {
             };
             Some(Value::Descriptor(Box::new(Descriptor {
                 base: read_tensor(base.as_array()?)?,
-                shape: numbers(shape)?,
-                strides: numbers(strides)?,
-                block_shape: numbers(block_shape)?,
+                shape: parse_numbers(shape)?,
+                strides: parse_numbers(strides)?,
+                block_shape: parse_numbers(block_shape)?,
                 padding: match padding {
                     Json::Null => None,
                     named => Some(named.as_str()?.to_owned()),
@@ -140,13 +140,13 @@ fn read_tensor(parts: &[Json]) -> Option<Tensor> {
     Some(Tensor {
         storage: storage.as_u64()?.try_into().ok()?,
         dtype: DType::from_torch_name(name).or_else(|| name.parse().ok())?,
-        shape: numbers(shape)?,
-        strides: numbers(strides)?,
+        shape: parse_numbers(shape)?,
+        strides: parse_numbers(strides)?,
         offset: offset.as_i64()?,
     })
 }
 
-fn numbers(json: &Json) -> Option<Vec<i64>> {
+fn parse_numbers(json: &Json) -> Option<Vec<i64>> {
     json.as_array()?.iter().map(Json::as_i64).collect()
 }
 

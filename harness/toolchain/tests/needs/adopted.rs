@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// Toolchains with torch, and the folder that adopted ones live in.
 fn with_torch() -> (TempDir, Vec<Toolchain>) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let theirs = Home::discover().expect("a home").list().expect("a list");
     let mut found: Vec<Toolchain> = theirs
         .into_iter()
@@ -34,7 +34,7 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
 fn pool_with_torch(toolchain: &Toolchain) -> Pool {
     Pool::with_torch(toolchain.clone(), 1, Device::Host)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 fn on_host(request: Request) -> Request {
@@ -46,7 +46,7 @@ fn on_host(request: Request) -> Request {
 
 fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let python = theirs.python();
     let adopted = home.adopt(python.as_os_str(), None, &()).expect("adopted");
     let name = format!("{}+numpy{}", theirs.contents.triton, theirs.contents.numpy);
@@ -88,7 +88,7 @@ fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
 
 fn an_installed_one_goes_before_an_adopted_one(theirs: &Toolchain) {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let adopted = home
         .adopt(theirs.python().as_os_str(), None, &())
         .expect("adopted");
@@ -101,7 +101,7 @@ fn an_installed_one_goes_before_an_adopted_one(theirs: &Toolchain) {
 /// An old marker, without what markers say today.
 fn markers_of_before_are_read() {
     let folder = TempDir::new().expect("a folder");
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     let root = folder.path().join("toolchains").join("3.1.0");
     fs::create_dir_all(&root).expect("made");
     let text = r#"{"schema":1,"id":"3.1.0","triton":"3.1.0","numpy":"1.26.4","python":"3.11.7"}"#;
@@ -114,7 +114,7 @@ fn markers_of_before_are_read() {
 /// An adopted one serves under the names of its Triton and of its torch.
 fn one_with_torch_serves_where_torch_is_wanted() {
     let (folder, toolchains) = with_torch();
-    let home = Home::at(folder.path());
+    let home = Home::new(folder.path());
     for toolchain in toolchains.iter().filter(|toolchain| toolchain.is_adopted()) {
         let torch = toolchain.contents.torch.clone().unwrap_or_default();
         let torch = torch.split('+').next().unwrap_or_default();
@@ -127,7 +127,7 @@ fn one_with_torch_serves_where_torch_is_wanted() {
             (found.id, found.contents.torch),
             (asked, toolchain.contents.torch.clone())
         );
-        let triton = cerith_toolchain::ToolchainId::of(toolchain.triton());
+        let triton = cerith_toolchain::ToolchainId::from_triton(toolchain.triton());
         assert_eq!(
             home.resolve_torch(&triton, false).map(|found| found.id),
             Some(triton.clone())
@@ -191,7 +191,7 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let table = Storage {
             holds_addresses: true,
             relocations: vec![Relocation {
-                at: 0,
+                offset: 0,
                 storage: 1,
                 addend: 4,
             }],

@@ -84,10 +84,10 @@ impl<'a> Place<'a> {
     }
 
     fn compilers(toolchain: &Toolchain, folder: &Path) -> Compilers {
-        let cache = Cache::at(folder.join("cache"), Cache::MOST).expect("a cache");
+        let cache = Cache::open_folder(folder.join("cache"), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
-            .reading(folder)
+            .with_readable(folder)
     }
 
     /// A checkout with all files.

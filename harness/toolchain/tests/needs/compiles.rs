@@ -20,7 +20,7 @@ const SM_80: Target = Target(80);
 fn compilers(toolchain: &Toolchain) -> Compilers {
     Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 fn request(launches: Vec<Launch>) -> CompileRequest {
@@ -473,7 +473,7 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
         matches!(
             failure,
             WorkerFailure::Crashed {
-                how: Exit::Signal(6 | 11),
+                exit: Exit::Signal(6 | 11),
                 ..
             }
         ),
@@ -488,7 +488,7 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
 fn several_compile_at_once(toolchain: &Toolchain) {
     let compilers = Compilers::new(toolchain.clone(), 2, None)
         .expect("compilers")
-        .reading(&kernels_folder());
+        .with_readable(&kernels_folder());
     std::thread::scope(|scope| {
         for n in 2..6 {
             let compilers = &compilers;
@@ -520,10 +520,10 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
     let cached = || {
-        let cache = Cache::at(folder.path(), Cache::MOST).expect("a cache");
+        let cache = Cache::open_folder(folder.path(), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
-            .reading(&kernels_folder())
+            .with_readable(&kernels_folder())
     };
     let fill = |n| request(vec![with_block(launch("fill", vec![x(0), Value::Int(n)]), 64)]);
     let rejected = request(vec![launch("rejected", vec![x(0)])]);
@@ -603,15 +603,15 @@ fn the_least_recently_used_is_dropped() {
             .and_then(|file| file.set_modified(used))
             .expect("aged");
     }
-    let cache = Cache::at(folder.path(), 300).expect("a cache");
-    assert_eq!(cache.held().bytes, 300);
+    let cache = Cache::open_folder(folder.path(), 300).expect("a cache");
+    assert_eq!(cache.size().bytes, 300);
     let left: Vec<bool> = ["abold", "abmiddle", "abnew", ".partial-a", ".partial-b"]
         .map(|name| at(name).exists())
         .to_vec();
     assert_eq!(left, [false, true, true, false, true]);
     assert!(!folder.path().join("ab").exists());
     cache.shrink(0);
-    assert_eq!(cache.held().files, 1);
+    assert_eq!(cache.size().files, 1);
 }
 
 pub fn tests() -> Tests {

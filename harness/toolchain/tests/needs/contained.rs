@@ -22,7 +22,7 @@ fn told(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
     match result {
         Ok((Some(raised), _)) => format!("{}: {}", raised.root().kind, raised.root().message),
         Ok((None, printed)) => format!("finished: {}", printed.trim_end()),
-        Err(WorkerFailure::Crashed { how, .. }) => how.to_string(),
+        Err(WorkerFailure::Crashed { exit: how, .. }) => how.to_string(),
         Err(failure) => failure.to_string(),
     }
 }
@@ -59,7 +59,7 @@ impl Trial {
         fs::write(outside.path().join(".ssh/id"), "secret").expect("written");
         let compilers = Compilers::new(toolchain.clone(), 1, None)
             .expect("compilers")
-            .reading(&kernels_folder());
+            .with_readable(&kernels_folder());
         Self {
             pool: pool(&toolchain),
             compilers,
@@ -507,7 +507,7 @@ fn workers_with_torch_are_contained_too() {
     assert_eq!(trial.without_paths(&found), expected);
     let asked = InductorRequest {
         request: asked,
-        ways: Vec::new(),
+        modes: Vec::new(),
         runs: 1,
     };
     let inductors = Inductors::new(torch, 1).expect("a pool");
@@ -523,7 +523,7 @@ fn a_folder_is_read_if_it_is_told_of() {
     let reading = |folder: &Path| {
         Pool::new(trial.toolchain.clone(), 1)
             .expect("a pool")
-            .reading(folder)
+            .with_readable(folder)
     };
     fs::create_dir(trial.outside.path().join("data")).expect("made");
     fs::write(trial.outside.path().join("data/table"), "plain").expect("written");
@@ -622,7 +622,7 @@ fn what_changes_python_is_not_left_for_the_same_file() {
     let mut alone = request("print(os.getpid())");
     let processes: Vec<String> = [false, false, true, true]
         .map(|is_alone| {
-            alone.alone = is_alone;
+            alone.isolated = is_alone;
             finished(&trial.pool, &alone).stdout
         })
         .into();

@@ -93,7 +93,7 @@ fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
 
     match fails("fault", 30_000) {
         WorkerFailure::Crashed {
-            how: Exit::Signal(11),
+            exit: Exit::Signal(11),
             location: Some(location),
             ..
         } => {
@@ -105,7 +105,7 @@ fn a_worker_that_dies_costs_its_own_request(toolchain: &Toolchain) {
 
     match fails("leave", 30_000) {
         WorkerFailure::Crashed {
-            how: Exit::Code(7),
+            exit: Exit::Code(7),
             location: None,
             ..
         } => {}
@@ -199,7 +199,7 @@ fn malformed_requests_are_our_mistake_and_cost_no_worker(toolchain: &Toolchain) 
     );
     check(&|r| r.storages[0].front = 99, "smaller than its guard zones");
     let relocation = Relocation {
-        at: 4,
+        offset: 4,
         storage: 0,
         addend: 0,
     };

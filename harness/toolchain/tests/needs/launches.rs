@@ -135,7 +135,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let mut table = storage(&[0; 4]);
     table.relocations = vec![Relocation {
-        at: 0,
+        offset: 0,
         storage: 1,
         addend: 4,
     }];
@@ -151,7 +151,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     let mut request = request("behaviour.py", storages, vec![follow]);
     match pool.request(&request, limits(30_000)) {
         Err(WorkerFailure::Crashed {
-            how: Exit::Signal(11),
+            exit: Exit::Signal(11),
             stderr,
             location,
         }) => {
@@ -171,7 +171,7 @@ fn pointers_in_memory_point_where_the_device_says(toolchain: &Toolchain) {
     assert_eq!(
         response.storages[0].relocations,
         [Relocation {
-            at: 0,
+            offset: 0,
             storage: 1,
             addend: 4
         }]
@@ -198,7 +198,7 @@ fn addresses_that_a_kernel_writes_come_back_as_relocations(toolchain: &Toolchain
             toolchain.id
         );
         let expected = [Relocation {
-            at: 8,
+            offset: 8,
             storage: 1,
             addend: 12,
         }];
@@ -260,7 +260,7 @@ fn stray_writes_show_in_the_guard_zones(toolchain: &Toolchain) {
 
 fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     let folder = tempfile::tempdir().expect("a folder");
-    let pool = pool(toolchain).reading(folder.path());
+    let pool = pool(toolchain).with_readable(folder.path());
     let count = launch("count", vec![tensor(0, &[1], &[1], 0)]);
     let once = request("remembers.py", vec![storage(&[0])], vec![count.clone()]);
     let twice = request("remembers.py", vec![storage(&[0])], vec![count.clone(), count]);

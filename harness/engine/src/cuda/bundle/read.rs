@@ -250,7 +250,7 @@ impl<R: Read> Reader<R> {
             return Err(self.report_damage("it unpacks to another length"));
         }
         let lengths =
-            frame::lengths(&frame, wire::MAX_FRAME).map_err(|bad| self.report_damage(&bad.to_string()))?;
+            frame::read_lengths(&frame, wire::MAX_FRAME).map_err(|bad| self.report_damage(&bad.to_string()))?;
         let Some((head, blobs)) = lengths else {
             return Err(self.report_damage("it has no header"));
         };

@@ -1,6 +1,6 @@
 """The recorder on a GPU, with torch: `gpu.py [FOLDER]` says what holds, and what a recorded launch costs.
 
-Needs nothing but torch and its Triton. What it records stays in FOLDER, if that is given.
+Needs only torch and its Triton. Its recordings stay in FOLDER, if that is given.
 """
 
 from __future__ import annotations

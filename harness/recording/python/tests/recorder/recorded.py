@@ -1,4 +1,4 @@
-"""What the recorder's tests stand on: memory that looks like torch's, and part files read back.
+"""Tools of the recorder's tests: memory that looks like torch's, and part files read back.
 
 The tests run with or without torch, in any toolchain that has pytest; interpreted with TRITON_INTERPRET=1,
 otherwise compiled, with a driver that launches nothing.
@@ -112,7 +112,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Calls a function while it is recorded; gives what the part files say, with `counts`."""
+    """Records a call of a function; returns the frames of the part files, with `counts`."""
     fake = None if INTERPRETED and VERSION < (3, 3) else drivers.FakeDriver()
     if not INTERPRETED:
         from cerith_worker import recorder as launches

@@ -1,4 +1,4 @@
-"""What is recorded of launches, interpreted and compiled."""
+"""Recordings of launches, interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -300,11 +300,11 @@ def test_addresses_are_found(memory: Memory, record: Callable[..., Any]) -> None
 
     def run() -> None:
         simple.through[(1,)](table, out, BLOCK=4)
-        # One that nothing is known of.
+        # # One that is unknown.
         simple.fill[(1,)](memory.tensor(np.array([1 << 40], dtype=np.int64)), 1, BLOCK=1)
 
     (first, second) = record(run).launches
-    # Its storage is no argument, and without torch nobody knows of it.
+    # # Its storage is not an argument, and without torch it cannot be found.
     assert first["storages"][0]["addresses"] == []
     assert second["storages"][0]["addresses"] == []
     inside = memory.tensor(np.array([out.data_ptr()], dtype=np.int64))
@@ -482,7 +482,7 @@ def test_kernels_made_by_exec(memory: Memory, record: Callable[..., Any]) -> Non
 @interpreted
 @since(3, 6)
 def test_a_kernel_made_by_exec_is_told_from_others(memory: Memory, record: Callable[..., Any]) -> None:
-    # What is compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
+    # Code compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
     other = "\n\n\n\n\n\n\ndef odd(ptr, BLOCK):\n    pass\n"
     text = (
         f"compile({other!r}, '<string>', 'exec')\n"

@@ -49,7 +49,7 @@ def test_constants_may_be_named_by_position() -> None:
 
 def test_what_is_nowhere_is_said() -> None:
     made = tuner_of("def launcher(x_ptr, y_ptr, n, stream): pass")
-    with pytest.raises(Unsayable, match="says nothing of `out_ptr`"):
+    with pytest.raises(Unsayable, match="does not pass `out_ptr`"):
         tuner.decided(made, (1, 2, 3), (1, 1, 1))
 
 

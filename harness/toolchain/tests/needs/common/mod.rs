@@ -102,7 +102,7 @@ pub fn simple(kernel: &str) -> Request {
 pub fn pool(toolchain: &Toolchain) -> Pool {
     Pool::new(toolchain.clone(), 1)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 pub fn limits(milliseconds: u64) -> Limits {
