@@ -51,7 +51,7 @@ pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<
     })
 }
 
-/// That the reference says what was foretold.
+/// The reference must report the planned problem.
 ///
 /// # Errors
 /// What it said instead.

@@ -80,7 +80,7 @@ fn check_twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -
     Ok(())
 }
 
-/// What a generated case is when it is read.
+/// The law of generated cases as files.
 ///
 /// # Errors
 /// What is wrong with the texts: a fault of the generator.
@@ -103,7 +103,7 @@ pub fn read(generated: &Generated) -> Result<Case, Fault> {
     })
 }
 
-/// What the reference makes of a case.
+/// The law of generated cases in the reference.
 ///
 /// # Errors
 /// It failed, which it must never do.
@@ -133,7 +133,7 @@ fn classify_outcome(outcome: &Outcome) -> TrialResult {
 /// Checks that a complaint has a message and a place.
 pub(crate) fn check_complaint(complaint: &Complaint) -> Result<(), Fault> {
     crate::check_message(&complaint.message)?;
-    // What a library function does is told where that is written, and the call beside it.
+    // A diagnostic in a library function has its location there, and notes the call.
     let called = |detail: &String| detail.contains(&format!("{KERNEL}:"));
     let at = complaint.position.as_ref().filter(|at| at.line > 0);
     let placed =

@@ -40,7 +40,7 @@ const MAX_INPUT_BYTES: usize = 16 << 10;
 /// How many inputs of plain bytes a target gets.
 const PLAIN: u64 = 32;
 
-/// Modules that Triton printed, by what they show.
+/// Modules that Triton printed, by topic.
 const MODULES: [(&str, &str); 8] = [
     (
         "block_pointer",

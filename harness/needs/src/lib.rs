@@ -60,7 +60,7 @@ pub fn pythons_with_torch() -> Vec<String> {
         .collect()
 }
 
-/// A toolchain that the running test is said to need.
+/// A toolchain that the running test needs.
 ///
 /// # Panics
 ///
@@ -71,12 +71,12 @@ pub fn find_toolchain(name: &str) -> Toolchain {
     home.find(&id).expect("a test that needs a toolchain says so")
 }
 
-/// What a machine has of what a test needs.
+/// Whether a machine meets a test's requirement.
 enum Availability<T> {
     Here(T),
     /// Why the test is ignored.
     Missing(String),
-    /// Why it fails: somebody said that it must be there.
+    /// The reason for a failure: the environment requires it.
     Required(String),
 }
 
@@ -300,7 +300,7 @@ mod tests {
 
     fn do_nothing() {}
 
-    /// The toolchain 9.9.9 is nobody's; `required` is what the environment names.
+    /// No machine has toolchain 9.9.9; `required` is what the environment names.
     fn check(required: &[&str], ignored: Option<&str>) {
         let mut tests = Tests::new();
         tests.required = required.iter().map(|&name| name.to_owned()).collect();

@@ -30,7 +30,7 @@ struct Place {
     size: u64,
 }
 
-/// What is known of a content once it was looked at.
+/// The kind of a content, once it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing but zeros: no entry is needed.

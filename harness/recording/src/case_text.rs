@@ -15,7 +15,7 @@ use crate::part::Raised;
 /// All that a case file says.
 #[derive(Debug)]
 pub struct Text<'a> {
-    /// What it shows.
+    /// The description.
     pub about: String,
     /// Where it comes from.
     pub origin: String,
@@ -49,7 +49,7 @@ pub struct RecordedOutcome<'a> {
 /// How a launch ended.
 #[derive(Debug)]
 pub enum HowEnded<'a> {
-    /// What it left is not on record.
+    /// Its contents after the launch are not recorded.
     Unknown,
     /// With an exception.
     Raised(&'a Raised),
@@ -62,15 +62,15 @@ pub enum HowEnded<'a> {
 pub struct StorageText {
     /// Its name.
     pub name: String,
-    /// What it is declared as.
+    /// The declared dtype.
     pub dtype: DType,
     /// The shape it is declared with.
     pub shape: Vec<i64>,
     /// Its size.
     pub bytes: usize,
-    /// What it holds.
+    /// The contents before the launch.
     pub fill: FillText,
-    /// `data.zip/…` of what it held afterwards, if that is something else.
+    /// `data.zip/…` with the contents after the launch, if they changed.
     pub after: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub fn infer_declaration(args: &[(String, Value)], storage: usize, bytes: u64) -
     (DType::U8, vec![bytes as i64])
 }
 
-/// The same for a storage that holds addresses: they are 8 bytes each.
+/// The declaration of a storage that holds addresses, of 8 bytes each.
 pub fn declared_for_addresses(bytes: u64) -> (DType, Vec<i64>) {
     (DType::I64, vec![(bytes / 8) as i64])
 }
@@ -154,7 +154,7 @@ pub fn choose_name(wanted: &str, taken: &[StorageText]) -> String {
     }
     let plain = name.clone();
     let mut nth = 1;
-    // `_` at the end, as Python's own style has it for names that are taken.
+    // `_` at the end is Python's own convention for names that are taken.
     while !is_name(&name) || taken.iter().any(|other| other.name == name) {
         nth += 1;
         name = if nth == 2 {

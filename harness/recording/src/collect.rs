@@ -21,7 +21,7 @@ pub const MANIFEST: &str = "recording.json";
 /// The version of [`Collected`]'s form on disk.
 const FORMAT: u32 = 1;
 
-/// What is to be collected.
+/// How to collect launches.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder with part files.
@@ -38,7 +38,7 @@ pub struct Options {
     pub private: bool,
 }
 
-/// What was collected. Written as [`MANIFEST`].
+/// The results of collecting. Written as [`MANIFEST`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// The version of this form.
@@ -268,7 +268,7 @@ pub(crate) fn write_case<'a>(
     let mut text = launch.to_case_text(kernel, options, storages);
     if !made_up.is_empty() {
         text.about = format!(
-            "{} What was in {} is not on record: seeded values take its place.",
+            "{} The contents of {} were not recorded: seeded values replace them.",
             text.about,
             made_up.join(" and in ")
         );

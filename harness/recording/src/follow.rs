@@ -36,8 +36,8 @@ impl Follower {
         }
     }
 
-    /// The launch that was written since the last time, as a recording: the folder, which another call removes. None where there
-    /// is no new one, or where it is no case.
+    /// The launch written since the last call, as a recording: its folder, which the next call removes. `None` if there is
+    /// no new launch, or if it is not a case.
     ///
     /// # Errors
     /// The part file cannot be read, or the folder cannot be written.
@@ -67,7 +67,7 @@ impl Follower {
         let Ok(made) = made else {
             return Ok(None);
         };
-        // What was made up says nothing of the launch.
+        // Made-up contents prove nothing about the launch.
         let known = made.without_data == 0;
         let (kept, _) = verify::write(&folder, &mut [made])?;
         Ok((known && kept == 1).then(|| out.clone()))

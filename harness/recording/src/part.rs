@@ -10,10 +10,10 @@
 //! | `process` | [`Process`]: which Python with which Triton | |
 //! | `kernel` | [`KernelFrame`]: a kernel's text, the first time it is launched | |
 //! | `bytes` | [`BytesFrame`]: contents of a storage, the first time they are seen | `zlib` of them |
-//! | `launch` | [`LaunchFrame`]: a launch that comes next. What it says is in the file before the launch runs | |
-//! | `ended` | [`EndedFrame`]: what came of it | |
+//! | `launch` | [`LaunchFrame`]: a launch that comes next. The frame is written before the launch runs | |
+//! | `ended` | [`EndedFrame`]: its result | |
 //! | `skipped` | [`Skipped`]: launches that could not become cases | |
-//! | `end` | [`End`]: the process came to its end, with figures | |
+//! | `end` | [`End`]: the process finished, with figures | |
 //!
 //! A launch without its `ended` was running when the process died.
 //!
@@ -49,7 +49,7 @@ pub struct Process {
     pub format: u32,
     /// Its id.
     pub pid: u64,
-    /// Its command line, as Python has it.
+    /// Its command line, as in `sys.argv`.
     pub argv: Vec<String>,
     /// Python's version.
     pub python: String,
@@ -120,19 +120,19 @@ pub struct LaunchFrame {
     pub test: Option<String>,
 }
 
-/// What came of a launch.
+/// The result of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct EndedFrame {
     /// Its number.
     pub launch: u64,
-    /// The hashes of what its storages held afterwards, in order; none where that was not kept.
+    /// The hashes of its storages' contents after the launch, in order; `None` if the contents were not kept.
     #[serde(default)]
     pub after: Vec<Option<String>>,
     /// The exception that the launch ended with.
     pub raised: Option<Raised>,
     /// Why it cannot become a case after all.
     pub left_out: Option<String>,
-    /// What is undefined about it, if it was judged before it ran, and therefore did not run.
+    /// The undefined behaviour, if the launch was judged before it ran, and therefore did not run.
     pub refused: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub struct StorageFrame {
     pub size: u64,
     /// The first parameter that shows it.
     pub name: String,
-    /// The hash of what it held before the launch; none if that was not kept.
+    /// The hash of its contents before the launch; `None` if they were not kept.
     pub before: Option<String>,
     /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`, `cuda-graph`.
     pub why: Option<String>,
@@ -239,18 +239,18 @@ pub enum Frame {
     Other,
 }
 
-/// What is wrong with a part file.
+/// A problem of a part file.
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     /// It cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// What is there is no frame.
+    /// There is no frame.
     #[error("at byte {offset}: {reason}")]
     Damaged {
         /// Where the frame begins.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
@@ -332,10 +332,10 @@ impl<R: Read> Part<R> {
         Ok(Some(frame))
     }
 
-    /// So many bytes; none where the file ends before.
+    /// The next `count` bytes, or `None` if the file ends before.
     fn take(&mut self, count: u64) -> Result<Option<Vec<u8>>, PartError> {
         let mut bytes = Vec::new();
-        // What is claimed is not believed: room is made as bytes come.
+        // The claimed length is untrusted: the buffer grows as bytes arrive.
         let read = self.from.by_ref().take(count).read_to_end(&mut bytes)? as u64;
         self.offset += read;
         Ok((read == count).then_some(bytes))

@@ -43,7 +43,7 @@ pub const FILES: &[(&str, &str)] = &[
 /// Starts the recorder when Python starts.
 pub const SITECUSTOMIZE: &str = include_str!("../python/inject/sitecustomize.py");
 
-/// What is recorded, as the recorder is told.
+/// The recorder's settings: which launches to record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// Patterns of kernel names; none means all.

@@ -51,7 +51,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Open]:
-    """Opens a page; at the end nothing has gone wrong in any of them, and nothing was asked of the network."""
+    """Opens a page; at the end, no page has an error or a network request."""
     contexts = []
     wrong: list[str] = []
 
@@ -81,7 +81,7 @@ def opened(browser: Browser, address: str) -> Iterator[Open]:
 
 
 def shot(page: Page, name: str) -> None:
-    """A screenshot for people, where somebody wants one."""
+    """A screenshot for people, on request."""
     if folder := os.environ.get("SHOTS"):
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=str(pathlib.Path(folder) / f"{name}.png"))
@@ -90,7 +90,7 @@ def shot(page: Page, name: str) -> None:
 def test_causes_come_first_and_open_to_their_cases(opened: Open) -> None:
     page = opened()
     headings = page.locator(".rows .row.group")
-    # What is not as expected is first.
+    # Unexpected cases come first.
     expect(headings.nth(0)).to_contain_text("explained by no known bug")
     expect(headings.nth(1)).to_contain_text("cannot multiply")
     known = headings.filter(has_text="doubles-are-lost")

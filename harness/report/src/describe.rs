@@ -89,7 +89,7 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
     }
 }
 
-/// The event of a case that a panel was asked about.
+/// The event of a case that a panel ran.
 pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
     let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order().len());
     let mut seconds = Vec::with_capacity(panel.order().len());
@@ -100,7 +100,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
             .chain(&trial.other_records)
             .filter(|record| record.id == *id)
             .collect();
-        // Of the reference's outcomes by several versions' rules, one that was not foreseen is shown.
+        // Several versions' rules may each have an outcome of the reference; an unexpected one is shown.
         let stopped = trial.stoppage.as_ref().and_then(|stoppage| {
             let stops = |record: &&&Record| {
                 record.id == EngineId::Reference && record.outcome.kind() == stoppage.outcome
@@ -288,7 +288,7 @@ fn to_difference(
     }
 }
 
-/// What became of those of a case's expectations that could be tried.
+/// The results of the case's expectations that could be tested.
 fn collect_expectations(case: &Case, met: &[Met], sources: &Sources) -> Vec<event::Expectation> {
     case.expectations
         .iter()

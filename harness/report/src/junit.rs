@@ -130,7 +130,7 @@ pub(crate) fn describe_error(verdict: &Verdict) -> String {
         text.lines().next().unwrap_or_default().to_owned()
     };
     if verdict.blame.iter().any(|engine| engine == "reference") {
-        // Our own bug is told first.
+        // Our own bug comes first.
         return first();
     }
     let wrong = || verdict.unexpected.iter().chain(&verdict.blame);

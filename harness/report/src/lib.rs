@@ -52,7 +52,7 @@ pub mod standing;
 mod stream;
 mod style;
 mod tile;
-mod whole;
+mod completeness;
 
 pub use baseline::{Baseline, BaselineError};
 pub use bytes::{in_words, left_out};
@@ -69,4 +69,4 @@ pub use remarks::Remarks;
 pub use stream::{ReadError, Writer, read, read_event};
 pub use style::{Palette, Tone};
 pub use tile::{Cell, Tile, build_tiles};
-pub use whole::StreamEnd;
+pub use completeness::StreamEnd;

@@ -12,7 +12,7 @@ use crate::safe;
 use crate::standing::{Standing, Wrong, find_known_bug};
 use crate::style::{Palette, Tone};
 
-/// How an engine stands in one case, as a cell of the table.
+/// The standing of an engine in one case, as a cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
@@ -41,7 +41,7 @@ impl Cell {
 /// A cause, and how many cases it makes each engine wrong in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The known bug, or the words of an error, or else the case file that shows it.
+    /// The known bug, the text of an error, or otherwise the case file that shows it.
     pub cause: String,
     /// Whether it is a known bug.
     pub known: bool,
@@ -231,7 +231,7 @@ pub fn render_human(matrix: &Matrix, palette: Palette, cases: bool) -> String {
         }
         let _ = writeln!(
             text,
-            "  . right, X wrong, ~ without a defined answer, blank: says nothing"
+            "  . right, X wrong, ~ without a defined answer, blank: no outcome"
         );
     } else if !matrix.rows.is_empty() {
         let _ = writeln!(

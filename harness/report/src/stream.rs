@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read as _, Write};
 
 use crate::event::Event;
 use crate::safe;
-use crate::whole::{Check, Sealer, StreamEnd};
+use crate::completeness::{Check, Sealer, StreamEnd};
 
 /// The most bytes of a line. An event holds a case's texts and a few of its bytes.
 const MAX_LINE: u64 = 1 << 28;
@@ -95,7 +95,7 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("read the stream: {0}")]
     Io(#[from] io::Error),
-    /// A line is no event.
+    /// A line is not an event.
     #[error("read line {line} of the stream: {reason}")]
     Line {
         /// Which, from 1.
@@ -117,11 +117,10 @@ pub enum ReadError {
 
 /// Reads one event from its line.
 ///
-/// # Errors
-/// The line is no event.
+/// The line is not an event.
 pub fn read_event(line: &[u8]) -> serde_json::Result<Event> {
-    // Before serde looks at the tag of an event it keeps all of it in a form of its own, which takes longer than everything else.
-    // A verdict, of which there are many, is known by how its line begins.
+    // To find the tag of an event, serde buffers the whole event, which takes longer than everything else. A verdict, of which
+    // there are many, is known by how its line begins.
     if line.starts_with(br#"{"event":"verdict",""#) {
         return Ok(Event::Verdict(serde_json::from_slice(line)?));
     }

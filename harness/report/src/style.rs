@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 pub enum Tone {
     /// Something is wrong.
     Bad,
-    /// Somebody should look.
+    /// A user should look at it.
     Warn,
     /// All is well.
     Good,

@@ -173,9 +173,9 @@ impl Pool {
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
         let frame = wire::encode_request(request, self.group, limits)?;
         #[cfg(feature = "planted-faults")]
-        let place = crate::kept::place(&self.toolchain.id.to_string(), &frame);
+        let place = crate::answer_cache::place(&self.toolchain.id.to_string(), &frame);
         #[cfg(feature = "planted-faults")]
-        if let Some((header, blobs, stderr)) = place.as_deref().and_then(crate::kept::find)
+        if let Some((header, blobs, stderr)) = place.as_deref().and_then(crate::answer_cache::find)
             && let Ok((response, _)) = wire::decode_response(&header, &blobs, &stderr, request)
         {
             return Ok(response);
@@ -188,7 +188,7 @@ impl Pool {
             None,
             |header, blobs, stderr| {
                 #[cfg(feature = "planted-faults")]
-                crate::kept::keep(place.as_deref(), header, blobs, stderr);
+                crate::answer_cache::keep(place.as_deref(), header, blobs, stderr);
                 wire::decode_response(header, blobs, stderr, request)
             },
         )

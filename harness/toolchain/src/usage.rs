@@ -80,7 +80,7 @@ pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
     children.len() > most
         || children
             .into_iter()
-            .any(|child| self::list_children(child).is_none_or(|of| !of.is_empty()))
+            .any(|child| list_children(child).is_none_or(|of| !of.is_empty()))
 }
 
 /// Whether a child of a process of one thread has more than its first thread.

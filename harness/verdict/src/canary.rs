@@ -8,7 +8,7 @@ use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, EngineId, Outcome};
 use cerith_tile::rules::Rules;
 
-use crate::given::compare_given;
+use crate::given_contents::compare_given;
 use crate::panel::Panel;
 
 const KERNELS: &str = "\

@@ -96,7 +96,7 @@ pub struct Element {
     pub bits: [u64; 2],
     /// Each side's value as a reader would write it.
     pub values: [String; 2],
-    /// Whether nobody should have written it.
+    /// Whether must not be written.
     pub unwritten: bool,
     /// The least and greatest value that would have been accepted, where there is a range.
     pub accepted: Option<[f64; 2]>,

@@ -18,7 +18,7 @@
 //! use cerith_tile::rules::Rules;
 //! use cerith_verdict::{Panel, try_case};
 //!
-//! /// An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
+//! An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
 //! struct Slipping(EngineId, Arc<Reference>);
 //!
 //! impl Engine for Slipping {
@@ -97,9 +97,9 @@ mod expectation;
 mod explained;
 mod failure;
 mod gate;
-mod given;
+mod given_contents;
 mod interval;
-mod known;
+mod arithmetic;
 mod language;
 mod left_out;
 mod panel;

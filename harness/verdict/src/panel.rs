@@ -296,7 +296,7 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .iter()
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
-    given::hold(case, &mut verdict, &outcomes);
+    given_contents::hold(case, &mut verdict, &outcomes);
     spent.intervals = acceptances.iter().map(|tolerance| tolerance.spent.get()).sum();
     spent.comparing = spent.comparing.saturating_sub(spent.intervals);
     // Whatever it was asked last may have come to nothing by that.

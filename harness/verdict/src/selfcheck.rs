@@ -13,7 +13,7 @@ use cerith_engine::{
 use cerith_memory::{Memory, ORIGIN, StorageId};
 use cerith_tile::rules::Rules;
 
-use crate::known;
+use crate::arithmetic;
 use crate::panel::{Panel, try_case};
 
 const KERNELS: &str = "\
@@ -333,7 +333,7 @@ const TRIALS: &[KnownTrial] = &[
 /// Judges every trial with a known verdict, and has the reference do the known arithmetic. Answers with what is wrong.
 pub fn run_selfcheck() -> Vec<String> {
     let record = cerith_engine::cuda::record::check_records().err();
-    let arithmetic = known::check_arithmetic(&Reference::default());
+    let arithmetic = arithmetic::check_arithmetic(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),
         all => format!("arithmetic that is known: {first}, and {} more", all - 1),

@@ -346,7 +346,7 @@ fn conclude_verdict(
     if camps.len() > 1 {
         (VerdictKind::Differ, why)
     } else if unsteady.contains(&Variant::AsIs) {
-        let why = "the case as it is does not give the same twice, which `cerith run` judges";
+        let why = "the case as it is does not produce the same result twice, which `cerith run` judges";
         (VerdictKind::Inconclusive, Some(why.to_owned()))
     } else if !unsteady.is_empty() {
         (VerdictKind::Nondeterministic, why)

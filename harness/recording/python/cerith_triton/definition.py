@@ -58,7 +58,7 @@ class Definition(NamedTuple):
     # Whether annotations are left as text; None if unknown.
     future: bool | None
     needs: Needs
-    # # The bindings it was made from: mapping, name, value.
+    # The bindings it was made from: mapping, name, value.
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
     # The user's file, and the line and column where the text begins there; None if unknown.
     place: tuple[str, int, int] | None = None

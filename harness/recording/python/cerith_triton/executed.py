@@ -15,9 +15,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LATEST = 1024
-# # The name of our own parsing, which the hook sees too.
+# The name of our own parsing, which the hook sees too.
 _OURS = "<cerith>"
-# # Characters. No kernel is longer.
+# Characters. No kernel is longer.
 _LONGEST = 1 << 20
 
 _texts: deque[tuple[str, str]] = deque(maxlen=_LATEST)

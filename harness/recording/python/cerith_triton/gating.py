@@ -115,7 +115,7 @@ class Gate:
             keep.parent.mkdir(parents=True, exist_ok=True)
             _make_room(keep)
             shutil.move(str(recording), str(keep))
-            # # Messages name files where they stay.
+            # Messages name files where they stay.
             report = judged(keep)
             shutil.rmtree(self._folder, ignore_errors=True)
         return report

@@ -171,7 +171,7 @@ def _run(report: Report, engines: Sequence[str], undefined: bool, masked_zero: b
                 report.failed = True
                 told.append(event)
             elif event["event"] == "problem" and event.get("severity") == "error":
-                # # For an engine: it was requested and is missing. For a case: a launch that Cerith cannot
+                # For an engine: it was requested and is missing. For a case: a launch that Cerith cannot
                 # read.
                 if event.get("code") == "engine":
                     raise CerithError(str(event.get("message")))

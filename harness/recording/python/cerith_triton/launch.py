@@ -37,7 +37,7 @@ class Call(NamedTuple):
     # Every parameter, in order.
     values: Mapping[str, Any]
     options: Mapping[str, Any]
-    # # None until Triton asks for it.
+    # None until Triton asks for it.
     grid: Sequence[int] | None
 
 
@@ -129,7 +129,7 @@ class Launch:
         undefined = None
         try:
             self._begin(grid)
-            # # A finished launch cannot be held back.
+            # A finished launch cannot be held back.
             if self._number is not None and self._held is None:
                 undefined = self._recorder.undefined()
                 if undefined is not None:
@@ -156,7 +156,7 @@ class Launch:
             raise Unsayable(f"a grid of {len(sizes)} sizes")
         storages = values.storages
         if values.find_addresses() and not storages.all:
-            # # The storages determine the launch's device.
+            # The storages determine the launch's device.
             values.find_live()
         on_cpu = all(storage.on_cpu for storage in storages.all)
         if call.way == "interpret" and not on_cpu and getattr(call.kernel, "pre_run_hooks", None):

@@ -16,7 +16,7 @@ from typing import Any
 
 FORMAT = 2
 _HEAD = struct.Struct("<IQ")
-# # Compression is tried on this many bytes first, to see whether it pays.
+# Compression is tried on this many bytes first, to see whether it pays.
 _TRIED = 1 << 16
 
 

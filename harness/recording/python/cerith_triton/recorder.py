@@ -27,7 +27,7 @@ from .preflight import Preflight
 from .source import Source
 from .storages import Storage
 
-# # Names of kernels that the filter excludes, for the report.
+# Names of kernels that the filter excludes, for the report.
 _NAMES = 20
 
 
@@ -112,7 +112,7 @@ class Recorder:
         self._filtered_kernels: dict[str, None] = {}
         self._notes: set[str] = set()
         self._reasons: dict[tuple[str, str], int] = {}
-        # # For launches that are in the part file.
+        # For launches that are in the part file.
         self._left_out: dict[tuple[str, str], int] = {}
         self._began = time.perf_counter()
         self._spent = 0.0

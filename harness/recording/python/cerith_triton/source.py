@@ -31,7 +31,7 @@ from .definition import (
 from .failures import Unsayable
 from .values import is_constexpr, is_dtype, language_name, type_of
 
-# # Names that every kernel's module has.
+# Names that every kernel's module has.
 _ALWAYS = ("triton", "torch", "numpy")
 
 
@@ -128,10 +128,10 @@ class _File:
         self.title = ""
         # Names, and what tells what they are.
         self.bound = bound
-        # # Definitions of this file, by `id`.
+        # Definitions of this file, by `id`.
         self.defined: dict[int, str] = {}
         self.imports: list[tuple[str, Any]] = []
-        # # Files that replace modules, by their names here.
+        # Files that replace modules, by their names here.
         self.modules: dict[str, _File] = {}
         self.body: list[str] = []
         # Files that it imports from.

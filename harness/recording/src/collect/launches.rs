@@ -38,7 +38,7 @@ pub struct RecordedLaunch {
     pub number: u64,
     /// What the part file says.
     pub frame: Box<LaunchFrame>,
-    /// What it says of the end; none where the process died before.
+    /// The end of the launch; `None` if the process ended before.
     pub ended: Option<EndedFrame>,
     /// The process that launched it.
     pub pid: u64,
@@ -59,7 +59,7 @@ pub struct Gathered {
     pub kernels: Vec<Kernel>,
     /// Launches, in order.
     pub launches: Vec<RecordedLaunch>,
-    /// Launches that are no cases.
+    /// Launches that are not cases.
     pub skipped: Reasons,
     /// Figures so far.
     pub collected: Collected,
@@ -120,7 +120,7 @@ fn list_parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
 pub struct Reader {
     sample: String,
     private: bool,
-    /// What there is so far.
+    /// The results so far.
     pub gathered: Gathered,
     by_text: HashMap<[u8; 32], usize>,
     /// How many kernels have a name.
@@ -148,7 +148,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A part file of which nothing is read yet.
+    /// A part file before its first frame is read.
     pub fn new(reader: &mut Reader, path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -192,7 +192,7 @@ impl Reader {
             match frame {
                 Ok(frame) => self.handle_frame(reading, frame),
                 Err(error) => {
-                    let note = format!("{}: {error}; what lies behind is lost", reading.name);
+                    let note = format!("{}: {error}; the rest of the file is lost", reading.name);
                     self.gathered.collected.notes.push(note);
                 }
             }
@@ -278,13 +278,13 @@ impl Reader {
         }
     }
 
-    /// Nothing more comes of a process.
+    /// Ends a process: no more frames come from it.
     fn end_process(&mut self, reading: &Reading) {
         let collected = &mut self.gathered.collected;
         if !reading.ended && reading.process.is_some() {
             collected.launches += reading.launches;
             collected.notes.push(format!(
-                "{}: the process did not come to its end: what it had written counts, its figures are not known",
+                "{}: the process did not finish: its launches count, its figures are unknown",
                 reading.name
             ));
         }
@@ -317,7 +317,7 @@ impl Reader {
         }
         if let Some(file) = files.iter().find(|file| !is_module(&file.name)) {
             return Err(format!(
-                "kernel `{function}`: `{}` is no name for a file of its own",
+                "kernel `{function}`: `{}` is not a valid name for a separate file",
                 file.name
             ));
         }
@@ -414,7 +414,7 @@ impl Reader {
         let engine = triton
             .parse::<ToolchainId>()
             .ok()
-            // What Inductor ran on a CPU by other means than Triton's interpreter is no engine of ours.
+            // Inductor can run code on a CPU without Triton's interpreter; Cerith has no engine for that.
             .filter(|_| kind != "inductor")
             .map(|id| format!("{kind}@{}{host}", id.triton()));
         let torch = process
@@ -435,7 +435,7 @@ impl Reader {
         Some(self.gathered.launches.len() - 1)
     }
 
-    /// What two launches have in common if one of them is enough: kernel, layout and, if asked for, bytes.
+    /// The key of equal launches, one of which is enough: kernel, layout and, on request, bytes.
     fn sampling_key(&self, frame: &LaunchFrame, kernel: usize) -> [u8; 32] {
         let data = self.sample == "data";
         let mut hasher = blake3::Hasher::new();
@@ -516,7 +516,7 @@ fn is_module(name: &str) -> bool {
 }
 
 impl RecordedLaunch {
-    /// The storages as a case file has them, or why it cannot.
+    /// The storages of a case file, or the reason why it cannot have them.
     pub fn declare_storages(
         &self,
         kernel: &Kernel,
@@ -594,7 +594,8 @@ impl RecordedLaunch {
         self.ended.as_ref()?.refused.as_deref()
     }
 
-    /// Whether the result of the launch is known. It is not if contents were made up, or if it did not come to its end.
+    /// Whether the result of the launch is known. It is not if contents were made up, or if the launch did not
+    /// finish.
     fn is_on_record(&self) -> bool {
         let known = |(nth, storage): (usize, &part::StorageFrame)| {
             storage.size == 0

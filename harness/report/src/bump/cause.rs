@@ -1,7 +1,7 @@
 //! Why cases changed: groups of them, each with one cause. Left out: how they changed ([`super::change`]).
 //!
-//! Where neither a known bug nor words give the cause, the kernels' use of the language does: an operation that many cases of a
-//! change use, and few or none that are right in both versions.
+//! If neither a known bug nor a message shows the cause, the kernels' use of the language may: an operation that many cases of
+//! a change use, and few or none that are right in both versions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -51,7 +51,7 @@ fn find_smallest(cases: &[&ComparedCase]) -> String {
         .map_or_else(String::new, |one| one.case.clone())
 }
 
-/// What a known bug, a rule or words tell of a change.
+/// The cause of a change according to a known bug, a rule or a message.
 fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
     let wrong = |standing: &Standing| match standing {
         Standing::Wrong(wrong) => Some(wrong.clone()),
@@ -60,7 +60,7 @@ fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
     let (old, new) = (wrong(&one.old), wrong(&one.new));
     match one.change {
         Change::RuleChanged | Change::NewlyUndefined | Change::NewlyDefined => {
-            // Of several rules that came with one version, what the cases execute tells more.
+            // If several rules came with one version, the operations that the cases execute are better evidence.
             return (one.rules.len() == 1).then(|| Cause::Rules(one.rules.clone()));
         }
         _ => {}
@@ -99,7 +99,7 @@ fn find_known_cause(one: &ComparedCase) -> Option<Cause> {
 /// How many cases that are right in both versions use each name.
 struct Right<'s> {
     right: HashMap<&'s str, u64>,
-    /// The same of all cases, however they stand.
+    /// The uses of all cases, in any standing.
     all: HashMap<&'s str, u64>,
 }
 

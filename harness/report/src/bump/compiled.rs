@@ -71,7 +71,7 @@ struct Figures<'p> {
 }
 
 impl<'p> Figures<'p> {
-    /// The medians. Where one of the two has no such figure, it is left out.
+    /// The medians. A figure that one of the two lacks is omitted.
     fn from_kernels(kernels: &BTreeMap<String, Vec<&'p Pair>>, figure: impl Fn(&Compiled) -> f64) -> Self {
         let shifts = kernels.iter().filter_map(|(kernel, pairs)| {
             let median_of = |side: fn(&Pair) -> &Compiled| {
@@ -103,8 +103,8 @@ impl<'p> Figures<'p> {
         compute_median(ratios.collect())
     }
 
-    /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is what all kernels' figures grew by;
-    /// `is_news` says nothing of a kernel that is not to be judged.
+    /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is the growth of all kernels'
+    /// figures; `is_news` returns `None` for a kernel that is not to be judged.
     fn add(
         self,
         changes: &mut Changes,

@@ -32,7 +32,7 @@ pub enum Cause {
         /// How many cases use it and are right in both versions.
         elsewhere: u64,
     },
-    /// What was said.
+    /// A message.
     Said(String),
     /// Launches that are made otherwise.
     Launch {
@@ -43,7 +43,7 @@ pub enum Cause {
     },
     /// Figures of kernels that changed beyond noise.
     Measured {
-        /// Of what: `code` in bytes, or `time` in microseconds.
+        /// The measured figure: `code` in bytes, or `time` in microseconds.
         of: &'static str,
         /// The area that the kernels' cases are in.
         area: String,

@@ -70,7 +70,7 @@ pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbos
         if let Some(first) = alone.first() {
             let _ = writeln!(
                 text,
-                "{} {} {} only {who} was asked about: {}{}",
+                "{} {} {} only {who} ran: {}{}",
                 palette.paint(Tone::Warn, "left out:"),
                 alone.len(),
                 pluralize(alone.len() as u64, "case"),
@@ -91,7 +91,7 @@ pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbos
     text
 }
 
-/// What changed, as a page for a pull request. What does not fit is counted, the least bad first.
+/// The changes, as a page for a pull request. If the page is too long, the least bad ones are only counted.
 pub fn render_markdown(changes: &Changes, only: &[Change]) -> String {
     let mut page = format!(
         "# `{}` → `{}`\n\n{}\n",
@@ -278,7 +278,7 @@ fn describe_measures(changes: &Changes) -> Vec<String> {
         };
         let few = match measure.few {
             0 => String::new(),
-            few => format!("; {few} were compiled too seldom to compare"),
+            few => format!("; {few} were compiled too rarely to compare"),
         };
         format!(
             "{what}: {} of {} kernels changed by more than {:.0}% and {least}{few}; the median over all is ×{:.2}",
@@ -298,7 +298,7 @@ fn lacks_records(changes: &Changes) -> bool {
     reasons.any(|why| kinds.iter().any(|kind| why.ends_with(kind)))
 }
 
-/// What is known of a cause.
+/// The description of a known cause.
 fn explain_cause(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Known(names) => match &names[..] {

@@ -13,7 +13,7 @@ const LONGEST: usize = 160;
 pub(super) struct Cause {
     /// `bug`, `message`, `bytes`, `undefined`, `inconclusive`, `silent` or `sweep`.
     pub(super) sort: &'static str,
-    /// The bug's name, or what was said.
+    /// The bug's name, or the message.
     pub(super) name: String,
 }
 

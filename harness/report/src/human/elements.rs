@@ -20,7 +20,7 @@ pub fn render_elements(baseline: &str, engine: &str, elements: &[Element]) -> St
             render_cell(&element.values[1], &element.bits[1]),
             match (&element.accepted, element.unwritten) {
                 (Some([low, high]), _) => format!("accepted {low} to {high}"),
-                (None, true) => "nobody should have written it".to_owned(),
+                (None, true) => "must not be written".to_owned(),
                 (None, false) => String::new(),
             },
         ]);

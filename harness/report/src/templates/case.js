@@ -178,7 +178,7 @@ class CasePage {
           : element.tensor ? `${element.tensor}[${(element.at ?? []).join(", ")}]` : `${element.storage}, byte ${element.byte}`;
         return h("tr", h("td", h("code", where), h("div.soft", element.dtype ? `${element.dtype}, ${element.storage} byte ${element.byte}` : "")),
           [0, 1].map((nth) => h("td", h("code", { class: nth ? "bad" : "" }, element.values[nth]), h("div.soft", element.bits[nth]))),
-          bounds && h("td", element.accepted ? [interval(element), h("div.soft", `accepted ${element.accepted[0]} to ${element.accepted[1]}`)] : element.unwritten ? "nobody should have written it" : ""));
+          bounds && h("td", element.accepted ? [interval(element), h("div.soft", `accepted ${element.accepted[0]} to ${element.accepted[1]}`)] : element.unwritten ? "must not be written" : ""));
       });
       parts.push(
         h("h4", engineNames(one.engines), h("span.soft", ` ${plural(one.elements ?? rows.length, "element")}${one.elements > rows.length ? `, the first ${rows.length}` : ""}`)),

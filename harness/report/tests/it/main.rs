@@ -5,4 +5,4 @@ mod page;
 mod printers;
 mod remarks;
 mod schema;
-mod whole;
+mod completeness;

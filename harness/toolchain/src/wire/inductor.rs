@@ -284,7 +284,7 @@ mod tests {
         );
         let plain = super::super::encode_request(&sample_request().request, super::super::Group::File, Limits::default())
             .expect("a frame");
-        assert_eq!(self::read_header(&plain).get("inductor"), None);
+        assert_eq!(read_header(&plain).get("inductor"), None);
     }
 
     const LAUNCH: &str = r#"{"launch":{"run":1,"mode":0,"name":"k","source":"text","grid":[2,1,1],

@@ -300,11 +300,11 @@ def test_addresses_are_found(memory: Memory, record: Callable[..., Any]) -> None
 
     def run() -> None:
         simple.through[(1,)](table, out, BLOCK=4)
-        # # One that is unknown.
+        # One that is unknown.
         simple.fill[(1,)](memory.tensor(np.array([1 << 40], dtype=np.int64)), 1, BLOCK=1)
 
     (first, second) = record(run).launches
-    # # Its storage is not an argument, and without torch it cannot be found.
+    # Its storage is not an argument, and without torch it cannot be found.
     assert first["storages"][0]["addresses"] == []
     assert second["storages"][0]["addresses"] == []
     inside = memory.tensor(np.array([out.data_ptr()], dtype=np.int64))

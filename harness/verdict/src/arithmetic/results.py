@@ -1,4 +1,4 @@
-"""Works out what the kernels of `kernels.py` give, and writes `known.yaml`.
+"""Works out what the kernels of `kernels.py` give, and writes `results.yaml`.
 
 Of Python's whole numbers and fractions alone: every result is the exact one, rounded once, to the nearest and of two as near
 to the even one. Run it in this folder after a change: `python3 known.py`.
@@ -392,6 +392,6 @@ if __name__ == "__main__":
     integers_and_floats()
     whole_numbers()
     fractions()
-    with open("known.yaml", "w", encoding="utf-8") as file:
-        file.write("# Written by `known.py`.\n" + "---\n".join(CASES))
+    with open("results.yaml", "w", encoding="utf-8") as file:
+        file.write("# Written by `results.py`.\n" + "---\n".join(CASES))
     print(len(CASES), "cases")
