@@ -1,4 +1,4 @@
-//! Adopting a Python environment that somebody else made. Left out: installing one ([`crate::install`]).
+//! Adopts a Python environment that Cerith did not make. See [`crate::install`] for installing one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,17 +23,17 @@ pub enum AdoptError {
     /// There is no such program.
     #[error("start {}: {source}; name a Python by its path, or one that is on PATH", python.display())]
     NoPython {
-        /// What was given.
+        /// The Python.
         python: PathBuf,
         /// What the system said.
         source: io::Error,
     },
-    /// It is no environment with Triton and NumPy.
+    /// It is not an environment with Triton and NumPy.
     #[error("adopt {}: {reason}", python.display())]
     Unfit {
         /// The Python.
         python: PathBuf,
-        /// What is wrong, and the mend.
+        /// The problem, and a fix.
         reason: String,
     },
     /// There is another toolchain of its name.
@@ -43,7 +43,7 @@ pub enum AdoptError {
         python: PathBuf,
         /// The name.
         id: ToolchainId,
-        /// What has the name.
+        /// The owner of the name.
         occupant: String,
     },
     /// The marker cannot be written.
@@ -76,16 +76,17 @@ print(json.dumps({
 }))
 ";
 
-/// What a build puts behind its version: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other words do not tell builds apart.
+/// The part of a build's version after the release: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other parts do not tell builds
+/// apart.
 fn build(version: &str) -> Option<&str> {
     let (_, label) = version.split_once('+')?;
     is_build(label).then_some(label)
 }
 
 impl Home {
-    /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
-    /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
-    /// A Triton whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
+    /// Registers the environment of a Python, which Cerith did not make, as a toolchain of the Triton, NumPy and torch
+    /// that it holds. `python` is a path, or a name on PATH. Nothing is installed; only a marker is written. A Triton
+    /// whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
     ///
     /// # Errors
     /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
@@ -113,7 +114,7 @@ fn adopt(
     let told = ask(python)?;
     let (Some(triton), Some(numpy)) = (release(&told.triton), release(&told.numpy)) else {
         return Err(unfit(format!(
-            "its triton is {} and its numpy {}, which are no releases",
+            "its triton is {} and its numpy {}, which are not releases",
             told.triton, told.numpy
         )));
     };
@@ -189,7 +190,7 @@ fn ask(python: &OsStr) -> Result<PythonDescription, AdoptError> {
         let last = said
             .lines()
             .rfind(|line| !line.trim().is_empty())
-            .unwrap_or("it says nothing");
+            .unwrap_or("it prints nothing");
         AdoptError::Unfit {
             python: python.into(),
             reason: format!("{}; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one", last.trim()),
@@ -247,7 +248,7 @@ mod tests {
         );
         check(
             "true",
-            "adopt PYTHON: it says nothing; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
+            "adopt PYTHON: it prints nothing; an environment with triton and numpy is wanted, and `cerith toolchain add 3.9.0` makes one",
         );
         let told = |triton: &str| {
             format!(
@@ -256,7 +257,7 @@ mod tests {
         };
         check(
             &told("main"),
-            "adopt PYTHON: its triton is main and its numpy 2.3.5, which are no releases",
+            "adopt PYTHON: its triton is main and its numpy 2.3.5, which are not releases",
         );
         check(
             &told("3.6.0"),

@@ -47,11 +47,11 @@ pub struct CacheSize {
     pub bytes: u64,
 }
 
-/// Files that nobody renamed into place are an interrupted run's after this time.
+/// Temporary files older than this are left over from interrupted runs.
 const ABANDONED: Duration = Duration::from_hours(1);
 const PARTIAL: &str = ".partial-";
 
-/// An answer's file: this, behind the hash of its bytes.
+/// The content of an answer's file, after the hash of its bytes.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     result: Result<Kernels, Box<Raised>>,
@@ -79,7 +79,7 @@ impl Cache {
     /// Bytes that a user's cache keeps.
     pub const MAX_BYTES: u64 = 2 << 30;
 
-    /// A user's, with the oldest of what is over [`Self::MAX_BYTES`] bytes removed.
+    /// Opens a user's cache, and removes the oldest entries beyond [`Self::MAX_BYTES`] bytes.
     ///
     /// # Errors
     /// The folder cannot be made.
@@ -87,7 +87,7 @@ impl Cache {
         Self::open_folder(home.compiled_folder(), Self::MAX_BYTES)
     }
 
-    /// The one in a folder, with the oldest of what is over `most` bytes removed.
+    /// Opens the cache in a folder, and removes the oldest entries beyond `most` bytes.
     ///
     /// # Errors
     /// The folder cannot be made.
@@ -102,7 +102,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// What it holds.
+    /// The size of its contents.
     pub fn size(&self) -> CacheSize {
         self.files()
             .iter()
@@ -120,7 +120,7 @@ impl Cache {
         for (used, size, path) in &files {
             let partial = name_of(path).starts_with(PARTIAL);
             let abandoned = partial && used.elapsed().is_ok_and(|age| age > ABANDONED);
-            // What somebody is writing is left alone.
+            // Files that are being written stay.
             if abandoned || (bytes > most && !partial) {
                 // Another process may have been faster; a kernel that is missing is compiled again.
                 let _ = fs::remove_file(path);

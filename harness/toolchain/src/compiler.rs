@@ -39,7 +39,7 @@ pub struct Compilers {
     hits: Mutex<HashMap<Key, bool>>,
 }
 
-/// Requests that are being compiled, so that nobody else compiles the same meanwhile.
+/// Requests that are being compiled, so that other threads do not compile them too.
 #[derive(Debug, Default)]
 struct Turns {
     counted: Mutex<HashSet<Key>>,
@@ -74,7 +74,8 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What files a request executes, and how they are assembled: Triton names what it keeps by what it compiles for.
+/// The hash of the files that a request executes, and of their GPU for assembly: Triton names its cache by the target
+/// of the compilation.
 fn hash_source(request: &CompileRequest) -> Hash {
     let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
     let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
@@ -166,7 +167,7 @@ impl Compilers {
         }
         let (compilation, dependencies) = self.compile_now(request, limits)?;
         self.note(&key, false);
-        // What cannot be kept, on a full disk say, is compiled again.
+        // A compilation that cannot be kept, for example on a full disk, is repeated.
         let _ = cache.put(&key, &compilation, &dependencies);
         Ok(compilation)
     }

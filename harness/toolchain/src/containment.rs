@@ -1,10 +1,10 @@
 //! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
 //! Left out: what a toolchain needs to read (`reach`), watching how much is used (`usage`).
 //!
-//! A recording is somebody else's code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
+//! A recording is untrusted code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
 //! restricted itself, for good, and the worker inherits that: Landlock for files, signals and device controls, seccomp for system
-//! calls, no capabilities. `docs/containment.md` says what that prevents and what it does not. Where a system lacks some of it,
-//! workers run with the rest, and [`Containment`] says what is missing, so that the caller can tell the user.
+//! calls, no capabilities. `docs/containment.md` lists the attacks that this prevents, and those that it does not. If a system
+//! lacks a part, workers run with the rest, and [`Containment`] lists the missing parts for the user.
 
 use std::ffi::OsStr;
 use std::io;
@@ -28,7 +28,7 @@ pub const ALLOW_READ: &str = "CERITH_ALLOW_READ";
 /// How far this system lets workers be contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Containment {
-    /// What is missing, a clause each: `no Landlock, so workers reach every file that you do`.
+    /// The missing parts, a clause each: `no Landlock, so workers reach every file that you do`.
     pub missing: Vec<String>,
     off: bool,
     calls: bool,
@@ -55,8 +55,8 @@ impl Containment {
         self.missing.is_empty()
     }
 
-    /// Why workers may not read this folder as a whole, with what to do about it: it is the user's home, or holds it. None
-    /// where they may, and where nothing is contained.
+    /// Why workers may not read this folder as a whole, with a fix: it is the user's home, or holds it. `None` if they
+    /// may, and if nothing is contained.
     pub fn explain_refusal(&self, folder: &Path) -> Option<String> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
@@ -71,8 +71,8 @@ impl Containment {
         })
     }
 
-    /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
-    /// afterwards, but for a GPU's driver. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
+    /// The seccomp program that a worker applies to itself once it has started, as hexadecimal digits. It denies system
+    /// calls that only the start needs, except those of a GPU's driver. `None` without seccomp.
     pub(crate) fn late_filter(&self, gpu: bool) -> Option<String> {
         if !self.calls {
             return None;
@@ -87,8 +87,7 @@ impl Containment {
     }
 }
 
-/// The places that a worker with a GPU keeps when it gives up writing anywhere else, once it runs; none where there is
-/// nothing to give up.
+/// The folders in which a worker with a GPU may still write once it runs; `None` if there is nothing to give up.
 pub(crate) fn late_writable_paths(reach: &Reach) -> Option<std::ffi::OsString> {
     #[cfg(target_os = "linux")]
     if reach.gpu && !Containment::of_this_system().off {
@@ -115,7 +114,7 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
     if containment.off {
         return command.spawn();
     }
-    // What a thread gives up, it gives up for good; what it starts inherits that.
+    // A thread restricts itself for good, and its children inherit the restrictions.
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .name("cerith-contained".to_owned())

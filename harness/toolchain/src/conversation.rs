@@ -1,5 +1,5 @@
-//! A conversation with a child process: starting it, moving frames within a time limit, noticing its death, keeping what it writes
-//! to standard error, ending it. Left out: what frames say, and what its end means (whoever talks to it knows).
+//! A conversation with a child process: starting it, moving frames within a time limit, noticing its end, keeping its standard
+//! error, ending it. The callers know the meaning of frames and of its end.
 
 pub mod frame;
 
@@ -49,7 +49,7 @@ pub enum Silence {
     Gone,
     /// The clock ran out.
     Late,
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     Noise(BadFrame),
 }
 
@@ -65,7 +65,7 @@ pub struct Conversation {
     stderr: ChildStderr,
     stderr_open: bool,
     limits: FrameLimits,
-    /// What came from stdout and is not yet a whole frame.
+    /// Bytes from stdout that are not yet a whole frame.
     incoming: Vec<u8>,
     stderr_part: StderrPart,
     stderr_bytes: Vec<u8>,
@@ -118,8 +118,8 @@ impl Conversation {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Sends bytes, and takes those that are sent from the front of `rest`, so that what was late can be gone on with. What the
-    /// child sends meanwhile is read, since it may wait for that, but no more than `read_most` bytes of it are kept waiting.
+    /// Sends bytes, and removes sent ones from the front of `rest`, so that a late call can be continued. Meanwhile it reads
+    /// from the child, which may block otherwise, but keeps at most `read_most` unread bytes.
     ///
     /// # Errors
     /// The child is gone, or does not read in time.
@@ -131,7 +131,7 @@ impl Conversation {
                     let reading = self.stdout_open && (self.incoming.len() as u64) < read_most;
                     self.wait(reading, true, deadline)?;
                     if reading {
-                        // That it says no more does not mean that it hears no more.
+                        // A child that has closed its stdout may still read.
                         let _ = self.fill();
                     }
                 }
@@ -144,8 +144,7 @@ impl Conversation {
 
     /// The next frame's header and blobs, of no more than `most` bytes together.
     ///
-    /// # Errors
-    /// The child is gone, says nothing in time, or what it says is no such frame.
+    /// The child is gone, sends nothing in time, or sends bytes that are not such a frame.
     pub fn receive(&mut self, most: u64, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
         loop {
             if let Some((head, blobs)) = frame::read_lengths(&self.incoming, self.limits).map_err(Silence::Noise)? {
@@ -160,7 +159,7 @@ impl Conversation {
                     header.drain(..frame::LENGTHS);
                     return Ok((header, blobs));
                 }
-                // Not all at once: what is said to come need not.
+                // The buffer grows as bytes arrive: the announced length is untrusted.
                 self.incoming
                     .reserve((end - self.incoming.len()).min(READ_AT_MOST));
             }
@@ -170,12 +169,12 @@ impl Conversation {
         }
     }
 
-    /// Whether bytes have come behind the last frame that was received.
+    /// Whether bytes have come after the last frame that was received.
     pub fn has_more(&self) -> bool {
         !self.incoming.is_empty()
     }
 
-    /// Whether it is there and has sent nothing that was not received. What it has sent is of no more use if not.
+    /// Whether it runs and all its bytes were received. If not, its bytes are of no more use.
     pub fn is_quiet(&self) -> bool {
         !self.has_more() && matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
     }
@@ -258,7 +257,7 @@ impl Conversation {
         }
     }
 
-    /// What it wrote to standard error so far, or since it was forgotten; of much, as much as is kept.
+    /// Its standard error so far, or since it was forgotten; only the kept part if there is much.
     pub fn stderr_text(&mut self) -> String {
         self.drain_stderr();
         String::from_utf8_lossy(&self.stderr_bytes).into_owned()
@@ -283,7 +282,7 @@ impl Conversation {
             return;
         }
         if let Some(group) = self.group() {
-            // An error means that nobody is left in it.
+            // An error means that the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         if self.wait_gone(BURIAL) {
@@ -383,7 +382,7 @@ mod tests {
         let slice = Instant::now() + Duration::from_millis(200);
         assert_eq!(child.send(&mut rest, 1, slice), Err(Silence::Late));
         assert!(!rest.is_empty() && child.incoming.len() < 300_000);
-        // What is left can be sent later.
+        // The rest can be sent later.
         child.send(&mut rest, u64::MAX, deadline_soon()).expect("sent");
         assert!(child.receive(1 << 20, deadline_soon()).is_ok());
     }
@@ -427,14 +426,14 @@ mod tests {
         child.kill();
         let state = || std::fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
         let deadline = deadline_soon();
-        // Killed, it may be nobody's and not yet be reaped.
+        // A killed process may be reparented and not yet reaped.
         while cfg!(target_os = "linux") && !state().is_empty() && !state().contains(") Z ") {
             assert!(Instant::now() < deadline, "{}", state());
             std::thread::sleep(LOOKED_EVERY);
         }
     }
 
-    /// What is read at once has a limit, so the clock is looked at however much there is.
+    /// Each read has a limit, so that the deadline is checked even if there is always more.
     #[test]
     fn a_child_that_writes_without_end_is_late() {
         let mut child = start_shell("exec yes 3>&1 >&2", StderrPart::Last(40));

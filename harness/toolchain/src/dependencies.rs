@@ -19,7 +19,7 @@ const LENGTH: usize = 4;
 /// Bytes of a file that is hashed.
 const MAX_FILE: u64 = 256 << 20;
 
-/// Nanoseconds by which the system's times of change may lag behind its clock: a tick.
+/// Nanoseconds by which the system's times of change may be late against its clock: a tick.
 const TICK: i64 = 20_000_000;
 
 /// Folders whose files the system generates on each read.

@@ -22,7 +22,7 @@ const NO_NETWORK: &[&str] = &[
     "error sending request",
 ];
 
-/// What they print when they do not trust the package index, as behind a proxy that looks into what passes.
+/// Their messages if they do not trust the package index, for example through a proxy that inspects traffic.
 const UNTRUSTED: &[&str] = &[
     "self-signed certificate in certificate chain",
     "self signed certificate in certificate chain",
@@ -99,7 +99,7 @@ pub enum AddError {
         package: &'static str,
         /// The version asked for.
         version: String,
-        /// What there is.
+        /// The versions that exist.
         hint: String,
     },
     /// No room.
@@ -126,7 +126,7 @@ pub enum AddError {
         id: ToolchainId,
         /// `uv` or `pip`.
         installer: &'static str,
-        /// The end of what it printed.
+        /// The end of its output.
         reason: String,
     },
     /// It was installed and does not work, so it was removed again.
@@ -258,7 +258,7 @@ pub(crate) fn explain_output(id: &ToolchainId, installer: &'static str, output: 
 mod tests {
     use super::*;
 
-    /// What is said of an installer's output.
+    /// Checks the explanation of an installer's output.
     fn check(id: &str, printed: &str, expected: &str) {
         let id = id.parse().expect("a toolchain");
         let error = explain_output(&id, "pip", printed, Path::new("/data"));

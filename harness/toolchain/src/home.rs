@@ -1,4 +1,4 @@
-//! Where toolchains are installed, and which there are. Left out: making one (`install`, `adopt`).
+//! The folder of installed toolchains, and the list of them. See `install` and `adopt` for making one.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -57,7 +57,7 @@ pub enum HomeError {
     /// A file system error.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was being done, `read` and the like.
+        /// The operation: `read` and the like.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -156,7 +156,7 @@ impl Home {
         Ok(found)
     }
 
-    /// What is in the folder under a toolchain's name and cannot be used: the name, and why with the mend.
+    /// The unusable toolchains in the folder: the name, and the reason with a fix.
     pub fn broken(&self) -> Vec<(ToolchainId, String)> {
         let entries = fs::read_dir(self.toolchains_folder())
             .into_iter()
@@ -172,7 +172,7 @@ impl Home {
         found
     }
 
-    /// Why the toolchain of this name cannot be used, with the mend; `None` if it can, or is not installed.
+    /// Why the toolchain of this name cannot be used, with a fix; `None` if it can, or is not installed.
     pub fn why_broken(&self, id: &ToolchainId) -> Option<String> {
         if let Some(toolchain) = self.find(id) {
             return toolchain.explain_missing();
@@ -285,9 +285,9 @@ impl Home {
         Ok(())
     }
 
-    /// Waits for and takes the lock under which a toolchain is made or removed; none if `give_up` said so meanwhile.
-    /// Released when the file and all its duplicates are closed, as the system does when processes end. An installer
-    /// gets a duplicate, so that the lock outlives us for as long as one does that we were killed under.
+    /// Waits for and takes the lock under which a toolchain is made or removed; `None` if `give_up` returns true
+    /// meanwhile. Released when the file and all its duplicates are closed, as the system does when processes end. An
+    /// installer gets a duplicate, so that the lock lasts as long as the installer, even if Cerith is killed before.
     pub(crate) fn lock(
         &self,
         id: &ToolchainId,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use cerith_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
-/// with the Triton that it pins, written `torch2.11.0`. A Triton that somebody built has its build's name besides:
+/// with the Triton that it pins, written `torch2.11.0`. An unreleased Triton also has its build's name:
 /// `3.10.0+git1a2b3c4`, `3.9.0+pr-1234`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolchainId {
@@ -41,8 +41,8 @@ pub const RELEASES: &[Version] = &[
     Version::new(3, 9, 0),
 ];
 
-/// The torch releases that are known, oldest first, each with the Triton that it pins. An installation holds it against
-/// what came. Source: `Requires-Dist` of torch's wheels for x86-64.
+/// The torch releases that are known, oldest first, each with the Triton that it pins. An installation compares it with
+/// the installed Triton. Source: `Requires-Dist` of torch's wheels for x86-64.
 pub const TORCHES: &[(Version, Version)] = &[
     (Version::new(2, 4, 0), Version::new(3, 0, 0)),
     (Version::new(2, 4, 1), Version::new(3, 0, 0)),
@@ -76,7 +76,7 @@ pub const NEWEST: Version = Version::new(3, 9, 0);
 pub struct BadId {
     /// The text.
     pub name: String,
-    /// What is wrong, and the mend.
+    /// The problem, and a fix.
     pub problem: String,
 }
 
@@ -114,7 +114,7 @@ impl ToolchainId {
         }
     }
 
-    /// The name of the build, of a Triton that is no release.
+    /// The name of the build, if the Triton is not a release.
     pub fn build(&self) -> Option<&str> {
         self.build.as_deref()
     }

@@ -49,7 +49,7 @@ pub struct Emitted {
     pub mode: usize,
     /// The kernel's name.
     pub kernel: String,
-    /// The kernel's module as the generated code has it, as plain Triton.
+    /// The kernel's module in the generated code, as plain Triton.
     pub source: String,
     /// Programs along x, y and z.
     pub grid: [i64; 3],
@@ -57,7 +57,7 @@ pub struct Emitted {
     pub args: Vec<(String, Value)>,
     /// `num_warps` and the like.
     pub options: Vec<(String, Value)>,
-    /// What the storages of the arguments hold, which are the case's or Inductor's own.
+    /// The contents of the arguments' storages, which are the case's or Inductor's own.
     pub storages: Vec<Arc<[u8]>>,
 }
 
@@ -74,7 +74,7 @@ pub struct Undefined {
     pub module: String,
     /// The line in it, from 1.
     pub line: u32,
-    /// What is there.
+    /// The undefined text.
     pub text: String,
 }
 
@@ -98,7 +98,7 @@ pub struct Induction {
     pub undefined: Vec<Undefined>,
     /// The ways that finished.
     pub finished: Vec<Compiled>,
-    /// What was printed.
+    /// The printed text.
     pub stdout: String,
     /// Time in the worker, that of the launches included, without the transport.
     pub seconds: Duration,
@@ -151,9 +151,9 @@ impl Inductors {
         self.pool.toolchain()
     }
 
-    /// Compiles and calls, waiting for a process to be free. Each launch of a run is given to `execute`, which says what
-    /// its storages hold afterwards (as many bytes as before), or none if it did not finish: that run is then given up.
-    /// Safe to call from many threads.
+    /// Compiles and calls, after waiting for a free process. `execute` runs each launch and returns its storages'
+    /// contents (as many bytes as before), or `None` if it did not finish, which ends the run. Safe to call from many
+    /// threads.
     ///
     /// # Errors
     /// The process died, hung, ran out of memory, or could not be started. The next request gets a fresh one.

@@ -32,19 +32,19 @@ pub enum Event {
     Bytes {
         /// So far.
         received: u64,
-        /// In the end, roughly; none when that is not known.
+        /// In the end, roughly; `None` if unknown.
         total: Option<u64>,
     },
     /// A line that the installer printed.
     Line(String),
 }
 
-/// Whoever wants to know how an installation goes. All methods are called on the installing thread.
+/// Receives the progress of an installation. All methods are called on the installing thread.
 pub trait Observer {
     /// Something happened.
     fn report_event(&self, event: Event);
 
-    /// Whether to give up; asked several times a second. What was made so far is removed.
+    /// Whether to give up; called several times a second. The unfinished installation is then removed.
     fn cancelled(&self) -> bool {
         false
     }
@@ -189,7 +189,7 @@ enum Installer {
 /// Whether a step of the installation fills the disk.
 #[derive(Clone, Copy)]
 enum Growth {
-    /// Not to speak of.
+    /// Too small to mention.
     Small,
     /// Yes, up to about so many bytes if that is known.
     Watched { total: Option<u64> },
@@ -319,7 +319,7 @@ impl Attempt<'_> {
                 (command, "pip")
             }
         };
-        // A torch says itself which Triton it wants.
+        // A torch pins its own Triton.
         let (package, version) = match self.id.torch() {
             Some(torch) => ("torch", torch),
             None => ("triton", triton),
@@ -424,7 +424,7 @@ impl Attempt<'_> {
                 .map_or("", |_| ", which is not what this torch is known to bring");
             return Err(broken(format!("it says that it is triton {triton}{of}")));
         }
-        // A build's name, `+cu130` say, is behind the version.
+        // A build's name, for example `+cu130`, comes after the version.
         let release = |torch: &String| torch.split('+').next().unwrap_or_default().to_owned();
         if torch.as_ref().map(release) != self.id.torch().map(|torch| torch.to_string()) {
             return Err(broken(format!(
@@ -460,7 +460,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-                // An error means that nobody is left in it.
+                // An error means that the group is empty.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = self.0.wait();
@@ -497,7 +497,7 @@ mod tests {
         (folder, home, programs)
     }
 
-    /// What is in the folder of toolchains, locks apart.
+    /// The entries in the folder of toolchains, without locks.
     fn list_leftovers(home: &Home) -> Vec<String> {
         let Ok(entries) = fs::read_dir(home.toolchains_folder()) else {
             return Vec::new();

@@ -1,11 +1,11 @@
 //! Installed Triton versions, the pool of Python workers that run inside them, and workers that compile.
 //!
-//! A **toolchain** is one Triton and one NumPy in an environment of its own, or in an adopted one that somebody else made
-//! ([`ToolchainId`], [`Home`]). A **worker** is a Python process of a toolchain that answers one [`Request`] after the other over
-//! pipes; a [`Pool`] keeps several, hands them out, and replaces those that die. On request a worker has torch's own tensors, and
-//! a GPU. Workers of another kind are [`Compilers`]: their Triton compiles launches, without a GPU, into machine code and
-//! resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk. Those of a toolchain with torch are [`Inductors`]: they
-//! make launches under `torch.compile`.
+//! A **toolchain** is one Triton and one NumPy in an environment of its own, or in an adopted one ([`ToolchainId`], [`Home`]). A
+//! **worker** is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
+//! several, hands them out, and replaces those that crash. On request a worker has torch's own tensors, and a GPU. Workers of
+//! another kind are [`Compilers`]: their Triton compiles launches, without a GPU, into machine code and resolved parameters
+//! ([`Compiled`]), which a [`Cache`] keeps on disk. Those of a toolchain with torch are [`Inductors`]: they make launches under
+//! `torch.compile`.
 //!
 //! ```
 //! use cerith_toolchain::pool::Limits;
@@ -37,7 +37,7 @@
 //!
 //! Invariants:
 //! - Only this crate starts Python. A worker that raises, hangs, faults or uses up its memory spoils only its own request.
-//! - A worker runs code that nobody vouches for, so it is contained as far as the system allows ([`Containment`]).
+//! - A worker runs untrusted code, so it is contained as far as the system allows ([`Containment`]).
 //! - Whatever happens to this process, `kill -9` included, no worker outlives it.
 //! - A toolchain is whole or missing: it is made beside its place and renamed into it.
 #![warn(missing_docs)]

@@ -1,8 +1,8 @@
-//! What one request may use. Left out: enforcing it (`worker`).
+//! The limits of one request. See `worker` for enforcing them.
 
 use std::time::Duration;
 
-/// What one request may use.
+/// The limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time for the whole request. The start of a worker is not counted.

@@ -72,7 +72,7 @@ pub(crate) enum Depth {
 /// The results of this process's checks, by folder.
 static CHECKED: LazyLock<Mutex<HashMap<PathBuf, Result<Hash, Damage>>>> = LazyLock::new(Mutex::default);
 
-/// A hash of what was installed; an error if the files are not the same any more.
+/// A hash of the installed files; an error if they have changed since.
 ///
 /// # Errors
 /// The files are not those that were installed.
@@ -176,7 +176,7 @@ fn compare(root: &Path, depth: Depth) -> Result<Hash, String> {
 }
 
 impl Manifest {
-    /// A hash of what was installed, except for what Python makes from it.
+    /// A hash of the installed files, except those that Python makes from them.
     fn identity(&self) -> Hash {
         let mut hasher = Hasher::new();
         for (path, Entry(hash, _)) in self.files.iter().filter(|(path, _)| !is_bytecode(path)) {

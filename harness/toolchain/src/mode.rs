@@ -1,5 +1,4 @@
-//! What a worker's Triton does with a kernel, and the environment that a Python gets for it. Left out: starting it
-//! ([`crate::worker`]).
+//! The tasks of a worker's Triton, and the environment of its Python. See [`crate::worker`] for starting it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -78,7 +77,7 @@ impl Mode {
             }
         }
         match (self, self.torch()) {
-            // There to be imported; arguments are what the mode makes of them.
+            // It is there to be imported; the mode decides the kind of arguments.
             (Mode::Inductor, _) => {}
             (_, None) => {
                 command.env("CERITH_TORCH", "hidden");
@@ -107,8 +106,8 @@ impl Mode {
             .env("TRITON_CACHE_DIR", folder.join("cache"));
     }
 
-    /// Folders that a worker keeps from one request to the next: what Triton and NVIDIA's driver keep there. What it
-    /// compiled is for the next request of the same file only ([`crate::worker::Worker::turn_to`]).
+    /// Folders of Triton and NVIDIA's driver that a worker keeps from one request to the next. Compiled code is only
+    /// kept for the next request of the same file ([`crate::worker::Worker::turn_to`]).
     pub(crate) const fn kept_folders(self) -> &'static [&'static str] {
         match self {
             Self::Interpret | Self::Torch(Device::Host) | Self::Inductor => &[],

@@ -17,7 +17,7 @@ pub enum NamesError {
     Worker(WorkerFailure),
     /// Python raised an exception.
     Raised(String),
-    /// What was printed is no list.
+    /// The printed text is not a list.
     Answer(serde_json::Error),
 }
 

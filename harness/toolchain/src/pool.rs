@@ -40,7 +40,7 @@ pub struct Pool {
     roots: Vec<PathBuf>,
     /// Which requests may share a process.
     group: Group,
-    /// What workers may read because of the toolchain, once it is known.
+    /// Folders that workers may read because of the toolchain, once known.
     toolchain_reach: Mutex<Option<Vec<PathBuf>>>,
 }
 
@@ -80,7 +80,7 @@ impl Pool {
         Self::with_mode(toolchain, size, Mode::Torch(device))
     }
 
-    /// A pool whose workers compile and launch on a GPU, as whoever has Triton and torch does; at most
+    /// A pool whose workers compile and launch on a GPU, as users of Triton and torch do; at most
     /// [`Pool::MOST_ON_A_GPU`] workers.
     ///
     /// # Errors
@@ -194,9 +194,9 @@ impl Pool {
         )
     }
 
-    /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered. A worker
-    /// keeps nothing on disk that it made for other files than these, where they are told. A worker that was killed, by the user or by
-    /// a system without memory say, is replaced once: its end need not have to do with the request.
+    /// Sends a module's frame to a free worker, answers its questions, and reads its answer. A worker keeps on disk only the
+    /// results for `files`, if they are given. A worker that was killed, for example by the user or by a system without memory,
+    /// is replaced once, because its end may have other reasons than the request.
     pub(crate) fn exchange<A: Answer>(
         &self,
         frame: &[u8],
@@ -234,7 +234,7 @@ impl Pool {
     ) -> Result<A, WorkerFailure> {
         self.check()?;
         let mut worker = self.take()?;
-        // Whatever it does between requests, it is no answer.
+        // Bytes that it sends between requests are not an answer.
         while !worker.is_quiet() {
             self.retire(worker);
             worker = self.take()?;
@@ -269,7 +269,7 @@ impl Pool {
         let mut state = self.state();
         state.stopped = true;
         for &group in &state.groups {
-            // An error means that nobody is left in it.
+            // An error means that the group is empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let idle = std::mem::take(&mut state.idle);
@@ -432,8 +432,8 @@ impl Answer for Response {
     }
 }
 
-/// The folder for the workers' private files, gone with the pool. Those of processes that were killed are swept up by
-/// whoever comes next: the lock of a living process's folder is held.
+/// The folder for the workers' private files, removed with the pool. The next pool removes the folders of killed
+/// processes: a living process holds its folder's lock.
 #[derive(Debug)]
 struct Private {
     folder: TempDir,
@@ -474,7 +474,7 @@ impl Private {
     }
 }
 
-/// Removes the folders of processes that are no more. What cannot be removed is somebody else's.
+/// Removes the folders of processes that have ended. Folders that cannot be removed belong to other users.
 fn sweep(run: &Path) {
     let Ok(entries) = fs::read_dir(run) else { return };
     let ours = entries

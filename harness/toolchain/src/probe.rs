@@ -39,7 +39,7 @@ pub(crate) enum ProbeError {
 /// Has a worker run a kernel.
 pub(crate) fn probe(pool: &Pool) -> Result<(), ProbeError> {
     let module = Module {
-        // There is no such file, and nobody looks for it.
+        // The file does not exist, and is not opened.
         path: pool.toolchain().root().join("probe.py"),
         text: PROBE.into(),
     };

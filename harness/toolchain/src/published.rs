@@ -8,7 +8,7 @@ use cerith_tile::rules::Version;
 
 use crate::process;
 
-/// Nobody knows what is published.
+/// The published versions are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishedError {
     /// There is no Python with pip.

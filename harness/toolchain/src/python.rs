@@ -40,7 +40,7 @@ fn wheels_of_triton(triton: Version) -> std::ops::RangeInclusive<Minor> {
     }
 }
 
-/// The NumPy to install beside a Triton, as a version requirement; none where no NumPy fits that Python.
+/// The NumPy to install beside a Triton, as a version requirement; `None` if no NumPy fits that Python.
 ///
 /// Without a wish: up to Triton 3.1 the last of NumPy 1, because with NumPy 2 their loads and stores silently do
 /// nothing. From 3.2 on the last of the 2.3 series, because with NumPy 2.4 the interpreters of 3.2 to 3.6 raise a
@@ -149,8 +149,8 @@ pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> PathSearch {
     found
 }
 
-/// The version of a Python of the usual kind that can make environments; none if it is something else, or only
-/// the shim of a version that is not switched on.
+/// The version of a CPython that can make environments; `None` for other programs, and for shims of versions that are
+/// not enabled.
 fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \
          print(sys.version_info[0], sys.version_info[1], sys.implementation.name, \

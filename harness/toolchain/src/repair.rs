@@ -47,7 +47,7 @@ impl Home {
         }
         if let Some(toolchain) = there {
             observer.report_event(Event::Step(
-                "comparing its files with what was installed".to_owned(),
+                "comparing its files with the installed ones".to_owned(),
             ));
             let is_gone = toolchain.explain_missing().is_some();
             let is_back = !is_gone || self.renew_python(&toolchain).is_ok();

@@ -1,4 +1,4 @@
-//! What a worker is asked to do. Left out: how it is sent (`wire`) and the answer ([`crate::response`]).
+//! A request to a worker. See `wire` for its encoding, and [`crate::response`] for the answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Module {
     pub text: Arc<str>,
 }
 
-/// What fake tensors say they are, which decides what Triton's interpreter does with them.
+/// The device of fake tensors, which changes the behaviour of Triton's interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Device {
     /// `cuda:0`: the interpreter copies to the host and back. Addresses are never mapped in the worker, so that
@@ -139,8 +139,8 @@ pub enum Value {
 
 impl Value {
     /// Reads a value as it is written for a worker: JSON's own `null`, booleans, integers and strings, or a list of a letter
-    /// and its contents (`["i", "123"]`, `["f", bits]`, `["t", storage, dtype, shape, strides, offset]`, …). None where the
-    /// JSON is no value.
+    /// and its contents (`["i", "123"]`, `["f", bits]`, `["t", storage, dtype, shape, strides, offset]`, …). `None` if the
+    /// JSON is not a value.
     pub fn from_json(json: &serde_json::Value) -> Option<Self> {
         crate::wire::value::read(json)
     }
@@ -195,7 +195,7 @@ pub struct Launch {
     pub kwargs: Vec<(String, Value)>,
     /// `num_warps` and the like; sent as keyword arguments after `kwargs`.
     pub options: Vec<(String, Value)>,
-    /// What makes the launch instead; it is given no positional arguments.
+    /// A function that makes the launch instead; it gets no positional arguments.
     pub host: Option<Host>,
 }
 

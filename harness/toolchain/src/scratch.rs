@@ -42,7 +42,7 @@ impl Scratch {
         &self.path
     }
 
-    /// What is in it. Counting ends at `most` entries.
+    /// Measures its contents. Counting ends at `most` entries.
     pub(crate) fn measure(&self, most: usize) -> Contents {
         open(CWD, &self.path).map_or_else(|_| Contents::default(), |folder| measure(folder, most))
     }
@@ -109,7 +109,7 @@ fn measure(folder: OwnedFd, most: usize) -> Contents {
     found
 }
 
-/// Removes everything in a folder. What is in a folder within it is moved up before that one is removed, so that no depth
+/// Removes everything in a folder. The contents of an inner folder are moved up before it is removed, so that no depth
 /// needs more than two open folders.
 fn clear(folder: &OwnedFd, keep: &[&str]) -> Result<(), Errno> {
     let mut moved = 0u64;
@@ -120,7 +120,7 @@ fn clear(folder: &OwnedFd, keep: &[&str]) -> Result<(), Errno> {
                 continue;
             }
             left = true;
-            // Of a folder: that it is one.
+            // The first call fails for a folder.
             if unlinkat(folder, &name, AtFlags::empty()).is_ok()
                 || unlinkat(folder, &name, AtFlags::REMOVEDIR).is_ok()
             {

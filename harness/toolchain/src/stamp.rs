@@ -18,7 +18,7 @@ import importlib.util, os
 print(*(os.path.dirname(importlib.util.find_spec(name).origin) for name in ('triton', 'numpy')), sep='\\0')
 ";
 
-/// Folders in folders that are looked into; Triton has six. What is deeper is a link into itself.
+/// The maximum depth of folders; Triton has six. Deeper ones are links into themselves.
 const DEEPEST: usize = 16;
 
 /// A hash of a toolchain's files and of the Python that they run in; `None` if the toolchain is damaged.

@@ -35,8 +35,7 @@ pub(crate) fn read_memory(pid: Pid) -> Option<(u64, u64)> {
     Some((pages.next()? * page, pages.next()? * page))
 }
 
-/// What a process and all others of the process group that it leads use. Of what they have mapped, files count that were in
-/// `folder`.
+/// Measures a process and all others of its process group. Mapped files count if they were in `folder`.
 pub(crate) fn measure_group(leader: Pid, folder: &Path) -> Usage {
     let id = leader.as_raw_nonzero().get();
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -54,7 +53,8 @@ pub(crate) fn measure_group(leader: Pid, folder: &Path) -> Usage {
     usage
 }
 
-/// Bytes of memory that a process group has touched, where each process counts its share of what it shares. Slower than [`of`].
+/// Bytes of memory that a process group has touched, where each process counts its share of what it shares. Slower than
+/// [`measure_group`].
 pub(crate) fn shared_out(leader: Pid) -> u64 {
     let of = |pid: i32| {
         let process = Process::read(pid)?;
@@ -112,7 +112,7 @@ pub(crate) fn end_others(leader: Pid) -> bool {
         } else {
             group_members(id)
         }) {
-            // Of one that is waited for there is no more than its number.
+            // A process that waits to be reaped has only its number.
             if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.is_zombie) {
                 continue;
             }
@@ -162,7 +162,8 @@ impl Process {
         let field = |number: usize| fields.get(number - 3);
         let threads = field(20)?.parse().ok()?;
         Some(Self {
-            // A first thread that has ended says nothing about the others: until they have, nobody can wait for the process.
+            // A first thread that has ended proves nothing about the others: until they have ended, the process cannot be
+            // reaped.
             is_zombie: matches!(*field(3)?, "Z" | "X") && threads <= 1,
             group: field(5)?.parse().ok()?,
             threads,
@@ -184,8 +185,8 @@ fn measure_nameless(pid: i32, folder: &Path) -> u64 {
     files.values().sum()
 }
 
-/// Files that a process has mapped and that have been removed from a folder: of each, by its number, its bytes. Whoever is
-/// not root is not told those, and counts what is mapped of it.
+/// Files that a process has mapped and that have been removed from a folder: for each number its bytes. Only root can read
+/// those; other users count the mapped part.
 fn list_mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
     let mut files = BTreeMap::new();
     let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();

@@ -148,7 +148,7 @@ pub(crate) fn encode_request(request: &Request, group: Group, limits: Limits) ->
     )?)
 }
 
-/// What a request's header says where nothing else is asked than to interpret.
+/// The header of a request to interpret.
 fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest> {
     Ok(Header {
         path: check_absolute(&request.module.path)?,
@@ -174,7 +174,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
     })
 }
 
-/// The frame that asks for a compilation, or what is wrong with what is asked.
+/// The frame of a compilation, or the problem of the request.
 pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check_launches(&request.launches, &request.storages)?;
     Ok(frame::encode_frame(&compile_header(request, limits, check_absolute)?, [])?)
@@ -249,7 +249,7 @@ fn check_absolute(path: &Path) -> Result<String, BadRequest> {
         })
 }
 
-/// The launches, with the paths of host functions' files as `named` has them.
+/// The launches, with the paths of host functions' files named by `named`.
 fn launch_headers(
     launches: &[Launch],
     named: impl Fn(&Path) -> Result<String, BadRequest>,
@@ -488,7 +488,7 @@ struct KernelHeader {
     profile_scratch: Option<(u64, u64)>,
     cooperative: bool,
     pdl: bool,
-    /// Of cubin, PTX and TTIR.
+    /// Sizes of cubin, PTX and TTIR.
     sizes: [usize; 3],
 }
 
@@ -554,7 +554,7 @@ fn split_kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Ker
         .collect()
 }
 
-/// Whether the indices in what was compiled hold.
+/// Checks the indices in a compilation.
 pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -> Result<(), BadAnswer> {
     for invocation in &compiled.invocations {
         let storages = invocation.params.iter().filter_map(|param| match param {
@@ -575,7 +575,7 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
     Ok(())
 }
 
-/// `k.py` of `<k.py>`, which is how a file's code is called whose text nobody is to see (`cerith_worker/modules.py`).
+/// `k.py` of `<k.py>`, the name of code in a file whose text is hidden (`cerith_worker/modules.py`).
 fn seen_as(file: &Path) -> PathBuf {
     let name = file.file_name().and_then(|name| name.to_str());
     let inside = name.and_then(|name| name.strip_prefix('<')?.strip_suffix('>'));

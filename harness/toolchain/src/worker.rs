@@ -66,10 +66,10 @@ const LIMITS: FrameLimits = FrameLimits {
     blobs: 1 << 46,
 };
 
-/// What is wrong with two answers to one request.
+/// The problem of two answers to one request.
 const TWICE: &str = "more than one answer";
 
-/// The most that an answer may be: so many times what was asked, and so many bytes more.
+/// The maximum length of an answer: a multiple of the request's, and additional bytes.
 const ANSWER_TIMES: u64 = 16;
 const ANSWER_MOST: u64 = 256 << 20;
 
@@ -80,14 +80,14 @@ pub(crate) struct Place {
     pub package: PathBuf,
     /// Its own folder.
     pub scratch: Scratch,
-    /// What it may read.
+    /// The folders that it may read.
     pub read: Vec<PathBuf>,
 }
 
-/// What is done with a frame that comes before the answer: the frame that goes back, or none for one that is no question.
+/// Handles a frame that comes before the answer: returns the frame that goes back, or `None` if it is not a question.
 pub(crate) type BetweenFrames<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, BadAnswer>;
 
-/// What is made of a frame.
+/// A type that a frame is decoded into.
 pub(crate) trait Answer: Sized {
     /// The exception in it.
     fn raised(&self) -> Option<&Raised>;
@@ -118,7 +118,7 @@ pub(crate) struct Worker {
 enum Stop {
     /// The process is gone, or late, or sends no frames.
     Silence(Silence),
-    /// What came is no answer.
+    /// The received bytes are not an answer.
     Garbled(BadAnswer),
     /// More than one came.
     Twice,
@@ -166,7 +166,7 @@ impl Worker {
         };
         if hello.protocol != cerith_worker::PROTOCOL {
             return Err(WorkerFailure::Protocol(format!(
-                "it speaks version {}",
+                "it has protocol version {}",
                 hello.protocol
             )));
         }
@@ -431,7 +431,7 @@ impl Worker {
         }
     }
 
-    /// Sends a frame, answers what is asked in between, and gives the frame that is no question.
+    /// Sends a frame, answers the questions that come first, and returns the frame that is not a question.
     fn exchange_frames(
         &mut self,
         frame: &[u8],
@@ -455,7 +455,7 @@ impl Worker {
         })
     }
 
-    /// The next frame; an error if another one came with it, because a worker waits for what it asked for.
+    /// The next frame; an error if a second one came with it, because a worker waits for each answer.
     fn receive(&mut self, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
         let most = self.answer_most;
         let frame = self.wait_in_slices(deadline, |conversation, slice| conversation.receive(most, slice))?;
@@ -508,13 +508,13 @@ fn limit(pid: Pid, what: Resource, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody limits another process here; the worker limits itself.
+/// Other systems cannot limit another process; the worker limits itself.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Resource, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Why a worker did not start, with what may mend it.
+/// The reason why a worker did not start, with a hint for a fix.
 fn with_hint(reason: &str) -> String {
     let reason = reason.trim_end();
     if reason.contains("Permission denied") || reason.contains("Operation not permitted") {

@@ -1,8 +1,8 @@
 //! Launches with known results, which an engine makes before any that count. They show mistakes of ours on the way to the engine (a
 //! grid, a number, an address), so that these are not taken for mistakes of the engine.
 //!
-//! Every version of Triton's interpreter gets these launches right. Left out: engines that answer with outcomes on record, which
-//! execute nothing.
+//! Every version of Triton's interpreter gets these launches right. Engines that replay from records execute nothing, so they
+//! get none.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, EngineId, Outcome};
@@ -144,7 +144,7 @@ fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
         .map_or_else(Rules::default, Rules::from_version);
     let outcome = match engine.run(&case, rules) {
         Ok(run) => run.outcome,
-        // It fails for the cases that count as well, and is told there.
+        // The cases that count fail too, and report it.
         Err(_) => return None,
     };
     if !matches!(outcome, Outcome::Finished(_)) {

@@ -20,7 +20,7 @@ enum Lies {
     /// One element fits between two neighbours along a dimension with all the dimensions that are narrower: stride, size and
     /// number of each dimension with more than one element, the widest first. No two elements are one, unless by a stride of 0.
     Nested(Vec<(i64, i64, usize)>),
-    /// In any other way: the elements, once somebody asks.
+    /// In any other way: the elements, computed on demand.
     Anyhow(OnceCell<HashSet<i64>>),
 }
 
@@ -134,7 +134,7 @@ impl<'a> Covers<'a> {
     }
 }
 
-/// The same, of all elements one by one.
+/// Searches all elements one by one.
 fn search_coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
     let nth = tensor.element_starts().position(|start| start == byte)? as i64;
     let mut rest = nth;
@@ -150,7 +150,7 @@ fn search_coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
 mod tests {
     use super::*;
 
-    /// What is said of every byte of a view is what enumeration says.
+    /// Compares the answer for every byte of a view with enumeration.
     #[track_caller]
     fn check(shape: &[i64], strides: &[i64], offset: i64, dtype: DType) {
         let tensor = Tensor {

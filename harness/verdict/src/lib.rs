@@ -4,7 +4,7 @@
 //!   rounding.
 //! - [`judge`] makes one [`Verdict`] of the outcomes of all engines.
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
-//! - [`try_sweep`] judges the variants of a case that one engine was asked about.
+//! - [`try_sweep`] judges the variants of a case that one engine ran.
 //! - [`stage`] works out which stage of Triton's compiler is wrong.
 //! - [`assess`] compares the verdict with the case's expectations.
 //! - [`run_selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`run_canaries`] are

@@ -191,7 +191,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_epoll_pwait2,
     libc::SYS_ppoll,
     libc::SYS_pselect6,
-    // Sockets: of which kinds, and to whom, the calls that are denied say.
+    // Sockets: the denied calls limit their kinds and peers.
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_bind,

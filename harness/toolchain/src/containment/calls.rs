@@ -22,8 +22,8 @@ const DENIED: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // What Landlock does not see: modes, owners, times and attributes of files wherever they are, files by handle, and
-    // who uses which file.
+    // Calls that Landlock does not see: modes, owners, times and attributes of files anywhere, files by handle, and
+    // queries for a file's users.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -43,7 +43,7 @@ const DENIED: &[i64] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_inotify_init1,
     libc::SYS_fanotify_init,
-    // Memory and messages that processes share by a name that is no file's.
+    // Memory and messages that processes share under a name that is not a file's.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -134,12 +134,13 @@ const DENIED_HERE: &[i64] = &[];
 /// typing for the user (`TIOCSTI`, `TIOCLINUX`), and whom to signal (`FIOSETOWN`, `SIOCSPGRP`).
 const CONTROLS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x5412, 0x541c, 0x8901, 0x8902];
 
-/// What may not be done to an open file: saying whom to signal (`F_SETOWN`, `F_SETOWN_EX`), holding up or watching
-/// others (`F_SETLEASE`, `F_NOTIFY`), and more room in a pipe, which counts as nobody's memory (`F_SETPIPE_SZ`).
+/// Forbidden operations on an open file: choosing a process to signal (`F_SETOWN`, `F_SETOWN_EX`), blocking or watching
+/// other processes (`F_SETLEASE`, `F_NOTIFY`), and enlarging a pipe, whose memory is charged to no process
+/// (`F_SETPIPE_SZ`).
 const FILE_CONTROLS: &[u64] = &[8, 15, 1024, 1026, 1031];
 
-/// Calls that a process may make for itself, which is process 0, and for nobody else: limits, scheduling. A thread may name
-/// itself only so too; which other numbers are its own threads cannot be told.
+/// Calls that a process may make only for itself, as process 0: limits, scheduling. A thread may use only 0 too, because a
+/// filter cannot know the numbers of its own threads.
 const FOR_ITSELF: &[i64] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -151,12 +152,12 @@ const FOR_ITSELF: &[i64] = &[
 /// Those that say first what the number is that comes second, and what it is where that is a process.
 const FOR_ITSELF_OF_A_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
-/// Calls by which open files are sent to others, or to oneself: what is under way is in no list of open files. What is
-/// sent cannot be seen from outside of the call.
+/// Calls that send open files to others, or to oneself: a file in transit is in no list of open files. A filter cannot
+/// see the contents of a message.
 const SENDING: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
-/// What goes before an answer to `connect` by a worker with a GPU: nobody is there. The driver asks for a service that
-/// shares GPUs and does without.
+/// The error of `connect` for a worker with a GPU, as if no service were there. The driver looks for a service that
+/// shares GPUs, and works without it.
 const CONNECTION_REFUSED: u32 = libc::ECONNREFUSED as u32;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -194,7 +195,7 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     }
     let local = libc::AF_UNIX as u64;
     let sockets = if gpu {
-        // A socket that is no stream could send to an address without being connected.
+        // A socket that is not a stream could send to an address without being connected.
         vec![
             require_all([is_not(0, local)])?,
             require_all([is_kind(libc::SOCK_DGRAM)])?,
@@ -208,7 +209,7 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         libc::SYS_socketpair,
         vec![require_all([is_kind(libc::SOCK_DGRAM)])?, require_all([is_kind(libc::SOCK_RAW)])?],
     );
-    // With another parent a process is nobody's child that is looked for.
+    // With a different parent, a process escapes the search for children.
     let flags = [
         libc::CLONE_PARENT,
         libc::CLONE_NEWUSER,
@@ -224,7 +225,7 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         libc::SYS_clone,
         flags.into_iter().map(has).collect::<Result<_, _>>()?,
     );
-    // Of two errors it is the later program's that is given.
+    // If two programs return errors, the later one's is used.
     let mut programs = vec![allow_calls()?, deny_calls(rules, libc::EPERM as u32)?];
     if gpu {
         programs.push(deny_calls([(libc::SYS_connect, vec![])].into(), CONNECTION_REFUSED)?);
@@ -232,8 +233,8 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     Ok(programs)
 }
 
-/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started;
-/// and, but for a GPU's driver, files that are in memory alone.
+/// The filter of a worker that has started: it may not leave its process group, which is killed as a whole; and, except
+/// for a GPU's driver, it may not make files in memory.
 pub(super) fn late_filter(gpu: bool) -> Result<String, seccompiler::Error> {
     let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
     if !gpu {

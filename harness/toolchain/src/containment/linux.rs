@@ -1,5 +1,5 @@
-//! Files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to the calling
-//! thread and to what it starts.
+//! Restricts files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to
+//! the calling thread and to its children.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
 use super::Reach;
 
-/// What is asked for; a kernel that has less gives what it has.
+/// The requested features; an older kernel applies those that it has.
 const REQUESTED_ABI: ABI = ABI::V7;
 
 /// What every program needs: libraries, their configuration, the time.
@@ -52,20 +52,19 @@ const MACHINE: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// What NVIDIA's driver reads. Of other processes that is what any user sees: Landlock keeps their environment, memory
-/// and open files from whoever is outside of their domain.
+/// Files that NVIDIA's driver reads. They show only public facts about other processes: Landlock hides their
+/// environment, memory and open files from processes outside of their domain.
 const GPU: &[&str] = &["/proc", "/sys"];
 
-/// Where the driver names its threads, without which it does not start. A process's own part of it cannot be told before
-/// there is the process: it gives up the rest itself ([`writes`]).
+/// The folder in which the driver names its threads, which it needs to start. The part of one process is only known once
+/// it runs: it gives up the rest itself ([`late_writable_paths`]).
 const THREADS: &str = "/proc";
 
 /// What a worker with a GPU writes besides its own folder.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Keeps what the thread starts from every capability but those to read and write files whatever their owner: a root
-/// without them cannot use a toolchain in somebody's home, and which files those are is Landlock's to say. Whoever is not
-/// root has none to give up.
+/// Drops all capabilities of the thread's children, except those to read and write files of any owner: a root without
+/// them cannot use a toolchain in a user's home, and Landlock limits the files. A user other than root has none to drop.
 pub(super) fn drop_capabilities() {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     for capability in CapabilitySet::all().difference(kept).iter() {
@@ -74,7 +73,7 @@ pub(super) fn drop_capabilities() {
     }
 }
 
-/// Restricts the thread to what may be reached.
+/// Restricts the thread to the files within reach.
 pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     let read = AccessFs::from_read(REQUESTED_ABI);
     let change = AccessFs::ReadFile
@@ -160,7 +159,7 @@ fn nvidia_devices() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Restricts the calling thread to nothing, to see what the kernel has; the clauses of what it lacks.
+/// Restricts the calling thread to nothing, to test the kernel; returns a clause for each missing feature.
 pub(super) fn missing_of_files() -> Vec<String> {
     let status = new_ruleset()
         .and_then(Ruleset::create)

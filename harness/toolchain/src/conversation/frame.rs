@@ -18,7 +18,7 @@ pub struct FrameLimits {
 /// Why something cannot be made a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrame {
-    /// The header is no JSON.
+    /// The header is not JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// The header's length does not fit.
@@ -26,7 +26,7 @@ pub enum NoFrame {
     Long,
 }
 
-/// Bytes that are no frame.
+/// Bytes that are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFrame {
     /// It says that it has more than any frame has.
@@ -44,8 +44,7 @@ pub enum BadFrame {
 
 /// A frame of a header and blobs.
 ///
-/// # Errors
-/// The header is no JSON, or too long.
+/// The header is not JSON, or too long.
 pub fn encode_frame<'a>(
     header: &impl Serialize,
     blobs: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,

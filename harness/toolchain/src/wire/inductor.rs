@@ -46,7 +46,7 @@ impl<'a> ModeHeader<'a> {
     }
 }
 
-/// The frame that asks, or what is wrong with what is asked.
+/// The frame of a request, or the problem of the request.
 pub(crate) fn encode_request(asked: &InductorRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     let request = &asked.request;
     check(request)?;
@@ -85,7 +85,7 @@ struct Go {
     go: bool,
 }
 
-/// Answers a frame that tells of a launch; none for another frame.
+/// Answers a frame that reports a launch; `None` for other frames.
 pub(crate) fn answer_between(
     header: &[u8],
     blobs: &[u8],
@@ -337,7 +337,7 @@ mod tests {
         check(
             r#""run":1"#,
             r#""run":2"#,
-            "a launch: of a run that nobody asked for",
+            "a launch: of a run that was not requested",
         );
         check(
             r#""storages":[8]"#,

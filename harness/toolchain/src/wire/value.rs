@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::error::BadView;
 use crate::request::{Descriptor, Tensor, Value};
 
-/// A value as the wire has it: JSON's own, or a list of a letter and its contents.
+/// A value in wire format: JSON's own, or a list of a letter and its contents.
 pub(crate) struct Wired<'a>(pub &'a Value);
 
 impl Serialize for Wired<'_> {
@@ -76,7 +76,7 @@ fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), 
     seq.serialize_element(&tensor.offset)
 }
 
-/// Reads a value; none where the JSON is no value. The other way round than [`Wired`].
+/// Reads a value, or returns `None` if the JSON is not one. The inverse of [`Wired`].
 pub(crate) fn read(json: &Json) -> Option<Value> {
     let items = match json {
         Json::Null => return Some(Value::None),

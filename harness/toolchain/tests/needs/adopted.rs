@@ -1,6 +1,6 @@
-//! Pythons that somebody else made, and torch in them. Adopting is tried with the Python of an installed toolchain; what
-//! needs torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names
-//! (paths, separated by blanks).
+//! Pythons that Cerith did not make, and torch in them. Adopting is tested with the Python of an installed toolchain;
+//! torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names (paths,
+//! separated by blanks).
 
 use crate::common::{
     GUARD, finished, kernels_folder, launch, pool, raised, request, simple, storage, tensor, typed, words,
@@ -59,7 +59,7 @@ fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
         ),
         (true, python.clone(), None)
     );
-    // Again is no harm.
+    // A repetition does no harm.
     assert_eq!(
         home.adopt(python.as_os_str(), None, &()).expect("adopted"),
         adopted
@@ -136,7 +136,7 @@ fn one_with_torch_serves_where_torch_is_wanted() {
     }
 }
 
-/// Stand-ins take torch's place, and nobody finds the one that is there.
+/// Stand-ins replace torch, and an installed torch cannot be found.
 fn torch_is_hidden_unless_it_is_asked_for() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
@@ -240,7 +240,7 @@ fn what_wants_a_gpu_says_that_there_is_none() {
                     let text = failure.to_string();
                     assert!(text.contains("torch sees no GPU here"), "{text}");
                 }
-                // Installed, so nobody looked for a GPU before.
+                // It was installed, so it has not looked for a GPU before.
                 Ok(()) => assert!(!toolchain.is_adopted()),
             }
         }

@@ -1,4 +1,4 @@
-//! What compilers of real toolchains make of launches. Tests run with those that are installed.
+//! Compilations of launches by real toolchains. Tests run with the installed ones.
 
 use crate::common::{ALL, kernels, kernels_folder, launch, line_of, tensor, typed};
 use std::fs;
@@ -88,7 +88,7 @@ fn bytes(bytes: &[u8]) -> Param {
     Param::Bytes(bytes.to_vec())
 }
 
-/// Constants, ones and nothings are no parameters; the others have the width of their type.
+/// Constants, ones and `None` are not parameters; the others have the width of their type.
 fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolchain) {
     let args = vec![
         x(1),
@@ -140,7 +140,7 @@ fn arguments_become_parameters_as_tritons_launcher_passes_them(toolchain: &Toolc
     );
 }
 
-/// What an argument says about itself decides what is compiled, and nothing is left from the launch before.
+/// An argument's properties decide the compiled code, and nothing remains from the launch before.
 fn kernels_are_specialised_on_what_they_get(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let fill = |offset, n| with_block(launch("fill", vec![x(offset), Value::Int(n)]), 64);
@@ -228,7 +228,7 @@ fn nothing_is_specialised_on_when_a_sweep_says_so(toolchain: &Toolchain) {
     assert_eq!(used.collect::<Vec<_>>(), [0, 0, 1], "{id}");
 }
 
-/// What a compiler leaves that ends after a stage is the IR of that stage, with the lines that it came from.
+/// A compiler that ends after a stage returns the IR of that stage, with its source lines.
 fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let id = &toolchain.id;
@@ -250,7 +250,7 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
     }
 }
 
-/// What MLIR's pass manager prints comes with the IR of the stage at its end, and nothing of it is left for what is compiled next.
+/// The output of MLIR's pass manager comes with the IR of the stage at its end, and none of it remains for the next compilation.
 fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let id = &toolchain.id;
@@ -348,7 +348,7 @@ fn tuples_and_closures(toolchain: &Toolchain) {
 }
 
 /// To a GPU with a TMA unit a descriptor is a tensor map, to others a pointer with shape and strides; both get shape and
-/// strides behind it.
+/// strides after it.
 fn descriptors_are_what_the_target_wants(toolchain: &Toolchain) {
     let compilers = compilers(toolchain);
     let base = Tensor {
@@ -422,8 +422,8 @@ fn rejections_name_the_line(toolchain: &Toolchain) {
     );
 }
 
-/// What is compiled for one GPU, and assembled for another, says so: the assembly names its target, and the machine code has
-/// the number of the GPU's in the flags of its ELF header.
+/// Code that is compiled for one GPU, and assembled for another, shows it: the assembly names its target, and the machine
+/// code has the number of the GPU's in the flags of its ELF header.
 fn assembly_for_one_gpu_becomes_machine_code_for_another(toolchain: &Toolchain) {
     let arch = |kernel: &Kernel| {
         let flags = &kernel.cubin[0x30..0x34];
@@ -544,7 +544,7 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     }
     assert_eq!(kept(&rejected), Ok(no));
 
-    // Whatever decides what is compiled is asked for anew.
+    // Everything that decides the compiled code is requested again.
     let (compilation, request) = &fills[0];
     let mut others = vec![request.clone(); 6];
     others[0].target = SM_80;
@@ -559,7 +559,7 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
         assert_eq!(kept(other), Err(WorkerFailure::Stopped), "{other:?}");
     }
 
-    // Damage, and what an interrupted run left, is as if it were not there, and is mended.
+    // Damaged files, and those of an interrupted run, are ignored and replaced.
     for damaged in files(folder.path()) {
         let whole = fs::read(&damaged).expect("a file");
         for damage in [&whole[..whole.len() / 2], &[&whole[1..], b"x"].concat(), b""] {

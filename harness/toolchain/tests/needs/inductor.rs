@@ -53,7 +53,7 @@ fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
     for compiled in &answer.finished {
         assert_eq!(compiled.launches, 2, "{id}");
         for run in &compiled.runs {
-            let memory = run.as_ref().expect("it came to its end");
+            let memory = run.as_ref().expect("it finished");
             assert_eq!(words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
         }
     }

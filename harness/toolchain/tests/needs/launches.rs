@@ -69,8 +69,8 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     );
 }
 
-/// A host function gets the kernel, the grid and the arguments by name. What its module remembers is gone by the next
-/// request, and an exception of its own is said to come from its file.
+/// A host function gets the kernel, the grid and the arguments by name. The next request starts with a fresh module,
+/// and an exception of its own has a location in its file.
 fn a_host_function_makes_the_launch(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let hosted = |function: &str| {
@@ -283,8 +283,8 @@ fn requests_do_not_see_each_other(toolchain: &Toolchain) {
     assert_eq!(words(&finished(&pool, &edited).storages[0].bytes), [1001]);
 }
 
-/// The interpreters before 3.6 replace the language's functions at the first launch and leave them so. What a module imports by
-/// name does not depend on whether its worker launched anything before.
+/// The interpreters before 3.6 replace the language's functions at the first launch and do not restore them. A module's imports
+/// by name do not depend on earlier launches of its worker.
 fn a_module_imports_what_the_language_had_before_any_launch(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let increase = launch("increase", vec![tensor(0, &[4], &[1], 0)]);
@@ -458,7 +458,7 @@ fn triton_2_3_goes_as_far_as_its_interpreter(toolchain: &Toolchain) {
     assert_eq!(raised(&pool, &columns).phase, Phase::Launch(0));
 }
 
-/// The strides suit 3.4 too, which wants their numbers of elements to be multiples of 16.
+/// The strides suit 3.4 too, which requires their numbers of elements to be multiples of 16.
 fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
     for device in [Device::Cuda, Device::Host] {
         let base = Tensor {
@@ -487,8 +487,8 @@ fn host_tensor_descriptors_are_passed_as_such(toolchain: &Toolchain) {
     }
 }
 
-/// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. Of a kernel made with `exec` it
-/// cannot find the text, and does not.
+/// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. It cannot find the text of a
+/// kernel made with `exec`, and does not rewrite it.
 fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let asked = |kernel: &str, inspectable| Request {

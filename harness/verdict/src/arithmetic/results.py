@@ -1,7 +1,7 @@
 """Works out what the kernels of `kernels.py` give, and writes `results.yaml`.
 
-Of Python's whole numbers and fractions alone: every result is the exact one, rounded once, to the nearest and of two as near
-to the even one. Run it in this folder after a change: `python3 known.py`.
+Uses only Python's whole numbers and fractions: every result is the exact one, rounded once, to the nearest and in a tie
+to the even one. Run it in this folder after a change: `python3 results.py`.
 """
 
 import random
@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import inf, isnan, isqrt, nan
 
 RANDOM = random.Random(7)
-# Of each float: bits of the significand, least exponent of a normal number, greatest, bits of all.
+# For each float: bits of the significand, least exponent of a normal number, greatest, bits of all.
 FLOATS = {
     "f16": (11, -14, 15, 16),
     "bf16": (8, -126, 127, 16),
@@ -56,7 +56,7 @@ def bits(value, dtype, negative_zero=False):
 
 
 def number(word, dtype):
-    """The exact number that bits stand for; none for what is not finite."""
+    """The exact number of some bits, or None if it is not finite."""
     precision, least, _, width = FLOATS[dtype]
     sign = -1 if word >> (width - 1) else 1
     word &= (1 << (width - 1)) - 1
@@ -170,7 +170,7 @@ def integers_and_floats():
             precision = FLOATS[target][0]
             values = [0, 1, (1 << (width - is_signed)) - 1]
             while len(values) < 16:
-                # Where a float holds every whole number of the dtype, nothing is rounded.
+                # If a float holds every whole number of the dtype, nothing is rounded.
                 exact = precision + 1 >= width - is_signed
                 most = 16 if target == "f16" else width - is_signed
                 size = width - 2 if exact else RANDOM.randrange(precision + 1, most)

@@ -15,7 +15,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A program that wrote a byte in which what the engine left and `known`, what the reference left, differ. None where none is found.
+    /// A program that wrote a byte in which the engine's contents differ from `known`, the reference's. `None` if none is found.
     pub(super) fn take(asked: &ExplainQuery<'_>, quirks: Quirks, known: &Memory) -> Option<Self> {
         let ExplainQuery {
             case,
