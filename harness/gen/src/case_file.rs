@@ -104,7 +104,7 @@ pub fn read(case: &[u8], kernel: &[u8], archive: &[u8]) -> Result<Read, Fault> {
             let (start, end) = (label.span.start as usize, label.span.end as usize);
             let inside = text.is_some_and(|text| start <= end && text.get(start..end).is_some());
             ensure(inside, || {
-                format!("{:?} is no place in its file: {shown}", label.span)
+                format!("{:?} is not a location in its file: {shown}", label.span)
             })?;
         }
         Ok(shown)

@@ -14,7 +14,7 @@ use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
 /// A builder that knows the kernel's text: [`Kernel::set_location`] says which part of it the next operations come from.
 pub struct Kernel {
-    /// The builder, for what has no method here.
+    /// The builder, for operations without a method here.
     pub b: Builder,
     text: String,
 }
@@ -203,7 +203,7 @@ impl Kernel {
         self.apply_op(OpKind::AddPtr, &[pointer, offset])
     }
 
-    /// What is at a pointer, where a mask allows it.
+    /// The contents at a pointer, where a mask allows it.
     ///
     /// # Panics
     /// If the pointer is none.

@@ -105,7 +105,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// A function that combines two elements, in any order and grouping the same but for rounding.
+    /// A function that combines two elements, with the same result in any order and grouping, except for rounding.
     pub(super) fn combine(&mut self, dtype: DType) -> Result<(String, bool)> {
         let mut bodies = vec![
             ("a + b", dtype.is_float()),

@@ -19,7 +19,7 @@ use self::snippet::Snippet;
 use super::maker::Maker;
 use super::{Form, Generated};
 
-/// What the reference must say of a case that breaks a rule.
+/// The reference's required result of a case that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Foretold {
     /// It is rejected, with a place in the kernel.
@@ -42,9 +42,9 @@ pub const BAD: &str = "bad";
 /// A rule of the language, and lines that break it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Breach {
-    /// What is wrong, in a word or three: `load-past-the-end`.
+    /// The problem, in one to three words: `load-past-the-end`.
     pub name: &'static str,
-    /// What the reference must say.
+    /// The required result of the reference.
     pub foretold: Foretold,
     /// How often it is chosen, against the others of its kind.
     weight: u32,

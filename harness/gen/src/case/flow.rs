@@ -35,7 +35,7 @@ impl Maker<'_, '_> {
         Ok(value)
     }
 
-    /// Changes a carried value, with what is in scope here.
+    /// Changes a carried value, by values that are in scope.
     fn change(&mut self, value: &Value) -> Result<bool> {
         let depth = self.u.int_in_range(0..=2)?;
         let other = self.build_expr(value.dtype, &value.shape, depth)?;

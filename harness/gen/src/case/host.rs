@@ -36,7 +36,7 @@ enum Host {
     Language,
 }
 
-/// What an autotuner is told.
+/// The arguments of an autotuner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tuning {
     One,
@@ -51,7 +51,7 @@ enum Tuning {
 const TUNED: &str = "TUNED";
 
 impl Host {
-    /// The lines of the function, of which each is indented.
+    /// The lines of the function, each indented.
     fn lines(self) -> &'static str {
         match self {
             Self::ListGrid => "kernel[list(grid)](**args)",

@@ -1,7 +1,7 @@
 //! Idioms: special forms of writing a kernel, as a few lines with words in braces. They compute something simple with unusual
 //! forms: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
 //!
-//! An idiom names the versions whose compilers accept it. A few kernels for other versions have it all the same, and a few have an
+//! An idiom names the versions whose compilers accept it. A few kernels for other versions have it anyway, and a few have an
 //! idiom that no version compiles ([`NEVER`]): an engine that runs such a kernel is wrong.
 //!
 //! | word | stands for |
@@ -51,13 +51,13 @@ pub(super) enum Takes {
     Block,
     Int,
     Float,
-    /// An integer that is no block.
+    /// An integer that is not a block.
     Scalar,
-    /// A number that is no block.
+    /// A number that is not a block.
     Number,
 }
 
-/// What comes out of it.
+/// Its result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gives {
     Nothing,
@@ -74,16 +74,16 @@ pub(super) enum Gives {
 /// A way in which kernels are written.
 #[derive(Clone, Copy)]
 pub(super) struct Idiom {
-    /// What it is, in a word or three.
+    /// A name of one to three words.
     name: &'static str,
     weight: u32,
     since: (u16, u16),
     removed_in: (u16, u16),
     takes: Takes,
     gives: Gives,
-    /// What stands above the kernel.
+    /// Lines above the kernel.
     above: &'static str,
-    /// Lines of the kernel, of which one is chosen.
+    /// Lines of the kernel; one is chosen.
     lines: &'static [&'static str],
 }
 
@@ -158,7 +158,7 @@ impl Idiom {
 struct Filling {
     words: BTreeMap<String, String>,
     operand: Value,
-    /// Whether engines may round what comes out differently.
+    /// Whether engines may round its result differently.
     rough: bool,
 }
 

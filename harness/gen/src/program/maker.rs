@@ -14,7 +14,7 @@ use cerith_tile::{DType, numeric};
 use super::{DTYPES, ELEMENTS};
 use crate::kernel::Kernel;
 
-/// What a random operation is made of.
+/// The kind of a random operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub op: u8,
@@ -97,7 +97,7 @@ impl Maker {
         }
     }
 
-    /// Ends the kernel. What was computed last is stored, so that it is seen.
+    /// Ends the kernel. The last value is stored, so that it is observed.
     pub fn finish(mut self) -> Function {
         let seen = |ty: &Type| ty.elem.num().is_some() && ty.numel() <= ELEMENTS;
         let last: Vec<ValueId> = self.pool.iter().rev().copied().take(3).collect();

@@ -21,7 +21,7 @@ fn check(target: &str, check: fn(&[u8]) -> TrialResult) {
         let path = file.expect("a file").path();
         let input = fs::read(&path).expect("its bytes");
         size += input.len() as u64;
-        // A panic is told with the input that made it.
+        // A panic is reported with the input that caused it.
         let trial = thread::scope(|scope| {
             let trial = thread::Builder::new()
                 .spawn_scoped(scope, || check(&input))

@@ -104,7 +104,7 @@ impl Maker {
         }
     }
 
-    /// A scan or reduction whose region is no well-known operation: the larger one and its index.
+    /// A scan or reduction whose region is not a well-known operation: the larger one and its index.
     pub(super) fn combine(&mut self, Choice { a, b, c, .. }: Choice) -> Option<()> {
         let x = self.pick_row(a)?;
         let n = self.k.shape(x)[0];
