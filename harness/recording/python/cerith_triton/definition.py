@@ -64,7 +64,7 @@ class Definition(NamedTuple):
     place: tuple[str, int, int] | None = None
 
 
-def layers(value: Any) -> Any:
+def unwrap_layers(value: Any) -> Any:
     """The layers inside of autotuners and heuristics."""
     while not isinstance(value, (FunctionType, type)) and hasattr(value, "fn"):
         names = {kind.__name__ for kind in type(value).__mro__}
@@ -76,7 +76,7 @@ def layers(value: Any) -> Any:
 
 def is_callable(value: Any) -> bool:
     """Whether a value is a function, a class, or made of one by a decorator."""
-    value = layers(value)
+    value = unwrap_layers(value)
     return isinstance(value, (FunctionType, type)) or hasattr(value, "fn") or hasattr(value, "__wrapped__")
 
 
@@ -88,7 +88,7 @@ _known: dict[int, tuple[CodeType, str | None, str, bool, Needs, _Place]] = {}
 def definition_of(value: Any, launched: bool = False) -> Definition | None:
     """The definition of a function, a kernel or a class; None for other values. A `launched` value is a
     kernel, even if it is a plain function: up to 3.1, the interpreter has only that."""
-    value = layers(value)
+    value = unwrap_layers(value)
     names = {kind.__name__ for kind in type(value).__mro__}
     if names & (_JIT | _CONSTEXPR) or (launched and isinstance(value, FunctionType)):
         function = function_of(value)

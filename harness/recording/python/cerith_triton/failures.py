@@ -47,7 +47,7 @@ def _compiling(error: BaseException) -> bool:
     return False
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """What a part file says of the exception that ended a launch."""
     root = root_of(error)
     return {

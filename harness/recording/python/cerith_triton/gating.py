@@ -18,7 +18,7 @@ from typing import Any, Callable, Sequence, TypeVar, final, overload
 
 from cerith_triton import binary, judging
 from cerith_triton.judging import CerithError, Disagreement, Report
-from cerith_triton.library import options
+from cerith_triton.library import parse_options
 from cerith_triton.recorder import Recorder
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,7 +69,7 @@ class Gate:
         binary.find()
         if settings.keep is not None:
             _make_room(Path(settings.keep))
-        wanted = options(settings.filter, settings.max_bytes, self._sample)
+        wanted = parse_options(settings.filter, settings.max_bytes, self._sample)
         self._folder = Path(tempfile.mkdtemp(prefix="cerith-"))
         preflight = binary.find() if settings.preflight else None
         self._recorder = Recorder(self._folder / "parts", wanted, preflight=preflight)
@@ -102,12 +102,12 @@ class Gate:
     def _judge(self, recording: Path) -> Report:
         settings = self._settings
 
-        def judged(place: Path) -> Report:
+        def judge_at(place: Path) -> Report:
             return judging.judge(
                 place, settings.engines, settings.undefined, settings.strict, settings.masked_zero
             )
 
-        report = judged(recording)
+        report = judge_at(recording)
         if not report.failed:
             report.recording = None
         elif settings.keep is not None:
@@ -116,7 +116,7 @@ class Gate:
             _make_room(keep)
             shutil.move(str(recording), str(keep))
             # Messages name files where they stay.
-            report = judged(keep)
+            report = judge_at(keep)
             shutil.rmtree(self._folder, ignore_errors=True)
         return report
 
@@ -176,12 +176,12 @@ class Gate:
             return gated_coroutine  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def gated(*args: Any, **kwargs: Any) -> Any:
+        def run_gated(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             with Gate(settings):
                 return function(*args, **kwargs)
 
-        return gated  # type: ignore[return-value]
+        return run_gated  # type: ignore[return-value]
 
 
 @overload
@@ -228,4 +228,6 @@ def _make_room(keep: Path) -> None:
     if (keep / "recording.json").is_file() or (keep.is_dir() and not any(keep.iterdir())):
         shutil.rmtree(keep)
     elif keep.exists():
-        raise CerithError(f"{keep} exists and is not a recording; name a different folder to keep recordings in")
+        raise CerithError(
+            f"{keep} exists and is not a recording; name a different folder to keep recordings in"
+        )

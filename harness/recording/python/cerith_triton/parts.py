@@ -31,7 +31,7 @@ class Part:
         self.size = 0
         self._hashes: set[str] = set()
 
-    def frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
+    def write_frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
         """Writes a frame so that it survives this process."""
         if self._file is None:
             path = self.path = os.path.join(self._folder, f"{os.getpid()}-{time.time_ns()}.part")
@@ -49,7 +49,7 @@ class Part:
             raise
         self.size += size
 
-    def bytes(self, data: bytes, room: int) -> str | None:
+    def write_bytes(self, data: bytes, room: int) -> str | None:
         """Writes the bytes of a storage, unless they are there; returns their hash, or None if the file would
         grow past `room`."""
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -58,7 +58,7 @@ class Part:
             packed = zlib.compress(data, 1 if pays else 0)
             if self.size + len(packed) > room:
                 return None
-            self.frame({"frame": "bytes", "hash": digest, "size": len(data)}, packed)
+            self.write_frame({"frame": "bytes", "hash": digest, "size": len(data)}, packed)
             self._hashes.add(digest)
         return digest
 

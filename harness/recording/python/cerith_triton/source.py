@@ -67,7 +67,7 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
     if made is None:
         raise Unsayable(f"a kernel that is a {type_of(kernel)}")
     file, name = builder.place(made, None)
-    names = {id(extra): builder.expression(file, extra, "an argument") for extra in extras}
+    names = {id(extra): builder.write_expression(file, extra, "an argument") for extra in extras}
     files = builder.files_from(file, made.name)
     texts = [(f"{one.title}.py", one.text()) for one in files]
     for title, text in texts:
@@ -158,9 +158,9 @@ class _File:
             self.bound.get(name, key) == key for name, key in wanted.items()
         )
 
-    def reaches(self, other: _File) -> bool:
+    def is_above(self, other: _File) -> bool:
         """Whether importing this file imports another (or is that)."""
-        return self is other or any(file.reaches(other) for file in self.below)
+        return self is other or any(file.is_above(other) for file in self.below)
 
     def text(self) -> str:
         """The finished text."""
@@ -210,12 +210,12 @@ class _Builder:
         """The file that defines something for `user`, and its name there."""
         wanted = self._wanted(made)
         for file in self.files:
-            allowed = user is None or file is user or not file.reaches(user)
+            allowed = user is None or file is user or not file.is_above(user)
             if allowed and id(made.function) in file.defined and file.module == made.module:
                 self._link(user, file)
                 return file, made.name
         for file in self.files:
-            allowed = user is None or file is user or not file.reaches(user)
+            allowed = user is None or file is user or not file.is_above(user)
             if allowed and file.fits(made, wanted):
                 break
         else:
@@ -292,7 +292,7 @@ class _Builder:
             annotation if isinstance(annotation, str) else repr(annotation)
         ):
             line = f"{name}: {file.language}.constexpr = "
-        text = own or self.expression(file, value, f"`{made.name}` uses `{name}`, which")
+        text = own or self.write_expression(file, value, f"`{made.name}` uses `{name}`, which")
         self._say(file, f"{line}{text}\n")
 
     def _bind_module(
@@ -330,7 +330,7 @@ class _Builder:
         if file is None:
             for file in self.files:
                 fits = all(file.bound.get(one, key) == key for one, key in wanted.items())
-                if file.module == module.__name__ and not file.reaches(user) and fits:
+                if file.module == module.__name__ and not file.is_above(user) and fits:
                     break
             else:
                 file = _File(stand_in, {})
@@ -362,7 +362,7 @@ class _Builder:
         if line not in file.body:
             file.body.append(line)
 
-    def expression(self, file: _File, value: Any, who: str) -> str:
+    def write_expression(self, file: _File, value: Any, who: str) -> str:
         """An expression of a file for a value. `who` has it, for the error."""
         if isinstance(value, float) and not isinstance(value, enum.Enum):
             value = float(value)
@@ -372,25 +372,25 @@ class _Builder:
         if _is_constant(value) and type(value).__module__ == "builtins":
             return repr(value)
         if is_constexpr(value):
-            return f"{file.language}.constexpr({self.expression(file, value.value, who)})"
+            return f"{file.language}.constexpr({self.write_expression(file, value.value, who)})"
         if is_dtype(value) and str(language_name(value)).isidentifier():
             return f"{file.language}.{language_name(value)}"
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            items = ", ".join(self.expression(file, item, who) for item in value)
+            items = ", ".join(self.write_expression(file, item, who) for item in value)
             return f"{self._named(file, type(value), who)}({items})"
         if type(value) is tuple:
-            items = "".join(f"{self.expression(file, item, who)}, " for item in value)
+            items = "".join(f"{self.write_expression(file, item, who)}, " for item in value)
             return f"({items.rstrip() if len(value) == 1 else items[:-2]})"
         if type(value) is list:
-            return f"[{', '.join(self.expression(file, item, who) for item in value)}]"
+            return f"[{', '.join(self.write_expression(file, item, who) for item in value)}]"
         if type(value) is dict:
             pairs = (
-                f"{self.expression(file, key, who)}: {self.expression(file, item, who)}"
+                f"{self.write_expression(file, key, who)}: {self.write_expression(file, item, who)}"
                 for key, item in value.items()
             )
             return f"{{{', '.join(pairs)}}}"
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-            return self.expression(file, value.item(), who)
+            return self.write_expression(file, value.item(), who)
         if is_callable(value):
             return self._named(file, value, who)
         raise Unsayable(f"{who} is a {type_of(value)}")

@@ -177,7 +177,7 @@ def wait() -> None:
         cuda.current_stream().synchronize()
 
 
-def capturing() -> bool:
+def is_capturing() -> bool:
     """Whether a CUDA graph is being captured, while nothing may be waited for."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())

@@ -1,7 +1,7 @@
 """Argument values in the format of part files: JSON's own, or a list of a letter and its contents.
 
-A value's description comes with its layout: the description without things that do not change which instructions
-run, the numbers of floats and addresses. Values without a form raise `Unsayable` with the reason.
+A value's description comes with its layout: the description without things that do not change which
+instructions run, the numbers of floats and addresses. Values without a form raise `Unsayable`.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class _Number(NamedTuple):
 
     name: str
     value: int
-    said: list[Any]
-    at: int
+    description: list[Any]
+    slot: int
 
 
 class Values:
@@ -95,7 +95,7 @@ class Values:
         # Integers that may be addresses.
         self.numbers: list[_Number] = []
 
-    def say(self, name: str, value: Any) -> Any:
+    def describe(self, name: str, value: Any) -> Any:
         """Describes the value of a parameter."""
         kind = type(value)
         if kind is int:
@@ -115,7 +115,7 @@ class Values:
         if is_constexpr(value):
             # A number of a constexpr is compiled in.
             inner = value.value
-            said = self.say(name, inner)
+            said = self.describe(name, inner)
             self.layout.append(("c", bits_of(inner) if type(inner) is float else None))
             return ("c", said)
         if is_dtype(value):
@@ -132,11 +132,11 @@ class Values:
             self.layout.append(("g", text))
             return ("g", text)
         if isinstance(value, int):
-            return self.say(name, int(value))
+            return self.describe(name, int(value))
         if isinstance(value, float):
-            return self.say(name, float(value))
+            return self.describe(name, float(value))
         if isinstance(value, str):
-            return self.say(name, str(value))
+            return self.describe(name, str(value))
         if isinstance(value, (tuple, list)) or (
             type(value).__name__ == "tuple" and type(value).__module__.startswith("triton.")
         ):
@@ -144,8 +144,8 @@ class Values:
             items = list(value)
             self.layout.append(("u", len(items), fields))
             if fields is None:
-                return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])
-            said = [self.say(f"{name}_{field}", item) for field, item in zip(fields, items)]
+                return ("u", [self.describe(f"{name}_{at}", item) for at, item in enumerate(items)])
+            said = [self.describe(f"{name}_{field}", item) for field, item in zip(fields, items)]
             return ("n", fields, said)
         if type(value).__name__ == "TensorDescriptor":
             return self._descriptor(name, value)
@@ -154,7 +154,7 @@ class Values:
             and getattr(value, "shape", None) == ()
             and hasattr(value, "item")
         ):
-            return self.say(name, value.item())
+            return self.describe(name, value.item())
         if callable(getattr(value, "fn", value)) and not isinstance(value, type):
             text = self.named(value)
             self.layout.append(("g", text))
@@ -248,8 +248,8 @@ class Values:
             if place is None:
                 left.append(number)
             else:
-                number.said[:] = ("a", *place)
-                self.layout[number.at] = ("a", *place)
+                number.description[:] = ("a", *place)
+                self.layout[number.slot] = ("a", *place)
         self.numbers = left
         return bool(left)
 
@@ -258,13 +258,13 @@ class Values:
         if self.numbers and self.storages.add_live({one.value for one in self.numbers}, self.numbers[0].name):
             self.find_addresses()
 
-    def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def describe_options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """Describes launch options. An option that is None is omitted."""
         said = []
         for name, value in options.items():
             if value is not None:
                 self.layout.append(name)
-                said.append((name, self.say(name, value)))
+                said.append((name, self.describe(name, value)))
         return said
 
 

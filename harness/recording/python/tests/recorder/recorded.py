@@ -90,12 +90,12 @@ class Recorded:
         for storage, after in zip(launch["storages"], ended.get("after", ())):
             storage["after"] = after
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
+    def frames_of(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if frame["frame"] == kind]
 
     @property
     def launches(self) -> list[dict[str, Any]]:
-        return self.of("launch")
+        return self.frames_of("launch")
 
     def contents(self, launch: dict[str, Any], name: str, when: str) -> bytes:
         """The bytes of the storage that a parameter shows first."""
