@@ -401,7 +401,7 @@ fn with_torch(
 fn open_jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn Engine>, String> {
     check_readable(corpus)?;
     let toolchain = find_with_torch(&ToolchainId::from_triton(version), true)?;
-    let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
+    let pool = start_pool(Pool::new_jit(toolchain, jobs), corpus)?;
     // A kernel that never ends keeps a GPU busy for as long as this.
     let limits = Limits {
         time: Duration::from_secs(30),

@@ -85,7 +85,7 @@ impl Pool {
     ///
     /// # Errors
     /// The folder for the workers' private files cannot be made.
-    pub fn jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+    pub fn new_jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
         Self::with_mode(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
     }
 

@@ -144,12 +144,12 @@ fn torch_is_hidden_unless_it_is_asked_for() {
              assert importlib.util.find_spec('torch') is None\n\
              try:\n    import torch.nn\nexcept ModuleNotFoundError as error:\n    assert str(error) == \"No module named 'torch'\"\n\
              else:\n    assert False, torch\n";
-        let mut import = simple("nothing");
+        let mut import = simple("empty_kernel");
         import.module.text = format!("{text}{}", import.module.text).into();
         finished(&pool(&toolchain), &import);
 
         let real = "import torch\nassert not torch.cuda.is_available()\n";
-        let mut import = on_host(simple("nothing"));
+        let mut import = on_host(simple("empty_kernel"));
         import.module.text = format!("{real}{}", import.module.text).into();
         finished(&pool_with_torch(&toolchain), &import);
     }
@@ -212,7 +212,7 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let empty = vec![tensor(0, &[0], &[1], 0)];
         check(
             "an empty storage",
-            request("behaviour.py", vec![storage(&[])], vec![launch("nothing", empty)]),
+            request("behaviour.py", vec![storage(&[])], vec![launch("empty_kernel", empty)]),
         );
         let raised = raised(&real, &on_host(simple("fail")));
         assert_eq!(raised.root().message, "as asked");
@@ -230,7 +230,7 @@ fn what_wants_a_gpu_says_that_there_is_none() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
         for pool in [
-            Pool::jit(toolchain.clone(), 16),
+            Pool::new_jit(toolchain.clone(), 16),
             Pool::with_torch(toolchain.clone(), 16, Device::Cuda),
         ] {
             let pool = pool.expect("a pool");

@@ -44,14 +44,14 @@ def add(x):
     tl.store(x + at, tl.load(x + at) + 1)
 ";
 
-const HERE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
+const FOLDER_PRELUDE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
 
 /// A compilation of a kernel whose file begins with some Python.
 fn request(root: &Path, head: &str) -> CompileRequest {
     CompileRequest {
         module: Module {
             path: root.join("kernel.py"),
-            text: format!("{HERE}{head}\n{KERNEL}").into(),
+            text: format!("{FOLDER_PRELUDE}{head}\n{KERNEL}").into(),
         },
         siblings: Vec::new(),
         storages: vec![256],

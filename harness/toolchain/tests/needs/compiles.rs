@@ -49,7 +49,7 @@ fn x(offset: i64) -> Value {
 
 #[track_caller]
 fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
-    let compilation = answered(compilers, request);
+    let compilation = compile_request(compilers, request);
     let compiled = compilation.result.expect("it compiles");
     for invocation in &compiled.invocations {
         let kernel = &compiled.kernels[invocation.kernel];
@@ -71,13 +71,13 @@ fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
 }
 
 #[track_caller]
-fn answered(compilers: &Compilers, request: &CompileRequest) -> Compilation {
+fn compile_request(compilers: &Compilers, request: &CompileRequest) -> Compilation {
     compilers.compile(request, Compilers::LIMITS).expect("an answer")
 }
 
 #[track_caller]
 fn ended(compilers: &Compilers, request: &CompileRequest) -> Raised {
-    *answered(compilers, request).result.expect_err("it raises")
+    *compile_request(compilers, request).result.expect_err("it raises")
 }
 
 fn address(storage: usize, offset: i64) -> Param {
@@ -240,7 +240,7 @@ fn a_compiler_ends_after_a_stage(toolchain: &Toolchain) {
             stage: Some(stage),
             ..usual.clone()
         };
-        let staged = answered(&compilers, &staged).result.expect("it compiles");
+        let staged = compile_request(&compilers, &staged).result.expect("it compiles");
         assert_eq!(params(&staged), params(&whole), "{id} {stage:?}");
         let kernel = &staged.kernels[0];
         assert!(kernel.cubin.is_empty() && kernel.ptx.is_empty(), "{id} {stage:?}");
@@ -263,7 +263,7 @@ fn a_compiler_says_what_is_before_each_pass(toolchain: &Toolchain) {
         ..staged.clone()
     };
     let ir = |request| {
-        let compiled = answered(&compilers, request).result.expect("it compiles");
+        let compiled = compile_request(&compilers, request).result.expect("it compiles");
         compiled.kernels[0].ttir.clone()
     };
     let printed = ir(&printing);
@@ -320,7 +320,7 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
         ..usual.clone()
     };
     let id = &toolchain.id;
-    assert_eq!(answered(&compilers, &usual).configs, 3, "{id}");
+    assert_eq!(compile_request(&compilers, &usual).configs, 3, "{id}");
     let programs = |request: &CompileRequest| compiled(&compilers, request).invocations[0].grid[0];
     assert_eq!([&usual, &only(0), &only(1)].map(programs), [2, 2, 4], "{id}");
     let raised = ended(&compilers, &only(2));
@@ -331,7 +331,7 @@ fn one_configuration_of_a_tuner_is_compiled_alone(toolchain: &Toolchain) {
         "{id}: {}",
         root.message
     );
-    assert_eq!(answered(&compilers, &only(2)).configs, 3, "{id}");
+    assert_eq!(compile_request(&compilers, &only(2)).configs, 3, "{id}");
     // A tuner that has fewer tries all it has.
     assert_eq!(programs(&only(7)), 2, "{id}");
 }
@@ -528,8 +528,8 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     let fill = |n| request(vec![with_block(launch("fill", vec![x(0), Value::Int(n)]), 64)]);
     let rejected = request(vec![launch("rejected", vec![x(0)])]);
     let first = cached();
-    let fills = [fill(5), fill(7)].map(|request| (answered(&first, &request), request));
-    let no = answered(&first, &rejected);
+    let fills = [fill(5), fill(7)].map(|request| (compile_request(&first, &request), request));
+    let no = compile_request(&first, &rejected);
     assert!(no.result.is_err());
     // Both have the same kernel: two answers of it and one rejection, and its cubin, PTX and TTIR.
     assert_eq!(files(folder.path()).len(), 3 + 3);
@@ -570,9 +570,9 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
         fs::write(damaged.with_file_name(".partial-1"), b"half").expect("written");
         let again = cached();
         for (compilation, request) in &fills {
-            assert_eq!(answered(&again, request).result, compilation.result);
+            assert_eq!(compile_request(&again, request).result, compilation.result);
         }
-        assert!(answered(&again, &rejected).result.is_err());
+        assert!(compile_request(&again, &rejected).result.is_err());
         assert_eq!(
             kept(request).map(|kept| kept.result),
             Ok(compilation.result.clone())

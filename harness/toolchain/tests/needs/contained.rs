@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The result of an attempt: Python's exception, the worker's end, or the printed text.
-fn told(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
+fn describe_result(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
     match result {
         Ok((Some(raised), _)) => format!("{}: {}", raised.root().kind, raised.root().message),
         Ok((None, printed)) => format!("finished: {}", printed.trim_end()),
@@ -94,7 +94,7 @@ impl Trial {
                 response.stdout.as_str(),
             )
         });
-        self.without_paths(&told(answer))
+        self.without_paths(&describe_result(answer))
     }
 
     fn compiled(&self, code: &str, milliseconds: u64) -> String {
@@ -117,7 +117,7 @@ impl Trial {
                 compilation.stdout.as_str(),
             )
         });
-        self.without_paths(&told(answer))
+        self.without_paths(&describe_result(answer))
     }
 
     fn without_paths(&self, text: &str) -> String {
@@ -503,7 +503,7 @@ fn workers_with_torch_are_contained_too() {
     };
     let pool = Pool::with_torch(torch.clone(), 1, Device::Host).expect("a pool");
     let answer = pool.request(&asked, limits(60_000)).expect("an answer");
-    let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
+    let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);
     let asked = InductorRequest {
         request: asked,
@@ -514,7 +514,7 @@ fn workers_with_torch_are_contained_too() {
     let answer = inductors
         .request(&asked, Inductors::LIMITS, &mut |_| None)
         .expect("an answer");
-    let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
+    let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);
 }
 

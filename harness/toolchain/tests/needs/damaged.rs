@@ -67,7 +67,7 @@ impl Copy {
 /// Why no worker starts.
 #[track_caller]
 fn reason(pool: &Pool) -> String {
-    match pool.request(&simple("nothing"), limits(30_000)) {
+    match pool.request(&simple("empty_kernel"), limits(30_000)) {
         Err(WorkerFailure::Start { reason, .. }) => reason,
         other => panic!("{other:?}"),
     }

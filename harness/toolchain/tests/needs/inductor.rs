@@ -7,7 +7,7 @@ use cerith_toolchain::request::Value;
 use cerith_toolchain::response::Phase;
 use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
 
-fn way(dynamic: Option<bool>) -> CompileMode {
+fn build_mode(dynamic: Option<bool>) -> CompileMode {
     CompileMode {
         dynamic,
         ..CompileMode::default()
@@ -15,7 +15,7 @@ fn way(dynamic: Option<bool>) -> CompileMode {
 }
 
 /// Adds one to every element, twice; each launch is executed here.
-fn twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (Induction, Vec<Emitted>) {
+fn run_twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (Induction, Vec<Emitted>) {
     let x = || tensor(0, &[4], &[1], 0);
     let asked = InductorRequest {
         request: request(
@@ -47,7 +47,7 @@ fn inductors(toolchain: &Toolchain) -> Inductors {
 
 fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
     let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
-    let (answer, seen) = twice(&inductors, vec![way(Some(false)), way(Some(true))], true);
+    let (answer, seen) = run_twice(&inductors, vec![build_mode(Some(false)), build_mode(Some(true))], true);
     assert_eq!(answer.result, Ok(()), "{id}");
     assert_eq!(answer.undefined, [], "{id}");
     for compiled in &answer.finished {
@@ -76,7 +76,7 @@ fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
 
 fn a_launch_that_does_not_finish_ends_its_run_only(toolchain: &Toolchain) {
     let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
-    let (answer, seen) = twice(&inductors, vec![way(Some(false))], false);
+    let (answer, seen) = run_twice(&inductors, vec![build_mode(Some(false))], false);
     assert_eq!(answer.result, Ok(()), "{id}");
     let runs: Vec<bool> = answer.finished[0].runs.iter().map(Option::is_some).collect();
     assert_eq!((runs, seen.len()), (vec![true, false], 3), "{id}");
@@ -90,7 +90,7 @@ fn what_torch_raises_is_told(toolchain: &Toolchain) {
             vec![storage(&[5; 4])],
             vec![launch("no_such_kernel", vec![tensor(0, &[4], &[1], 0)])],
         ),
-        modes: vec![way(None)],
+        modes: vec![build_mode(None)],
         runs: 1,
     };
     let answer = inductors

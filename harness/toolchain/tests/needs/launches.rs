@@ -115,7 +115,7 @@ fn writing_back_to_expanded_cuda_tensors_raises_what_torch_raises(toolchain: &To
     let request = request(
         "behaviour.py",
         vec![storage(&[1, 2])],
-        vec![launch("nothing", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
+        vec![launch("empty_kernel", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
     );
     let raised = raised(&pool(toolchain), &request);
     assert_eq!(

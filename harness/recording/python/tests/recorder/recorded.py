@@ -117,9 +117,9 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     if not INTERPRETED:
         from cerith_worker import recorder as launches
 
-        quiet = SimpleNamespace(place=lambda address: (0, 0), passed=lambda number: None, storages=[])
+        quiet = SimpleNamespace(place=lambda address: (0, 0), find_passed=lambda number: None, storages=[])
         fake = launches.RecordingDriver(launches.Recorder(quiet), 90)
-    with drivers.installed(fake):
+    with drivers.install_fake(fake):
 
         def recorded(run: Callable[[], object], **options: Any) -> Any:
             folder = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -131,7 +131,11 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
                 counts = recorder.stop()
             found = Recorded(folder)
             return SimpleNamespace(
-                launches=found.launches, of=found.of, contents=found.contents, counts=counts, folder=folder
+                launches=found.launches,
+                frames_of=found.frames_of,
+                contents=found.contents,
+                counts=counts,
+                folder=folder,
             )
 
         yield recorded

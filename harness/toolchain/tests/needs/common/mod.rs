@@ -132,7 +132,7 @@ pub fn raised(pool: &Pool, request: &Request) -> Raised {
 #[track_caller]
 pub fn assert_goes_on(pool: &Pool) {
     assert_eq!(
-        words(&finished(pool, &simple("nothing")).storages[0].bytes),
+        words(&finished(pool, &simple("empty_kernel")).storages[0].bytes),
         [5; 4]
     );
 }
