@@ -101,7 +101,10 @@ fn run_bisection(
             .iter()
             .filter_map(|numpy| format!("{}+numpy{numpy}", triton.triton()).parse().ok())
             .collect(),
-        None => select_releases(args)?.into_iter().map(ToolchainId::from_triton).collect(),
+        None => select_releases(args)?
+            .into_iter()
+            .map(ToolchainId::from_triton)
+            .collect(),
     };
     let names: Vec<String> = toolchains
         .iter()

@@ -587,7 +587,10 @@ impl Observer for Installation<'_> {
         });
         match event {
             Event::Step(step) => bar.set_message(format!("toolchain {}: {step}", self.id)),
-            Event::Bytes { received: done, total } => {
+            Event::Bytes {
+                received: done,
+                total,
+            } => {
                 if let Some(total) = total {
                     bar.set_length(total);
                     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {

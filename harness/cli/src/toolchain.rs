@@ -45,11 +45,13 @@ pub fn manage_toolchains(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
             terminal.print(&format!("{}\n", Version::NEWEST));
             Exit::AsExpected
         }
-        ToolchainCommand::Newest { known: false } => {
-            print_result(&mut terminal, published::fetch_releases(), |terminal, releases| {
+        ToolchainCommand::Newest { known: false } => print_result(
+            &mut terminal,
+            published::fetch_releases(),
+            |terminal, releases| {
                 print_newest(terminal, &releases);
-            })
-        }
+            },
+        ),
         ToolchainCommand::Repair { ids } => repair_toolchains(&mut terminal, &home, ids, stop),
         ToolchainCommand::Remove { ids } => {
             let mut exit = Exit::AsExpected;

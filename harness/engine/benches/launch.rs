@@ -49,7 +49,9 @@ fn main() {
 }
 
 fn find_interpreter() -> Option<Interpret> {
-    let toolchain = Home::discover().ok()?.find(&ToolchainId::from_triton(Version::NEWEST))?;
+    let toolchain = Home::discover()
+        .ok()?
+        .find(&ToolchainId::from_triton(Version::NEWEST))?;
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
     let pool = Pool::new(toolchain, 1)
         .expect("a folder for the workers")

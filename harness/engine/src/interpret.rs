@@ -488,7 +488,7 @@ launches:
 
         let dead = |failure| translate_failure(&case, failure).map(|outcome| outcome.kind().name());
         let (stderr, location) = (String::new(), None);
-        let how = Exit::Signal(11);
+        let exit = Exit::Signal(11);
         assert_eq!(
             dead(WorkerFailure::Crashed {
                 exit,

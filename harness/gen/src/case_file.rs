@@ -3,7 +3,7 @@
 //!
 //! An input is the text of a case file. The kernel's file and the data archive that it may name are always the same.
 //!
-//! Left out: changing such texts (module `mutation`, [`mutate`]).
+//! See `mutation` and [`mutate`] for changing such texts.
 
 mod mutation;
 

@@ -1,7 +1,7 @@
 //! Kernels built by hand: IR, operation by operation, and memory for it to run on.
 //!
-//! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on wrong
-//! use. Left out: choosing what to build (see [`crate::program`]).
+//! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on
+//! wrong use. See [`crate::program`] for choosing operations.
 
 use cerith_interp::ParamValue;
 use cerith_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};

@@ -17,7 +17,7 @@
 //!
 //! [`reduce`] makes cases smaller, generated or not, as long as an oracle says that they still show the same.
 //!
-//! Left out: engines, and what makes a finding (`cerith fuzz`).
+//! `cerith fuzz` runs engines, and decides about findings.
 //!
 //! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
 #![warn(missing_docs)]

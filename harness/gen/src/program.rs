@@ -1,6 +1,6 @@
 //! Random kernels, as typed IR that verifies: each choice uses existing values and adds another.
 //!
-//! Left out: the laws of kernels (module `law`, [`check`]).
+//! See `law` and [`check`] for the laws of kernels.
 
 mod law;
 mod maker;

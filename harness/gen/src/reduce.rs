@@ -14,7 +14,7 @@
 //! | `data` | launches, grids, options, layouts, storages, dtypes, fills |
 //! | `tidy` | parentheses, comments and blank lines |
 //!
-//! Left out: engines, and what must stay of an outcome (the oracle decides). Names stay as they are.
+//! The oracle runs engines, and decides which parts of an outcome must stay. Names stay unchanged.
 
 mod candidate;
 mod data;

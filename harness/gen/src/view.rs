@@ -1,7 +1,7 @@
 //! Random tensors: a storage of numbered bytes, and a chain of torch's operations with arbitrary arguments, huge and
 //! negative ones included.
 //!
-//! Left out: where the elements of the result must be (module `model`).
+//! See `model` for the elements of a result.
 
 mod model;
 

@@ -1,5 +1,5 @@
-//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Left out: other engines,
-//! which need only not crash (`cerith fuzz --broken`).
+//! Cases that break a rule on purpose. The reference must always give the answer that the breach foretells. Other engines
+//! only must not crash (`cerith fuzz --broken`).
 
 use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};

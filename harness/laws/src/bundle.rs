@@ -1,4 +1,4 @@
-//! Bundles, as [`cerith_engine::cuda::bundle`] specifies them. Left out: what they are for.
+//! Bundles, as [`cerith_engine::cuda::bundle`] specifies them.
 //!
 //! An input begins with a byte that says what the rest is:
 //!

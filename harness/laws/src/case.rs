@@ -1,4 +1,5 @@
-//! Generated cases, and what the reference must do with any of them. Left out: what breaks a rule on purpose ([`crate::broken`]).
+//! Generated cases, and what the reference must do with any of them. See [`crate::broken`] for cases that break a rule on
+//! purpose.
 
 use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};

@@ -15,7 +15,7 @@
 //! They are not in `cerith_gen`, because that knows no engine. `fuzz/` calls them, and `tests/it/regressions.rs` replays inputs that
 //! found something.
 //!
-//! Left out: engines beside the reference, which `fuzz/fuzz_targets/case_interpreter.rs` asks.
+//! `fuzz/fuzz_targets/case_interpreter.rs` runs engines beside the reference.
 //!
 //! Invariants: no fuzzing engine; nothing is printed; nothing is written, except that [`recording`] writes to a folder of its own
 //! and removes it.

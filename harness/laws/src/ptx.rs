@@ -1,5 +1,5 @@
 //! PTX: whatever the text, it is refused with a place, or its kernels are launched, each twice, and do the same both times,
-//! within their limits. Left out: whether what they do is right (the tests of `cerith-ptx`).
+//! within their limits. The tests of `cerith-ptx` check their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

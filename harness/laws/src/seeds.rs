@@ -1,5 +1,5 @@
-//! Inputs for fuzz targets to begin with, made from the corpus, and the dictionary of Triton's names. Left out: reading and writing
-//! files (`examples/seeds.rs`).
+//! Inputs for fuzz targets to begin with, made from the corpus, and the dictionary of Triton's names. `examples/seeds.rs`
+//! reads and writes the files.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. An archive that grows too large
-//! continues in `data-2.zip`. Left out: reading it (`cerith_case`).
+//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. An archive that grows too
+//! large continues in `data-2.zip`. `cerith_case` reads it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,11 +20,11 @@ const BYTES_MOST: u64 = 1 << 30;
 #[derive(Debug, Default)]
 pub struct Contents {
     files: Vec<PathBuf>,
-    contents: HashMap<String, Place>,
+    contents: HashMap<String, ContentLocation>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ContentLocation {
     file: usize,
     payload: Payload,
     size: u64,
@@ -50,7 +50,9 @@ impl Contents {
 
     /// Contents of a hash, `size` bytes when unpacked, lie in a file.
     pub fn add(&mut self, hash: String, file: usize, payload: Payload, size: u64) {
-        self.contents.entry(hash).or_insert(Place { file, payload, size });
+        self.contents
+            .entry(hash)
+            .or_insert(ContentLocation { file, payload, size });
     }
 
     /// The bytes of a hash, or why there are none.

@@ -1,4 +1,4 @@
-//! A recorded launch as the text of a case file. Left out: where its bytes are kept ([`crate::archive`]).
+//! A recorded launch as the text of a case file. See [`crate::archive`] for the bytes.
 
 use std::fmt::Write as _;
 
@@ -264,7 +264,9 @@ impl Text<'_> {
             Value::Float(value) => render_float(*value),
             Value::Str(text) => quote_yaml(&quote_python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.write_value(inner, true)),
+            Value::Constexpr(inner) if within => {
+                format!("{{ constexpr: {} }}", self.write_value(inner, true))
+            }
             // At its own place a parameter's annotation says it.
             Value::Constexpr(inner) => self.write_value(inner, false),
             Value::Tensor(tensor) => quote_yaml(&self.tensor(tensor)),

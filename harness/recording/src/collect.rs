@@ -1,4 +1,4 @@
-//! Makes a recording on disk from part files. Left out: the text of a case file (`case_text`) and archives (`archive`).
+//! Makes a recording on disk from part files. See `case_text` for the text of a case file, and `archive` for the archives.
 
 pub(crate) mod launches;
 pub(crate) mod verify;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use self::launches::{RecordedLaunch, Gathered, Kernel};
+use self::launches::{Gathered, Kernel, RecordedLaunch};
 use crate::archive::Archive;
 use crate::case_text::Text;
 use crate::part::{Process, Skipped};
@@ -167,7 +167,9 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
                 skip(&mut skipped, &kernel.function, why, 1);
                 continue;
             }
-            match write_case(kernel, launch, options, &mut archive).map_err(CollectError::io_error_at(&folder))? {
+            match write_case(kernel, launch, options, &mut archive)
+                .map_err(CollectError::io_error_at(&folder))?
+            {
                 Ok(case) => {
                     collected.without_data += case.without_data;
                     cases.push(case);
@@ -203,7 +205,12 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
 }
 
 /// Notes the launches without an end among those that became cases.
-fn note_unfinished(collected: &mut Collected, kernel: &Kernel, launches: &[RecordedLaunch], cases: &[CaseFile<'_>]) {
+fn note_unfinished(
+    collected: &mut Collected,
+    kernel: &Kernel,
+    launches: &[RecordedLaunch],
+    cases: &[CaseFile<'_>],
+) {
     for launch in launches {
         let name = file_name(launch);
         if !cases.iter().any(|case| case.name == name) {

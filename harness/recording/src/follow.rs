@@ -1,10 +1,11 @@
-//! The launches of a part file that is still being written, each as a recording of its own, before it runs. Left out: judging it.
+//! The launches of a part file that is still being written, each as a recording of its own, before it runs. It does not
+//! judge them.
 
 use std::path::{Path, PathBuf};
 
 use crate::archive::Archive;
 use crate::collect::launches::{Reader, Reading};
-use crate::collect::{CollectError, Options, write_case, verify, write};
+use crate::collect::{CollectError, Options, verify, write, write_case};
 
 /// Follows one part file.
 #[derive(Debug)]
@@ -62,7 +63,8 @@ impl Follower {
             write(&folder.join(name), text)?;
         }
         let mut archive = Archive::new(&gathered.contents, &folder);
-        let made = write_case(kernel, launch, &self.options, &mut archive).map_err(CollectError::io_error_at(&folder))?;
+        let made = write_case(kernel, launch, &self.options, &mut archive)
+            .map_err(CollectError::io_error_at(&folder))?;
         archive.close().map_err(CollectError::io_error_at(&folder))?;
         let Ok(made) = made else {
             return Ok(None);

@@ -53,7 +53,7 @@
 //! # }
 //! ```
 //!
-//! Left out: starting the program (`cerith record`), running what was recorded (`cerith run`).
+//! `cerith record` starts the program, and `cerith run` runs the recording.
 //!
 //! Invariants: nothing here runs Python; a part file is not trusted (sizes, hashes, names and counts are checked), and its faults
 //! are reported; what the recorder could not record is counted with its reason, never dropped in silence.

@@ -1,5 +1,6 @@
-//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of the
-//! format.** The other side is `python/cerith_triton/parts.py`. Left out: making a recording from them ([`mod@crate::collect`]).
+//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
+//! the format.** The other side is `python/cerith_triton/parts.py`. See [`mod@crate::collect`] for making a recording from
+//! them.
 //!
 //! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
 //! header (JSON), the payload. A process that is killed leaves a last frame cut short; the frames before it count.
@@ -256,7 +257,7 @@ pub enum PartError {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct FrameKind {
     frame: String,
 }
 
@@ -317,7 +318,7 @@ impl<R: Read> Part<R> {
         }
         let wrong =
             |error: serde_json::Error| damaged(begin, format!("a header that cannot be read: {error}"));
-        let kind: Kind = serde_json::from_slice(&header).map_err(wrong)?;
+        let kind: FrameKind = serde_json::from_slice(&header).map_err(wrong)?;
         let frame = match kind.frame.as_str() {
             "process" => Frame::Process(serde_json::from_slice(&header).map_err(wrong)?),
             "kernel" => Frame::Kernel(serde_json::from_slice(&header).map_err(wrong)?),
@@ -388,7 +389,12 @@ mod tests {
     fn frames_are_read_until_one_is_cut_short_or_damaged() {
         let skipped = encode_frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
         let bytes = encode_frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
-        let whole = [skipped.clone(), bytes.clone(), encode_frame(r#"{"frame":"new"}"#, b"?")].concat();
+        let whole = [
+            skipped.clone(),
+            bytes.clone(),
+            encode_frame(r#"{"frame":"new"}"#, b"?"),
+        ]
+        .concat();
         check(&whole, &["2 odd", "4 of ab", "Other"]);
         // Wherever it is cut, what lies before counts.
         for cut in 1..bytes.len() {
@@ -398,7 +404,7 @@ mod tests {
         check(
             &[encode_frame("7", b""), skipped.clone()].concat(),
             &[
-                "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct Kind at line 1 column 1",
+                "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct FrameKind at line 1 column 1",
             ],
         );
         check(

@@ -1,5 +1,5 @@
 //! The recorder, as text: the Python package `cerith_triton`, and the `sitecustomize` that starts it in a process whose
-//! `PYTHONPATH` begins with their folder. Left out: what it writes ([`crate::part`]).
+//! `PYTHONPATH` begins with their folder. See [`crate::part`] for its files.
 
 use std::io;
 use std::path::Path;

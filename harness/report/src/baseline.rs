@@ -5,7 +5,7 @@
 //! happens. A case is as in the baseline if the baseline has every part of it; a part of the baseline that no longer happens is
 //! fixed.
 //!
-//! Left out: errors in the input and failures of Cerith, which no baseline excuses.
+//! A baseline does not excuse errors in the input and failures of Cerith.
 
 use std::io::{self, BufRead};
 

@@ -11,7 +11,7 @@
 //! | `compiled` | launches, sizes and times that changed |
 //! | `text` | the groups for a terminal, as Markdown, as annotations |
 //!
-//! Left out: running the engines (the command line), and who is right (the verdicts that this is made from).
+//! The command line runs the engines, and the verdicts decide which engine is right.
 
 mod cause;
 mod change;

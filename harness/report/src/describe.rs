@@ -12,7 +12,7 @@ use cerith_tile::quirk::told::BugSignature;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::source::{Sources, Span};
 use cerith_verdict::{
-    Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, Standing, SweepTrial, Trial, Verdict,
+    Bytes, Comparison, EngineRun, Kind, LeftOut, Met, Panel, Samples, Standing, SweepTrial, Trial, Verdict,
     Witness, Zone,
 };
 use indexmap::IndexMap;
@@ -94,7 +94,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
     let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order().len());
     let mut seconds = Vec::with_capacity(panel.order().len());
     for id in panel.order() {
-        let records: Vec<&Record> = trial
+        let records: Vec<&EngineRun> = trial
             .references
             .iter()
             .chain(&trial.other_records)
@@ -102,7 +102,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
             .collect();
         // Several versions' rules may each have an outcome of the reference; an unexpected one is shown.
         let stopped = trial.stoppage.as_ref().and_then(|stoppage| {
-            let stops = |record: &&&Record| {
+            let stops = |record: &&&EngineRun| {
                 record.id == EngineId::Reference && record.outcome.kind() == stoppage.outcome
             };
             records.iter().find(stops)

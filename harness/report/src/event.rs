@@ -12,7 +12,7 @@
 //! verdicts; `in_baseline`, `mended` and `not_run` of summaries. Older streams have none of these fields: a report shows what
 //! they have, and a merge says what it cannot tell.
 //!
-//! Left out: making events from outcomes (see [`crate::describe`]) and showing them (the printers).
+//! See [`crate::describe`] for making events from outcomes; the printers show them.
 
 mod compiled;
 mod exhibit;

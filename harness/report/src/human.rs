@@ -1,10 +1,10 @@
-//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers. Left out: the progress bar (the
-//! command line's) and where the text goes.
+//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers. The command line owns the
+//! progress bar and the destination of the text.
 
+mod duplicates;
 mod elements;
 mod expected_causes;
 mod next;
-mod duplicates;
 mod summary;
 
 use std::collections::HashSet;
@@ -377,7 +377,10 @@ impl Human {
         if sweep.odd.is_empty() {
             return match unsteady.as_slice() {
                 [] => format!("the variants of {engine} agree"),
-                _ => format!("{} of {engine} does not produce the same result twice", unsteady.join(", ")),
+                _ => format!(
+                    "{} of {engine} does not produce the same result twice",
+                    unsteady.join(", ")
+                ),
             };
         }
         let (is, one) = if sweep.odd.len() == 1 {

@@ -1,11 +1,11 @@
-//! Several streams as one: the first start, every event, one summary. A fault of the streams themselves (a missing beginning or
-//! end, missing or doubled shards) becomes an error among the events, so that every printer shows it. Left out: reading streams
-//! ([`crate::read`]).
+//! Several streams as one: the first start, every event, one summary. A fault of the streams themselves (a missing beginning
+//! or end, missing or doubled shards) becomes an error among the events, so that every printer shows it. See [`crate::read`]
+//! for reading streams.
 
 use std::collections::BTreeMap;
 
-use crate::event::{Event, Problem, Severity, Start, Summary};
 use crate::completeness::StreamEnd;
+use crate::event::{Event, Problem, Severity, Start, Summary};
 
 /// The most shards that a message names.
 const MAX_NAMED: usize = 8;
@@ -252,7 +252,7 @@ impl Joined {
 }
 
 impl RunKey {
-    /// The run of which a stream is a shard, and which shard it is; `None` if it is not a shard.
+    /// The run to which a shard's stream belongs, and the shard; `None` if the stream is not a shard.
     fn from_start(start: &Start) -> Option<(Self, u64)> {
         let (index, count) = start.shard.as_ref()?.split_once('/')?;
         let (index, count): (u64, u64) = (index.parse().ok()?, count.parse().ok()?);

@@ -1,5 +1,5 @@
-//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case. Left out: everything `JUnit` has no place
-//! for (the stream has it all).
+//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case. The stream has everything that `JUnit`
+//! cannot hold.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. It fits GitHub's limit for a comment
-//! or a summary, and says what it leaves out. Left out: which characters are safe ([`crate::safe`]).
+//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. It fits GitHub's limit for a
+//! comment or a summary, and says what it leaves out. See [`crate::safe`] for safe characters.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
 //! Which versions are wrong for which causes: a table whose rows are causes and then cases, and whose columns are engines.
-//! Left out: running the engines (the command line).
+//! The command line runs the engines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 //!
 //! Streams are read side by side, so that memory does not grow with them, except for the names of their cases.
 //!
-//! Left out: several runs in one report ([`crate::Joined`], which demands less of its streams).
+//! See [`crate::Joined`] for several runs in one report, which demands less of its streams.
 
 mod kin;
 mod lines;

@@ -1,7 +1,7 @@
 //! One case as a page of HTML, for a notebook or a mail: the verdict, the engines' outcomes, pictures and tables of differences,
 //! and the program. It is one piece of text that needs no script and loads nothing.
 //!
-//! Left out: the report of a whole run ([`crate::Html`]).
+//! See [`crate::Html`] for the report of a whole run.
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};

@@ -1,5 +1,5 @@
-//! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command
-//! of a GitHub workflow. Left out: HTML and XML (their printers escape).
+//! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command of
+//! a GitHub workflow. The printers of HTML and XML escape their text themselves.
 //!
 //! A name may hold anything: escape sequences that move the cursor, marks that reverse the direction of text, a line break and
 //! then `::error::`. Each such character is shown as its number.

@@ -1,5 +1,5 @@
-//! Engines that had to answer in a run and did not: the first cases in full, the rest in numbers. Left out: which engines had to
-//! answer (the verdicts say it).
+//! Engines that had to answer in a run and did not: the first cases in full, the rest in numbers. Verdicts list the engines
+//! that had to answer.
 
 use indexmap::IndexMap;
 

@@ -1,11 +1,11 @@
-//! Streams of events on disk and in pipes: written line by line, read back even when the end is missing.
-//! Left out: what to do when the disk is full (the caller decides; nothing computed is lost by it).
+//! Streams of events on disk and in pipes: written line by line, read back even when the end is missing. If the disk is
+//! full, the caller decides; no result is lost by it.
 
 use std::io::{self, BufRead, Read as _, Write};
 
+use crate::completeness::{Check, Sealer, StreamEnd};
 use crate::event::Event;
 use crate::safe;
-use crate::completeness::{Check, Sealer, StreamEnd};
 
 /// The most bytes of a line. An event holds a case's texts and a few of its bytes.
 const MAX_LINE: u64 = 1 << 28;
@@ -119,8 +119,8 @@ pub enum ReadError {
 ///
 /// The line is not an event.
 pub fn read_event(line: &[u8]) -> serde_json::Result<Event> {
-    // To find the tag of an event, serde buffers the whole event, which takes longer than everything else. A verdict, of which
-    // there are many, is known by how its line begins.
+    // To find the tag of an event, serde buffers the whole event, which takes longer than everything else. Verdicts are
+    // frequent, and are recognised by the beginning of their line.
     if line.starts_with(br#"{"event":"verdict",""#) {
         return Ok(Event::Verdict(serde_json::from_slice(line)?));
     }

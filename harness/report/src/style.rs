@@ -1,4 +1,4 @@
-//! Colours of a terminal, or none. Left out: deciding whether there are any (the command line does).
+//! Colours of a terminal, or none. The command line decides whether there are any.
 
 use anstyle::{AnsiColor, Style};
 

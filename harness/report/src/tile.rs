@@ -1,6 +1,6 @@
 //! Pictures of tensors: which elements differ, as a grid of cells. The last dimension runs to the right, the others downward.
 //!
-//! A cell of a large tensor stands for several elements. Left out: the values, which tables show.
+//! A cell of a large tensor stands for several elements. Tables show the values.
 
 use cerith_tile::DType;
 

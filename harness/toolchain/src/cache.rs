@@ -53,7 +53,7 @@ const PARTIAL: &str = ".partial-";
 
 /// The content of an answer's file, after the hash of its bytes.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+struct CachedAnswer {
     result: Result<Kernels, Box<Raised>>,
     configs: usize,
     stdout: String,
@@ -173,7 +173,7 @@ impl Cache {
         if blake3::hash(text) != *hash {
             return None;
         }
-        let answer: Answer = serde_json::from_slice(text).ok()?;
+        let answer: CachedAnswer = serde_json::from_slice(text).ok()?;
         if !answer.files.iter().all(|mark| self.states.hold(mark)) {
             return None;
         }
@@ -263,7 +263,7 @@ impl Cache {
                 invocations: compiled.invocations.clone(),
             }),
         };
-        let answer = Answer {
+        let answer = CachedAnswer {
             result,
             configs: compilation.configs,
             stdout: compilation.stdout.clone(),

@@ -1,4 +1,4 @@
-//! A request to a compiler and its answer, as plain data. Left out: asking it ([`crate::Compilers`]).
+//! A request to a compiler and its answer, as plain data. See [`crate::Compilers`] for sending one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: the result
-//! ([`crate::compiled`]), keeping it on disk, executing it.
+//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. See [`crate::compiled`] for
+//! the result.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -18,10 +18,10 @@ use crate::mode::Mode;
 use crate::pool::Pool;
 use crate::response::Raised;
 use crate::stamp::stamp;
-use crate::worker::Answer;
+use crate::worker::WorkerAnswer;
 use crate::{WorkerFailure, wire};
 
-impl Answer for (Compilation, Dependencies) {
+impl WorkerAnswer for (Compilation, Dependencies) {
     fn raised(&self) -> Option<&Raised> {
         self.0.result.as_ref().err().map(AsRef::as_ref)
     }

@@ -1,5 +1,5 @@
-//! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
-//! Left out: what a toolchain needs to read (`reach`), watching how much is used (`usage`).
+//! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use. See
+//! `reach` for a toolchain's files, and `usage` for limits at run time.
 //!
 //! A recording is untrusted code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
 //! restricted itself, for good, and the worker inherits that: Landlock for files, signals and device controls, seccomp for system
@@ -60,7 +60,9 @@ impl Containment {
     pub fn explain_refusal(&self, folder: &Path) -> Option<String> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
-        let named = user_allowed_paths().iter().any(|allowed| folder.starts_with(real(allowed)));
+        let named = user_allowed_paths()
+            .iter()
+            .any(|allowed| folder.starts_with(real(allowed)));
         (!self.off && !named && is_too_much(&folder)).then(|| {
             format!(
                 "workers would read all of {}, which is your home or holds it: put the cases into a folder of their own, or \

@@ -147,7 +147,9 @@ impl Conversation {
     /// The child is gone, sends nothing in time, or sends bytes that are not such a frame.
     pub fn receive(&mut self, most: u64, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
         loop {
-            if let Some((head, blobs)) = frame::read_lengths(&self.incoming, self.limits).map_err(Silence::Noise)? {
+            if let Some((head, blobs)) =
+                frame::read_lengths(&self.incoming, self.limits).map_err(Silence::Noise)?
+            {
                 let end = frame::LENGTHS + head + blobs;
                 if end as u64 > most {
                     return Err(Silence::Noise(BadFrame::Large(end)));
@@ -237,7 +239,8 @@ impl Conversation {
             }
         }
         if let StderrPart::Last(most) = self.stderr_part {
-            self.stderr_bytes.drain(..self.stderr_bytes.len().saturating_sub(most));
+            self.stderr_bytes
+                .drain(..self.stderr_bytes.len().saturating_sub(most));
         }
     }
 
@@ -354,7 +357,9 @@ mod tests {
     fn frames_come_back_one_by_one() {
         let mut child = start_shell("cat", StderrPart::First(100));
         let both = [encode_frame(b"one"), encode_frame(b"two")].concat();
-        child.send(&mut &both[..], u64::MAX, deadline_soon()).expect("sent");
+        child
+            .send(&mut &both[..], u64::MAX, deadline_soon())
+            .expect("sent");
         let mut next = || child.receive(1 << 20, deadline_soon()).expect("a frame").1;
         assert_eq!([next(), next()], [b"one", b"two"]);
         assert!(child.is_quiet());
@@ -367,9 +372,13 @@ mod tests {
     fn a_child_that_answers_before_it_has_heard_all_is_heard() {
         let mut child = start_shell("cat", StderrPart::First(100));
         let long = encode_frame(&vec![7; 900_000]);
-        child.send(&mut &long[..], u64::MAX, deadline_soon()).expect("sent");
+        child
+            .send(&mut &long[..], u64::MAX, deadline_soon())
+            .expect("sent");
         assert_eq!(
-            child.receive(1 << 20, deadline_soon()).map(|(_, blobs)| blobs.len()),
+            child
+                .receive(1 << 20, deadline_soon())
+                .map(|(_, blobs)| blobs.len()),
             Ok(900_000)
         );
     }
@@ -389,13 +398,18 @@ mod tests {
 
     #[test]
     fn what_is_no_frame_is_noise() {
-        let mut child = start_shell("echo this is not a frame at all; sleep 60", StderrPart::First(100));
+        let mut child = start_shell(
+            "echo this is not a frame at all; sleep 60",
+            StderrPart::First(100),
+        );
         assert!(matches!(
             child.receive(1 << 20, deadline_soon()),
             Err(Silence::Noise(BadFrame::Lengths { .. }))
         ));
         let mut child = start_shell("cat", StderrPart::First(100));
-        child.send(&mut &encode_frame(b"one")[..], 100, deadline_soon()).expect("sent");
+        child
+            .send(&mut &encode_frame(b"one")[..], 100, deadline_soon())
+            .expect("sent");
         assert_eq!(
             child.receive(17, deadline_soon()),
             Err(Silence::Noise(BadFrame::Large(18)))
@@ -406,7 +420,11 @@ mod tests {
     fn its_end_is_noticed() {
         let check = |script: &str, breath: u64, expected: Option<Exit>| {
             let mut child = start_shell(script, StderrPart::First(100));
-            assert_eq!(child.receive(100, deadline_soon()), Err(Silence::Gone), "{script}");
+            assert_eq!(
+                child.receive(100, deadline_soon()),
+                Err(Silence::Gone),
+                "{script}"
+            );
             assert_eq!(child.end(Duration::from_millis(breath)), expected, "{script}");
             child.kill();
         };

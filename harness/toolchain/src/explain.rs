@@ -1,4 +1,4 @@
-//! Why a toolchain could not be made, found in what installers print. Left out: running them ([`crate::install`]).
+//! Why a toolchain could not be made, found in what installers print. See [`crate::install`] for running them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -157,7 +157,12 @@ pub enum AddError {
 }
 
 /// What an installer's output means, after it failed to put a toolchain into this folder.
-pub(crate) fn explain_output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
+pub(crate) fn explain_output(
+    id: &ToolchainId,
+    installer: &'static str,
+    output: &str,
+    folder: &Path,
+) -> AddError {
     let says = |signs: &[&str]| {
         output
             .lines()

@@ -1,5 +1,4 @@
-//! Names of toolchains: which Triton with which NumPy, or which torch. Left out: whether they are installed
-//! ([`crate::home`]).
+//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::home`] for the installed ones.
 
 use std::fmt;
 use std::str::FromStr;

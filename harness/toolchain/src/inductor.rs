@@ -1,5 +1,5 @@
-//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. Left out: executing the launches
-//! that the generated code makes, which the caller does, and what their outcomes mean.
+//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. The caller executes the
+//! launches of the generated code, and judges their outcomes.
 //!
 //! One request is compiled in every mode that it names. The generated wrapper of each mode is called once for every run, always
 //! with the initial memory, and the caller gets the launches that it makes, one after the other.
@@ -13,7 +13,7 @@ use crate::mode::Mode;
 use crate::pool::{Limits, Pool};
 use crate::request::Value;
 use crate::response::{Memory, Raised};
-use crate::worker::Answer;
+use crate::worker::WorkerAnswer;
 use crate::{Request, Toolchain, WorkerFailure, wire};
 
 /// One way to compile.
@@ -104,7 +104,7 @@ pub struct Induction {
     pub seconds: Duration,
 }
 
-impl Answer for Induction {
+impl WorkerAnswer for Induction {
     fn raised(&self) -> Option<&Raised> {
         self.result.as_ref().err().map(AsRef::as_ref)
     }

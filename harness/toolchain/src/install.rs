@@ -1,4 +1,4 @@
-//! Installs a toolchain. Left out: those that are already installed ([`crate::home`]).
+//! Installs a toolchain. See [`crate::home`] for the installed ones.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -352,8 +352,13 @@ impl Attempt<'_> {
         let log = self.log();
         let output = File::create(&log).map_err(|source| unwritable_error(&log, source))?;
         // Nothing is ever in it to be read. With it, the lock is the installer's too.
-        let lock = self.lock.try_clone().map_err(|source| unwritable_error(&log, source))?;
-        let errors = output.try_clone().map_err(|source| unwritable_error(&log, source))?;
+        let lock = self
+            .lock
+            .try_clone()
+            .map_err(|source| unwritable_error(&log, source))?;
+        let errors = output
+            .try_clone()
+            .map_err(|source| unwritable_error(&log, source))?;
         command
             .env("TMPDIR", self.partial.join("tmp"))
             .env_remove("PIP_TARGET")

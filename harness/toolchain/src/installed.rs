@@ -1,4 +1,4 @@
-//! An installed toolchain, and the marker file that says what is in it. Left out: where toolchains are ([`crate::Home`]).
+//! An installed toolchain, and the marker file that says what is in it. See [`crate::Home`] for the folder of toolchains.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -32,8 +32,7 @@
 //! # }
 //! ```
 //!
-//! Left out: what the answers mean (the engine's), the Python side of the worker (`cerith-worker`), printing
-//! (progress is reported to an [`Observer`]).
+//! The engines interpret the answers. See `cerith-worker` for the Python side; an [`Observer`] gets progress.
 //!
 //! Invariants:
 //! - Only this crate starts Python. A worker that raises, hangs, faults or uses up its memory spoils only its own request.
@@ -43,6 +42,8 @@
 #![warn(missing_docs)]
 
 mod adopt;
+#[cfg(feature = "planted-faults")]
+pub mod answer_cache;
 mod cache;
 mod checkout;
 mod compilation;
@@ -58,8 +59,6 @@ pub mod id;
 pub mod inductor;
 mod install;
 mod installed;
-#[cfg(feature = "planted-faults")]
-pub mod answer_cache;
 mod limits;
 mod manifest;
 mod mode;

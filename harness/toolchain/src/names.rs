@@ -1,4 +1,4 @@
-//! The public names of a toolchain's language, as listed by its wheel. Left out: what they mean.
+//! The public names of a toolchain's language, as listed by its wheel.
 
 use std::collections::BTreeMap;
 use std::fmt;

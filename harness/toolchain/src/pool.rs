@@ -1,4 +1,4 @@
-//! Workers kept ready, handed out, and replaced when they die. Left out: talking to one (`worker`).
+//! Workers kept ready, handed out, and replaced when they die. See `worker` for talking to one.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use crate::response::Raised;
 use crate::scratch::{self, Scratch};
 use crate::visible;
 use crate::wire::{self, BadAnswer, Group};
-use crate::worker::{Answer, BetweenFrames, Place, Worker};
+use crate::worker::{BetweenFrames, Worker, WorkerAnswer, WorkerSetup};
 use crate::{Request, Response, WorkerFailure, reach};
 
 /// Up to so many workers of one toolchain, started when they are first needed. Shared between threads by reference;
@@ -196,8 +196,8 @@ impl Pool {
 
     /// Sends a module's frame to a free worker, answers its questions, and reads its answer. A worker keeps on disk only the
     /// results for `files`, if they are given. A worker that was killed, for example by the user or by a system without memory,
-    /// is replaced once, because its end may have other reasons than the request.
-    pub(crate) fn exchange<A: Answer>(
+    /// is replaced once, because the request need not be the reason.
+    pub(crate) fn exchange<A: WorkerAnswer>(
         &self,
         frame: &[u8],
         module: &Module,
@@ -223,7 +223,7 @@ impl Pool {
     }
 
     /// The same without a second attempt if the worker was killed.
-    fn exchange_once<A: Answer>(
+    fn exchange_once<A: WorkerAnswer>(
         &self,
         frame: &[u8],
         module: &Module,
@@ -357,18 +357,25 @@ impl Pool {
     }
 
     /// Where the next worker is started.
-    fn place(&self) -> Result<Place, WorkerFailure> {
+    fn place(&self) -> Result<WorkerSetup, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: self.toolchain.id.to_string(),
             reason,
         };
         self.check()?;
         let containment = Containment::of_this_system();
-        if let Some(why) = self.folders.iter().find_map(|folder| containment.explain_refusal(folder)) {
+        if let Some(why) = self
+            .folders
+            .iter()
+            .find_map(|folder| containment.explain_refusal(folder))
+        {
             return Err(failed(why));
         }
         let folder = self.private.folder();
-        let mut needed = self.toolchain_reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut needed = self
+            .toolchain_reach
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if needed.is_none() {
             let found = reach::query_reach(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
             *needed = Some(found.map_err(|error| failed(error.to_string().trim_end().to_owned()))?);
@@ -392,7 +399,7 @@ impl Pool {
         };
         let scratch = Scratch::new(folder.join(format!("worker-{number}")))
             .map_err(|error| failed(format!("make its folder: {error}")))?;
-        Ok(Place {
+        Ok(WorkerSetup {
             package: folder.join(PYTHON),
             scratch,
             read,
@@ -426,7 +433,7 @@ impl Pool {
     }
 }
 
-impl Answer for Response {
+impl WorkerAnswer for Response {
     fn raised(&self) -> Option<&Raised> {
         self.result.as_ref().err().map(AsRef::as_ref)
     }

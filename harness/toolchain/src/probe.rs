@@ -1,4 +1,4 @@
-//! Whether workers of a toolchain run a kernel at all. Left out: what the kernel computes, since some pairs of Triton and NumPy
+//! Whether workers of a toolchain run a kernel at all. The kernel's result does not matter: some pairs of Triton and NumPy
 //! are installed because they get it wrong.
 
 use std::io;

@@ -1,5 +1,5 @@
-//! Commands for programs that run uncontained: Python, pip, uv. None of them reads modules or settings from the folder that Cerith
-//! is called in, which may be an untrusted checkout. Left out: workers ([`crate::worker`]).
+//! Commands for programs that run uncontained: Python, pip, uv. None of them reads modules or settings from the folder that
+//! Cerith is called in, which may be an untrusted checkout. See [`crate::worker`] for workers.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,10 @@ pub(crate) fn python_command(program: &Path) -> Command {
 /// A Python with the part of the environment that is passed on to workers; with `gpu`, to those that have a GPU.
 pub(crate) fn python_as_worker(program: &Path, gpu: bool) -> Command {
     let mut command = python_command(program);
-    command.env_clear().envs(passed_variables(gpu)).env(SAFE_PATH, "1");
+    command
+        .env_clear()
+        .envs(passed_variables(gpu))
+        .env(SAFE_PATH, "1");
     command
 }
 

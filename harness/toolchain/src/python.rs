@@ -1,4 +1,4 @@
-//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. Left out: installing ([`crate::install`]).
+//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. See [`crate::install`] for installing.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -212,7 +212,10 @@ mod tests {
         check("torch2.11.0", 11, Some("2.3.5"));
         check("3.9.0+numpy2.4", 12, Some("2.4.*"));
         check("3.9.0+numpy2.4.6", 12, Some("2.4.6"));
-        assert_eq!(describe_range(&suitable_pythons(&parse_id("3.0.0+numpy2"))), "3.9 to 3.12");
+        assert_eq!(
+            describe_range(&suitable_pythons(&parse_id("3.0.0+numpy2"))),
+            "3.9 to 3.12"
+        );
     }
 
     /// A folder of programs that answer as Pythons of these versions would; 0 fails, as a shim does.

@@ -1,5 +1,5 @@
-//! What the workers of a toolchain need to read: each pool asks the toolchain's Python once. Left out: what every program of a
-//! system reads, and enforcing it ([`crate::containment`]).
+//! What the workers of a toolchain need to read: each pool asks the toolchain's Python once. See [`crate::containment`] for
+//! files that every program reads, and for enforcement.
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,7 +36,7 @@ const COMPILERS: &[&str] = &["cc", "gcc", "clang", "c++", "g++"];
 
 /// The folders that it prints.
 #[derive(Deserialize)]
-struct Answer {
+struct ReachAnswer {
     /// Those of its installation.
     prefixes: Vec<PathBuf>,
     /// Others that it imports from.
@@ -70,7 +70,7 @@ pub(crate) fn query_reach(python: &Path, package: &Path, mode: Mode) -> Result<V
     let told = String::from_utf8_lossy(&output.stdout);
     // A package may print when Python starts.
     let last = told.lines().last().unwrap_or_default();
-    let Ok(answer) = serde_json::from_str::<Answer>(last) else {
+    let Ok(answer) = serde_json::from_str::<ReachAnswer>(last) else {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Unanswered::Ended {
             status: output.status,

@@ -1,4 +1,4 @@
-//! What a worker answered. Left out: workers that could not answer ([`crate::failure`]).
+//! What a worker answered. See [`crate::failure`] for workers that could not answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A worker's own folder: made, emptied, measured. Left out: which worker has which ([`crate::pool`]).
+//! A worker's own folder: made, emptied, measured. See [`crate::pool`] for the workers.
 //!
 //! Code that is not trusted made its contents, and may still change them: links that lead elsewhere, folders nested without end.
 //! So nothing here follows a link, goes deeper than it can hold open, or trusts a name twice.

@@ -1,5 +1,5 @@
-//! What a worker and the processes that it started use, read from `/proc`. Left out: what happens to a worker that uses too much
-//! ([`crate::worker`]). Without `/proc` the use is unknown, and nothing counts as too much.
+//! What a worker and the processes that it started use, read from `/proc`. See [`crate::worker`] for the end of a worker
+//! that uses too much. Without `/proc` the usage is unknown and unlimited.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,7 @@ pub(crate) fn measure_group(leader: Pid, folder: &Path) -> Usage {
     usage
 }
 
-/// Bytes of memory that a process group has touched, where each process counts its share of what it shares. Slower than
+/// Bytes of memory that a process group has touched, with each process's share of shared memory. Slower than
 /// [`measure_group`].
 pub(crate) fn shared_out(leader: Pid) -> u64 {
     let of = |pid: i32| {
@@ -107,13 +107,14 @@ pub(crate) fn end_others(leader: Pid) -> bool {
     let id = leader.as_raw_nonzero().get();
     for round in 0..END_ROUNDS {
         let mut left = false;
-        for pid in list_children(id).unwrap_or_default().into_iter().chain(if round == 0 {
-            Vec::new()
-        } else {
-            group_members(id)
-        }) {
+        for pid in list_children(id)
+            .unwrap_or_default()
+            .into_iter()
+            .chain(if round == 0 { Vec::new() } else { group_members(id) })
+        {
             // A process that waits to be reaped has only its number.
-            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.is_zombie) {
+            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.is_zombie)
+            {
                 continue;
             }
             left = true;

@@ -1,5 +1,5 @@
-//! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. Left out:
-//! moving bytes ([`crate::worker`]).
+//! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. See
+//! [`crate::worker`] for moving bytes.
 
 mod error;
 pub(crate) mod inductor;
@@ -177,7 +177,10 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, BadRequest
 /// The frame of a compilation, or the problem of the request.
 pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, BadRequest> {
     check_launches(&request.launches, &request.storages)?;
-    Ok(frame::encode_frame(&compile_header(request, limits, check_absolute)?, [])?)
+    Ok(frame::encode_frame(
+        &compile_header(request, limits, check_absolute)?,
+        [],
+    )?)
 }
 
 /// How paths are written.
@@ -336,7 +339,7 @@ fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), BadRequest
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct LaunchAnswer {
     raised: Option<RaisedHeader>,
     memory: Vec<MemoryHeader>,
     seconds: f64,
@@ -376,7 +379,7 @@ pub(crate) fn decode_response(
     stderr: &str,
     request: &Request,
 ) -> Result<(Response, bool), BadAnswer> {
-    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
+    let answer: LaunchAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let mut rest = blobs;
     let storages = split_memories(answer.memory, &mut rest, request)?;
     let result = match answer.raised {
@@ -424,7 +427,11 @@ fn split_memories(
         };
         let relocations = found
             .into_iter()
-            .map(|(at, storage, addend)| Relocation { offset: at, storage, addend })
+            .map(|(at, storage, addend)| Relocation {
+                offset: at,
+                storage,
+                addend,
+            })
             .collect();
         storages.push(Memory { bytes, relocations });
     }

@@ -1,5 +1,5 @@
-//! One worker process: starting it, talking to it within a time limit, ending it. Left out: which worker does what
-//! ([`crate::pool`]).
+//! One worker process: starting it, talking to it within a time limit, ending it. See [`crate::pool`] for the workers'
+//! tasks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 use crate::containment::{self, ALLOW_READ, Containment, Reach};
 use crate::conversation::frame::FrameLimits;
-use crate::conversation::{Conversation, StderrPart, Silence};
+use crate::conversation::{Conversation, Silence, StderrPart};
 use crate::failure::{Exit, WorkerFailure};
 use crate::mode::Mode;
 use crate::pool::Limits;
@@ -75,7 +75,7 @@ const ANSWER_MOST: u64 = 256 << 20;
 
 /// Where a worker is started.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WorkerSetup {
     /// The folder that our Python package is in.
     pub package: PathBuf,
     /// Its own folder.
@@ -88,7 +88,7 @@ pub(crate) struct Place {
 pub(crate) type BetweenFrames<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, BadAnswer>;
 
 /// A type that a frame is decoded into.
-pub(crate) trait Answer: Sized {
+pub(crate) trait WorkerAnswer: Sized {
     /// The exception in it.
     fn raised(&self) -> Option<&Raised>;
 }
@@ -136,7 +136,11 @@ impl From<Silence> for Stop {
 
 impl Worker {
     /// Starts a worker.
-    pub(crate) fn start(toolchain: &Toolchain, place: Place, mode: Mode) -> Result<Self, WorkerFailure> {
+    pub(crate) fn start(
+        toolchain: &Toolchain,
+        place: WorkerSetup,
+        mode: Mode,
+    ) -> Result<Self, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: toolchain.id.to_string(),
             reason,
@@ -196,7 +200,7 @@ impl Worker {
         Ok(worker)
     }
 
-    fn spawn(python: &Path, place: Place, mode: Mode) -> io::Result<Self> {
+    fn spawn(python: &Path, place: WorkerSetup, mode: Mode) -> io::Result<Self> {
         let folder = place.scratch.path().to_owned();
         let reach = Reach {
             read: place.read,
@@ -264,8 +268,8 @@ impl Worker {
         };
         let alone = !counted || (threads() && !left());
         self.answered_requests += 1;
-        let grown =
-            self.answered_requests.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
+        let grown = self.answered_requests.is_multiple_of(GROWTH_EVERY)
+            && (self.has_grown() || self.excess().is_err());
         self.is_quiet() && alone && !grown && self.scratch.clear(self.mode.kept_folders()).is_ok()
     }
 
@@ -343,7 +347,7 @@ impl Worker {
     /// Sends a frame made for a module, waits for the answer and has it read (header, blobs, what came on stderr). With
     /// it, whether the worker asks to be replaced. Frames that the worker sends meanwhile are answered by `between`, with
     /// the clock running. After an error the worker is of no more use.
-    pub(crate) fn ask<A: Answer>(
+    pub(crate) fn ask<A: WorkerAnswer>(
         &mut self,
         frame: &[u8],
         module: &Module,

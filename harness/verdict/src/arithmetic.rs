@@ -4,7 +4,7 @@
 //! right is convicted, and another may agree by chance. So casts, and the operations that round once or not at all, are compared
 //! with their results by definition; `arithmetic/results.py` works those out with Python's whole numbers and fractions.
 //!
-//! Left out: functions with only an error bound, and everything but arithmetic (`cases/given`).
+//! It does not test functions with only an error bound, or anything other than arithmetic (`cases/given`).
 
 use cerith_case::{Corpus, Input};
 use cerith_engine::{Engine, Reference};

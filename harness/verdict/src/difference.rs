@@ -4,7 +4,7 @@
 //! value. A NaN equals any NaN of the dtype that the bytes are seen as. Bytes that are undefined in the reference are not
 //! compared; bytes that are unwritten in it must be unwritten.
 //!
-//! Left out: outcomes without memory (see [`crate::trial`]).
+//! See [`crate::trial`] for outcomes without memory.
 
 use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId};

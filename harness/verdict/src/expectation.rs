@@ -6,7 +6,7 @@
 //! expectation. An engine that is missing needs none, nor does one that compiles for a named GPU that lacks what the case needs.
 //! An inconclusive trial breaks nothing here; a result that is undecided as a whole does (`gate`).
 //!
-//! Left out: reading expectations (`cerith-case`).
+//! `cerith-case` reads expectations.
 
 use cerith_case::{Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{EngineId, Outcome, Trap};

@@ -1,8 +1,8 @@
 //! A run's demands on a case besides agreement: an engine that was requested by name has an outcome, a record is of the current
 //! case, launches finish, and no result is undecided as a whole.
 //!
-//! Agreement alone would pass a case that no engine answered, and one that every engine rejects. Left out: who is right (see
-//! [`crate::trial`]) and what was expected (see [`crate::expectation`]).
+//! Agreement alone would pass a case that no engine answered, and one that every engine rejects. See [`crate::trial`] for
+//! blame, and [`crate::expectation`] for expectations.
 
 use cerith_case::{Case, Ending, Expectation, OutcomeKind, VerdictKind};
 use cerith_engine::{

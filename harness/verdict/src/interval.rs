@@ -1,6 +1,6 @@
 //! Checks the reference against its own intervals: it must accept its own bytes.
 //!
-//! Left out: where intervals come from (`cerith-interp`).
+//! See `cerith-interp` for the source of intervals.
 
 use cerith_interp::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};

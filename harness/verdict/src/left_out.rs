@@ -1,6 +1,6 @@
 //! The memory that a trial leaves out because it has no defined value, so that reports can say so.
 //!
-//! Left out: which bytes those are (the reference's byte states say it).
+//! The reference's byte states determine those bytes.
 
 use cerith_memory::{ByteState, Memory};
 

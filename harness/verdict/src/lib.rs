@@ -83,13 +83,14 @@
 //! assert_eq!(element.values, ["2.0", "2.0000002"]);
 //! ```
 //!
-//! Left out: how an engine runs a case (`cerith-engine`), showing anything (`cerith-report`). There is no tolerance anywhere: a
-//! float is right when its bits are, or when the reference's own [`Accepted`](cerith_interp::Accepted) says that a conforming implementation may
-//! give it.
+//! See `cerith-engine` for running a case, and `cerith-report` for reports. There is no tolerance anywhere: a float is right
+//! when its bits are, or when the reference's own [`Accepted`](cerith_interp::Accepted) allows a conforming implementation
+//! to return it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.
 #![warn(missing_docs)]
 
+mod arithmetic;
 mod canary;
 mod cover;
 mod difference;
@@ -99,7 +100,6 @@ mod failure;
 mod gate;
 mod given_contents;
 mod interval;
-mod arithmetic;
 mod language;
 mod left_out;
 mod panel;
@@ -120,7 +120,7 @@ pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use language::Stoppage;
 pub use left_out::LeftOut;
-pub use panel::{Failed, Panel, Record, Spent, Stopped, Trial, try_case};
+pub use panel::{EngineRun, Failed, Panel, Spent, Stopped, Trial, try_case};
 pub use selfcheck::run_selfcheck;
 pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,

@@ -2,8 +2,6 @@
 //!
 //! The reference runs once for each set of language rules of the other engines; rules that make no difference to the case share a
 //! bench. Cerith's own failures are noted separately and never become a verdict.
-//!
-//! Left out: which cases, and how many at once.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -131,7 +129,7 @@ impl Panel {
 
 /// The outcome of one engine, under one set of rules.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct EngineRun {
     /// Who.
     pub id: EngineId,
     /// Whose code the outcome comes from: the engine's own, or that of the engine whose record it is.
@@ -161,9 +159,9 @@ pub struct Failed {
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The reference's outcomes, one per set of rules that makes a difference to the case.
-    pub references: Vec<Record>,
+    pub references: Vec<EngineRun>,
     /// The other engines' outcomes.
-    pub other_records: Vec<Record>,
+    pub other_records: Vec<EngineRun>,
     /// The verdict.
     pub verdict: Verdict,
     /// The verdict compared with the expectations.
@@ -240,12 +238,12 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             reference: seats
                 .reference
                 .and_then(|at| references.get(at))
-                .map(Record::witness),
+                .map(EngineRun::witness),
             other_witnesses: seats
                 .other_indices
                 .iter()
                 .filter_map(|&at| others.get(at))
-                .map(Record::witness)
+                .map(EngineRun::witness)
                 .collect(),
             tolerance,
             engine_facts: EngineFacts {
@@ -311,7 +309,11 @@ fn try_once(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             });
         }
     }
-    let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
+    let witnesses: Vec<Testimony<'_>> = references
+        .iter()
+        .chain(&others)
+        .map(EngineRun::testimony)
+        .collect();
     let mut assessment = assess(&verdict, &witnesses, &case.expectations);
     gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
     let rules = match &panel.reference {
@@ -350,7 +352,7 @@ fn is_overruled(verdict: &Verdict) -> bool {
 fn explained_failures(
     case: &Case,
     reference: Option<&Reference>,
-    (references, others, benches): (&[Record], &[Record], &[Seats]),
+    (references, others, benches): (&[EngineRun], &[EngineRun], &[Seats]),
 ) -> Vec<EngineId> {
     let Some(reference) = reference else {
         return Vec::new();
@@ -385,7 +387,7 @@ pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<S
 }
 
 /// Decides for each engine whether the uninitialised bytes that it left need a value by the reference of its bench.
-fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
+fn settle(others: &mut [EngineRun], references: &[EngineRun], benches: &[Seats]) {
     for (at, record) in others.iter_mut().enumerate() {
         let judge = benches
             .iter()
@@ -400,7 +402,7 @@ fn settle(others: &mut [Record], references: &[Record], benches: &[Seats]) {
 fn build_tolerances<'a>(
     reference: Option<&'a Reference>,
     case: &'a Case,
-    (references, others): (&'a [Record], &[Record]),
+    (references, others): (&'a [EngineRun], &[EngineRun]),
     benches: &[Seats],
 ) -> Vec<ByReference<'a>> {
     let tolerances = benches.iter().map(|seats| {
@@ -418,7 +420,7 @@ fn build_tolerances<'a>(
 fn explain(
     case: &Case,
     panel: &Panel,
-    (references, others, benches): (&[Record], &[Record], &[Seats]),
+    (references, others, benches): (&[EngineRun], &[EngineRun], &[Seats]),
     verdict: &mut Verdict,
 ) {
     let Some(reference) = panel.reference.as_deref() else {
@@ -471,7 +473,7 @@ fn explain(
                     continue;
                 };
                 let uses = uses_of(case, reference, record.rules);
-                let told = |one: &Record, outcome: &Outcome, other: &Outcome| {
+                let told = |one: &EngineRun, outcome: &Outcome, other: &Outcome| {
                     explained::find_known_bug(&one.origin, outcome, other, &uses)
                 };
                 // A bench may have been given the words of other rules, under which the reference says no as well.
@@ -491,7 +493,7 @@ fn explain(
 }
 
 /// Notes what each outcome came out of. What of Triton's own code the case goes through, in any of the versions.
-fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]) -> Vec<String> {
+fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [EngineRun]) -> Vec<String> {
     let mut by_rules: Vec<(Rules, Vec<String>)> = Vec::new();
     for record in others.iter_mut().filter(|record| record.outcome.speaks()) {
         let at = by_rules.iter().position(|(rules, _)| *rules == record.rules);
@@ -513,7 +515,7 @@ fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]
 
 /// The facts about a bench's engines before the trial.
 fn collect_engine_facts<'r>(
-    records: impl Iterator<Item = &'r Record>,
+    records: impl Iterator<Item = &'r EngineRun>,
     case: &Case,
     through: &[String],
 ) -> EngineFacts {
@@ -541,7 +543,7 @@ fn collect_engine_facts<'r>(
 
 /// The expectation of the case file about the reference's answer. It does not apply to a reference with settings other
 /// than the file's.
-fn check_undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
+fn check_undefined(record: &EngineRun, reference: Option<&Reference>, case: &Case) -> Undefined {
     let testimony = record.testimony();
     if reference.is_some_and(Reference::is_usual) {
         is_undefined(&testimony, &case.expectations)
@@ -550,7 +552,7 @@ fn check_undefined(record: &Record, reference: Option<&Reference>, case: &Case) 
     }
 }
 
-impl Record {
+impl EngineRun {
     fn witness(&self) -> Witness<'_> {
         Witness {
             id: &self.id,
@@ -569,7 +571,7 @@ impl Record {
 }
 
 /// Rules, and the reference's outcome under them once it ran, or Cerith's own failure as text.
-type Answer<T> = (Rules, OnceCell<Result<T, String>>);
+type RulesAnswer<T> = (Rules, OnceCell<Result<T, String>>);
 
 /// The results of conforming implementations, computed by the reference when bits differ for the first time. If several
 /// sets of rules produce the same bits, a result that any of them allows is allowed.
@@ -578,9 +580,9 @@ pub(crate) struct ByReference<'a> {
     case: &'a Case,
     /// What the reference itself did.
     reference_outcome: Option<&'a Outcome>,
-    answers: Vec<Answer<Conforming>>,
+    answers: Vec<RulesAnswer<Conforming>>,
     /// The rules under which the reference computes like NumPy, and the outcome, if there is one.
-    as_numpy: Option<Answer<Option<Memory>>>,
+    as_numpy: Option<RulesAnswer<Option<Memory>>>,
     /// Whether the case multiplies matrices. NumPy leaves the order of the sums to a library, and that order is not known.
     multiplies: OnceCell<bool>,
     /// How long it took to answer.
@@ -610,9 +612,9 @@ impl<'a> ByReference<'a> {
     }
 
     /// Adds rules for engines that may be Triton's interpreter.
-    fn with_others<'r>(mut self, mut others: impl Iterator<Item = &'r Record>) -> Self {
+    fn with_others<'r>(mut self, mut others: impl Iterator<Item = &'r EngineRun>) -> Self {
         let rules = self.answers.first().map(|(rules, _)| *rules);
-        let interpreted = |record: &Record| {
+        let interpreted = |record: &EngineRun| {
             let is_interpreter = matches!(record.origin, EngineId::Interpret { .. });
             is_interpreter && record.outcome.finished().is_some()
         };
@@ -736,9 +738,9 @@ struct Seats {
 fn seat_engines(
     panel: &Panel,
     case: &Case,
-    others: &[Record],
+    others: &[EngineRun],
     failed: &mut Vec<Failed>,
-) -> Result<(Vec<Record>, Vec<Seats>), Stopped> {
+) -> Result<(Vec<EngineRun>, Vec<Seats>), Stopped> {
     let Some(reference) = panel.reference.as_deref() else {
         return Ok((
             Vec::new(),
@@ -749,7 +751,7 @@ fn seat_engines(
             }],
         ));
     };
-    let mut references: Vec<Record> = Vec::new();
+    let mut references: Vec<EngineRun> = Vec::new();
     let mut benches: Vec<Seats> = Vec::new();
     let mut known: Vec<(Rules, usize)> = Vec::new();
     let spoken = others.iter().map(|record| record.rules);
@@ -804,7 +806,7 @@ fn seat_engines(
 }
 
 /// Whether an engine took a program that a later stage of its compiler may reject.
-const fn leaves_rejection_to_others(record: &Record) -> bool {
+const fn leaves_rejection_to_others(record: &EngineRun) -> bool {
     matches!(record.id, EngineId::Ttir { .. })
         && matches!(
             record.outcome,
@@ -829,13 +831,13 @@ fn record(
     case: &Case,
     rules: Rules,
     failed: &mut Vec<Failed>,
-) -> Result<Record, Stopped> {
+) -> Result<EngineRun, Stopped> {
     let id = engine.id().clone();
     let origin = engine.origin(case);
     let message = match catch_panic(|| engine.run(case, rules)) {
         Ok(Ok(run)) => {
             let seconds = run.total().as_secs_f64();
-            return Ok(Record {
+            return Ok(EngineRun {
                 id,
                 families: Families::from_engine(&origin),
                 origin,
@@ -854,7 +856,7 @@ fn record(
         message: message.clone(),
     });
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
-    Ok(Record {
+    Ok(EngineRun {
         id,
         families: Families::from_engine(&origin),
         origin,

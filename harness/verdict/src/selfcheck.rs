@@ -1,8 +1,8 @@
 //! Trials with known verdicts, which a run judges first, so that a judge who cannot be trusted gives no verdicts.
 //!
-//! Each is a small case, the reference, and two engines that are told how to change the reference's outcome: to leave another
-//! byte, to write in a guard zone, to reject. A trial covers the whole path: case file, panel, comparison, blame, expectations.
-//! Left out: whether engines are right, which is what the corpus is for.
+//! Each is a small case, the reference, and two engines that are told how to change the reference's outcome: to leave
+//! another byte, to write in a guard zone, to reject. A trial covers the whole path: case file, panel, comparison, blame,
+//! expectations. It does not test engines, which is the corpus's purpose.
 
 use std::sync::Arc;
 

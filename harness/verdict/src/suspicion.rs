@@ -1,7 +1,7 @@
 //! When the reference is suspected: which engines overrule it, which would if they were two witnesses, and what makes its own answer
 //! doubtful.
 //!
-//! Left out: the rest of a trial (see [`crate::trial`]).
+//! See [`crate::trial`] for the rest of a trial.
 
 use cerith_case::VerdictKind;
 use cerith_engine::{Complaint, EngineId, Families, Outcome, Trap};

@@ -14,7 +14,7 @@
 //! Along each axis the case as it is and the variants of that axis have a verdict of their own. A case file's expectations with
 //! an `axis` are about that verdict.
 //!
-//! Left out: which variants there are (`cerith-case`), compiling and executing them (`cerith-engine`).
+//! See `cerith-case` for the variants, and `cerith-engine` for compiling and executing them.
 
 use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
 use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, catch_panic};

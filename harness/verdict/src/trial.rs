@@ -12,7 +12,7 @@
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
 //! by those rules and the engines that they hold for. The verdict of the case joins its benches.
 //!
-//! Left out: what was expected (see [`crate::expectation`]).
+//! See [`crate::expectation`] for expectations.
 
 use cerith_case::VerdictKind;
 use cerith_engine::{EngineId, Families, Family, Finished, Outcome, Trap};

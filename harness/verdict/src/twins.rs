@@ -1,7 +1,7 @@
 //! Two cases that must store the same: a generated kernel and its twin. One engine is enough to compare them. If that is the
 //! reference, a difference is a bug of ours.
 //!
-//! Left out: making twins (`cerith-gen`).
+//! See `cerith-gen` for making twins.
 
 use cerith_case::Case;
 use cerith_engine::{Engine, Failure, Outcome};

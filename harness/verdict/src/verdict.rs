@@ -1,5 +1,5 @@
-//! The verdict on a case: in one word, who is wrong, how each engine stands, and who differs from whom. Left out: how it is reached
-//! ([`crate::trial`]) and what was expected ([`crate::expectation`]).
+//! The verdict on a case: in one word, who is wrong, how each engine stands, and who differs from whom. See [`crate::trial`]
+//! for the rules, and [`crate::expectation`] for expectations.
 
 use std::fmt;
 

@@ -9,7 +9,7 @@
 //! 16-bit floats and computes `exp2` and `log2` with the reference's arithmetic (docs/internals/ptx.md lists the results that
 //! stay unconfirmed).
 //!
-//! Left out: camps and blame (see [`crate::trial`]).
+//! See [`crate::trial`] for camps and blame.
 
 use cerith_engine::{EngineId, Families, Outcome};
 

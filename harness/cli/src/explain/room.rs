@@ -10,7 +10,7 @@ use cerith_memory::{Memory, StorageId};
 use cerith_report::Tone;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
-use cerith_verdict::{BitForBit, Element, Record, Tolerance, Trial, compare};
+use cerith_verdict::{BitForBit, Element, EngineRun, Tolerance, Trial, compare};
 
 use super::render_heading;
 use crate::terminal::Terminal;
@@ -75,7 +75,7 @@ pub fn render_room(case: &Case, trial: &Trial, reference: &Reference, terminal: 
     text
 }
 
-fn get_memory(record: &Record) -> Option<&Memory> {
+fn get_memory(record: &EngineRun) -> Option<&Memory> {
     match &record.outcome {
         Outcome::Finished(finished) => Some(&finished.memory),
         _ => None,

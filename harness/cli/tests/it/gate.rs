@@ -177,7 +177,11 @@ fn a_named_engine_that_says_nothing_fails_the_run() {
 fn many_silences_are_counted_and_five_are_shown() {
     let many = build_case("matrix: { n: [0, 1, 2, 3, 4, 5, 6, 7, 8] }\n");
     let place = Place::new(&[("cases/area/a.yaml", &many)]);
-    let text = place.assert_run(&CUDA, 1, &["cuda@3.9.0 has no outcome for 9 cases (9 no-recording)"]);
+    let text = place.assert_run(
+        &CUDA,
+        1,
+        &["cuda@3.9.0 has no outcome for 9 cases (9 no-recording)"],
+    );
     assert_eq!(text.matches("SILENT").count(), 5, "{text}");
     let verbose = [&CUDA[..], &["-v"]].concat();
     let text = place.assert_run(&verbose, 1, &[]);

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use cerith_toolchain::compiled::Kernel;
 use cerith_toolchain::conversation::frame::encode_frame;
-use cerith_toolchain::conversation::{Conversation, StderrPart, Silence};
+use cerith_toolchain::conversation::{Conversation, Silence, StderrPart};
 use cerith_toolchain::failure::Exit;
 
 use super::child;

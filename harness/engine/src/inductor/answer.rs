@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use cerith_case::Case;
 use cerith_memory::Memory;
 use cerith_tile::rules::Version;
-use cerith_toolchain::inductor::{Induction, Undefined, CompileMode};
+use cerith_toolchain::inductor::{CompileMode, Induction, Undefined};
 use cerith_toolchain::response::{Phase, Raised};
 
 use crate::engine::Failure;
@@ -45,7 +45,11 @@ pub(super) fn add_location(outcome: Outcome, place: &str) -> Outcome {
 }
 
 /// A rejection for what generated modules read and nothing defines.
-pub(super) fn reject_undefined(torch: Version, ways: &[CompileMode], induction: &Induction) -> Option<Outcome> {
+pub(super) fn reject_undefined(
+    torch: Version,
+    ways: &[CompileMode],
+    induction: &Induction,
+) -> Option<Outcome> {
     let first = induction.undefined.first()?;
     let mut told: Vec<(Option<&str>, String)> = Vec::new();
     for one in &induction.undefined {

@@ -32,7 +32,7 @@ use cerith_case::{ArgValue, Case, Compile, ContentHash, Launch};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::rules::{Rules, Version};
-use cerith_toolchain::inductor::{Emitted, CompileMode};
+use cerith_toolchain::inductor::{CompileMode, Emitted};
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::request::{Device, Driver, Request, Storage};
 use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};

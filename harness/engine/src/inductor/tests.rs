@@ -4,7 +4,7 @@ use cerith_case::{Case, Corpus, Input};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::rules::{Rules, Version};
-use cerith_toolchain::inductor::{Compiled, Emitted, Induction, Undefined, CompileMode};
+use cerith_toolchain::inductor::{CompileMode, Compiled, Emitted, Induction, Undefined};
 use cerith_toolchain::request::{Tensor, Value};
 use cerith_toolchain::response::{Memory as After, Phase, PythonError, Raised};
 

@@ -1,5 +1,5 @@
-//! The features of all kernels of a campaign, and which of some kernels has the most features that few others have. Left out: the
-//! features of one kernel (see [`super::Generated::features`]), and when a campaign asks.
+//! The features of all kernels of a campaign, and which of some kernels has the most features that few others have. See
+//! [`super::Generated::features`] for the features of one kernel.
 
 use std::collections::{BTreeMap, HashMap};
 

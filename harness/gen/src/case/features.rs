@@ -1,5 +1,5 @@
-//! The features of a generated kernel: each operation with its dtype and shape, where it stands, what made its operand, and what
-//! the case's memory is like. Left out: features that no kernel has (see [`super::Coverage`]).
+//! The features of a generated kernel: each operation with its dtype and shape, where it stands, what made its operand, and
+//! what the case's memory is like. See [`super::Coverage`] for features that no kernel has.
 //!
 //! Features are read from the kernel's lines, with the maker's types of values. That is rough (two operations of one expression
 //! count as on the same operand), but cheap: a campaign does it for several kernels for each that it runs.

@@ -1,4 +1,4 @@
-//! A generated case: its functions, its data and its launches, and its text. Left out: making one (`maker`).
+//! A generated case: its functions, its data and its launches, and its text. See `maker` for making one.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

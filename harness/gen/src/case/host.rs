@@ -1,5 +1,5 @@
-//! How a kernel is declared and launched: decorators, options, host functions that launch it, an autotuner, several launches.
-//! None of this changes what the kernel computes. Left out: how the kernel is written.
+//! How a kernel is declared and launched: decorators, options, host functions that launch it, an autotuner, several
+//! launches. None of this changes what the kernel computes.
 
 use std::fmt::Write as _;
 

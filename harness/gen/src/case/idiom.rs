@@ -22,7 +22,7 @@
 //! | `r`, `q` | the results |
 //! | `t`, `u`, `w`, `j` | other names |
 //!
-//! Left out: how a kernel is launched (`host`).
+//! See `host` for launches.
 
 mod calls;
 mod flows;

@@ -1,6 +1,6 @@
 //! The maker: turns choices into operations, with the pool of values that they use.
 //!
-//! Left out: operations that move lanes or need a region of their own (module `shapes`, `regions`).
+//! See `shapes` and `regions` for operations that move lanes or have a region.
 
 mod regions;
 mod shapes;

@@ -1,4 +1,4 @@
-//! A case while it is reduced: the text of its kernels' file, its storages, its launches. Left out: the possible changes.
+//! A case while it is reduced: the text of its kernels' file, its storages, its launches. See the other modules for changes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Less data: fewer launches, programs and options, contiguous tensors, smaller storages with plainer elements and dtypes,
-//! rounder numbers among the arguments. Left out: the kernel, except the names of dtypes in it.
+//! rounder numbers among the arguments. The kernel stays unchanged, except for names of dtypes.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Fewer functions and names: a function's body replaces its call, an argument replaces its parameter, and names that nothing
-//! reads go. Left out: statements that are needed for their effect.
+//! Fewer functions and names: a function's body replaces its call, an argument replaces its parameter, and names that
+//! nothing reads go. Statements with effects stay.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
 //! Fewer statements: everything that one statement does not need may go, or any run of statements, and the body of a loop or
-//! branch may replace it. Left out: the inside of a statement.
+//! branch may replace it. Statements stay whole.
 
 use std::collections::HashSet;
 

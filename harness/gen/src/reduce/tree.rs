@@ -1,4 +1,4 @@
-//! The syntax tree of a kernels' file, with the queries of the passes. Left out: changes.
+//! The syntax tree of a kernels' file, with the queries of the passes.
 
 use std::collections::HashSet;
 

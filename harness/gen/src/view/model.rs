@@ -1,7 +1,8 @@
 //! A model of operations on tensors, by enumeration: for each element of the result, the element of the operand.
 //!
-//! It knows no strides, only shapes and indices, as in torch's documentation. So it shares nothing with the arithmetic that it
-//! checks. Left out: `view(dtype)` and `as_strided`, which are about strides and bytes, and which views a tensor's strides allow.
+//! It knows no strides, only shapes and indices, as in torch's documentation. So it shares nothing with the arithmetic that
+//! it checks. `view(dtype)` and `as_strided`, which are about strides and bytes, have no model, and neither has the question
+//! which views a tensor's strides allow.
 
 use cerith_memory::{Index, Storages, Tensor};
 

@@ -102,7 +102,9 @@ fn functions_are_within_a_few_ulp() {
     let (low, high) = expect_range(accept_result(1.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)));
     assert!(low < 1f32.exp() && 1f32.exp() < high);
     assert!((7..=8).contains(&count_ulps(low, high)), "{low} {high}");
-    let (low, high) = expect_range(accept_result(1.0, 3.0, |k, x, y| k.add_binary(BinaryOp::Div, x, y)));
+    let (low, high) = expect_range(accept_result(1.0, 3.0, |k, x, y| {
+        k.add_binary(BinaryOp::Div, x, y)
+    }));
     assert!((4..=6).contains(&count_ulps(low, high)), "{low} {high}");
     // Too small to be normal: taken and given as zero, or not.
     let (low, high) = expect_range(accept_result(-100.0, 0.0, |k, x, _| k.add_unary(UnaryOp::Exp, x)));

@@ -313,7 +313,10 @@ fn the_nan_of_padding_is_a_number() {
             k.add_pointer_param("out", DType::F8E4NV),
         );
         let lanes = k.arange(4);
-        let (none, nan) = (k.add_full(DType::I1, 0, &[4]), k.add_full(DType::F8E4NV, 0x7f, &[4]));
+        let (none, nan) = (
+            k.add_full(DType::I1, 0, &[4]),
+            k.add_full(DType::F8E4NV, 0x7f, &[4]),
+        );
         let addresses = k.offset_pointer(x, lanes);
         let value = k.load(addresses, Some(none), Some(nan));
         let places = k.offset_pointer(out, lanes);

@@ -1,4 +1,5 @@
-//! The launches of all part files, without duplicates, in the order in which they were made. Left out: writing them.
+//! The launches of all part files, without duplicates, in the order in which they were made. See [`super::write_case`] for
+//! writing them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

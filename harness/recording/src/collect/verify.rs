@@ -1,4 +1,4 @@
-//! Writes case files, reads them back, and keeps only those that are cases. Left out: what a case file says.
+//! Writes case files, reads them back, and keeps only those that are cases. See [`crate::case_text`] for the texts.
 
 use std::collections::BTreeMap;
 use std::path::Path;

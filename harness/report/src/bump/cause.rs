@@ -1,4 +1,4 @@
-//! Why cases changed: groups of them, each with one cause. Left out: how they changed ([`super::change`]).
+//! Why cases changed: groups of them, each with one cause. See [`super::change`] for the kinds of changes.
 //!
 //! If neither a known bug nor a message shows the cause, the kernels' use of the language may: an operation that many cases of
 //! a change use, and few or none that are right in both versions.

@@ -1,4 +1,4 @@
-//! How a case changed from one version to the next. Left out: why ([`super::cause`]).
+//! How a case changed from one version to the next. See [`super::cause`] for the causes.
 
 use serde::Serialize;
 

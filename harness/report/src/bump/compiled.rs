@@ -1,5 +1,5 @@
-//! What compiling ahead of time gives in two versions: changes of launches, of machine code's size and of compile time, beyond
-//! noise. Left out: whether the compiled code is right ([`super::change`]).
+//! What compiling ahead of time gives in two versions: changes of launches, of machine code's size and of compile time,
+//! beyond noise. See [`super::change`] for the correctness of the compiled code.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

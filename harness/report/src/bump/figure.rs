@@ -1,4 +1,4 @@
-//! Figures of compiled kernels, and their noise. Left out: taking them (`compiled`).
+//! Figures of compiled kernels, and their noise. See `compiled` for measuring them.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! What changed, in groups with one cause each, in plain data. Left out: how a case changed (`change`), and finding causes
-//! (`cause`).
+//! What changed, in groups with one cause each, in plain data. See `change` for the change of a case, and `cause` for
+//! finding causes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

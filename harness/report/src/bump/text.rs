@@ -1,5 +1,5 @@
-//! Changes as text: for a terminal, for a pull request, for the annotations of a workflow. Left out: the groups
-//! ([`super::cause`]).
+//! Changes as text: for a terminal, for a pull request, for the annotations of a workflow. See [`super::cause`] for the
+//! groups.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream has each text
 //! and each known bug once, with the first case that has it ([`Deduplicator`]).
 //!
-//! Left out: making it from cases and outcomes ([`crate::describe`]).
+//! See [`crate::describe`] for making it from cases and outcomes.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Why an engine differs in a case, in a few words that many cases share: the known bug that explains it, or the error's words
-//! without numbers and names. Left out: counting them ([`super::index`]).
+//! Why an engine differs in a case, in a few words that many cases share: the known bug that explains it, or the error's
+//! words without numbers and names. See [`super::index`] for counting them.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! All cases in columns: what filters look at, in as few numbers as possible. Words that many cases share are in tables, and the
-//! columns hold indices into them. Left out: what the page does with it (`templates/data.js` reads it back).
+//! All cases in columns: what filters look at, in as few numbers as possible. Words that many cases share are in tables, and
+//! the columns hold indices into them. `templates/data.js` reads it.
 
 use std::hash::Hash;
 

@@ -1,5 +1,5 @@
-//! Diagnostics that say the same: the same kernel, the same line, the same kind. The first is printed in full, and the others are
-//! named under it, or at the end if something else came between. Left out: what a diagnostic looks like ([`super`]).
+//! Diagnostics that say the same: the same kernel, the same line, the same kind. The first is printed in full, and the
+//! others are named under it, or at the end if something else came between. See [`super`] for the form of a diagnostic.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

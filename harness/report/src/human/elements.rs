@@ -1,4 +1,4 @@
-//! Elements that differ, side by side. Left out: which of them are shown.
+//! Elements that differ, side by side.
 
 use crate::event::Element;
 

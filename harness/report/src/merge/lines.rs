@@ -1,13 +1,13 @@
-//! The lines of one stream as events, read ahead by a thread of their own. Left out: what they mean for the stream.
+//! The lines of one stream as events, read ahead by a thread of their own. See `source` for their meaning in the stream.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
+use crate::completeness::Check;
 use crate::event::Event;
 use crate::stream::{self, Bare};
-use crate::completeness::Check;
 
 /// Lines that a thread hands over at once.
 const BATCH: usize = 128;

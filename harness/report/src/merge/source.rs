@@ -1,4 +1,4 @@
-//! One stream of several: read line by line, with its faults. Left out: the other streams.
+//! One stream of several: read line by line, with its faults.
 
 use std::io::{self, BufRead};
 

@@ -1,5 +1,5 @@
-//! The system calls that workers may make: those that `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and NVIDIA's
-//! driver need, and similar harmless ones. Left out: their arguments ([`super::calls`]).
+//! The system calls that workers may make: those that `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and
+//! NVIDIA's driver need, and similar harmless ones. See [`super::calls`] for restrictions of their arguments.
 
 /// All of them.
 pub(super) fn call_numbers() -> impl Iterator<Item = i64> {

@@ -191,7 +191,10 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         rules.insert(call, vec![require_all([is_not(0, 0)])?]);
     }
     for &(call, process) in FOR_ITSELF_OF_A_KIND {
-        rules.insert(call, vec![require_all([is_not(0, process)])?, require_all([is_not(1, 0)])?]);
+        rules.insert(
+            call,
+            vec![require_all([is_not(0, process)])?, require_all([is_not(1, 0)])?],
+        );
     }
     let local = libc::AF_UNIX as u64;
     let sockets = if gpu {
@@ -207,7 +210,10 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     rules.insert(libc::SYS_socket, sockets);
     rules.insert(
         libc::SYS_socketpair,
-        vec![require_all([is_kind(libc::SOCK_DGRAM)])?, require_all([is_kind(libc::SOCK_RAW)])?],
+        vec![
+            require_all([is_kind(libc::SOCK_DGRAM)])?,
+            require_all([is_kind(libc::SOCK_RAW)])?,
+        ],
     );
     // With a different parent, a process escapes the search for children.
     let flags = [
@@ -228,7 +234,10 @@ fn build_programs(gpu: bool) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     // If two programs return errors, the later one's is used.
     let mut programs = vec![allow_calls()?, deny_calls(rules, libc::EPERM as u32)?];
     if gpu {
-        programs.push(deny_calls([(libc::SYS_connect, vec![])].into(), CONNECTION_REFUSED)?);
+        programs.push(deny_calls(
+            [(libc::SYS_connect, vec![])].into(),
+            CONNECTION_REFUSED,
+        )?);
     }
     Ok(programs)
 }
@@ -289,7 +298,11 @@ fn require_all(
     Ok(SeccompRule::new(conditions)?)
 }
 
-fn build_condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, seccompiler::Error> {
+fn build_condition(
+    argument: u8,
+    how: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::Error> {
     Ok(SeccompCondition::new(
         argument,
         SeccompCmpArgLen::Dword,

@@ -102,7 +102,10 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     if reach.gpu {
         ruleset = ruleset
             .add_rules(build_rules(paths(GPU), look))?
-            .add_rules(build_rules(paths(&[THREADS]), AccessFs::WriteFile | AccessFs::Truncate))?
+            .add_rules(build_rules(
+                paths(&[THREADS]),
+                AccessFs::WriteFile | AccessFs::Truncate,
+            ))?
             .add_rules(build_rules(nvidia_devices(), device | AccessFs::ReadDir))?
             .add_rules(build_rules(paths(&[SHARED_MEMORY]), change))?;
     }

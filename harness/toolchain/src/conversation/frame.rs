@@ -1,5 +1,5 @@
-//! Frames: what goes over a pipe to a child and back. A frame is the length of a header (u32) and that of the blobs (u64), both
-//! little endian, then the header, which is JSON, then the blobs. Left out: what headers say.
+//! Frames: what goes over a pipe to a child and back. A frame is the length of a header (u32) and that of the blobs (u64),
+//! both little endian, then the header, which is JSON, then the blobs. `wire` defines the headers.
 
 use serde::Serialize;
 

@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use super::error::BadLaunch;
 use super::value::{Wired, check_value, read};
-use super::{BadAnswer, BadRequest, MemoryHeader, RaisedHeader, check, header_of, split_memories, raised_by};
+use super::{BadAnswer, BadRequest, MemoryHeader, RaisedHeader, check, header_of, raised_by, split_memories};
 use crate::conversation::frame;
-use crate::inductor::{Compiled, Emitted, Induction, InductorRequest, Undefined, CompileMode};
+use crate::inductor::{CompileMode, Compiled, Emitted, Induction, InductorRequest, Undefined};
 use crate::pool::Limits;
 use crate::request::Value;
 
@@ -144,7 +144,7 @@ fn decode_emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Resul
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct InductionAnswer {
     raised: Option<RaisedHeader>,
     mode: Option<usize>,
     undefined: Vec<UndefinedHeader>,
@@ -176,7 +176,7 @@ pub(crate) fn decode_induction(
     blobs: &[u8],
     asked: &InductorRequest,
 ) -> Result<(Induction, bool), BadAnswer> {
-    let answer: Answer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
+    let answer: InductionAnswer = serde_json::from_slice(header).map_err(BadAnswer::Header)?;
     let request = &asked.request;
     if answer.modes.len() > asked.modes.len() || answer.mode.is_some_and(|mode| mode >= asked.modes.len()) {
         return Err(BadAnswer::Unasked);
@@ -282,8 +282,12 @@ mod tests {
                 + r#"{"before":[[["n",5]]],"dynamic":true,"mark_dynamic":[["x",1]],"maybe_mark_dynamic":[]}],"#
                 + r#""runs":2}"#
         );
-        let plain = super::super::encode_request(&sample_request().request, super::super::Group::File, Limits::default())
-            .expect("a frame");
+        let plain = super::super::encode_request(
+            &sample_request().request,
+            super::super::Group::File,
+            Limits::default(),
+        )
+        .expect("a frame");
         assert_eq!(read_header(&plain).get("inductor"), None);
     }
 

@@ -1,5 +1,5 @@
 //! Values of arguments and options as JSON, there and back: JSON's own, or a list of a letter and its contents. The Python
-//! side is `_Values` of `cerith_worker/serve.py`. Left out: the frames that values are in.
+//! side is `_Values` of `cerith_worker/serve.py`. See `wire` for the frames.
 
 use cerith_tile::DType;
 use serde::ser::SerializeSeq;

@@ -212,7 +212,11 @@ fn torchs_own_tensors_do_what_stand_ins_do() {
         let empty = vec![tensor(0, &[0], &[1], 0)];
         check(
             "an empty storage",
-            request("behaviour.py", vec![storage(&[])], vec![launch("empty_kernel", empty)]),
+            request(
+                "behaviour.py",
+                vec![storage(&[])],
+                vec![launch("empty_kernel", empty)],
+            ),
         );
         let raised = raised(&real, &on_host(simple("fail")));
         assert_eq!(raised.root().message, "as asked");

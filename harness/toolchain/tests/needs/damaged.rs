@@ -164,7 +164,9 @@ fn an_environment_whose_python_is_gone_is_made_again(toolchain: &Toolchain) {
     let renewed = copy.home().renew_python(&copy.toolchain).expect("made again");
     assert_eq!(renewed.explain_missing(), None);
     renewed.check_again().expect("as installed");
-    let pool = Pool::new(renewed, 1).expect("a pool").with_readable(&kernels_folder());
+    let pool = Pool::new(renewed, 1)
+        .expect("a pool")
+        .with_readable(&kernels_folder());
     assert_goes_on(&pool);
 }
 

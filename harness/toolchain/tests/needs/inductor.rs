@@ -2,7 +2,7 @@
 
 use crate::common::{kernels_folder, launch, request, storage, tensor, words};
 use cerith_needs::{Tests, named};
-use cerith_toolchain::inductor::{Emitted, Induction, CompileMode};
+use cerith_toolchain::inductor::{CompileMode, Emitted, Induction};
 use cerith_toolchain::request::Value;
 use cerith_toolchain::response::Phase;
 use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
@@ -47,7 +47,11 @@ fn inductors(toolchain: &Toolchain) -> Inductors {
 
 fn launches_of_the_wrapper_are_handed_out(toolchain: &Toolchain) {
     let (id, inductors) = (toolchain.id.clone(), inductors(toolchain));
-    let (answer, seen) = run_twice(&inductors, vec![build_mode(Some(false)), build_mode(Some(true))], true);
+    let (answer, seen) = run_twice(
+        &inductors,
+        vec![build_mode(Some(false)), build_mode(Some(true))],
+        true,
+    );
     assert_eq!(answer.result, Ok(()), "{id}");
     assert_eq!(answer.undefined, [], "{id}");
     for compiled in &answer.finished {

@@ -1,5 +1,6 @@
-//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing, unless
-//! programs meet and it leaves something else by itself ([`is_independent`]). Left out: launches whose programs meet at atomic operations.
+//! One program of a launch, in place of all: a set of quirks that does not explain what that program left explains nothing,
+//! unless programs meet and it leaves something else by itself ([`is_independent`]). It does not handle launches whose
+//! programs meet at atomic operations.
 
 use cerith_engine::Finished;
 use cerith_memory::{ByteState, Memory, StorageId};

@@ -1,6 +1,6 @@
-//! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave is not:
-//! sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. Left out: which quirks may be the
-//! reason.
+//! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave
+//! is not: sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. The caller chooses
+//! the quirks.
 
 use std::rc::Rc;
 

@@ -145,7 +145,7 @@ fn run_trial(expect: &str, does: Does, programs: usize) -> Trial {
 #[track_caller]
 fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
     let quirks: Quirks = explained.iter().copied().collect();
-    // Of several programs, one is executed alone first. Not all of them show both quirks.
+    // One of several programs is executed alone first. Not all of them show both quirks.
     for programs in [1, 2, 8] {
         let trial = run_trial(expect, does, programs);
         assert_eq!(trial.verdict.kind, VerdictKind::Differ);
