@@ -368,7 +368,7 @@ fn interpret(
     let toolchain = find_or_add(id, offline, stop)?;
     let mut pool = Pool::new(toolchain, jobs)
         .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     if corpus.is_generated() {
         pool = pool.with_generated_files();
     }
@@ -414,7 +414,7 @@ fn open_jit(version: Version, jobs: usize, corpus: &Readable) -> Result<Arc<dyn 
 fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, String> {
     let pool = pool
         .map_err(|error| format!("failed to start workers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     pool.start().map_err(|failure| format!("failed to {failure}"))?;
     Ok(pool)
 }
@@ -460,7 +460,7 @@ pub fn open_compiler(
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
     Ok(compiler.with_target(target.unwrap_or(gpu)))
 }

@@ -51,7 +51,7 @@ pub fn build_inductors(
     if by == LaunchExecutor::Interpret || (by == LaunchExecutor::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(|error| format!("failed to start workers: {error}"))?
-            .reading_files(means.corpus.root(), means.corpus.files());
+            .with_readable_files(means.corpus.root(), means.corpus.files());
         let limits = Limits {
             time: Duration::from_secs(20),
             ..Limits::default()
@@ -70,7 +70,7 @@ pub fn build_inductors(
     }
     let inductors = Inductors::new(toolchain, means.jobs)
         .map_err(|error| format!("failed to start workers with torch: {error}"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
+        .with_readable_files(means.corpus.root(), means.corpus.files());
     Ok(Inductor::build_engines(inductors, executing, Inductors::LIMITS))
 }
 
@@ -85,7 +85,7 @@ fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, S
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
+        .with_readable_files(means.corpus.root(), means.corpus.files());
     let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
     Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
 }

@@ -115,12 +115,12 @@ impl Kernel {
         self.apply_op(OpKind::Binary(op), &[x, y])
     }
 
-    /// The sum, as [`Self::binary`] makes it.
+    /// The sum, as [`Self::add_binary`] makes it.
     pub fn add(&mut self, x: ValueId, y: ValueId) -> ValueId {
         self.add_binary(BinaryOp::Add, x, y)
     }
 
-    /// The product, as [`Self::binary`] makes it.
+    /// The product, as [`Self::add_binary`] makes it.
     pub fn mul(&mut self, x: ValueId, y: ValueId) -> ValueId {
         self.add_binary(BinaryOp::Mul, x, y)
     }

@@ -45,7 +45,7 @@ pub struct InductorRequest {
 pub struct Emitted {
     /// Which of the runs, from 0.
     pub run: usize,
-    /// Index into [`InductorRequest::ways`].
+    /// Index into [`InductorRequest::modes`].
     pub mode: usize,
     /// The kernel's name.
     pub kernel: String,
@@ -132,17 +132,17 @@ impl Inductors {
         Pool::with_mode(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
     }
 
-    /// Lets them read a folder ([`Pool::reading`]).
+    /// Lets them read a folder ([`Pool::with_readable`]).
     #[must_use]
     pub fn with_readable(mut self, folder: &Path) -> Self {
         self.pool = self.pool.with_readable(folder);
         self
     }
 
-    /// Lets them read files ([`Pool::reading_files`]).
+    /// Lets them read files ([`Pool::with_readable_files`]).
     #[must_use]
-    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
-        self.pool = self.pool.reading_files(root, files);
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+        self.pool = self.pool.with_readable_files(root, files);
         self
     }
 

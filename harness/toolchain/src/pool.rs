@@ -143,7 +143,7 @@ impl Pool {
     /// Lets workers read these files of the user's and nothing that lies beside them: the modules in `root` that kernels
     /// import.
     #[must_use]
-    pub fn reading_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
+    pub fn with_readable_files(mut self, root: &Path, files: &[PathBuf]) -> Self {
         self.roots.push(root.to_owned());
         self.files.extend_from_slice(files);
         self

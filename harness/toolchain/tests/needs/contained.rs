@@ -549,7 +549,7 @@ fn a_module_is_imported_if_its_file_is_told_of() {
     let files = ["behaviour.py", "sibling.py"].map(|name| own.join(name));
     let pool = Pool::new(trial.toolchain.clone(), 1)
         .expect("a pool")
-        .reading_files(&own, &files);
+        .with_readable_files(&own, &files);
     let answer = finished(&pool, &request("import sibling\nprint(sibling.__name__)"));
     assert_eq!(answer.stdout, "sibling\n");
     for code in [
