@@ -238,7 +238,7 @@ def test_a_rejection_marks_the_line_that_it_is_at(open_page: Open) -> None:
 def test_camps_of_a_sweep(open_page: Open) -> None:
     page = open_page("#/case/swept/camps")
     expect(page.locator(".camps .card")).to_have_count(2)
-    expect(page.locator(".camps .card").nth(1)).to_contain_text("not as the reference")
+    expect(page.locator(".camps .card").nth(1)).to_contain_text("different from the reference")
     expect(page.locator(".command code")).to_have_text(
         "cerith sweep swept/camps --cases 'my cases' --engine cuda@3.9.0"
     )
