@@ -23,7 +23,7 @@ MODULES = {
     "tl.extra.libdevice": ["triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice"],
 }
 CLASSES = ["tensor", "tensor_descriptor"]
-# What Python asks of every class, and no kernel writes.
+# Python's own methods of every class, which no kernel writes.
 OF_PYTHON = {"__init__", "__hash__", "__str__", "__repr__", "__new__", "__bool__", "__len__", "__set_name__"}
 
 

@@ -25,7 +25,7 @@ pub const ARCHIVE: &[u8] = include_bytes!("case_file/data.zip");
 /// Cases of a file that are resolved.
 const CASES: usize = 64;
 
-/// What reading a case file gave.
+/// The result of reading a case file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Its cases without a problem, of the first 64.

@@ -46,7 +46,7 @@ pub trait Oracle {
     /// The first candidate that still shows it, by its place in the batch; `None` if there is none.
     ///
     /// # Errors
-    /// Where the search is to end.
+    /// The end of the search.
     fn find_first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended>;
 }
 

@@ -54,7 +54,7 @@ pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<
 /// The reference must report the planned problem.
 ///
 /// # Errors
-/// What it said instead.
+/// The reference's actual result.
 pub fn check_foretold(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault> {
     let as_foretold = match (foretold, outcome) {
         (Foretold::Rejected, Outcome::Rejected(complaint)) => return check_complaint(complaint),

@@ -84,7 +84,7 @@ fn check_twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -
 /// The law of generated cases as files.
 ///
 /// # Errors
-/// What is wrong with the texts: a fault of the generator.
+/// The problems of the texts: a fault of the generator.
 pub fn read(generated: &Generated) -> Result<Case, Fault> {
     let (kernel, yaml) = (generated.module(), generated.case_file(KERNEL));
     let wrong = |what: &str| Fault(format!("it does not read as a case: {what}\n{kernel}\n{yaml}"));

@@ -33,7 +33,7 @@ macro_rules! modules {
 /// A test and its name.
 pub type NamedTest<F> = (&'static str, F);
 
-/// What a test needs of the machine.
+/// The requirements of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The installed toolchain with this name.
@@ -64,7 +64,7 @@ pub fn pythons_with_torch() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// Where it is not installed: the test is listed without its need.
+/// If it is not installed, the test is listed without its need.
 pub fn find_toolchain(name: &str) -> Toolchain {
     let id: ToolchainId = name.parse().expect("the name of a toolchain");
     let home = Home::discover().expect("a home");
@@ -106,7 +106,7 @@ impl Tests {
     ///
     /// # Panics
     ///
-    /// Where there is no home: then nothing can be tested.
+    /// If there is no home, nothing can be tested.
     pub fn new() -> Self {
         let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
         Self {

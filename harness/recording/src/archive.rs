@@ -16,7 +16,7 @@ use crate::part::Payload;
 const ENTRIES_MOST: usize = 100_000;
 const BYTES_MOST: u64 = 1 << 30;
 
-/// Where contents lie in part files.
+/// The locations of contents in part files.
 #[derive(Debug, Default)]
 pub struct Contents {
     files: Vec<PathBuf>,

@@ -17,7 +17,7 @@ use crate::part::Raised;
 pub struct Text<'a> {
     /// The description.
     pub about: String,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: String,
     /// `file.py:function`.
     pub kernel: String,
@@ -74,7 +74,7 @@ pub struct StorageText {
     pub after: Option<String>,
 }
 
-/// What a storage holds.
+/// The contents of a storage.
 #[derive(Debug)]
 pub enum FillText {
     /// Zeros.

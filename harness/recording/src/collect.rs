@@ -15,7 +15,7 @@ use crate::archive::Archive;
 use crate::case_text::Text;
 use crate::part::{Process, Skipped};
 
-/// The file that tells a recording from another corpus.
+/// The file that distinguishes a recording from other corpora.
 pub const MANIFEST: &str = "recording.json";
 
 /// The version of [`Collected`]'s form on disk.

@@ -19,7 +19,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path();
-//! What a recorder writes: frames of a header and a payload, here without any bytes of storages.
+//! // A recorder's output: frames of a header and a payload, here without any bytes of storages.
 //! let frame = |header: &str| {
 //!     let mut frame = (header.len() as u32).to_le_bytes().to_vec();
 //!     frame.extend(0u64.to_le_bytes());

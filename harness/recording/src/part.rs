@@ -104,7 +104,8 @@ pub struct LaunchFrame {
     pub launch: u64,
     /// The kernel's number in this process.
     pub kernel: u64,
-    /// What executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU tensors), `cuda`.
+    /// The engine that executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU
+    /// tensors), `cuda`.
     pub engine: String,
     /// The GPU's compute capability (90), if there was one.
     pub target: Option<u32>,
@@ -153,7 +154,7 @@ pub struct StorageFrame {
     pub addresses: Vec<(u64, usize, i64)>,
 }
 
-/// An exception: the root cause, as Cerith's workers tell it.
+/// An exception: the root cause, as Cerith's workers report it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Raised {
     /// Its type, with its module if that is not `builtins`.
@@ -195,7 +196,7 @@ pub struct End {
     /// Launches that were judged before they ran.
     #[serde(default)]
     pub judged: u64,
-    /// Where the time went.
+    /// The times.
     pub seconds: Seconds,
 }
 
@@ -208,7 +209,7 @@ pub struct Seconds {
     pub recording: f64,
 }
 
-/// Where a payload lies in a part file.
+/// The location of a payload in a part file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// Its first byte.
@@ -232,7 +233,7 @@ pub enum Frame {
     Launch(Box<LaunchFrame>),
     /// The end of a launch.
     Ended(EndedFrame),
-    /// What could not be recorded.
+    /// Launches that could not be recorded.
     Skipped(Skipped),
     /// The end.
     End(End),
@@ -249,7 +250,7 @@ pub enum PartError {
     /// There is no frame.
     #[error("at byte {offset}: {reason}")]
     Damaged {
-        /// Where the frame begins.
+        /// The offset of the frame.
         offset: u64,
         /// The problem.
         reason: String,
@@ -286,7 +287,7 @@ impl<R: Read> Part<R> {
         }
     }
 
-    /// Where the last whole frame ends.
+    /// The end of the last whole frame.
     pub const fn whole_frames_end(&self) -> u64 {
         self.whole_frames_end
     }

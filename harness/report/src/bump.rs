@@ -187,7 +187,7 @@ impl Bump {
         }
     }
 
-    /// What changed.
+    /// The changes.
     pub fn finish(self) -> Changes {
         let Self {
             old,

@@ -51,7 +51,7 @@ pub fn to_problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem 
     }
 }
 
-/// What an engine did, with the kernel's line.
+/// The outcome of an engine, with the kernel's line.
 pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
     let word = outcome.kind();
     let printed = outcome
@@ -200,7 +200,7 @@ pub fn to_verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) 
     }
 }
 
-/// Where a case is written; for a launch of a user's program, where its kernel is.
+/// The location of a case; for a launch of a user's program, where its kernel is.
 fn place(case: &Case, sources: &Sources) -> Option<event::Position> {
     let kernel = case.launches.first().filter(|_| case.recorded.is_some());
     let of_kernel = kernel.and_then(|launch| {

@@ -10,7 +10,7 @@
 //! Added to formats 3 and 4 later: `exhibit` of verdicts (what a report shows of a case: program, memory, lines); `compiled` of
 //! verdicts; `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of
 //! verdicts; `in_baseline`, `mended` and `not_run` of summaries. Older streams have none of these fields: a report shows what
-//! they have, and a merge says what it cannot tell.
+//! they have, and a merge reports missing facts.
 //!
 //! See [`crate::describe`] for making events from outcomes; the printers show them.
 
@@ -181,7 +181,7 @@ pub struct Problem {
     pub code: String,
     /// One line.
     pub message: String,
-    /// Where.
+    /// The location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// How to fix it.
@@ -200,7 +200,7 @@ pub struct Internal {
     /// The engine that it happened in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// What happened.
+    /// The message.
     pub message: String,
 }
 
@@ -209,7 +209,7 @@ pub struct Internal {
 pub struct Verdict {
     /// The case's id.
     pub case: String,
-    /// What the case shows.
+    /// The description of the case.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The engines that ran.
@@ -224,7 +224,7 @@ pub struct Verdict {
     /// Seconds that each engine took.
     #[serde(default)]
     pub seconds: IndexMap<String, f64>,
-    /// Where the rest of the time went.
+    /// The rest of the time.
     #[serde(default, skip_serializing_if = "Judging::is_nothing")]
     pub judging: Judging,
     /// Whether the blame depends on the reference alone.
@@ -246,7 +246,7 @@ pub struct Verdict {
     /// Why it is undefined or inconclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the reference warns of in a program that has its answer; changes nothing about the verdict.
+    /// The reference's warnings about a program with an answer; they do not change the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Box<EngineOutcome>>,
     /// The outcome of each engine that did not simply finish.
@@ -284,19 +284,19 @@ pub struct Verdict {
     /// Bytes that were not compared because they have no defined value, storage by storage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Undefined>,
-    /// Where the case is written.
+    /// The location of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// How it compares with the run's baseline, where either has something that is not as expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
-    /// What only a sweep has.
+    /// Fields of sweeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
     /// The figures of compiled code, by engine, if a command requests them (`cerith bump --engine cuda`).
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub compiled: IndexMap<String, Compiled>,
-    /// What only a report shows of the case.
+    /// The exhibit for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
 }
@@ -438,7 +438,7 @@ pub struct Camp {
     pub reference: Option<bool>,
 }
 
-/// What an engine did.
+/// The outcome of an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineOutcome {
     /// The kind of outcome.
@@ -449,7 +449,7 @@ pub struct EngineOutcome {
     /// The message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Where in the kernel.
+    /// The location in the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The rendered diagnostic or the traceback.
@@ -458,7 +458,7 @@ pub struct EngineOutcome {
     /// Which launch of the case it was, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<usize>,
-    /// What the kernel printed.
+    /// The kernel's printed text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
 }
@@ -574,12 +574,12 @@ pub struct Expectation {
     pub outcome: Option<OutcomeKind>,
     /// Why.
     pub why: String,
-    /// Where to read about it.
+    /// A link for more information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Whether it happened.
     pub state: State,
-    /// Where it is written.
+    /// The location of the expectation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
@@ -659,7 +659,7 @@ pub struct Summary {
     /// Cases with bytes that were not compared because they have no defined value, though something else was.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out: u64,
-    /// Of these, cases in which nothing of a whole tensor was compared.
+    /// The number of these cases in which a whole tensor was not compared.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out_whole: u64,
     /// Cases that are not as expected, as in the baseline. They do not fail the run.
@@ -697,7 +697,7 @@ pub struct Summary {
     /// The exit code of the run.
     #[serde(default)]
     pub exit: u8,
-    /// What shows that all lines before the summary are there. [`crate::Writer`] sets it.
+    /// The evidence that all lines before the summary are present. [`crate::Writer`] sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
 }

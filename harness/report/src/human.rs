@@ -258,7 +258,7 @@ impl Human {
         text
     }
 
-    /// What the reference warns of, once for each line of a kernel.
+    /// The reference's warnings, once for each line of a kernel.
     fn render_warning(&mut self, verdict: &Verdict) -> String {
         let Some(warning) = &verdict.warning else {
             return String::new();
@@ -684,7 +684,7 @@ pub fn describe_rules(rules: &[Rule]) -> Vec<String> {
         .collect()
 }
 
-/// What explains a verdict's differences, in brackets.
+/// The explanations of a verdict's differences, in brackets.
 fn known_by(verdict: &Verdict) -> String {
     let mut names: Vec<&str> = verdict
         .differences

@@ -57,7 +57,7 @@ struct Open {
     judged: u64,
 }
 
-/// What identifies the run of a shard: all its options, and the number of shards.
+/// The identity of a shard's run: all its options, and the number of shards.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RunKey {
     filters: Vec<String>,

@@ -122,8 +122,8 @@ impl Junit {
     }
 }
 
-/// What went wrong, on one line: an engine's words with their place, or the value that came in place of another; without either,
-/// the first line of the text.
+/// The failure, on one line: an engine's message with its location, or the wrong value and the expected one; without either, the
+/// first line of the text.
 pub(crate) fn describe_error(verdict: &Verdict) -> String {
     let first = || {
         let text = Human::default().render_event(&Event::Verdict(Box::new(verdict.clone())));

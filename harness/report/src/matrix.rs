@@ -88,7 +88,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of these engines, the oldest first.
+    /// The oldest of these engines first.
     pub fn new(engines: Vec<String>) -> Self {
         Self {
             wrong: vec![0; engines.len()],

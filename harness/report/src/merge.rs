@@ -302,7 +302,7 @@ impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
     }
 }
 
-/// What all shards say of themselves, in the first one's start.
+/// The common facts of all shards, in the first one's start.
 fn combine_starts<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
     start.shard = None;
     let mut cases = 0;

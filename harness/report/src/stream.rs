@@ -117,6 +117,7 @@ pub enum ReadError {
 
 /// Reads one event from its line.
 ///
+/// # Errors
 /// The line is not an event.
 pub fn read_event(line: &[u8]) -> serde_json::Result<Event> {
     // To find the tag of an event, serde buffers the whole event, which takes longer than everything else. Verdicts are

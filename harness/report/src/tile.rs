@@ -216,7 +216,7 @@ fn has_overlap(spans: &[[u64; 2]], byte: u64, size: u64) -> bool {
 }
 
 impl Tile {
-    /// What the picture is of.
+    /// The subject of the picture.
     pub fn heading(&self) -> String {
         let each = match self.cell {
             [1, 1] => String::new(),

@@ -25,7 +25,7 @@ pub enum AdoptError {
     NoPython {
         /// The Python.
         python: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
     /// It is not an environment with Triton and NumPy.
@@ -51,7 +51,7 @@ pub enum AdoptError {
     Home(#[from] HomeError),
 }
 
-/// What a Python says of itself.
+/// A Python's description of itself.
 #[derive(Deserialize)]
 struct PythonDescription {
     executable: PathBuf,
@@ -222,7 +222,7 @@ mod tests {
         let python = folder.path().join("python");
         fs::write(&python, format!("#!/bin/sh\n{says}\n")).expect("written");
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
-        // What another test forks meanwhile has the file open for writing until it executes something else.
+        // A process that another test forks meanwhile has the file open for writing until it executes something else.
         let busy = |error: io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
         while Command::new(&python).output().is_err_and(busy) {
             std::thread::yield_now();

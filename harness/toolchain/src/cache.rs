@@ -38,7 +38,7 @@ pub(crate) struct Key {
     hash: Hash,
 }
 
-/// What a cache holds.
+/// The size of a cache's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheSize {
     /// Files.

@@ -59,7 +59,7 @@ pub struct Compilation {
     pub result: Result<Compiled, Box<Raised>>,
     /// The most configurations that a launched kernel's autotuner has; 0 where there is no autotuner, or none was reached.
     pub configs: usize,
-    /// What the module printed.
+    /// The module's printed text.
     pub stdout: String,
     /// The end of what the compiler said on stderr, where MLIR and LLVM complain.
     pub stderr: String,

@@ -132,7 +132,7 @@ pub struct Invocation {
     pub grid: [u32; 3],
     /// The kernel's parameters in order, scratch pointers not among them.
     pub params: Vec<Param>,
-    /// What the host sets to zero before the launch: a tuner's hooks do.
+    /// Memory that the host sets to zero before the launch: a tuner's hooks do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clears: Vec<Cleared>,
 }

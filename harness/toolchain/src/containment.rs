@@ -99,7 +99,7 @@ pub(crate) fn late_writable_paths(reach: &Reach) -> Option<std::ffi::OsString> {
     None
 }
 
-/// What a worker may reach.
+/// The files within a worker's reach.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
     /// Folders and files that it may read and execute from. Missing ones do not matter.
@@ -184,7 +184,7 @@ fn confine(_: &Reach, _: &Containment) -> io::Result<()> {
     Ok(())
 }
 
-/// What the user allows besides.
+/// Paths that the user allows besides.
 pub(crate) fn user_allowed_paths() -> Vec<PathBuf> {
     std::env::var_os(ALLOW_READ)
         .map(|list| {

@@ -30,7 +30,7 @@ const CHUNKS_AT_ONCE: usize = 32;
 /// How long a killed process may take to be gone: a GPU's driver takes its context apart.
 const BURIAL: Duration = Duration::from_mins(1);
 
-/// How often is looked whether a process is gone.
+/// The interval of checks whether a process is gone.
 const LOOKED_EVERY: Duration = Duration::from_millis(2);
 
 /// Which bytes of standard error are kept.
@@ -144,6 +144,7 @@ impl Conversation {
 
     /// The next frame's header and blobs, of no more than `most` bytes together.
     ///
+    /// # Errors
     /// The child is gone, sends nothing in time, or sends bytes that are not such a frame.
     pub fn receive(&mut self, most: u64, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
         loop {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::home::HomeError;
 use crate::id::{self, ToolchainId};
 
-/// What installers print when they cannot reach the package index, the most telling first.
+/// Messages of installers when they cannot reach the package index, the most telling first.
 const NO_NETWORK: &[&str] = &[
     "Temporary failure in name resolution",
     "Name or service not known",
@@ -116,7 +116,7 @@ pub enum AddError {
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: io::Error,
     },
     /// The installer failed in another way.
@@ -134,7 +134,7 @@ pub enum AddError {
     Broken {
         /// The toolchain.
         id: ToolchainId,
-        /// What happened.
+        /// The problem.
         reason: String,
     },
     /// [`Observer::cancelled`](crate::Observer::cancelled) said so.
@@ -156,7 +156,7 @@ pub enum AddError {
     Home(#[from] HomeError),
 }
 
-/// What an installer's output means, after it failed to put a toolchain into this folder.
+/// Explains an installer's output after it failed to put a toolchain into this folder.
 pub(crate) fn explain_output(
     id: &ToolchainId,
     installer: &'static str,

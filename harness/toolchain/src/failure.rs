@@ -57,7 +57,7 @@ pub enum WorkerFailure {
     Start {
         /// The toolchain.
         toolchain: String,
-        /// What happened, the end of stderr included.
+        /// The problem, with the end of stderr.
         reason: String,
     },
     /// The two sides do not understand each other: a bug of ours.

@@ -61,7 +61,7 @@ pub enum HomeError {
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not installed.

@@ -17,7 +17,7 @@ pub struct ToolchainId {
     numpy: Option<String>,
 }
 
-/// What a toolchain with torch is called, before torch's version.
+/// The prefix of a toolchain with torch, before torch's version.
 const TORCH: &str = "torch";
 
 /// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.

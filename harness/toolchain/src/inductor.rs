@@ -94,7 +94,7 @@ pub struct Induction {
     pub result: Result<(), Box<Raised>>,
     /// The way in which it was raised.
     pub mode: Option<usize>,
-    /// What generated modules read and nothing defines, whether loading them failed or not.
+    /// Names that generated modules read without a definition, whether loading them failed or not.
     pub undefined: Vec<Undefined>,
     /// The ways that finished.
     pub finished: Vec<Compiled>,

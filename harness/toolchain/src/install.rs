@@ -75,7 +75,7 @@ impl Home {
     }
 }
 
-/// What happens to a toolchain that is there.
+/// The treatment of an existing toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Present {
     Kept,
@@ -179,7 +179,7 @@ struct Attempt<'a> {
     partial: &'a Path,
 }
 
-/// What puts packages into an environment.
+/// The program that puts packages into an environment.
 enum Installer {
     Uv(PathBuf),
     /// A Python that has pip.

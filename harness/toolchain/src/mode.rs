@@ -18,7 +18,7 @@ const PASSED_WITH_GPU: &[&str] = &[
     "TRITON_LIBCUDA_PATH",
 ];
 
-/// What a worker's Triton does with a kernel.
+/// The task of a worker's Triton with a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// It interprets it.
@@ -34,7 +34,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Where torch's own tensors are, if it is those that are passed.
+    /// The device of torch's own tensors, if those are passed.
     pub(crate) const fn torch(self) -> Option<Device> {
         match self {
             Self::Interpret | Self::Compile | Self::Inductor => None,

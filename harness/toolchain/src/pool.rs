@@ -33,7 +33,7 @@ pub struct Pool {
     state: Mutex<State>,
     freed: Condvar,
     private: Private,
-    /// Folders and files that workers may read because they were told to.
+    /// Folders and files that workers may read by request of the caller.
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     /// These folders, and those that the files are in.
@@ -96,7 +96,7 @@ impl Pool {
     /// of one of the GPU's, which serves one of them at a time.
     pub const MOST_ON_A_GPU: usize = 8;
 
-    /// Where torch's own tensors are, if the workers pass those.
+    /// The device of torch's own tensors, if the workers pass those.
     pub const fn torch(&self) -> Option<Device> {
         self.mode.torch()
     }
@@ -135,7 +135,7 @@ impl Pool {
         self
     }
 
-    /// The folders that workers may read from because they were told to.
+    /// The folders that workers may read by request of the caller.
     pub(crate) fn roots(&self) -> &[PathBuf] {
         &self.roots
     }
@@ -356,7 +356,7 @@ impl Pool {
         })
     }
 
-    /// Where the next worker is started.
+    /// The setup of the next worker.
     fn place(&self) -> Result<WorkerSetup, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: self.toolchain.id.to_string(),

@@ -77,7 +77,7 @@ fn pip_command(python: &Path) -> Command {
     command
 }
 
-/// What `pip index versions` lists.
+/// Parses the list of `pip index versions`.
 fn parse_versions(said: &str) -> Vec<Version> {
     let line = said
         .lines()

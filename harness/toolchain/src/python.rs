@@ -101,7 +101,7 @@ pub(crate) struct Python {
     pub minor: Minor,
 }
 
-/// What a search of PATH found.
+/// The result of a search of PATH.
 #[derive(Debug, Default)]
 pub(crate) struct PathSearch {
     /// A Python that fits.

@@ -1,5 +1,5 @@
-//! What the workers of a toolchain need to read: each pool asks the toolchain's Python once. See [`crate::containment`] for
-//! files that every program reads, and for enforcement.
+//! The files that workers of a toolchain need to read: each pool asks the toolchain's Python once. See
+//! [`crate::containment`] for files that every program reads, and for enforcement.
 
 use std::ffi::OsStr;
 use std::io;

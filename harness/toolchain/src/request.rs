@@ -11,7 +11,7 @@ use cerith_tile::DType;
 /// copy (a generated or edited kernel). Either way `path`'s folder is where sibling modules are imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
-    /// Where the file is, or would be. Made absolute before it is sent.
+    /// The path of the file, which need not exist. Made absolute before it is sent.
     pub path: PathBuf,
     /// The file's text.
     pub text: Arc<str>,
@@ -209,7 +209,7 @@ pub struct Request {
     pub storages: Vec<Storage>,
     /// The launches.
     pub launches: Vec<Launch>,
-    /// Where the tensors say they are.
+    /// The device that the tensors report.
     pub device: Device,
     /// Whether Triton finds a driver.
     pub driver: Driver,

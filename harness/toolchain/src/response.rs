@@ -1,4 +1,4 @@
-//! What a worker answered. See [`crate::failure`] for workers that could not answer.
+//! The answer of a worker. See [`crate::failure`] for workers that could not answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Response {
     pub result: Result<(), Box<Raised>>,
     /// The storages as they are now, in the request's order, also when it raised: what is on the (fake) device then.
     pub storages: Vec<Memory>,
-    /// What the kernels and the module printed to stdout (`tl.device_print` included), at most
+    /// The text that the kernels and the module printed to stdout (`tl.device_print` included), at most
     /// [`Response::STDOUT_LIMIT`] bytes of it, lossily decoded.
     pub stdout: String,
     /// The end of stderr, where compilers and GPUs complain.

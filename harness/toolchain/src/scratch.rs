@@ -14,7 +14,7 @@ use rustix::io::Errno;
 /// Folders within folders beyond which a folder counts as too large.
 const DEEPEST: usize = 64;
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// Bytes on disk.

@@ -1,5 +1,5 @@
-//! What a worker and the processes that it started use, read from `/proc`. See [`crate::worker`] for the end of a worker
-//! that uses too much. Without `/proc` the usage is unknown and unlimited.
+//! The memory, files and threads of a worker and its processes, read from `/proc`. See [`crate::worker`] for the end of
+//! a worker that uses too much. Without `/proc` the usage is unknown and unlimited.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 const END_ROUNDS: u32 = 500;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
 
-/// What a process group uses.
+/// The usage of a process group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Processes.
@@ -145,7 +145,7 @@ pub(crate) fn count_threads(pid: Pid) -> Option<u64> {
     Process::read(pid.as_raw_nonzero().get()).map(|process| process.threads)
 }
 
-/// What `/proc/PID/stat` says.
+/// The fields of `/proc/PID/stat`.
 struct Process {
     /// Whether it has ended, and waits for its parent to hear of it.
     is_zombie: bool,

@@ -55,7 +55,7 @@ struct Header<'a> {
     driver: bool,
     inspectable: bool,
     /// The requests that may be done in the same process, where a worker has a process for each group; None: all that the worker gets
-    /// before it is told to turn to other files.
+    /// before a request turns it to other files.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     /// Whether no other request may be.
@@ -192,7 +192,8 @@ pub(crate) enum Paths {
     Absolute,
 }
 
-/// What decides the answer to a compilation, except for the toolchain and other files: the same bytes for the same request.
+/// The part of a request that decides the answer to a compilation, except for the toolchain and other files: the same bytes
+/// for the same request.
 pub(crate) fn compile_words(request: &CompileRequest, paths: Paths) -> Result<Vec<u8>, BadRequest> {
     let limits = Limits {
         time: Duration::ZERO,

@@ -33,7 +33,7 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// Bytes of stderr that are kept, from the end.
 const STDERR_KEPT: usize = 16 * 1024;
 
-/// How often is looked at what a worker uses while it is waited for.
+/// The interval of checks of a worker's usage.
 const WATCHED_EVERY: Duration = Duration::from_millis(100);
 
 /// Bytes of files that a worker may have: in its folder, and open without a name.
@@ -73,7 +73,7 @@ const TWICE: &str = "more than one answer";
 const ANSWER_TIMES: u64 = 16;
 const ANSWER_MOST: u64 = 256 << 20;
 
-/// Where a worker is started.
+/// The setup of a new worker.
 #[derive(Debug)]
 pub(crate) struct WorkerSetup {
     /// The folder that our Python package is in.

@@ -132,7 +132,7 @@ fn check_guard_stores(engine: &dyn Engine) -> Option<String> {
     (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.summary))
 }
 
-/// What an engine gets wrong in a case, in words. Nothing if it cannot run the case.
+/// The failure of an engine in a case, as text. `None` if it cannot run the case.
 fn check_case(engine: &dyn Engine, file: &str) -> Option<String> {
     let case = match load_case(file) {
         Ok(case) => case,

@@ -63,7 +63,7 @@ impl Tolerance for BitForBit {
     }
 }
 
-/// Where in memory an element is.
+/// The position of an element in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Zone {
     /// In the storage.
@@ -87,7 +87,7 @@ pub struct Element {
     pub byte: usize,
     /// Bytes.
     pub size: usize,
-    /// What the bytes are seen as; nothing for bytes that no tensor shows.
+    /// The dtype in which the bytes are seen; `None` for bytes that no tensor shows.
     pub dtype: Option<DType>,
     /// The first tensor that shows it, and the index into it.
     pub tensor: Option<(String, Dims)>,
@@ -123,7 +123,7 @@ impl std::ops::AddAssign for Bytes {
     }
 }
 
-/// What comparing two memories gave.
+/// The result of comparing two memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// The bytes, counted by result.

@@ -49,7 +49,7 @@ impl Assessment {
     }
 }
 
-/// What an engine did, and the version whose language it ran.
+/// An engine's outcome, and the version of its language.
 #[derive(Clone, Copy, Debug)]
 pub struct Testimony<'a> {
     /// Who and what.

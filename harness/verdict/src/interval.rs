@@ -6,7 +6,7 @@ use cerith_interp::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
-/// What either of two sets of rules leaves open in an element: from the lower to the upper end of both.
+/// The accepted values of an element under either of two sets of rules: from the lower to the upper end of both.
 pub(crate) fn merge_accepted(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
     match (one.1, other.1) {
         (

@@ -39,7 +39,7 @@ pub struct Panel {
     order: Vec<EngineId>,
     /// The version of the reference's language, if no other engine runs.
     language: Option<Version>,
-    /// What a run demands of them besides agreement.
+    /// A run's demands besides agreement.
     pub demands: Demands,
 }
 
@@ -151,7 +151,7 @@ pub struct EngineRun {
 pub struct Failed {
     /// The engine.
     pub engine: EngineId,
-    /// What happened.
+    /// The failure.
     pub message: String,
 }
 
@@ -178,7 +178,7 @@ pub struct Trial {
     pub spent: Spent,
 }
 
-/// Where the time of a trial went that no engine took.
+/// The time of a trial that was spent outside of engines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Comparing outcomes, bit by bit.
@@ -375,7 +375,7 @@ fn explained_failures(
     explained
 }
 
-/// What a case uses of the language.
+/// The language features that a case uses.
 pub(crate) fn uses_of(case: &Case, reference: &Reference, rules: Rules) -> Vec<String> {
     let uses = catch_panic(|| reference.list_uses(case, rules));
     let mut uses = uses.ok().and_then(Result::ok).unwrap_or_default();
@@ -398,7 +398,7 @@ fn settle(others: &mut [EngineRun], references: &[EngineRun], benches: &[Seats])
     }
 }
 
-/// What each bench's reference leaves open.
+/// The values that each bench's reference leaves open.
 fn build_tolerances<'a>(
     reference: Option<&'a Reference>,
     case: &'a Case,
@@ -578,7 +578,7 @@ type RulesAnswer<T> = (Rules, OnceCell<Result<T, String>>);
 pub(crate) struct ByReference<'a> {
     reference: Option<&'a Reference>,
     case: &'a Case,
-    /// What the reference itself did.
+    /// The reference's own outcome.
     reference_outcome: Option<&'a Outcome>,
     answers: Vec<RulesAnswer<Conforming>>,
     /// The rules under which the reference computes like NumPy, and the outcome, if there is one.
@@ -719,7 +719,7 @@ impl Tolerance for ByReference<'_> {
     }
 }
 
-/// What the reference answers, or Cerith's own failure in words.
+/// The reference's outcome, or Cerith's own failure as text.
 fn run_guarded<T>(ask: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
     catch_panic(ask)?.map_err(|failure| format!("failed to {failure}"))
 }

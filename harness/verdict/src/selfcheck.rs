@@ -99,7 +99,7 @@ enum OutcomeChange {
 struct KnownTrial {
     name: &'static str,
     kernel: &'static str,
-    /// What the case file says besides.
+    /// Additional text of the case file.
     says: &'static str,
     interpret: OutcomeChange,
     cuda: OutcomeChange,

@@ -78,7 +78,7 @@ pub struct Unequal {
     pub known_bug: Option<&'static BugSignature>,
 }
 
-/// What the trial of a sweep gave.
+/// The result of a sweep's trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepVerdict {
     /// In one word.
@@ -221,7 +221,7 @@ impl Causes<'_> {
 }
 
 struct Judge<'a> {
-    /// What the reference left.
+    /// The reference's contents.
     reference_memory: Option<&'a Memory>,
     tolerance: &'a dyn Tolerance,
     bytes: Bytes,

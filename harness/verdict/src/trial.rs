@@ -38,7 +38,7 @@ pub struct Bench<'a> {
     pub engine_facts: EngineFacts,
 }
 
-/// What all benches of a trial share.
+/// Facts that all benches of a trial share.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// Whether anything is launched. A case that only imports a module has no memory to compare.
@@ -122,7 +122,7 @@ pub(crate) struct Hearing<'a, 'b> {
 /// Those who differ from the reference.
 pub(crate) type Dissenters<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 
-/// What comparing two outcomes gave.
+/// The result of comparing two outcomes.
 pub(crate) enum Pair {
     Same,
     /// No byte certainly differs, but some may: why, and which.
@@ -131,7 +131,7 @@ pub(crate) enum Pair {
 }
 
 impl Pair {
-    /// What comparing the memories of two outcomes says.
+    /// The result of comparing the memories of two outcomes.
     pub(crate) fn from_comparison(comparison: Comparison, tolerance: &dyn Tolerance) -> Self {
         if !comparison.is_same() {
             let kind = if comparison.only_guards() {

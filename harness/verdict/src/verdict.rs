@@ -91,7 +91,7 @@ pub struct Difference {
     pub known_bug: Option<&'static BugSignature>,
 }
 
-/// What the trial gave.
+/// The result of the trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// In one word.

@@ -22,7 +22,7 @@ _INSTRUCTION = 8
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _CLOSE_RANGE, _LAST = 436, 0xFFFFFFFF
-# Where the system has no such call.
+# The system may lack such a call.
 _OPEN_MOST = 1 << 16
 _PATH_BENEATH = 1
 _WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14

@@ -40,7 +40,7 @@ _H100 = {
     "warp_size": 32,
 }
 
-# What Inductor's own kernels import from torch.
+# Names that Inductor's own kernels import from torch.
 _HELPERS = {"triton_helpers", "libdevice", "tl_math", "ReductionHint", "TileHint"}
 
 # How files of Inductor's begin that write code for other backends, in torch 2.5.1 to 2.15.0.
@@ -302,7 +302,7 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
     constants.update(config.kwargs)
     if any(kind == "constexpr" for kind in signature.values()):
         if _takes_constexprs():
-            # What a configuration sets is put among the arguments by the tuner.
+            # The tuner inserts a configuration's values among the arguments.
             own = {"num_warps", "num_stages", *config.kwargs}
             given = [name for name in names if name not in own]
         else:

@@ -210,7 +210,7 @@ class Modules:
                 siblings = self._siblings(folder, before)
                 siblings.pop(name, None)
                 loaded = _Loaded(module, siblings, set())
-                # What the file changed in the language would be restored, and not be changed again.
+                # The file's changes of the language would be undone, and not made again.
                 once = once or (self._language is not None and self._language.is_changed())
             yield loaded.module
             # Only what came through a request unharmed is kept for the next.

@@ -69,7 +69,7 @@ class Recorder:
         self._muted = False
         # Whether a tuner's own hook puts back what measuring left, which is not recorded.
         self.restores = False
-        # What the host has set to zero since the last launch.
+        # Memory that the host has set to zero since the last launch.
         self._clears: list[dict[str, int]] = []
         session.host_writes = self
 

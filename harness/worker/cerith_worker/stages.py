@@ -12,7 +12,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-# What Triton's frontend makes; no stage of the compiler's own.
+# The output of Triton's frontend; not a stage of the compiler's own.
 SOURCE = "source"
 _NO_LINES = "TRITON_DISABLE_LINE_INFO"
 # With it, MLIR's pass manager prints the IR before each pass.
@@ -105,7 +105,7 @@ def _printing(make: _Make, printed: list[str]) -> _Make:
             try:
                 if died := _death(make, module, metadata):
                     return _Failed(died)
-                # What the other process printed is printed again.
+                # Print the other process's output again.
                 file.seek(0)
                 file.truncate()
                 return make(module, metadata)

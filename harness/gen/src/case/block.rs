@@ -507,7 +507,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// Where there is nothing to multiply: a sum over products.
+    /// A replacement if there is nothing to multiply: a sum over products.
     fn with_more(&mut self) -> Result<()> {
         let Some(value) = self.choose_value(|value| !value.shape.is_empty() && value.dtype != DType::I1)?
         else {

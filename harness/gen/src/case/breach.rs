@@ -128,7 +128,7 @@ impl Broken {
     }
 }
 
-/// Where the lines stand.
+/// The context of the lines.
 #[derive(Clone, Copy)]
 enum LineContext {
     Plain,

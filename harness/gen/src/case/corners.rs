@@ -47,7 +47,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// What a storage of special numbers holds.
+    /// The contents of a storage of special numbers.
     fn special_fill(&mut self, dtype: DType, count: usize) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;

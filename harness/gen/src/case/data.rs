@@ -1,4 +1,4 @@
-//! What a kernel reads and writes: inputs with their views, numbers of the launch, outputs, atomics.
+//! The memory that a kernel reads and writes: inputs with their views, numbers of the launch, outputs, atomics.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ impl Maker<'_, '_> {
         name
     }
 
-    /// What a storage holds first.
+    /// The initial contents of a storage.
     fn fill(&mut self, dtype: DType) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
         let seed = seed ^ self.form.data;
@@ -299,7 +299,7 @@ impl Maker<'_, '_> {
         self.add_parameter(name, "", name);
     }
 
-    /// Where the part of a program begins, of so many elements each. In a small kernel of one program that is the pointer.
+    /// The start of a program's part, with this many elements each. In a small kernel of one program that is the pointer.
     fn offset_by_program(&self, pointer: &str, count: &str) -> String {
         if self.small && self.programs == 1 {
             pointer.to_owned()
@@ -308,7 +308,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Where a program's value of this shape is, one after the other.
+    /// The address of a program's value of this shape, one program after the other.
     pub(super) fn build_address(&self, pointer: &str, shape: &[usize]) -> String {
         if shape.is_empty() {
             return format!("{pointer} + pid");

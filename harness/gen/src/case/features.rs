@@ -30,7 +30,7 @@ const OPERATORS: [(&str, &str); 15] = [
 /// Blocks of so many elements are large.
 const LARGE: usize = 1024;
 
-/// Where a line stands.
+/// The context of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Top,
@@ -80,7 +80,7 @@ impl Generated {
     /// Reports each feature, once for each occurrence.
     fn visit_features(&self, found: &mut dyn FnMut(&[&str])) {
         let mut operations = BTreeSet::new();
-        // What made each value.
+        // The operations that made each value.
         let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
         let mut blocks: Vec<(usize, Context)> = Vec::new();
         let mut helper = false;
@@ -142,7 +142,7 @@ impl Generated {
         }
     }
 
-    /// What the case's memory and launch are like.
+    /// Properties of the case's memory and launch.
     fn layouts(&self) -> BTreeSet<String> {
         let views = self.tensors.iter().map(|(_, view)| {
             let class = if view.contains(".permute(") {
@@ -174,8 +174,8 @@ fn split_names(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// What an expression does: the functions of the language in it, its methods and operators. Operations on the address of a load or a
-/// store are left out.
+/// The operations of an expression: the functions of the language in it, its methods and operators. Operations on the address of
+/// a load or a store are left out.
 fn operations_of(expression: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (at, _) in expression.match_indices('(') {

@@ -11,7 +11,7 @@ use super::maker::{Maker, Text, Value};
 use super::types;
 
 impl Maker<'_, '_> {
-    /// What a loop or branch changes: a new name for some value.
+    /// The change in a loop or branch: a new name for some value.
     fn carried(&mut self) -> Result<Value> {
         let shape = match self.choose_value(|_| true)? {
             Some(value) if self.u.ratio(1, 2)? => value.shape,

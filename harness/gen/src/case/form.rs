@@ -2,7 +2,7 @@
 
 use cerith_tile::rules::{Rule, Rules, Version};
 
-/// What of a kernel's values is stored.
+/// The values of a kernel that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Detail {
     /// Some of them, as the bytes say.

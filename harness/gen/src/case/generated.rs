@@ -29,7 +29,7 @@ pub(super) struct Launched {
 /// The first lines of every module.
 const HEAD: &str = "import triton\nimport triton.language as tl\n";
 
-/// What a module that uses CUDA's library has besides.
+/// Additional lines of a module that uses CUDA's library.
 const LIBRARY: &str = "from triton.language.extra import libdevice\n";
 
 /// A random case.

@@ -24,7 +24,7 @@ enum LaunchMode {
     Again,
 }
 
-/// What a function of the host does.
+/// The task of a function of the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Host {
     ListGrid,

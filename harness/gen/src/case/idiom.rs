@@ -44,7 +44,7 @@ use super::types::{choose_literal, render_dtype};
 /// No compiler takes it.
 const NEVER: (u16, u16) = (u16::MAX, 0);
 
-/// What an idiom's operand is.
+/// The kind of an idiom's operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Any,

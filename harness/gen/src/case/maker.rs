@@ -291,7 +291,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         self.end()
     }
 
-    /// What a kernel begins with.
+    /// A kernel's first lines.
     pub(super) fn begin(&mut self) -> Result<()> {
         let pid = match self.form.twist {
             Some(Twist::Order) => format!("{} - tl.program_id(0)", self.programs - 1),

@@ -35,7 +35,7 @@ pub(super) struct CandidateStorage {
     pub content: Content,
 }
 
-/// What a storage holds, the plainest last.
+/// The contents of a storage, the plainest last.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Own(Arc<StorageBytes>),
@@ -241,7 +241,7 @@ impl Candidate {
     /// The case of the two texts, as in a corpus.
     ///
     /// # Errors
-    /// What a corpus says is wrong with them.
+    /// The problems of the texts in a corpus.
     pub fn read_back(&self) -> Result<Case, String> {
         let yaml = self
             .case_file()

@@ -419,7 +419,7 @@ pub(super) fn inline_calls(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// What a call passes, by parameter.
+/// The arguments of a call, by parameter.
 fn match_arguments(
     tree: &Tree<'_>,
     def: &ast::StmtFunctionDef,
@@ -448,7 +448,7 @@ fn match_arguments(
     Some(found)
 }
 
-/// What a function of assignments and a `return` gives, as one expression.
+/// The result of a function of assignments and a `return`, as one expression.
 fn value_of(tree: &Tree<'_>, body: Block<'_>, mut known: HashMap<String, String>) -> Option<String> {
     for stmt in body {
         match stmt {

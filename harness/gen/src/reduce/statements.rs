@@ -102,7 +102,7 @@ pub(super) fn flatten_flow(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     changes
 }
 
-/// What a loop over something begins with.
+/// The header of a loop.
 fn first_turn(tree: &Tree<'_>, over: &Expr) -> String {
     let range = match over {
         Expr::Call(call) if matches!(find_callee(call), Some("range" | "static_range")) => call,

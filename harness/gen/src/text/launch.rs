@@ -13,7 +13,7 @@ use cerith_tile::ir::Elem;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::SourceFile;
 
-/// What the first line begins with.
+/// The prefix of the first line.
 pub(super) const HEAD: &str = "# launch:";
 /// The most arguments that are read.
 const MAX_ARGUMENTS: usize = 64;

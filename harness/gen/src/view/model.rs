@@ -8,7 +8,7 @@ use cerith_memory::{Index, Storages, Tensor};
 
 use super::{MAX_ELEMENTS, Op};
 
-/// What the model says of an operation.
+/// The model's prediction for an operation.
 pub(super) enum Expected {
     /// It has this shape, and these elements of the operand, in row-major order.
     Is(Vec<i64>, Vec<usize>),

@@ -1,5 +1,5 @@
-//! What fuzzing found, and what it starts from: every input in `fuzz/regressions` holds to the laws, through the function
-//! that its target calls. A folder is named after its target; a file's name says what it once showed.
+//! Findings and seeds of fuzzing: every input in `fuzz/regressions` obeys the laws, through the function that its target
+//! calls. A folder is named after its target; a file's name says what it once showed.
 
 use std::fs;
 use std::path::Path;

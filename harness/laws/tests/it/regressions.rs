@@ -1,5 +1,5 @@
-//! What fuzzing found, and what it begins with: every input holds to the laws, through the function that its target calls. The
-//! targets of `cerith_gen` are replayed there.
+//! Findings and seeds of fuzzing: every input obeys the laws, through the function that its target calls. The targets of
+//! `cerith_gen` are replayed there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

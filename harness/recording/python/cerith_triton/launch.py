@@ -29,7 +29,7 @@ _COMMON = (int, float, bool, str, type(None))
 class Call(NamedTuple):
     """A launch as Triton is asked for it."""
 
-    # What Triton's decorators made, or the function in it.
+    # The object that Triton's decorators made, or the function in it.
     kernel: Any
     name: str
     # "interpret" or "cuda".

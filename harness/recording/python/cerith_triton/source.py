@@ -46,7 +46,7 @@ class Source(NamedTuple):
     # File and line.
     origin: str
     digest: str
-    # What the first file calls functions and enum members that are arguments, by their `id`.
+    # The first file's names for functions and enum members that are arguments, by their `id`.
     names: dict[int, str]
     # Values that it was made of, which a user may change: mapping, name, value.
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
@@ -95,7 +95,7 @@ def _importable(value: Any) -> tuple[str, str] | None:
         return None
     if not (is_tritons(module) or is_standard(module)):
         return None
-    # What Triton keeps to itself is other in every version.
+    # Triton's private names differ in every version.
     if name.startswith("_") and not isinstance(inner, type) and not hasattr(value, "__triton_builtin__"):
         return None
     return (module, name) if hasattr(sys.modules.get(module), name) else None
@@ -430,7 +430,7 @@ class _Builder:
             if file is not first:
                 parts = file.module.replace("__main__", "main").split(".")
                 title = re.sub(r"\W", "_", "_".join(parts)).strip("_") or "part"
-                # What else the name could be imported as must not be hidden by it.
+                # Other things that the name could be imported as must not be hidden by it.
                 if len(parts) == 1 and (_is_installed(file.module) or is_standard(title) or title in _ALWAYS):
                     title = f"{title}_module"
                 name, count = title, 1

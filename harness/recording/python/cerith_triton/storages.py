@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from .failures import Unsayable
 
-# Where systems put memory: above the first 4 GiB, below what 57 bits reach.
+# The range in which systems map memory: above the first 4 GiB, within 57 bits.
 _LOWEST, _HIGHEST = 1 << 32, 1 << 57
 
 

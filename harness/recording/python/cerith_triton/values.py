@@ -90,7 +90,7 @@ class Values:
     def __init__(self, named: Callable[[Any], str]) -> None:
         self.named = named
         self.storages = Storages()
-        # What tells launches apart.
+        # The properties that distinguish launches.
         self.layout: list[Any] = []
         # Integers that may be addresses.
         self.numbers: list[_Number] = []

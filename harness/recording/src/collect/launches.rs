@@ -37,7 +37,7 @@ pub struct RecordedLaunch {
     pub kernel: usize,
     /// Its number among the launches of its kernel, from 1.
     pub number: u64,
-    /// What the part file says.
+    /// The launch's frame.
     pub frame: Box<LaunchFrame>,
     /// The end of the launch; `None` if the process ended before.
     pub ended: Option<EndedFrame>,
@@ -51,10 +51,10 @@ pub struct RecordedLaunch {
     engine: Option<String>,
 }
 
-/// What all part files hold.
+/// The contents of all part files.
 #[derive(Debug)]
 pub struct Gathered {
-    /// Where bytes lie.
+    /// The locations of bytes.
     pub contents: Contents,
     /// Distinct kernels.
     pub kernels: Vec<Kernel>,
@@ -137,14 +137,14 @@ pub struct Reader {
 pub struct Reading {
     path: PathBuf,
     name: String,
-    /// Where the next frame begins.
+    /// The offset of the next frame.
     next_offset: u64,
     file: usize,
     kernels: HashMap<u64, usize>,
     process: Option<Process>,
     ended: bool,
     launches: u64,
-    /// Where the launches of this process are among those that were found.
+    /// The positions of this process's launches among all.
     places: HashMap<u64, usize>,
 }
 
@@ -606,7 +606,7 @@ impl RecordedLaunch {
         ended && self.engine.is_some() && self.frame.storages.iter().enumerate().all(known)
     }
 
-    /// What the case's text says of a launch without a result.
+    /// The note in the case's text about a launch without a result.
     fn end(&self) -> &'static str {
         match (&self.ended, self.refused()) {
             (None, _) => " It was running when its process died.",
@@ -615,7 +615,7 @@ impl RecordedLaunch {
         }
     }
 
-    /// What the case file says.
+    /// The content of the case file.
     pub fn to_case_text(&self, kernel: &Kernel, options: &Options, storages: Vec<StorageText>) -> Text<'_> {
         // The command of a test suite says nothing about one launch of it.
         let command = options.command.as_ref().map(|command| command.join(" "));

@@ -170,7 +170,7 @@ impl<'s> Right<'s> {
             .filter(|(_, (value, sure, _))| *sure >= SURE && *value >= best)
             .map(|(name, (_, _, elsewhere))| (name, elsewhere))
             .collect();
-        // What few cases use at all says most.
+        // A use that few cases have is the best evidence.
         named.sort_unstable_by_key(|&(name, _)| (self.all.get(name).copied().unwrap_or_default(), name));
         // A name with a dtype says no more than the name where both stand for the same cases.
         let alone: HashSet<&str> = named.iter().map(|&(name, _)| name).collect();
@@ -201,7 +201,7 @@ fn has(one: &ComparedCase, wanted: &[String]) -> bool {
     wanted.first().is_some_and(|wanted| has_one(one, wanted))
 }
 
-/// What a case uses: each name by itself, and with each dtype, once.
+/// The uses of a case: each name by itself, and with each dtype, once.
 fn iter_names(one: &ComparedCase) -> impl Iterator<Item = &str> {
     let mut seen = HashSet::new();
     one.uses

@@ -1,5 +1,5 @@
-//! What compiling ahead of time gives in two versions: changes of launches, of machine code's size and of compile time,
-//! beyond noise. See [`super::change`] for the correctness of the compiled code.
+//! The results of ahead-of-time compilation in two versions: changes of launches, of machine code's size and of compile
+//! time, beyond noise. See [`super::change`] for the correctness of the compiled code.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use super::figure::{Measure, Noise, Shift};
 use super::group::{Cause, Changes, Group};
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
-/// What both versions compiled one case to.
+/// The compilations of one case in both versions.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) case: String,
@@ -232,7 +232,7 @@ fn add_signature_changes(changes: &mut Changes, pairs: &[Pair]) {
     }
 }
 
-/// What changed in a case's launches, each change once, with the greatest amounts.
+/// The changes of a case's launches, each once, with the greatest amounts.
 fn find_launch_changes(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
     let mut ways = BTreeMap::new();
     let counts = [old, new].map(|one| one.kernels.len());

@@ -1,4 +1,4 @@
-//! What changed, in groups with one cause each, in plain data. See `change` for the change of a case, and `cause` for
+//! The changes, in groups with one cause each, in plain data. See `change` for the change of a case, and `cause` for
 //! finding causes.
 
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ pub struct Changes {
     pub cases: u64,
     /// How many cases have each change.
     pub counts: BTreeMap<Change, u64>,
-    /// What changed, by cause, the worst first.
+    /// The changes, by cause, the worst first.
     pub groups: Vec<Group>,
     /// Cases that only one side has, each side's.
     pub alone: [Vec<String>; 2],

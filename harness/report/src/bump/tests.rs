@@ -4,7 +4,7 @@ use super::*;
 use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Rule, VerdictKind};
 use crate::style::Palette;
 
-/// What an engine does in a case.
+/// The behaviour of an engine in a case.
 #[derive(Clone, Copy)]
 enum Does {
     Right,

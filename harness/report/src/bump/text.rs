@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 3;
 /// The most characters of a page of Markdown: what a comment on a pull request may have is 65,536.
 const PAGE: usize = 60_000;
 
-/// What changed, for a terminal: the groups of these changes, all cases of each with `verbose`.
+/// The changes, for a terminal: the groups of these changes, all cases of each with `verbose`.
 pub fn render_human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool) -> String {
     let mut text = String::new();
     let head = format!("{} → {}", changes.old, changes.new);
@@ -156,7 +156,7 @@ pub fn render_markdown(changes: &Changes, only: &[Change]) -> String {
     page
 }
 
-/// What got worse, as annotations of a workflow on GitHub.
+/// The regressions, as annotations of a workflow on GitHub.
 pub fn render_github(changes: &Changes, only: &[Change]) -> String {
     let mut text = String::new();
     for group in changes.groups.iter().filter(|group| is_shown(group.change, only)) {
@@ -204,7 +204,7 @@ const fn choose_tone(change: Change) -> Tone {
     }
 }
 
-/// What a cause is called.
+/// The name of a cause.
 pub(super) fn describe_cause(cause: &Cause) -> String {
     match cause {
         Cause::Known(names) => names.join(" + "),

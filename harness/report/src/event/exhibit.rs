@@ -1,5 +1,5 @@
-//! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream has each text
-//! and each known bug once, with the first case that has it ([`Deduplicator`]).
+//! The exhibit of a case in a report, besides its verdict: the program, its memory, and the location of the failure. A stream
+//! has each text and each known bug once, with the first case that has it ([`Deduplicator`]).
 //!
 //! See [`crate::describe`] for making it from cases and outcomes.
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, is_zero, is_zero_u64};
 
-/// What a report shows of a case. Older streams do not have it.
+/// The exhibit of a case in a report. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exhibit {
-    /// What the case shows. A verdict itself leaves it out if all engines finished and agree, as expected.
+    /// The description of the case. A verdict itself omits it if all engines finished and agree, as expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The case file, as a user would write it.
@@ -40,7 +40,7 @@ pub struct Exhibit {
     /// Lines of kernels that belong to a difference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// Where memory differs.
+    /// The differences in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<Differs>,
     /// The final contents of the storages that differ.
@@ -147,7 +147,7 @@ pub struct Differs {
     pub more: bool,
 }
 
-/// What engines left in one storage.
+/// The final contents of one storage in the engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// The storage's name.
@@ -199,7 +199,7 @@ pub struct KnownBug {
     pub to: Option<String>,
     /// The description of the bug.
     pub about: String,
-    /// Where it was seen.
+    /// The location where it was seen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
 }

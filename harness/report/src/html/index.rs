@@ -128,7 +128,7 @@ impl Index {
         )
     }
 
-    /// What each engine did, and why.
+    /// The result of each engine, and its cause.
     fn engines_of(&mut self, verdict: &Verdict) {
         let places: Vec<usize> = verdict
             .engines

@@ -53,7 +53,7 @@ fn render_cell(value: &str, bits: &str) -> String {
     }
 }
 
-/// Where an element is: `left[1, 0] f32 (original, byte 24)`.
+/// The position of an element: `left[1, 0] f32 (original, byte 24)`.
 fn place(element: &Element) -> String {
     let storage = &element.storage;
     if !element.guard.is_empty() {

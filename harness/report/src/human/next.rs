@@ -19,7 +19,7 @@ pub(super) struct Next {
     first: Option<String>,
     /// The first case in which the reference is to blame: our own bug comes before any other.
     ours: Option<String>,
-    /// Where the first expectation is that no longer happens.
+    /// The location of the first expectation that no longer happens.
     stale: Option<String>,
 }
 

@@ -43,7 +43,7 @@ impl Human {
         text
     }
 
-    /// What keeps the numbers from saying more.
+    /// Reasons why the numbers are incomplete.
     fn write_doubts(&self, summary: &Summary, text: &mut String) {
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
@@ -154,7 +154,7 @@ fn render_verdict_counts(summary: &Summary) -> String {
     )
 }
 
-/// What each engine did.
+/// The outcomes of each engine.
 fn render_engines(summary: &Summary) -> String {
     let mut text = String::new();
     let width = summary
@@ -184,7 +184,7 @@ fn render_engines(summary: &Summary) -> String {
     text
 }
 
-/// Where the time went that no engine took; nothing where that is next to none, or for a stream that does not say.
+/// The time spent outside of engines; empty if there is almost none, or if the stream does not have it.
 fn render_judging(summary: &Summary) -> String {
     let mut parts = summary.judging.parts();
     let total: f64 = parts.iter().map(|(_, seconds)| seconds).sum();

@@ -12,7 +12,7 @@ use crate::stream::{self, Bare};
 /// Lines that a thread hands over at once.
 const BATCH: usize = 128;
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug)]
 pub enum Read {
     /// An event.

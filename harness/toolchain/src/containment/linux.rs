@@ -14,7 +14,7 @@ use super::Reach;
 /// The requested features; an older kernel applies those that it has.
 const REQUESTED_ABI: ABI = ABI::V7;
 
-/// What every program needs: libraries, their configuration, the time.
+/// Files that every program needs: libraries, their configuration, the time.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -36,8 +36,8 @@ const SYSTEM: &[&str] = &[
     "/etc/crypto-policies",
 ];
 
-/// What allocators, BLAS and torch read to know the machine. Nothing of any process: what `/proc/self` is when the rule is
-/// made is us.
+/// Files about the machine that allocators, BLAS and torch read. None is about a process: the target of `/proc/self` when
+/// the rule is made is us.
 const MACHINE: &[&str] = &[
     "/dev/zero",
     "/dev/random",
@@ -60,7 +60,7 @@ const GPU: &[&str] = &["/proc", "/sys"];
 /// it runs: it gives up the rest itself ([`late_writable_paths`]).
 const THREADS: &str = "/proc";
 
-/// What a worker with a GPU writes besides its own folder.
+/// Files that a worker with a GPU writes besides its own folder.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Drops all capabilities of the thread's children, except those to read and write files of any owner: a root without
@@ -183,7 +183,7 @@ pub(super) fn missing_of_files() -> Vec<String> {
     }
 }
 
-/// What a kernel's Landlock cannot restrict.
+/// The features that a kernel's Landlock lacks.
 fn list_lacking(abi: ABI) -> Vec<String> {
     [
         (ABI::V2, "workers cannot move files between folders (Linux 5.19)"),

@@ -44,6 +44,7 @@ pub enum BadFrame {
 
 /// A frame of a header and blobs.
 ///
+/// # Errors
 /// The header is not JSON, or too long.
 pub fn encode_frame<'a>(
     header: &impl Serialize,

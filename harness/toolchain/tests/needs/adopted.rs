@@ -155,7 +155,7 @@ fn torch_is_hidden_unless_it_is_asked_for() {
     }
 }
 
-/// What the tests of stand-ins ask of them, asked of torch's own tensors.
+/// The tests of stand-ins, applied to torch's own tensors.
 fn torchs_own_tensors_do_what_stand_ins_do() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {

@@ -230,7 +230,7 @@ fn a_change_of_any_file_that_was_read_is_noticed(toolchain: &Toolchain) {
     }
 }
 
-/// What reads files past Python's own functions, and what is different each time.
+/// Code that reads files without Python's own functions, and results that change each time.
 const UNTRACKED: &[&str] = &[
     "import ctypes\nctypes.CDLL(None)",
     "import ctypes\nctypes.pythonapi.Py_GetVersion",
@@ -238,7 +238,7 @@ const UNTRACKED: &[&str] = &[
     "os.system('true')",
     "DATA = open('/proc/self/stat').read()",
     "DATA = open('/dev/urandom', 'rb').read(1)",
-    // What tampers with the reports is not believed.
+    // Modules that tamper with the reports are not trusted.
     "os.write = lambda *args: 0",
     "os.closerange(3, 100)",
 ];

@@ -191,7 +191,7 @@ fn files_of_others_are_not_changed() {
         "os.symlink(OUTSIDE, 'link')\nopen('link/new', 'w')",
         "PermissionError: [Errno 13] Permission denied: 'link/new'",
     );
-    // What Landlock does not see.
+    // Attempts that Landlock does not see.
     let refused = "PermissionError: [Errno 1] Operation not permitted: 'OUTSIDE/.ssh/id'";
     check("os.chmod(SECRET, 0o777)", refused);
     check("os.chown(SECRET, 1, 1)", refused);
@@ -455,7 +455,7 @@ fn nothing_is_left_for_the_next_case() {
         assert_eq!(trial.compiled(leave, 30_000), "finished: left");
         assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
     }
-    // What Triton and torch would look for there.
+    // Files that Triton and torch would look for there.
     let plant = "for name in ('.triton', 'inductor', 'cache'):\n    os.makedirs(os.path.join(os.environ['HOME'], name, 'planted'))\nprint('planted')";
     assert_eq!(trial.compiled(plant, 30_000), "finished: planted");
     assert_eq!(trial.compiled(look, 30_000), "finished: [] []");

@@ -1,4 +1,4 @@
-//! What kernels do in workers of real toolchains. Tests run with those that are installed.
+//! Kernels in workers of real toolchains. Tests run with those that are installed.
 
 use crate::common::{
     ALL, GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
@@ -15,8 +15,8 @@ use cerith_toolchain::request::{
 use cerith_toolchain::response::Phase;
 use cerith_toolchain::{Exit, Request, Toolchain, WorkerFailure};
 
-/// What the project began with: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2,
-/// as CPU tensors never.
+/// The project's first finding: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2, as
+/// CPU tensors never.
 fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2(toolchain: &Toolchain) {
     let pool = pool(toolchain);
     let original: Vec<i32> = (0..24).collect();

@@ -37,7 +37,7 @@ pub(super) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// What such an execution left, if it finished.
+    /// The memory after such an execution, if it finished.
     pub(super) fn get(
         &self,
         following: Following<'a>,

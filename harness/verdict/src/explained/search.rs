@@ -1,5 +1,5 @@
 //! The search for the quirks that explain what an engine left. Executing a launch is cheap, and bounding what it may leave
-//! is not: sets of quirks are told apart by the bytes that they leave, and bounds are asked for of few. The caller chooses
+//! is not: sets of quirks are told apart by the bytes that they leave, and bounds are computed for few. The caller chooses
 //! the quirks.
 
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub(super) struct ExplainQuery<'a> {
     pub(super) rules: Rules,
     /// How the engine computes.
     pub(super) numerics: Numerics,
-    /// What the engine left.
+    /// The engine's contents.
     pub(super) left: &'a Finished,
     /// The executions so far.
     pub(super) runs: Runs<'a>,
@@ -288,7 +288,7 @@ impl<'a> Scope<'a> {
         unmoved <= moved
     }
 
-    /// What the engine left.
+    /// The engine's contents.
     fn left(&self) -> &Memory {
         &self.query.left.memory
     }

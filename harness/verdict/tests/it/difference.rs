@@ -1,4 +1,4 @@
-//! What comparing two memories gives: memories in, bytes counted and elements shown out.
+//! Comparisons of two memories: memories in, bytes counted and elements shown out.
 
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};

@@ -13,7 +13,7 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Sample, Samples, Trial, try_case, try_sweep};
 
-/// What an engine under test does.
+/// The behaviour of an engine under test.
 #[derive(Clone, Copy)]
 enum Does {
     /// The reference with these quirks, with one byte of the output changed by an amount.

@@ -474,7 +474,7 @@ const SPOILED_ENGINES: [&str; 6] = [
     "ptx@3.6.0",
 ];
 
-/// What takes the place of an element.
+/// The replacement of an element.
 #[derive(Clone, Copy, Debug)]
 enum Spoiled {
     Zero,

@@ -438,7 +438,7 @@ fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
     check("cuda:sm_80", good, "NOT expected, unexpected [], [Stale]");
     check("cuda:sm_80", bad, "expected, unexpected [], [Yes]");
     check("cuda:sm_80", own, "expected, unexpected [], [NotTried]");
-    // What that GPU lacks is not asked for.
+    // Dtypes that this GPU lacks are skipped.
     let lacks = "reference=1 interpret@3.2.0=1 cuda@3.2.0:sm_80=unsupported";
     check("cuda", lacks, "expected, unexpected [], [NotTried]");
     let lacking = "reference=1 interpret@3.2.0=1 cuda@3.2.0=unsupported";

@@ -1,4 +1,4 @@
-//! What the tests of workers share: the versions, kernels, storages, requests.
+//! Shared parts of the tests of workers: the versions, kernels, storages, requests.
 // Each test file uses its part of this.
 #![allow(dead_code)]
 
