@@ -2,7 +2,7 @@
 //!
 //! See `cerith-interp` for the source of intervals.
 
-use cerith_interp::{AcceptanceMap, Accepted};
+use cerith_accept::{AcceptanceMap, Accepted};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 

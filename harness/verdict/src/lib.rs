@@ -84,7 +84,7 @@
 //! ```
 //!
 //! See `cerith-engine` for running a case, and `cerith-report` for reports. There is no tolerance anywhere: a float is right
-//! when its bits are, or when the reference's own [`Accepted`](cerith_interp::Accepted) allows a conforming implementation
+//! when its bits are, or when the reference's own [`Accepted`](cerith_accept::Accepted) allows a conforming implementation
 //! to return it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.

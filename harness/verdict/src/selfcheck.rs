@@ -330,9 +330,9 @@ const TRIALS: &[KnownTrial] = &[
     },
 ];
 
-/// Judges every trial with a known verdict, and runs the known arithmetic in the reference. Returns the first problem.
+/// Judges every trial with a known verdict, and runs the known arithmetic in the reference. Returns the problems.
 pub fn run_selfcheck() -> Vec<String> {
-    let record = cerith_engine::cuda::record::check_records().err();
+    let record = cerith_cuda::record::check_records().err();
     let arithmetic = arithmetic::check_arithmetic(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),
