@@ -97,7 +97,7 @@ pub enum Unreduced {
     /// The plain form of the case does not differ as the case does.
     #[error(
         "the difference is gone once the case is written with values in place of expressions\n  = help: this \
-         is a bug in Cerith, or the engine does not give the same twice"
+         is a bug in Cerith, or the engine does not produce the same result twice"
     )]
     Unsteady,
     /// Cerith failed at the case.

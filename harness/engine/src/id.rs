@@ -103,7 +103,7 @@ impl EngineId {
     /// The compiler of a release.
     pub const fn cuda(version: Version) -> Self {
         Self::Cuda {
-            toolchain: ToolchainId::of(version),
+            toolchain: ToolchainId::from_triton(version),
             target: None,
         }
     }
@@ -396,7 +396,7 @@ fn parse_compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEng
         };
     }
     let toolchain = match extra {
-        None => Some(ToolchainId::of(id.triton())),
+        None => Some(ToolchainId::from_triton(id.triton())),
         Some("host" | "torch") => None,
         Some(_) => built
             .parse()

@@ -156,7 +156,7 @@ fn run_bisection(options: &BisectOptions, host: Host<'_>) -> Result<Exit, Bisect
             .collect(),
         None => select_releases(options)?
             .into_iter()
-            .map(ToolchainId::of)
+            .map(ToolchainId::from_triton)
             .collect(),
     };
     let names: Vec<String> = toolchains

@@ -153,7 +153,7 @@ impl Opener<'_> {
     fn choose_defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
-        defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
+        defaults.push(EngineId::interpreter(ToolchainId::from_triton(Version::NEWEST)));
         let has_gpu = self.gpus().is_some();
         if has_gpu || self.shelf.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
@@ -161,7 +161,7 @@ impl Opener<'_> {
         let on_record = |case: &str| self.shelf.has(Version::NEWEST, Target::HOPPER, case);
         if !has_gpu && selected.entries(Shard::ALL).any(|entry| !on_record(&entry.id)) {
             defaults.push(EngineId::Ptx {
-                toolchain: ToolchainId::of(Version::NEWEST),
+                toolchain: ToolchainId::from_triton(Version::NEWEST),
             });
         }
         defaults
@@ -349,7 +349,7 @@ fn leave_out(id: &EngineId, why: &OpenError) -> LeftOut {
 /// Checks that workers may read from the corpus.
 pub fn check_readable(corpus: &Readable) -> Result<(), OpenError> {
     Containment::of_this_system()
-        .refuses(corpus.root())
+        .explain_refusal(corpus.root())
         .map_or(Ok(()), |reason| Err(OpenError::Unreadable(reason)))
 }
 
@@ -365,7 +365,7 @@ fn open_interpreter(
     let toolchain = find_or_add(id, offline, host)?;
     let mut pool = Pool::new(toolchain, jobs)
         .map_err(OpenError::start("workers"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     if corpus.is_generated() {
         pool = pool.with_generated_files();
     }
@@ -395,8 +395,8 @@ fn open_jit(
     host: Host<'_>,
 ) -> Result<Arc<dyn Engine>, OpenError> {
     check_readable(corpus)?;
-    let toolchain = find_with_torch(&ToolchainId::of(version), true, host)?;
-    let pool = start_pool(Pool::jit(toolchain, jobs), corpus)?;
+    let toolchain = find_with_torch(&ToolchainId::from_triton(version), true, host)?;
+    let pool = start_pool(Pool::new_jit(toolchain, jobs), corpus)?;
     Ok(Arc::new(Jit::new(pool, Limits::LAUNCHER)))
 }
 
@@ -404,7 +404,7 @@ fn open_jit(
 fn start_pool(pool: io::Result<Pool>, corpus: &Readable) -> Result<Pool, OpenError> {
     let pool = pool
         .map_err(OpenError::start("workers"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     pool.start()?;
     Ok(pool)
 }
@@ -437,7 +437,7 @@ pub fn open_compiler(
         EngineId::Ptx { toolchain } => (toolchain, Some(Ptx::TARGET)),
         _ => return Err(OpenError::NoCompiler),
     };
-    if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
+    if let Some(target) = target.filter(|target| !gpu.can_execute(*target)) {
         return Err(OpenError::WrongTarget { gpu, target });
     }
     let toolchain = find_or_add_compiler(toolchain, offline, host)?;
@@ -445,7 +445,7 @@ pub fn open_compiler(
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(OpenError::start("compilers"))?
-        .reading_files(corpus.root(), corpus.files());
+        .with_readable_files(corpus.root(), corpus.files());
     let compiler = Compiler::new(compilers, gpu, Limits::COMPILER);
     Ok(compiler.with_target(target.unwrap_or(gpu)))
 }
@@ -461,7 +461,7 @@ pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, host: Host<'_>) -> 
 
 /// A toolchain whose files are those that were installed. If only its Python is gone, its environment is made again.
 fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, OpenError> {
-    let Some(reason) = toolchain.gone() else {
+    let Some(reason) = toolchain.explain_missing() else {
         toolchain.check()?;
         return Ok(toolchain);
     };
@@ -470,7 +470,7 @@ fn check_toolchain(toolchain: Toolchain, host: Host<'_>) -> Result<Toolchain, Op
         Ok(renewed) => renewed,
         Err(error) => return Err(OpenError::Renew { reason, error }),
     };
-    if renewed.gone().is_some() {
+    if renewed.explain_missing().is_some() {
         return Err(OpenError::Broken(reason));
     }
     host.console.note(&format!(
@@ -542,7 +542,7 @@ impl<'a> Installation<'a> {
 }
 
 impl Observer for Installation<'_> {
-    fn event(&self, event: Event) {
+    fn report_event(&self, event: Event) {
         self.host.console.show_installation(&self.toolchain, event);
     }
 

@@ -52,7 +52,7 @@ pub fn build_inductors(
     if by == LaunchExecutor::Interpret || (by == LaunchExecutor::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(OpenError::start("workers"))?
-            .reading_files(means.corpus.root(), means.corpus.files());
+            .with_readable_files(means.corpus.root(), means.corpus.files());
         executing.push((
             LaunchExecutor::Interpret,
             Arc::new(Interpret::new(pool, true, Limits::INTERPRETER)),
@@ -67,7 +67,7 @@ pub fn build_inductors(
     }
     let inductors = Inductors::new(toolchain, means.jobs)
         .map_err(OpenError::start("workers with torch"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
+        .with_readable_files(means.corpus.root(), means.corpus.files());
     Ok(Inductor::build_engines(inductors, executing, Limits::INDUCTOR))
 }
 
@@ -82,7 +82,7 @@ fn open_cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, O
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
         .map_err(OpenError::start("compilers"))?
-        .reading_files(means.corpus.root(), means.corpus.files());
+        .with_readable_files(means.corpus.root(), means.corpus.files());
     let compiler = Compiler::new(compilers, Target(gpu.capability), Limits::COMPILER);
     Ok(Some(Cuda::from_executor(compiler, Arc::clone(executor))))
 }

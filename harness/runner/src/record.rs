@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 use std::{env, io};
 
-use cerith_recording::collect::{self, vacant};
+use cerith_recording::collect::{self, check_vacant};
 use cerith_recording::recorder::{self, Rules};
 use cerith_recording::{CollectError, Collected, Options};
 use rustix::process::{Pid, Signal, kill_process};
@@ -139,7 +139,7 @@ pub fn record(options: &RecordOptions, host: Host<'_>) -> Exit {
 
 /// Makes the folder for part files, with the recorder in it.
 fn create_parts(out: &Path) -> Result<PathBuf, RecordError> {
-    vacant(out)?;
+    check_vacant(out)?;
     let parts = out.join(PARTS);
     let failed = |error| RecordError::Write {
         path: parts.clone(),

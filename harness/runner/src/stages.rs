@@ -219,7 +219,7 @@ pub fn choose_compiler(trial: &Trial) -> Compiles {
         .iter()
         .chain(all)
         .find_map(of)
-        .unwrap_or_else(|| (ToolchainId::of(Version::NEWEST), Ptx::TARGET))
+        .unwrap_or_else(|| (ToolchainId::from_triton(Version::NEWEST), Ptx::TARGET))
 }
 
 impl Stages {

@@ -10,16 +10,16 @@
 //! use cerith_tile::numeric::{self, Computed};
 //! use cerith_tile::rules::{Rule, Rules, Version};
 //!
-//! // Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
+//! Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
 //! let dtype: DType = "float16".parse().unwrap();
 //! let one = numeric::encode(dtype, 1.0, Rounding::NearestEven);
 //! let half_a_step = numeric::parse(dtype, "0.00048828125").unwrap();
 //! assert_eq!(numeric::apply_binary(BinaryOp::Add, dtype, one, half_a_step), Computed::Bits(one));
 //!
-//! // What nothing defines is said, and not guessed.
+//! What nothing defines is said, and not guessed.
 //! assert_eq!(numeric::apply_binary(BinaryOp::Shl, DType::I32, 1, 32), Computed::Poison);
 //!
-//! // What changed between two versions of the language, and since when.
+//! What changed between two versions of the language, and since when.
 //! let (old, new) = (Rules::from_version(Version::new(3, 1, 0)), Rules::from_version(Version::new(3, 2, 0)));
 //! assert!(old.changed_rules(new).any(|rule| rule == Rule::WeakPythonScalars));
 //! ```

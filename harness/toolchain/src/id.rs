@@ -1,5 +1,4 @@
-//! Names of toolchains: which Triton with which NumPy, or which torch. Left out: whether they are installed
-//! ([`crate::home`]).
+//! Names of toolchains: which Triton with which NumPy, or which torch. See [`crate::home`] for the installed ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +7,7 @@ use cerith_tile::releases::{self, NEWEST_TORCH};
 use cerith_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
-/// with the Triton that it pins, written `torch2.11.0`. A Triton that somebody built has its build's name besides:
+/// with the Triton that it pins, written `torch2.11.0`. An unreleased Triton also has its build's name:
 /// `3.10.0+git1a2b3c4`, `3.9.0+pr-1234`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolchainId {
@@ -39,13 +38,13 @@ pub fn known_tritons() -> &'static [Version] {
 pub struct BadId {
     /// The text.
     pub name: String,
-    /// What is wrong, and the mend.
+    /// The problem, and a fix.
     pub problem: String,
 }
 
 impl ToolchainId {
     /// A Triton with the NumPy that fits it.
-    pub const fn of(triton: Version) -> Self {
+    pub const fn from_triton(triton: Version) -> Self {
         Self {
             triton,
             build: None,
@@ -59,7 +58,7 @@ impl ToolchainId {
         let &(_, triton) = releases::TORCH.iter().find(|(known, _)| *known == torch)?;
         Some(Self {
             torch: Some(torch),
-            ..Self::of(triton)
+            ..Self::from_triton(triton)
         })
     }
 
@@ -73,11 +72,11 @@ impl ToolchainId {
     pub fn compiler(&self) -> Self {
         Self {
             build: self.build.clone(),
-            ..Self::of(self.triton)
+            ..Self::from_triton(self.triton)
         }
     }
 
-    /// The name of the build, of a Triton that is no release.
+    /// The name of the build, if the Triton is not a release.
     pub fn build(&self) -> Option<&str> {
         self.build.as_deref()
     }
@@ -187,8 +186,8 @@ impl FromStr for ToolchainId {
 
 /// Whether a word can name a build. A digit or a hyphen has to be in it, so that no mistyped word of an engine's name is one.
 pub fn is_build(word: &str) -> bool {
-    const MOST: usize = 64;
-    word.len() <= MOST
+    const MAX_LENGTH: usize = 64;
+    word.len() <= MAX_LENGTH
         && word.starts_with(|c: char| c.is_ascii_alphanumeric())
         && word
             .chars()
@@ -309,7 +308,7 @@ mod tests {
             (id.triton(), id.torch()),
             (Version::new(3, 1, 0), Some(Version::new(2, 5, 1)))
         );
-        assert_ne!(id, ToolchainId::of(Version::new(3, 1, 0)));
+        assert_ne!(id, ToolchainId::from_triton(Version::new(3, 1, 0)));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! How much one request to a worker may use. See `worker` for enforcing it.
+//! Limits of one request to a worker. See `worker` for enforcing it.
 
 use std::time::Duration;
 
-/// How much one request may use.
+/// Limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Wall-clock time for the whole request. The start of a worker is not counted.

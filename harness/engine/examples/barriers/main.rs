@@ -262,7 +262,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         .resolve_compiler(&id)
         .ok_or("the toolchain is not installed")?;
     let root = Path::new("cases");
-    let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.reading(root);
+    let compilers = Compilers::new(toolchain, 1, Cache::open(&home).ok())?.with_readable(root);
     let compiler = Compiler::new(compilers, Target::HOPPER, Limits::COMPILER).with_target(Ptx::TARGET);
     let corpus = Corpus::read(root)?;
     let mut areas: Vec<_> = group_by_area(&corpus).into_values().map(Vec::into_iter).collect();

@@ -55,7 +55,7 @@ fn write_case(folder: &Path, kernel: &str) -> Case {
 fn build_compiler(toolchain: &Toolchain, folder: &Path) -> Compiler {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(folder);
+        .with_readable(folder);
     Compiler::new(compilers, Target::HOPPER, Limits::COMPILER).with_target(Ptx::TARGET)
 }
 

@@ -71,7 +71,7 @@ fn write_case(folder: &Path, kernel: &str, dtype: &str) -> Case {
 fn build_engine(toolchain: &Toolchain, folder: &Path, stage: Stage) -> Ttir {
     let compilers = Compilers::new(toolchain.clone(), 1, None)
         .expect("compilers")
-        .reading(folder);
+        .with_readable(folder);
     Ttir::new(Compiler::new(compilers, Target::HOPPER, Limits::COMPILER), stage)
 }
 

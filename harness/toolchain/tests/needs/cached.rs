@@ -46,14 +46,14 @@ def add(x):
     tl.store(x + at, tl.load(x + at) + 1)
 ";
 
-const HERE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
+const FOLDER_PRELUDE: &str = "import os\nHERE = os.path.dirname(__file__)\n";
 
 /// A compilation of a kernel whose file begins with some Python.
 fn request(root: &Path, head: &str) -> CompileRequest {
     CompileRequest {
         module: Module {
             path: root.join("kernel.py"),
-            text: format!("{HERE}{head}\n{KERNEL}").into(),
+            text: format!("{FOLDER_PRELUDE}{head}\n{KERNEL}").into(),
         },
         siblings: Vec::new(),
         storages: vec![256],
@@ -86,10 +86,10 @@ impl<'a> Place<'a> {
     }
 
     fn compilers(toolchain: &Toolchain, folder: &Path) -> Compilers {
-        let cache = Cache::at(folder.join("cache"), Cache::MOST).expect("a cache");
+        let cache = Cache::open_folder(folder.join("cache"), Cache::MAX_BYTES).expect("a cache");
         Compilers::new(toolchain.clone(), 1, Some(cache))
             .expect("compilers")
-            .reading(folder)
+            .with_readable(folder)
     }
 
     /// A checkout with all files.
@@ -232,7 +232,7 @@ fn a_change_of_any_file_that_was_read_is_noticed(toolchain: &Toolchain) {
     }
 }
 
-/// What reads files past Python's own functions, and what is different each time.
+/// Code that reads files without Python's own functions, and results that change each time.
 const UNTRACKED: &[&str] = &[
     "import ctypes\nctypes.CDLL(None)",
     "import ctypes\nctypes.pythonapi.Py_GetVersion",
@@ -240,7 +240,7 @@ const UNTRACKED: &[&str] = &[
     "os.system('true')",
     "DATA = open('/proc/self/stat').read()",
     "DATA = open('/dev/urandom', 'rb').read(1)",
-    // What tampers with the reports is not believed.
+    // Modules that tamper with the reports are not trusted.
     "os.write = lambda *args: 0",
     "os.closerange(3, 100)",
 ];

@@ -1,4 +1,4 @@
-//! What the tests of workers share: the versions, kernels, storages, requests.
+//! Shared parts of the tests of workers: the versions, kernels, storages, requests.
 // Each test file uses its part of this.
 #![allow(dead_code)]
 
@@ -106,7 +106,7 @@ pub fn simple(kernel: &str) -> Request {
 pub fn pool(toolchain: &Toolchain) -> Pool {
     Pool::new(toolchain.clone(), 1)
         .expect("a pool")
-        .reading(&kernels_folder())
+        .with_readable(&kernels_folder())
 }
 
 pub fn limits(milliseconds: u64) -> Limits {
@@ -136,7 +136,7 @@ pub fn raised(pool: &Pool, request: &Request) -> Raised {
 #[track_caller]
 pub fn assert_goes_on(pool: &Pool) {
     assert_eq!(
-        words(&finished(pool, &simple("nothing")).storages[0].bytes),
+        words(&finished(pool, &simple("empty_kernel")).storages[0].bytes),
         [5; 4]
     );
 }
