@@ -315,12 +315,12 @@ mod tests {
         let versions: Vec<String> = ["3.0.0", "3.1.0", "3.2.0", "3.3.1"].map(str::to_owned).into();
         let check =
             |members: &[usize], expected: &str| assert_eq!(format_ranges(members, &versions), expected);
-        check_expected(&[0, 1, 2, 3], "*");
-        check_expected(&[2, 3], ">=3.2.0");
-        check_expected(&[0], "<3.1.0");
-        check_expected(&[1, 2], "3.1.0 - 3.2.0");
-        check_expected(&[0, 2, 3], "<3.1.0 or >=3.2.0");
-        check_expected(&[1], "3.1.0");
+        check(&[0, 1, 2, 3], "*");
+        check(&[2, 3], ">=3.2.0");
+        check(&[0], "<3.1.0");
+        check(&[1, 2], "3.1.0 - 3.2.0");
+        check(&[0, 2, 3], "<3.1.0 or >=3.2.0");
+        check(&[1], "3.1.0");
         assert_eq!(format_ranges(&[0], &versions[3..]), "3.3.1");
     }
 
