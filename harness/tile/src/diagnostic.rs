@@ -41,10 +41,15 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The mend.
     pub help: Option<String>,
-    /// The storages that the message is about, by name. The text names them too; programs read this field.
-    pub storages: Vec<String>,
-    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
-    pub is_by_pass: bool,
+    /// Facts for programs, which most messages lack.
+    facts: Option<Box<Facts>>,
+}
+
+/// Facts of a message that programs read, so that none searches its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Facts {
+    storages: Vec<String>,
+    is_by_pass: bool,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -66,8 +71,7 @@ impl Diagnostic {
             }],
             notes: Vec::new(),
             help: None,
-            storages: Vec::new(),
-            is_by_pass: false,
+            facts: None,
         }
     }
 
@@ -114,8 +118,8 @@ impl Diagnostic {
 
     /// Records that a pass of a compiler rejects the program.
     #[must_use]
-    pub const fn by_pass(mut self) -> Self {
-        self.is_by_pass = true;
+    pub fn by_pass(mut self) -> Self {
+        self.facts.get_or_insert_default().is_by_pass = true;
         self
     }
 
@@ -123,11 +127,22 @@ impl Diagnostic {
     #[must_use]
     pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
         for name in names {
-            if !self.storages.iter().any(|known| known == name) {
-                self.storages.push(name.to_owned());
+            let storages = &mut self.facts.get_or_insert_default().storages;
+            if !storages.iter().any(|known| known == name) {
+                storages.push(name.to_owned());
             }
         }
         self
+    }
+
+    /// The storages that the message is about, by name.
+    pub fn storages(&self) -> &[String] {
+        self.facts.as_ref().map_or(&[], |facts| facts.storages.as_slice())
+    }
+
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
+    pub fn is_by_pass(&self) -> bool {
+        self.facts.as_ref().is_some_and(|facts| facts.is_by_pass)
     }
 
     /// The primary place.

@@ -68,8 +68,8 @@ pub(crate) fn build_complaint(diagnostic: &Diagnostic, sources: &Sources, launch
             .iter()
             .filter_map(|label| find_lines(sources, label.span))
             .collect(),
-        storages: diagnostic.storages.clone(),
-        is_by_pass: diagnostic.is_by_pass,
+        storages: diagnostic.storages().to_vec(),
+        is_by_pass: diagnostic.is_by_pass(),
         ..Complaint::new(diagnostic.code, diagnostic.message.clone())
     }
 }
