@@ -83,6 +83,13 @@ impl Diagnostic {
         }
     }
 
+    /// Makes a warning of an error.
+    #[must_use]
+    pub const fn into_warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
     /// Puts words beside the primary place.
     #[must_use]
     pub fn label_primary(mut self, text: impl Into<String>) -> Self {
