@@ -24,6 +24,8 @@ pub struct Label {
     pub span: Span,
     /// What is there; may be empty.
     pub text: String,
+    /// The storages that it is about, by name. The message names them too, and programs read this field.
+    pub storages: Vec<String>,
 }
 
 /// One message. The first label is the place that the message is about, further labels are context.
@@ -41,15 +43,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The mend.
     pub help: Option<String>,
-    /// Facts for programs, which most messages lack.
-    facts: Option<Box<Facts>>,
-}
-
-/// Facts of a message that programs read, so that none searches its text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Facts {
-    storages: Vec<String>,
-    is_by_pass: bool,
+    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
+    pub is_by_pass: bool,
 }
 
 /// A snippet, with its file and the position of its line.
@@ -68,10 +63,11 @@ impl Diagnostic {
             labels: vec![Label {
                 span,
                 text: String::new(),
+                storages: Vec::new(),
             }],
             notes: Vec::new(),
             help: None,
-            facts: None,
+            is_by_pass: false,
         }
     }
 
@@ -105,6 +101,7 @@ impl Diagnostic {
         self.labels.push(Label {
             span,
             text: text.into(),
+            storages: Vec::new(),
         });
         self
     }
@@ -125,18 +122,19 @@ impl Diagnostic {
 
     /// Records that a pass of a compiler rejects the program.
     #[must_use]
-    pub fn by_pass(mut self) -> Self {
-        self.facts.get_or_insert_default().is_by_pass = true;
+    pub const fn by_pass(mut self) -> Self {
+        self.is_by_pass = true;
         self
     }
 
-    /// Records the storages that the message is about, each once.
+    /// Records the storages that the primary place is about, each once.
     #[must_use]
     pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
-        for name in names {
-            let storages = &mut self.facts.get_or_insert_default().storages;
-            if !storages.iter().any(|known| known == name) {
-                storages.push(name.to_owned());
+        if let Some(label) = self.labels.first_mut() {
+            for name in names {
+                if !label.storages.iter().any(|known| known == name) {
+                    label.storages.push(name.to_owned());
+                }
             }
         }
         self
@@ -144,12 +142,7 @@ impl Diagnostic {
 
     /// The storages that the message is about, by name.
     pub fn storages(&self) -> &[String] {
-        self.facts.as_ref().map_or(&[], |facts| facts.storages.as_slice())
-    }
-
-    /// Whether a pass of a compiler rejects the program, after its front end accepts it.
-    pub fn is_by_pass(&self) -> bool {
-        self.facts.as_ref().is_some_and(|facts| facts.is_by_pass)
+        self.labels.first().map_or(&[], |label| &label.storages)
     }
 
     /// The primary place.
