@@ -24,6 +24,8 @@ pub struct Label {
     pub span: Span,
     /// What is there; may be empty.
     pub text: String,
+    /// The storages that it is about, by name. The message names them too, and programs read this field.
+    pub storages: Vec<String>,
 }
 
 /// One message. The first label is the place that the message is about, further labels are context.
@@ -41,8 +43,6 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The mend.
     pub help: Option<String>,
-    /// The storages that the message is about, by name. The text names them too; programs read this field.
-    pub storages: Vec<String>,
     /// Whether a pass of a compiler rejects the program, after its front end accepts it.
     pub is_by_pass: bool,
 }
@@ -63,10 +63,10 @@ impl Diagnostic {
             labels: vec![Label {
                 span,
                 text: String::new(),
+                storages: Vec::new(),
             }],
             notes: Vec::new(),
             help: None,
-            storages: Vec::new(),
             is_by_pass: false,
         }
     }
@@ -77,6 +77,13 @@ impl Diagnostic {
             severity: Severity::Warning,
             ..Self::error(code, span, message)
         }
+    }
+
+    /// Makes a warning of an error.
+    #[must_use]
+    pub const fn into_warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
     }
 
     /// Puts words beside the primary place.
@@ -94,6 +101,7 @@ impl Diagnostic {
         self.labels.push(Label {
             span,
             text: text.into(),
+            storages: Vec::new(),
         });
         self
     }
@@ -119,15 +127,22 @@ impl Diagnostic {
         self
     }
 
-    /// Records the storages that the message is about, each once.
+    /// Records the storages that the primary place is about, each once.
     #[must_use]
     pub fn about_storages<'s>(mut self, names: impl IntoIterator<Item = &'s str>) -> Self {
-        for name in names {
-            if !self.storages.iter().any(|known| known == name) {
-                self.storages.push(name.to_owned());
+        if let Some(label) = self.labels.first_mut() {
+            for name in names {
+                if !label.storages.iter().any(|known| known == name) {
+                    label.storages.push(name.to_owned());
+                }
             }
         }
         self
+    }
+
+    /// The storages that the message is about, by name.
+    pub fn storages(&self) -> &[String] {
+        self.labels.first().map_or(&[], |label| &label.storages)
     }
 
     /// The primary place.
