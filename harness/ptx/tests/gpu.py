@@ -47,7 +47,7 @@ class Driver:
             self.cuda.cuGetErrorName(code, ctypes.byref(text))
             raise CudaError(f"{name}: {text.value.decode() if text.value else code}")
 
-    def memory(self, size: int) -> ctypes.c_uint64:
+    def allocate(self, size: int) -> ctypes.c_uint64:
         at = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
         return at
@@ -82,12 +82,12 @@ class Driver:
         self.call("cuCtxSynchronize")
 
 
-def packed(values: list[int]) -> bytes:
+def pack_operands(values: list[int]) -> bytes:
     """The operands of all threads; behind them room that a wide load may read."""
     return b"".join(value.to_bytes(8, "little") for value in values) + bytes(64)
 
 
-def unpacked(content: bytes) -> list[list[str]]:
+def unpack_results(content: bytes) -> list[list[str]]:
     """Four results of each thread, result by result."""
     words = [int.from_bytes(content[at : at + 8], "little") for at in range(0, len(content), 8)]
     return [[f"{word:x}" for word in words[nth::4]] for nth in range(4)]
@@ -100,8 +100,8 @@ def main(instructions: str, kernel: str, out: str) -> None:
         name: [int(value, 16) for value in values] for name, values in json.loads(head)["operands"].items()
     }
     driver = Driver()
-    pointers = [driver.memory(THREADS * 8 + 64) for _ in "abc"]
-    result = driver.memory(THREADS * 32)
+    pointers = [driver.allocate(THREADS * 8 + 64) for _ in "abc"]
+    result = driver.allocate(THREADS * 32)
     failed = 0
     with gzip.GzipFile(out, "wb", mtime=0) as file:
         start = {"gpu": driver.name, "driver": driver.version, "rotations": ROTATIONS}
@@ -114,10 +114,10 @@ def main(instructions: str, kernel: str, out: str) -> None:
                 rotations = []
                 for by in ROTATIONS:
                     for pointer, name, turn in zip(pointers, one["operands"], (0, *by), strict=True):
-                        driver.write(pointer, packed(sets[name][turn:] + sets[name][:turn]))
+                        driver.write(pointer, pack_operands(sets[name][turn:] + sets[name][:turn]))
                     driver.write(result, bytes(THREADS * 32))
                     driver.launch(function, [*pointers, result])
-                    rotations.append(unpacked(driver.read(result, THREADS * 32)))
+                    rotations.append(unpack_results(driver.read(result, THREADS * 32)))
                 driver.call("cuModuleUnload", module)
                 said["results"] = rotations
             except CudaError as error:
