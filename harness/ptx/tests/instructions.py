@@ -326,7 +326,7 @@ def make_memory(name, words, kinds):
         ]
         body = f"{aligned}{fill}{policy}{opcode} {listed}, {place}{hint}; {' '.join(widen)}"
         return (body if space != "param" else f"{opcode} {listed}, {place}; mov.b64 %d0, 0;"), ["any-b64"] * 3
-    # What is stored is read again; to the device's memory, at a place of each thread's own.
+    # The stored value is loaded again. In global memory each thread has its own address.
     sources = [f"%{held}{'abca'[at]}" for at in range(count)]
     listed = sources[0] if count == 1 else "{" + ", ".join(sources) + "}"
     back = {"[%d8]": "ld.global.v2.b64 {%d0, %d1}, [%po];", "[%at]": "ld.shared.v2.b64 {%d0, %d1}, [%at];"}
