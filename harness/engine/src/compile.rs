@@ -275,7 +275,7 @@ pub fn list_capabilities(version: Version, gpu: bool) -> Capabilities {
         dtypes: DType::ALL.to_vec(),
         features,
         needs: Needs {
-            toolchain: gpu.then(|| ToolchainId::of(version)),
+            toolchain: gpu.then(|| ToolchainId::from_triton(version)),
             gpu,
         },
     }

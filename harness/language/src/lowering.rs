@@ -168,6 +168,11 @@ impl Lowering {
         self.reject_with("rejected", message)
     }
 
+    /// A rejection by a pass of the compiler, after its front end accepted the program.
+    pub fn reject_by_pass(&self, message: impl Into<String>) -> Stop {
+        Stop::Rejected(Box::new(self.build_diagnostic("rejected", message).by_pass()))
+    }
+
     /// A rejection with a stable code of its own.
     pub fn reject_with(&self, code: &'static str, message: impl Into<String>) -> Stop {
         Stop::Rejected(Box::new(self.build_diagnostic(code, message)))

@@ -26,7 +26,7 @@ use cerith_tile::ir::LocId;
 pub(crate) use cells::Cells;
 use cells::LaneAccess;
 
-use super::{Access, Site, place_at};
+use super::{Access, Site, place_at, storage_at_index};
 use crate::dataflow::{Need, Reach, Text, find_need};
 use crate::outcome::{Stop, TrapKind};
 use crate::run::Run;
@@ -399,7 +399,9 @@ fn build_diagnostic(site: Site<'_>, memory: &Memory, text: &Text, crossed: Cross
     if let Some(place) = place {
         diagnostic = diagnostic.label(site.function.span(place.loc), here);
     }
-    diagnostic = diagnostic.note(format!("they are at {}", place_at(memory, index)));
+    diagnostic = diagnostic
+        .about_storages(storage_at_index(memory, index))
+        .note(format!("they are at {}", place_at(memory, index)));
     diagnostic = if same {
         diagnostic.note(
             "a lane is no thread: the compiler may spread the lanes of these two accesses over threads in different ways",

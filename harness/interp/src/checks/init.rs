@@ -3,7 +3,7 @@
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::fault::{Fault, is_planted};
 
-use super::{Access, Site, describe_bytes, place_at};
+use super::{Access, Site, describe_bytes, place_at, storage_at_index};
 use crate::outcome::{Stop, TrapKind};
 
 /// The initialisation of all bytes of a run.
@@ -63,6 +63,7 @@ pub(crate) fn trap(
                 describe_bytes(size as u64)
             ),
         )
+        .about_storages(storage_at_index(memory, index + first))
         .note(format!(
             "the first of them is {}",
             place_at(memory, index + first)

@@ -167,6 +167,16 @@ fn place(memory: &Memory, address: u64) -> Option<String> {
     })
 }
 
+/// The storage that has an address, by name.
+pub(crate) fn storage_at(memory: &Memory, address: u64) -> Option<&str> {
+    memory.find(address).map(|place| memory.name(place.storage))
+}
+
+/// The storage that has an arena index, by name.
+pub(crate) fn storage_at_index(memory: &Memory, index: usize) -> Option<&str> {
+    storage_at(memory, ORIGIN.wrapping_add(index as u64))
+}
+
 /// The place of an arena index in words.
 pub(crate) fn place_at(memory: &Memory, index: usize) -> String {
     place(memory, ORIGIN.wrapping_add(index as u64)).unwrap_or_else(|| "no storage".to_owned())

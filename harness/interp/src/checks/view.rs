@@ -14,7 +14,7 @@ use cerith_memory::{Memory, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Function;
 
-use super::{Access, Home, Site, describe_bytes, place_at};
+use super::{Access, Home, Site, describe_bytes, place_at, storage_at_index};
 use crate::config::ParamValue;
 use crate::outcome::TrapKind;
 use crate::run::Run;
@@ -132,6 +132,11 @@ pub(crate) fn build_warning(
     });
     let mut diagnostic = site
         .build_warning(TrapKind::OutOfBounds, Some(lane), message)
+        .about_storages(
+            [memory.name(home.storage)]
+                .into_iter()
+                .chain(storage_at_index(memory, index)),
+        )
         .note(format!("it is {}", place_at(memory, index)));
     if let Some(last) = last {
         diagnostic = diagnostic.note(last);

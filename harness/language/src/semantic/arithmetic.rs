@@ -202,7 +202,7 @@ fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId 
 fn check_computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
         Some(dtype @ DType::F8E4B15) => {
-            Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted")))
+            Err(lo.reject_by_pass(format!("{what} of {dtype}: it can only be moved and converted")))
         }
         _ => Ok(()),
     }
@@ -597,7 +597,7 @@ pub fn clamp(lo: &mut Lowering, operands: [Operand; 3], propagate_nan: Option<bo
     if !is_float(lo, x) {
         if !lo.rules.holds(Rule::IntegerClamp) {
             let elem = elem_shown(lo.ty(x).elem);
-            return Err(lo.reject(format!("clamp of {elem}: only floats")));
+            return Err(lo.reject_by_pass(format!("clamp of {elem}: only floats")));
         }
         let raised = emit(lo, BinaryOp::Max, x, low);
         return Ok(emit(lo, BinaryOp::Min, raised, high));
@@ -618,7 +618,7 @@ pub fn fma(lo: &mut Lowering, operands: [Operand; 3]) -> Traced<ValueId> {
     check_computable(lo, x, "fma")?;
     if !is_float(lo, x) {
         let elem = elem_shown(lo.ty(x).elem);
-        return Err(lo.reject(format!("fma of {elem}: only floats")));
+        return Err(lo.reject_by_pass(format!("fma of {elem}: only floats")));
     }
     let ty = lo.ty(x).clone();
     Ok(lo.emit_op(OpKind::Ternary(TernaryOp::Fma), &values, ty))

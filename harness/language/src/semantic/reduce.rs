@@ -75,7 +75,9 @@ pub(super) fn call(
 pub(super) fn takes_scalars(lo: &Lowering, elements: &[Type], what: &str) -> Traced<()> {
     let mut dtypes = elements.iter().filter_map(|element| element.elem.num());
     match dtypes.find(|dtype| dtype.is_fp8() && *dtype != DType::F8E4B15) {
-        Some(dtype) => Err(lo.reject(format!("{what} of {dtype}: it can only be moved and converted"))),
+        Some(dtype) => {
+            Err(lo.reject_by_pass(format!("{what} of {dtype}: it can only be moved and converted")))
+        }
         None => Ok(()),
     }
 }
