@@ -32,7 +32,7 @@
 //!     i = tl.arange(0, BLOCK)
 //!     tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
 //! ";
-//! // From text here; `Corpus::read(folder)` reads files.
+//! From text here; `Corpus::read(folder)` reads files.
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", case_file), Input::from_text("area/copy.py", kernel)]);
 //! assert_eq!(corpus.problems(), []);
 //!
@@ -41,7 +41,7 @@
 //! let case = entry.resolve().unwrap();
 //! assert_eq!(case.launches[0].keyword[0].0, "x");
 //!
-//! // What is wrong is said with its place and the nearest valid spelling.
+//! What is wrong is said with its place and the nearest valid spelling.
 //! let wrong = case_file.replace("n: n", "m: n");
 //! let corpus = Corpus::load([Input::from_text("area/copy.yaml", wrong), Input::from_text("area/copy.py", kernel)]);
 //! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));

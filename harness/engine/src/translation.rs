@@ -285,7 +285,7 @@ pub(crate) fn translate_failure(case: &Case, failure: WorkerFailure) -> Result<O
     let message = failure.to_string();
     Ok(match failure {
         WorkerFailure::Crashed {
-            how,
+            exit: how,
             stderr,
             location,
         } => Outcome::Crashed(complaint("crash", how.to_string(), stderr, location.as_ref())),

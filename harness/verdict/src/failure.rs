@@ -1,9 +1,9 @@
-//! Decides whether two failures are about the same thing, and whether a failure can speak against the reference.
+//! Decides whether two failures are about the same problem, and whether a failure is evidence against the reference.
 //!
 //! Two failures are about the same thing if one of these holds:
 //!
 //! 1. Both are failed `static_assert`s with the same message.
-//! 2. The messages say the same: their words are the same, or all words of one message are in the other one. Numbers, quotes and
+//! 2. The messages match: their words are equal, or all words of one message are in the other one. Numbers, quotes and
 //!    words that every message has (`cannot`, `expected`) do not count.
 //! 3. No known bug explains the failure of an engine, and both failures are at the same line of the same file.
 //! 4. No known bug explains it, the line of one of them is unknown, and the messages share a word, or both are refusals of
@@ -13,7 +13,7 @@
 //! A known bug (`cerith_tile::quirk::told`) is a lack of one engine. It stops that engine whatever else is wrong with the program, so
 //! it says nothing about another complaint at the same line.
 //!
-//! A failure speaks against the reference if it came from code that decides what the language is: Triton's frontend, the
+//! A failure is evidence against the reference if it came from code that defines the language: Triton's frontend, the
 //! Python that its engines share, or the kernel's own lines. A failure inside of one engine's machinery shows a limit of
 //! that engine: `interpreter.py` and NumPy, MLIR's passes, LLVM, ptxas, a crash, a fault of a GPU.
 
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use cerith_engine::{Complaint, Frame, Outcome, Trap};
 
-/// Whether an outcome of an engine that no known bug explains can speak against the reference.
+/// Whether an outcome of an engine that no known bug explains is evidence against the reference.
 pub(crate) fn speaks_against(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Finished(_) | Outcome::Trapped(Trap::Assert, _) => true,
@@ -148,7 +148,7 @@ const COMMON: [&str; 44] = [
     "with",
 ];
 
-/// The words of a message that say what it is about, in lower case.
+/// The significant words of a message, in lower case.
 fn extract_words(message: &str) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     message
@@ -159,7 +159,8 @@ fn extract_words(message: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// How many words of one set begin as another word of the other set does: `align` and `aligned`, `float` and `floating`.
+/// The number of words in one set that begin like a word of the other set: `align` and `aligned`, `float` and
+/// `floating`.
 fn count_shared_stems(words: &BTreeSet<String>, others: &BTreeSet<String>) -> usize {
     const STEM: usize = 5;
     let stem = |word: &String| word.get(..STEM).map(str::to_owned);

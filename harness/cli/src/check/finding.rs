@@ -6,9 +6,7 @@
 
 use std::fmt::Write as _;
 
-use cerith_report::event::{
-    Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
-};
+use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_report::{Palette, Tone};
 use cerith_survey::{Change, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
@@ -135,15 +133,6 @@ pub enum Standing {
     NotJudged,
     /// It was not launched.
     NotTried(NotTried),
-}
-
-/// What Cerith itself failed at.
-pub fn build_internal_error(message: String) -> Event {
-    Event::Internal(Internal {
-        case: None,
-        engine: None,
-        message,
-    })
 }
 
 impl Findings {

@@ -1,4 +1,4 @@
-//! Addresses that are no multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
+//! Addresses that are not a multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
 
 use cerith_memory::Memory;
 

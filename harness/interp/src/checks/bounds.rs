@@ -149,7 +149,7 @@ fn starts_before(memory: &Memory, home: Option<&Home>, address: u64, size: u64) 
     }
 }
 
-/// How to keep an access inside of its storage. An upper bound is no help to one that starts before it.
+/// Help for an access out of bounds. An upper bound does not help if the access starts before the storage.
 const fn mask_help(access: Access, starts_before: bool) -> &'static str {
     match (access, starts_before) {
         (Access::Atomic, _) => "guard the access with a mask that is false for this lane",

@@ -6,7 +6,7 @@ use cerith_tile::fault::{Fault, is_planted};
 use super::{Access, Site, describe_bytes, place_at, storage_at_index};
 use crate::outcome::{Stop, TrapKind};
 
-/// What a run of bytes holds, all of them together.
+/// The initialisation of all bytes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitState {
     /// Defined values.
@@ -17,7 +17,7 @@ pub(crate) enum InitState {
     SomeUninit,
 }
 
-/// What is known of a run of bytes.
+/// The initialisation of a run of bytes.
 #[inline]
 pub(crate) fn classify_bytes(states: &[ByteState]) -> InitState {
     if is_planted(Fault::UninitialisedIsKnown) && states.contains(&ByteState::Uninit) {

@@ -1,7 +1,7 @@
 //! What the reference watches for, a module for each concern: what it finds and how it says so.
 //! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
 //!
-//! What may be missed: conflicting values of which one equals what was there; what [`order`] and [`footprint`] say.
+//! Limits: of conflicting values, one that equals the old value may be missed. `order` and `footprint` have limits of their own.
 
 pub(crate) mod alignment;
 pub(crate) mod bounds;
@@ -68,7 +68,7 @@ impl Site<'_> {
         diagnostic
     }
 
-    /// The same, of a program that has an answer.
+    /// A message about a program with a defined result.
     pub(crate) fn build_warning(
         self,
         kind: TrapKind,

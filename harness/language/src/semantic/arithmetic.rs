@@ -16,7 +16,7 @@ use crate::constant::{PyBinary, PyUnary};
 use crate::lowering::Lowering;
 use crate::stop::{Stop, Traced};
 
-/// What an operator takes beside numbers, and which promotion it follows.
+/// The operands of an operator other than numbers, and its promotion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Check {
     /// Whether the left operand may be a pointer.
@@ -64,7 +64,7 @@ fn find_operand_elem(lo: &mut Lowering, operand: Operand) -> Traced<Elem> {
 }
 
 /// `binary_op_type_checking_impl`: both operands in one type and one shape.
-pub fn match_operands(
+pub(crate) fn match_operands(
     lo: &mut Lowering,
     lhs: Operand,
     rhs: Operand,
@@ -219,7 +219,7 @@ pub fn lower_binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand)
 }
 
 /// A binary operator without an overflow check: `sanitize_overflow=False`.
-pub fn lower_wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_wrapping(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
     lower_operator(lo, op, lhs, rhs, false)
 }
 
@@ -531,7 +531,7 @@ fn function_operand(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
 }
 
 /// Two operands of a function like `minimum` or `div_rn`, in one type and one shape.
-pub fn function_operands(
+pub(crate) fn function_operands(
     lo: &mut Lowering,
     lhs: Operand,
     rhs: Operand,
@@ -555,7 +555,7 @@ fn bfloat_promoted(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
 
 /// `minimum` and `maximum`. `propagate_nan` says whether NaN wins; it is `None` where the argument says neither, which matters
 /// to floats only.
-pub fn lower_extremum(
+pub(crate) fn lower_extremum(
     lo: &mut Lowering,
     larger: bool,
     lhs: Operand,
@@ -650,7 +650,12 @@ pub fn fdiv(lo: &mut Lowering, lhs: Operand, rhs: Operand, ieee: bool) -> Traced
 }
 
 /// An elementwise operation of two operands promoted to one type.
-pub fn lower_elementwise(lo: &mut Lowering, op: BinaryOp, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn lower_elementwise(
+    lo: &mut Lowering,
+    op: BinaryOp,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<ValueId> {
     let (lhs, rhs) = function_operands(lo, lhs, rhs, Check::default())?;
     Ok(emit(lo, op, lhs, rhs))
 }

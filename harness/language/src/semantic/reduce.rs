@@ -96,7 +96,7 @@ fn mark_overflow_checks(region: &mut Block) {
     }
 }
 
-/// What a region does besides computing, if it does anything.
+/// The side effect of a region, if it has one.
 fn find_side_effect(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
@@ -207,7 +207,7 @@ pub fn reduce(
 }
 
 /// `tl.associative_scan`.
-pub fn scan(
+pub(crate) fn scan(
     caller: &mut dyn Caller,
     inputs: &[ValueId],
     at: i128,
