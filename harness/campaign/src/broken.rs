@@ -14,11 +14,11 @@ use cerith_laws::case::run;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::{EngineRun, Panel, try_case};
 
+use crate::case_source::{CaseSource, KERNEL};
 use crate::finding::Finding;
-use crate::made::{CaseSource, KERNEL};
+use crate::fuzz_result::{FuzzResult, News};
 use crate::recipe::Recipe;
 use crate::signature::Signature;
-use crate::tried::{FuzzResult, News};
 
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
 pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<FuzzResult> {
@@ -121,9 +121,7 @@ fn classify_fault(record: &EngineRun, is_illegal: bool) -> Option<&'static str> 
         Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
         Outcome::Finished(_) if compiles && is_illegal => Some("taken"),
         // Without a GPU, what compiles is not executed, and says so.
-        Outcome::Unavailable(complaint) if is_illegal && complaint.message.contains("; it compiles") => {
-            Some("taken")
-        }
+        Outcome::Unavailable(complaint) if is_illegal && complaint.is_compiled => Some("taken"),
         _ => None,
     }
 }

@@ -90,7 +90,7 @@ fn add(terminal: &mut Terminal, home: &Home, ids: &[ToolchainId], host: Host<'_>
     let mut exit = Exit::AsExpected;
     for id in ids {
         let there = home.find(id).is_some();
-        match engines::add(home, id, host) {
+        match engines::install(home, id, host) {
             Ok(toolchain) => {
                 let what = if there { "already installed:" } else { "installed:" };
                 terminal.print(&format!("{what} {}\n", describe_contents(&toolchain.contents)));

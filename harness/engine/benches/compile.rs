@@ -14,7 +14,7 @@ use cerith_case::{Case, Corpus, Filter, Shard};
 use cerith_engine::compile::{Compiler, Compiling};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
-use cerith_toolchain::{Cache, Compilers, Home, ToolchainId};
+use cerith_toolchain::{Cache, Compilers, Home, Limits, ToolchainId};
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -41,7 +41,7 @@ fn main() {
     let compilers = Compilers::new(toolchain, processes, cache)
         .expect("a folder for the workers")
         .with_readable(&corpus);
-    let compiler = Compiler::new(compilers, target, Compilers::LIMITS);
+    let compiler = Compiler::new(compilers, target, Limits::COMPILER);
     let mut cases = resolve_cases(filters);
     // `cargo test --benches` runs this too: then it is enough that it works.
     if !std::env::args().any(|arg| arg == "--bench") {

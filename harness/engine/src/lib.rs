@@ -86,7 +86,7 @@ pub use jit::Jit;
 pub use lines::Line;
 pub use outcome::{
     Complaint, DAMAGED_RECORDING, Finished, Frame, INVALID_IR, MODULE_NOT_FOUND, NO_RECORDING, NO_WORKER,
-    OTHER_CODE, Outcome, Position, STALE_RECORDING, Tracked, Trap,
+    OTHER_CODE, Outcome, Position, STALE_RECORDING, SourceLines, Tracked, Trap,
 };
 pub use ptx::Ptx;
 pub use recorded::{Recorded, infer_rules};

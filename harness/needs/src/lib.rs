@@ -182,9 +182,10 @@ impl Tests {
 
     /// Tests of one toolchain each: every test runs once for every name.
     #[must_use]
-    pub fn with_each(mut self, names: &[&str], tests: &[NamedTest<fn(&Toolchain)>]) -> Self {
+    pub fn with_each(mut self, names: &[impl AsRef<str>], tests: &[NamedTest<fn(&Toolchain)>]) -> Self {
         for &(test, run) in tests {
             for name in names {
+                let name = name.as_ref();
                 let found = self.find(name);
                 self.add(format!("{test}::{name}"), found, move |found: Toolchain| {
                     run(&found);

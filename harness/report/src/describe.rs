@@ -63,8 +63,12 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         position,
         detail,
         launch,
+        storages,
         raised: _,
         frame: _,
+        lines: _,
+        is_by_pass: _,
+        is_compiled: _,
     }) = outcome.complaint()
     else {
         return event::EngineOutcome {
@@ -85,6 +89,7 @@ pub fn to_outcome(outcome: &Outcome) -> event::EngineOutcome {
         }),
         detail: detail.clone(),
         launch: *launch,
+        storages: storages.clone(),
         printed,
     }
 }

@@ -458,6 +458,9 @@ pub struct EngineOutcome {
     /// Which launch of the case it was, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<usize>,
+    /// The storages that the error is about, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storages: Vec<String>,
     /// The kernel's printed text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,

@@ -1,8 +1,8 @@
 //! The ground floor of Cerith: what every other crate speaks in.
 //!
 //! Here are Triton's dtypes and their exact arithmetic ([`numeric`]), the source positions and diagnostics that
-//! every message is made of ([`source`], [`diagnostic`]), the language rules that changed between Triton versions
-//! ([`rules`]), known bugs of engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
+//! every message is made of ([`source`], [`diagnostic`]), the releases of Triton and torch ([`releases`]), the language
+//! rules that changed between Triton versions ([`rules`]), known bugs of engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
 //!
 //! ```
 //! use cerith_tile::DType;
@@ -34,6 +34,7 @@ pub mod ir;
 pub mod numeric;
 pub mod printable;
 pub mod quirk;
+pub mod releases;
 pub mod rules;
 pub mod source;
 

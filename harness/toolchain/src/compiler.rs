@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use blake3::Hash;
 
@@ -96,12 +95,6 @@ fn hash_source(request: &CompileRequest) -> Hash {
 }
 
 impl Compilers {
-    /// 60 seconds and 8 GiB.
-    pub const LIMITS: Limits = Limits {
-        time: Duration::from_mins(1),
-        memory: 8 << 30,
-    };
-
     /// At most `size` processes (at least 1). Their compilations are kept in `cache`, if there is one, for as long as the toolchain's
     /// files stay the same.
     ///

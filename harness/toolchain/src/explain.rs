@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cerith_tile::releases;
+
 use crate::home::HomeError;
 use crate::id::{self, ToolchainId};
 
@@ -208,7 +210,7 @@ pub(crate) fn explain_output(
             .split_once("(from versions: ")
             .and_then(|(_, rest)| rest.split_once(')'))
             .map(|(all, _)| all);
-        let is_known = package == "triton" && id::RELEASES.contains(&id.triton());
+        let is_known = package == "triton" && id::known_tritons().contains(&id.triton());
         if cfg!(target_os = "linux") && listed == Some("none") && is_known {
             return AddError::NoSuchVersion {
                 package,
@@ -221,8 +223,11 @@ pub(crate) fn explain_output(
         }
         let versions: Vec<String> = match listed {
             Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
-            _ if package == "triton" => id::RELEASES.iter().map(ToString::to_string).collect(),
-            _ if package == "torch" => id::TORCHES.iter().map(|(torch, _)| torch.to_string()).collect(),
+            _ if package == "triton" => id::known_tritons().iter().map(ToString::to_string).collect(),
+            _ if package == "torch" => releases::TORCH
+                .iter()
+                .map(|(torch, _)| torch.to_string())
+                .collect(),
             _ => vec!["other versions".to_owned()],
         };
         let newest = versions

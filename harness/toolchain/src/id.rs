@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use cerith_tile::releases::{self, NEWEST_TORCH};
 use cerith_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
@@ -17,57 +18,19 @@ pub struct ToolchainId {
     numpy: Option<String>,
 }
 
-/// The prefix of a toolchain with torch, before torch's version.
+/// What a toolchain with torch is called, before torch's version.
 const TORCH: &str = "torch";
 
-/// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.
-/// Source: `pip index versions triton`. Others are tried as they are named.
-pub const RELEASES: &[Version] = &[
-    Version::new(2, 3, 0),
-    Version::new(2, 3, 1),
-    Version::new(3, 0, 0),
-    Version::new(3, 1, 0),
-    Version::new(3, 2, 0),
-    Version::new(3, 3, 0),
-    Version::new(3, 3, 1),
-    Version::new(3, 4, 0),
-    Version::new(3, 5, 0),
-    Version::new(3, 5, 1),
-    Version::new(3, 6, 0),
-    Version::new(3, 7, 0),
-    Version::new(3, 7, 1),
-    Version::new(3, 8, 0),
-    Version::new(3, 9, 0),
-];
+/// The oldest Triton that a toolchain is made for.
+const OLDEST: Version = Version::new(2, 3, 0);
 
-/// The torch releases that are known, oldest first, each with the Triton that it pins. An installation compares it with
-/// the installed Triton. Source: `Requires-Dist` of torch's wheels for x86-64.
-pub const TORCHES: &[(Version, Version)] = &[
-    (Version::new(2, 4, 0), Version::new(3, 0, 0)),
-    (Version::new(2, 4, 1), Version::new(3, 0, 0)),
-    (Version::new(2, 5, 0), Version::new(3, 1, 0)),
-    (Version::new(2, 5, 1), Version::new(3, 1, 0)),
-    (Version::new(2, 6, 0), Version::new(3, 2, 0)),
-    (Version::new(2, 7, 0), Version::new(3, 3, 0)),
-    (Version::new(2, 7, 1), Version::new(3, 3, 1)),
-    (Version::new(2, 8, 0), Version::new(3, 4, 0)),
-    (Version::new(2, 9, 0), Version::new(3, 5, 0)),
-    (Version::new(2, 9, 1), Version::new(3, 5, 1)),
-    (Version::new(2, 10, 0), Version::new(3, 6, 0)),
-    (Version::new(2, 11, 0), Version::new(3, 6, 0)),
-    (Version::new(2, 12, 0), Version::new(3, 7, 0)),
-    (Version::new(2, 12, 1), Version::new(3, 7, 1)),
-    (Version::new(2, 13, 0), Version::new(3, 7, 1)),
-    (Version::new(2, 14, 0), Version::new(3, 8, 0)),
-    (Version::new(2, 14, 1), Version::new(3, 8, 0)),
-    (Version::new(2, 15, 0), Version::new(3, 9, 0)),
-];
+/// The newest known Triton, which a run uses by default.
+pub const NEWEST: Version = Version::NEWEST;
 
-/// The newest known torch.
-pub const NEWEST_TORCH: Version = Version::new(2, 15, 0);
-
-/// The newest known Triton, which a run uses when none is named.
-pub const NEWEST: Version = Version::new(3, 9, 0);
+/// The Triton releases that toolchains are made for, oldest first. Others are tried as they are named.
+pub fn known_tritons() -> &'static [Version] {
+    releases::triton_since(OLDEST)
+}
 
 /// The text names no toolchain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +55,7 @@ impl ToolchainId {
 
     /// A torch with its Triton and the NumPy that fits, if that torch is known.
     pub fn of_torch(torch: Version) -> Option<Self> {
-        let &(_, triton) = TORCHES.iter().find(|(known, _)| *known == torch)?;
+        let &(_, triton) = releases::TORCH.iter().find(|(known, _)| *known == torch)?;
         Some(Self {
             torch: Some(torch),
             ..Self::from_triton(triton)
@@ -130,7 +93,7 @@ impl ToolchainId {
 
     /// The newest known patch of `major.minor`.
     pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
-        RELEASES
+        known_tritons()
             .iter()
             .rev()
             .copied()
@@ -244,7 +207,10 @@ enum BadTorch {
 }
 
 fn known_torches() -> String {
-    let all: Vec<String> = TORCHES.iter().map(|(torch, _)| torch.to_string()).collect();
+    let all: Vec<String> = releases::TORCH
+        .iter()
+        .map(|(torch, _)| torch.to_string())
+        .collect();
     all.join(", ")
 }
 
@@ -257,7 +223,7 @@ fn known_torch(text: &str) -> Result<ToolchainId, BadTorch> {
             && (parts < 2 || known.minor == version.minor)
             && (parts < 3 || known.patch == version.patch)
     };
-    let mut all = TORCHES.iter().rev().map(|&(torch, _)| torch);
+    let mut all = releases::TORCH.iter().rev().map(|&(torch, _)| torch);
     all.find(|&known| meant(known))
         .filter(|_| parts > 1)
         .and_then(ToolchainId::of_torch)
@@ -346,11 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn known_versions_are_in_order() {
-        assert!(RELEASES.is_sorted());
-        assert!(TORCHES.is_sorted());
-        assert_eq!(TORCHES.last().map(|&(torch, _)| torch), Some(NEWEST_TORCH));
-        assert!(TORCHES.iter().all(|(_, triton)| RELEASES.contains(triton)));
-        assert_eq!(RELEASES.last(), Some(&NEWEST));
+    fn the_newest_triton_is_the_last_one() {
+        assert_eq!(known_tritons().last(), Some(&NEWEST));
+        assert_eq!(known_tritons().first(), Some(&OLDEST));
     }
 }

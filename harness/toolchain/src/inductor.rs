@@ -118,12 +118,6 @@ pub struct Inductors {
 }
 
 impl Inductors {
-    /// 120 seconds, launches included, and 16 GiB: torch reserves much that it does not touch.
-    pub const LIMITS: Limits = Limits {
-        time: Duration::from_mins(2),
-        memory: 16 << 30,
-    };
-
     /// At most `size` processes (at least 1).
     ///
     /// # Errors

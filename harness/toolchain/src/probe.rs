@@ -2,7 +2,6 @@
 //! are installed because they get it wrong.
 
 use std::io;
-use std::time::Duration;
 
 use cerith_tile::DType;
 
@@ -64,10 +63,8 @@ pub(crate) fn probe(pool: &Pool) -> Result<(), ProbeError> {
         options: Vec::new(),
         host: None,
     });
-    let limits = Limits {
-        time: Duration::from_mins(1),
-        ..Limits::default()
-    };
-    let response = pool.request(&request, limits).map_err(ProbeError::Worker)?;
+    let response = pool
+        .request(&request, Limits::PROBE)
+        .map_err(ProbeError::Worker)?;
     response.result.map_err(ProbeError::Raised)
 }

@@ -180,12 +180,12 @@ mod tests {
 
     #[test]
     fn every_known_triton_has_a_python_and_a_numpy() {
-        for &triton in crate::id::RELEASES {
+        for &triton in crate::id::known_tritons() {
             let id = ToolchainId::from_triton(triton);
             assert_eq!(suitable_pythons(&id).first(), Some(&BEST), "{id}");
             assert!(numpy_for(&id, BEST).is_some(), "{id}");
         }
-        for &(torch, _) in crate::id::TORCHES {
+        for (torch, _) in cerith_tile::releases::TORCH {
             let id = ToolchainId::of_torch(torch).expect("known");
             assert_eq!(suitable_pythons(&id).first(), Some(&BEST), "{id}");
         }

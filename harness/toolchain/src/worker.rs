@@ -52,10 +52,6 @@ const THREADS_MOST: u64 = 512;
 /// Open files of each.
 const OPEN_MOST: u64 = 1024;
 
-/// Bytes of memory that a worker with a GPU may touch beyond what one request may use: CUDA reserves more of the address
-/// space than any limit on that would leave it, and keeps libraries of some gigabytes.
-const BESIDE_A_GPU: u64 = 16 << 30;
-
 /// Growth after which a worker is replaced. What grows is in Triton and NumPy, or in modules of the user's.
 const GROWTH_MOST: u64 = 1 << 30;
 const GROWTH_EVERY: u32 = 64;
@@ -320,7 +316,11 @@ impl Worker {
             .group()
             .map(|pid| usage::measure_group(pid, self.scratch.path()))
             .unwrap_or_default();
-        let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
+        let beside = if self.mode.has_gpu() {
+            Limits::MAX_GPU_MEMORY
+        } else {
+            0
+        };
         let most = self.at_start.1 + self.memory + beside;
         // Processes that were forked share most of their memory. The sum is an upper bound; the exact number takes longer.
         let shares = self.group().filter(|_| usage.processes > 1);

@@ -1,6 +1,6 @@
 //! `cerith report merge`: shards become the run that they are of, and no stream that is anything else is merged without a word.
 
-use crate::done;
+use crate::command_output::CommandOutput;
 use crate::place::{self, Place, parse_events, remove_times};
 
 const SHARDS: [&str; 3] = ["1/events.jsonl", "2/events.jsonl", "3/events.jsonl"];
@@ -16,7 +16,7 @@ fn run_shards() -> Place {
     place
 }
 
-fn merge(place: &Place, streams: &[&str]) -> done::CommandOutput {
+fn merge(place: &Place, streams: &[&str]) -> CommandOutput {
     place.run_cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use cerith_needs::{NEWEST, Need, Tests, named};
 use serde_json::Value;
 use tempfile::TempDir;

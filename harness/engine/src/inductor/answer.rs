@@ -124,20 +124,21 @@ pub(super) fn translate_torch_exception(
         .mode
         .map_or_else(String::new, |way| describe_mode(ways, way));
     let complaint = Box::new(Complaint {
-        kind: match (ours, kind.as_str()) {
-            (true, "Unsupported") => "launch".to_owned(),
-            (true, fault) => to_kebab_case(fault),
-            (false, _) => kind.clone(),
-        },
-        message: describe_error(&told.message, &raised.traceback) + &which,
         position: raised
             .location
             .as_ref()
             .map(|location| translation::find_position(case, location)),
         detail: Some(raised.traceback.clone()),
-        launch: None,
         raised: raised.origin.clone(),
         frame: raised.frame,
+        ..Complaint::new(
+            match (ours, kind.as_str()) {
+                (true, "Unsupported") => "launch".to_owned(),
+                (true, fault) => to_kebab_case(fault),
+                (false, _) => kind.clone(),
+            },
+            describe_error(&told.message, &raised.traceback) + &which,
+        )
     });
     if ours && kind == "Unsupported" {
         Outcome::Unsupported(complaint)

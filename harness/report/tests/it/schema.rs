@@ -175,6 +175,7 @@ fn build_outcome() -> EngineOutcome {
         position: Some(build_position()),
         detail: Some(build_string()),
         launch: Some(1),
+        storages: vec![build_string()],
         printed: vec![build_string()],
     }
 }

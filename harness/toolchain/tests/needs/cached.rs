@@ -8,7 +8,9 @@ use std::time::Duration;
 use cerith_needs::{NEWEST, Tests, named};
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::request::Module;
-use cerith_toolchain::{Cache, Compilation, CompileRequest, Compilers, Toolchain, Tuning, WorkerFailure};
+use cerith_toolchain::{
+    Cache, Compilation, CompileRequest, Compilers, Limits, Toolchain, Tuning, WorkerFailure,
+};
 
 use crate::common::{launch, tensor};
 
@@ -101,14 +103,14 @@ impl<'a> Place<'a> {
 
     fn compile(&self, request: &CompileRequest) -> Compilation {
         self.compilers
-            .compile(request, Compilers::LIMITS)
+            .compile(request, Limits::COMPILER)
             .expect("an answer")
     }
 
     fn is_kept(&self, request: &CompileRequest) -> bool {
         let stopped = Self::compilers(self.toolchain, self.folder.path());
         stopped.stop();
-        match stopped.compile(request, Compilers::LIMITS) {
+        match stopped.compile(request, Limits::COMPILER) {
             Ok(_) => true,
             Err(WorkerFailure::Stopped) => false,
             Err(other) => panic!("{other}"),
@@ -250,7 +252,7 @@ fn what_is_not_tracked_is_not_kept(toolchain: &Toolchain) {
     for head in UNTRACKED {
         let request = request(&root, head);
         // Containment makes some of it fail.
-        let _ = place.compilers.compile(&request, Compilers::LIMITS);
+        let _ = place.compilers.compile(&request, Limits::COMPILER);
         assert!(!place.is_kept(&request), "{head}");
     }
 }
@@ -342,7 +344,7 @@ fn what_was_kept_is_dropped_on_request(toolchain: &Toolchain) {
         "compiled in this run"
     );
     let later = Place::compilers(toolchain, place.folder.path());
-    later.compile(&request, Compilers::LIMITS).expect("kept");
+    later.compile(&request, Limits::COMPILER).expect("kept");
     assert_eq!(later.forget(&request), Ok(true));
     assert!(!place.is_kept(&request));
     assert_eq!(later.forget(&request), Ok(false));

@@ -1,6 +1,6 @@
 //! Compilations of launches by real toolchains. Tests run with the installed ones.
 
-use crate::common::{ALL, kernels, kernels_folder, launch, line_of, tensor, typed};
+use crate::common::{kernels, kernels_folder, launch, line_of, tensor, tritons_since, typed};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use cerith_toolchain::compiled::{Compiled, Kernel, Param, Stage, Target};
 use cerith_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use cerith_toolchain::response::{Phase, Raised};
 use cerith_toolchain::{
-    Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure,
+    Cache, Compilation, CompileRequest, Compilers, Exit, Limits, Toolchain, Tuning, WorkerFailure,
 };
 
 const SM_80: Target = Target(80);
@@ -72,7 +72,7 @@ fn compiled(compilers: &Compilers, request: &CompileRequest) -> Compiled {
 
 #[track_caller]
 fn compile_request(compilers: &Compilers, request: &CompileRequest) -> Compilation {
-    compilers.compile(request, Compilers::LIMITS).expect("an answer")
+    compilers.compile(request, Limits::COMPILER).expect("an answer")
 }
 
 #[track_caller]
@@ -467,7 +467,7 @@ fn a_compiler_that_aborts_costs_its_own_request(toolchain: &Toolchain) {
         ..request(vec![divide])
     };
     let failure = compilers
-        .compile(&aborting, Compilers::LIMITS)
+        .compile(&aborting, Limits::COMPILER)
         .expect_err("it dies");
     assert!(
         matches!(
@@ -537,7 +537,7 @@ fn what_was_compiled_is_kept(toolchain: &Toolchain) {
     let kept = |request: &CompileRequest| {
         let stopped = cached();
         stopped.stop();
-        stopped.compile(request, Compilers::LIMITS)
+        stopped.compile(request, Limits::COMPILER)
     };
     for (compilation, request) in &fills {
         assert_eq!(kept(request).as_ref(), Ok(compilation));
@@ -618,7 +618,7 @@ pub fn tests() -> Tests {
     Tests::new()
         .without_needs(&named![the_least_recently_used_is_dropped])
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 arguments_become_parameters_as_tritons_launcher_passes_them,
                 nothing_is_specialised_on_when_a_sweep_says_so,

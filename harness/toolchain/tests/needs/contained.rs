@@ -12,7 +12,7 @@ use cerith_toolchain::inductor::InductorRequest;
 use cerith_toolchain::request::Device;
 use cerith_toolchain::response::Raised;
 use cerith_toolchain::{
-    CompileRequest, Compilers, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
+    CompileRequest, Compilers, Exit, Home, Inductors, Limits, Pool, Request, Toolchain, WorkerFailure,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -512,7 +512,7 @@ fn workers_with_torch_are_contained_too() {
     };
     let inductors = Inductors::new(torch, 1).expect("a pool");
     let answer = inductors
-        .request(&asked, Inductors::LIMITS, &mut |_| None)
+        .request(&asked, Limits::INDUCTOR, &mut |_| None)
         .expect("an answer");
     let found = describe_result(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
     assert_eq!(trial.without_paths(&found), expected);

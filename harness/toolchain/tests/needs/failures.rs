@@ -1,8 +1,8 @@
 //! How kernels and workers fail, and that the pool goes on. Tests run with the toolchains that are installed.
 
 use crate::common::{
-    ALL, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, simple, storage,
-    tensor,
+    assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, simple, storage,
+    tensor, tritons_since,
 };
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -306,7 +306,7 @@ pub fn hang_if_asked() -> bool {
 pub fn tests() -> Tests {
     Tests::new()
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 exceptions_come_with_type_text_and_line,
                 what_is_printed_comes_back_and_does_not_disturb_the_pipe

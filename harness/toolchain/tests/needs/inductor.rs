@@ -5,7 +5,7 @@ use cerith_needs::{Tests, named};
 use cerith_toolchain::inductor::{CompileMode, Emitted, Induction};
 use cerith_toolchain::request::Value;
 use cerith_toolchain::response::Phase;
-use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
+use cerith_toolchain::{InductorRequest, Inductors, Limits, Toolchain};
 
 fn build_mode(dynamic: Option<bool>) -> CompileMode {
     CompileMode {
@@ -27,7 +27,7 @@ fn run_twice(inductors: &Inductors, ways: Vec<CompileMode>, finish: bool) -> (In
         runs: 2,
     };
     let mut seen = Vec::new();
-    let answer = inductors.request(&asked, Inductors::LIMITS, &mut |emitted| {
+    let answer = inductors.request(&asked, Limits::INDUCTOR, &mut |emitted| {
         let body: Vec<u8> = emitted.storages[0]
             .chunks_exact(4)
             .flat_map(|word| (i32::from_le_bytes(word.try_into().expect("4")) + 1).to_le_bytes())
@@ -98,7 +98,7 @@ fn what_torch_raises_is_told(toolchain: &Toolchain) {
         runs: 1,
     };
     let answer = inductors
-        .request(&asked, Inductors::LIMITS, &mut |_| panic!("nothing is launched"))
+        .request(&asked, Limits::INDUCTOR, &mut |_| panic!("nothing is launched"))
         .expect("an answer");
     let raised = answer.result.expect_err("it raises");
     assert_eq!(raised.phase, Phase::Launch(0), "{id}");

@@ -1,8 +1,8 @@
 //! Kernels in workers of real toolchains. Tests run with those that are installed.
 
 use crate::common::{
-    ALL, GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
-    tensor, typed, words,
+    GUARD, assert_goes_on, finished, kernels, launch, limits, line_of, pool, raised, request, storage,
+    tensor, tritons_since, typed, words,
 };
 use std::path::Path;
 
@@ -529,7 +529,7 @@ fn a_text_that_nobody_can_see_is_not_rewritten(toolchain: &Toolchain) {
 pub fn tests() -> Tests {
     Tests::new()
         .with_each(
-            ALL,
+            &tritons_since(3, 0),
             &named![
                 strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2,
                 a_host_function_makes_the_launch,
@@ -549,7 +549,7 @@ pub fn tests() -> Tests {
         )
         .with_each(&["2.3.1"], &named![triton_2_3_goes_as_far_as_its_interpreter])
         .with_each(
-            &["3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"],
+            &tritons_since(3, 4),
             &named![host_tensor_descriptors_are_passed_as_such],
         )
         .with_each(
