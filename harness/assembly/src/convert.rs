@@ -120,10 +120,10 @@ impl Machine<'_> {
         let Some(mut word) = word else { return Ok(None) };
         // An integer may go to a wider register.
         if let (Some(dtype), Some(operand)) = (integer_dtype(to), i.operands.first())
-            && let Some(width) = self.width(operand)
+            && let Some(width) = self.register_width(operand)
             && width > word.bits
         {
-            word = self.resize(&word, width, dtype.is_signed_int())?;
+            word = self.resize_word(&word, width, dtype.is_signed_int())?;
         }
         self.write_result(i, word)
     }
@@ -193,15 +193,15 @@ impl Machine<'_> {
         ) {
             (Some(to), Some(from), ..) if modes.is_empty() => {
                 // The operand may be in a wider register.
-                let width = self.width(operand).unwrap_or(from.bits());
+                let width = self.register_width(operand).unwrap_or(from.bits());
                 let Some(word) = self.read(operand, width)? else {
                     return Ok(None);
                 };
                 if width < from.bits() {
                     return Ok(None);
                 }
-                let word = self.resize(&word, from.bits(), false)?;
-                self.resize(&word, to.bits(), from.is_signed_int()).map(Some)
+                let word = self.resize_word(&word, from.bits(), false)?;
+                self.resize_word(&word, to.bits(), from.is_signed_int()).map(Some)
             }
             (None, Some(from), Some(to), _) => {
                 let Some((value, depends)) = self.read_value(operand, from)? else {

@@ -104,7 +104,7 @@ pub fn assemble(
                 }
                 Place::Number if word.known_bits.is_some() => {
                     let bits = word.bits.max(32);
-                    let word = machine.resize(&word, bits, false)?;
+                    let word = machine.resize_word(&word, bits, false)?;
                     registers.push((bits, Some(word)));
                 }
                 Place::Number => {
@@ -226,7 +226,7 @@ impl Machine<'_> {
         if word.bits > bits {
             return Err(Refusal::unknown("an argument that is wider than its register"));
         }
-        self.resize(word, bits, false)
+        self.resize_word(word, bits, false)
     }
 
     /// The results, by place in the pack.

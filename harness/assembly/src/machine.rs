@@ -117,7 +117,7 @@ impl<'l> Machine<'l> {
     }
 
     /// How wide a register is.
-    pub fn width(&mut self, operand: &Operand) -> Option<u32> {
+    pub fn register_width(&mut self, operand: &Operand) -> Option<u32> {
         self.register(operand).map(|register| register.0)
     }
 
@@ -337,7 +337,7 @@ impl Machine<'_> {
     }
 
     /// A register with another width: the low bits, or more with zeros or copies of the sign above.
-    pub fn resize(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
+    pub fn resize_word(&mut self, word: &Word, bits: u32, signed: bool) -> Assembled<Word> {
         if bits == word.bits {
             return Ok(word.clone());
         }

@@ -66,7 +66,7 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
             rest = after.trim_start();
         } else {
             let Some((statement, after)) = rest.split_once(';') else {
-                return Err(format!("`{}`, which no `;` ends", abbreviate(rest)));
+                return Err(format!("`{}`, which no `;` ends", abbreviate_snippet(rest)));
             };
             statements.push(parse_statement(statement.trim())?);
             rest = after.trim_start();
@@ -76,7 +76,7 @@ pub(crate) fn parse(asm: &str) -> Result<Vec<Statement>, String> {
 }
 
 /// A piece of a snippet in one line.
-pub(crate) fn abbreviate(text: &str) -> String {
+pub(crate) fn abbreviate_snippet(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_CHARS) {
@@ -100,7 +100,7 @@ fn without_comments(asm: &str) -> String {
 }
 
 fn parse_statement(text: &str) -> Result<Statement, String> {
-    let unknown = || format!("`{}`", abbreviate(text));
+    let unknown = || format!("`{}`", abbreviate_snippet(text));
     if let Some(declaration) = text.strip_prefix(".reg") {
         let declaration = declaration.trim_start();
         let (ty, names) = declaration.split_once(char::is_whitespace).ok_or_else(unknown)?;
@@ -150,7 +150,7 @@ fn parse_statement(text: &str) -> Result<Statement, String> {
         guard,
         name: name.split('.').map(str::to_owned).collect(),
         operands,
-        text: abbreviate(text),
+        text: abbreviate_snippet(text),
     }))
 }
 

@@ -54,7 +54,7 @@ impl Expression {
             depth: Self::MAX_DEPTH,
         };
         let tree =
-            parse::expression(text, limits).map_err(|error| ExprError::new(error.range, error.message))?;
+            parse::parse_expression(text, limits).map_err(|error| ExprError::new(error.range, error.message))?;
         Ok(Self {
             text: text.into(),
             tree: Arc::new(tree),

@@ -15,7 +15,7 @@ use ruff_python_ast::{self as ast, Expr, Operator, PySourceType, Stmt};
 use crate::expr::is_reserved;
 use crate::kernel::{Function, Parameter, ParameterKind};
 use crate::module;
-use cerith_python::nearest::suggestion;
+use cerith_python::nearest::suggest_spelling;
 
 /// Extent of every dimension of a tensor whose strides are passed; also the size of a block then.
 const SIDE: i64 = 64;
@@ -46,7 +46,7 @@ pub fn write_skeleton(
             .iter()
             .filter(|function| function.jit)
             .map(|function| function.name.as_str());
-        let help = suggestion(name, kernels)
+        let help = suggest_spelling(name, kernels)
             .unwrap_or_else(|| "name a function with `@triton.jit` of this file".to_owned());
         let message = format!("no kernel `{name}` in {path}");
         return Err(vec![

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cerith_case::format;
-use cerith_python::nearest::nearest;
+use cerith_python::nearest::find_nearest;
 use cerith_report::{Palette, Tone};
 use clap::{Command, CommandFactory as _};
 
@@ -56,7 +56,7 @@ pub fn describe_unknown(root: &Command, words: &[String]) -> String {
         .filter(|command| !command.is_hide_set())
         .map(Command::get_name)
         .chain([CASES]);
-    let help = words.first().and_then(|word| nearest(word, known)).map_or_else(
+    let help = words.first().and_then(|word| find_nearest(word, known)).map_or_else(
         || "`cerith help` lists the commands".to_owned(),
         |name| format!("did you mean `cerith help {name}`?"),
     );

@@ -194,7 +194,7 @@ impl Memory {
 
     /// The address of a storage's first byte; 0 for an id of another memory.
     pub fn address(&self, id: StorageId) -> u64 {
-        self.region(id).map_or(0, |region| ORIGIN + region.start as u64)
+        self.find_region(id).map_or(0, |region| ORIGIN + region.start as u64)
     }
 
     /// `x.data_ptr()`.
@@ -205,17 +205,17 @@ impl Memory {
 
     /// Bytes of a storage; 0 for an id of another memory.
     pub fn size(&self, id: StorageId) -> usize {
-        self.region(id).map_or(0, |region| region.len)
+        self.find_region(id).map_or(0, |region| region.len)
     }
 
     /// The name of a storage; empty for an id of another memory.
     pub fn name(&self, id: StorageId) -> &str {
-        self.region(id).map_or("", |region| &region.name)
+        self.find_region(id).map_or("", |region| &region.name)
     }
 
     /// Where a storage held addresses when it was laid out.
     pub fn pointers(&self, id: StorageId) -> &[Pointer] {
-        self.region(id).map_or(&[], |region| &region.pointers)
+        self.find_region(id).map_or(&[], |region| &region.pointers)
     }
 
     /// The named tensors.
@@ -238,7 +238,7 @@ impl Memory {
     /// The content of a storage; empty for an id of another memory.
     #[inline]
     pub fn bytes(&self, id: StorageId) -> &[u8] {
-        self.region(id)
+        self.find_region(id)
             .and_then(|region| self.arena.bytes.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
@@ -246,7 +246,7 @@ impl Memory {
     /// What is known about each byte of a storage.
     #[inline]
     pub fn states(&self, id: StorageId) -> &[ByteState] {
-        self.region(id)
+        self.find_region(id)
             .and_then(|region| self.arena.states.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
@@ -278,7 +278,7 @@ impl Memory {
 
     /// The guard zones before and behind a storage.
     pub fn guards(&self, id: StorageId) -> (&[u8], &[u8]) {
-        let Some(region) = self.region(id) else {
+        let Some(region) = self.find_region(id) else {
             return (&[], &[]);
         };
         let end = region.start + region.len;
@@ -302,7 +302,7 @@ impl Memory {
     }
 
     #[inline]
-    fn region(&self, id: StorageId) -> Option<&Region> {
+    fn find_region(&self, id: StorageId) -> Option<&Region> {
         self.map.regions.get(id.0 as usize)
     }
 }

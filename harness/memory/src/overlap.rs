@@ -59,7 +59,7 @@ impl ByteRanges {
 
     /// The bytes in both.
     #[must_use]
-    pub fn intersection(&self, other: &Self) -> Self {
+    pub fn intersect(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::default();
         while let (Some(&x), Some(&y)) = (a.peek(), b.peek()) {
@@ -250,7 +250,7 @@ pub fn find_shared_bytes(a: &Tensor, b: &Tensor) -> Option<ByteRanges> {
     if x.is_before(&y) || y.is_before(&x) || x.apart_by_residue(&y) {
         return nothing;
     }
-    Some(x.ranges()?.intersection(&y.ranges()?))
+    Some(x.ranges()?.intersect(&y.ranges()?))
 }
 
 /// Whether any element of one shares a byte with any element of the other. `None` as in [`find_covered_bytes`].

@@ -7,7 +7,7 @@ use crate::lanes::{LANES, lanes_of};
 use crate::machine::{Machine, Stop, Target};
 use crate::op::{Access, Address, Atomic, Copy};
 use crate::outcome::TrapKind;
-use crate::shared::By;
+use crate::shared::Accessor;
 use crate::warp::{Pending, Warp};
 
 /// The most bytes that one lane accesses at once.
@@ -28,9 +28,9 @@ impl Machine<'_> {
 
     /// Whether the addresses of some lanes are known.
     fn look_at_address(&mut self, warp: &Warp, address: &Address, lanes: u32) {
-        let unknown = lanes & !warp.known[address.base as usize];
+        let unknown = lanes & !warp.defined[address.base as usize];
         if unknown != 0 {
-            self.suspected(warp, unknown.trailing_zeros() as usize);
+            self.record_suspect(warp, unknown.trailing_zeros() as usize);
         }
     }
 
@@ -55,7 +55,7 @@ impl Machine<'_> {
             Target::Scratch(at) => self.scratch.get(at..at + to.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By::now(warp, atomic);
+                let by = Accessor::from_warp(warp, atomic);
                 let known = self.shared.read(at, to, &by, &mut met);
                 self.note(warp, lane, met);
                 return known;
@@ -91,14 +91,14 @@ impl Machine<'_> {
             }
             Target::Parameters(_) => {
                 return Err(TrapKind::ReadOnly {
-                    what: "the parameters",
+                    memory: "the parameters",
                 });
             }
             Target::Module(at) => self.globals.get_mut(at..at + from.len()),
             Target::Scratch(at) => self.scratch.get_mut(at..at + from.len()),
             Target::Shared(at) => {
                 let mut met = None;
-                let by = By::now(warp, atomic);
+                let by = Accessor::from_warp(warp, atomic);
                 self.shared.write(at, from, known, &by, &mut met);
                 self.note(warp, lane, met);
                 return Ok(());
@@ -108,7 +108,7 @@ impl Machine<'_> {
             to.copy_from_slice(from);
         }
         if !known && !matches!(target, Target::Private(_)) {
-            self.suspected(warp, lane);
+            self.record_suspect(warp, lane);
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Machine<'_> {
         let registers = &access.registers[..count.min(8)];
         let known = registers
             .iter()
-            .fold(u32::MAX, |known, &register| known & warp.known[register as usize]);
+            .fold(u32::MAX, |known, &register| known & warp.defined[register as usize]);
         let mut places = Places::default();
         for lane in lanes_of(lanes) {
             let bytes = &mut buffer[..all];
@@ -184,7 +184,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.look_at_address(warp, &atomic.address, lanes);
         let bytes = usize::from(atomic.bytes);
-        let operands_known = warp.known[atomic.b as usize] & warp.known[atomic.c as usize];
+        let operands_known = warp.defined[atomic.b as usize] & warp.defined[atomic.c as usize];
         let mut values = [0; LANES];
         let mut known = lanes;
         for lane in lanes_of(lanes) {
@@ -226,7 +226,7 @@ impl Machine<'_> {
                     .and_then(|_| self.locate(warp, &copy.from, lane, read))
                     .map_err(|kind| self.trap(warp, lane, kind))?;
                 if !self.read(warp, lane, from, &mut content[..read], false) {
-                    self.suspected(warp, lane);
+                    self.record_suspect(warp, lane);
                 }
             }
             let at = match target {
@@ -235,8 +235,8 @@ impl Machine<'_> {
                 Err(kind) => return Err(self.trap(warp, lane, kind)),
             };
             let mut met = None;
-            let by = By::now(warp, false);
-            self.shared.depart(at, bytes, &by, &mut met);
+            let by = Accessor::from_warp(warp, false);
+            self.shared.begin_copy(at, bytes, &by, &mut met);
             self.note(warp, lane, met);
             warp.loose.push(Pending {
                 lane: lane as u8,
@@ -289,9 +289,9 @@ impl Machine<'_> {
     }
 
     fn land(&mut self, warp: &Warp, copy: &Pending) {
-        let by = By {
+        let by = Accessor {
             step: copy.step,
-            ..By::now(warp, false)
+            ..Accessor::from_warp(warp, false)
         };
         self.shared
             .land(copy.to as usize, &copy.content[..usize::from(copy.bytes)], &by);

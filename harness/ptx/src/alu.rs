@@ -67,7 +67,7 @@ pub(crate) use with_int;
 /// An integer type of the machine.
 pub(crate) trait Int: Copy {
     /// Of a register's low bits.
-    fn of(bits: u64) -> Self;
+    fn from_bits(bits: u64) -> Self;
     /// As a register has it.
     fn bits(self) -> u64;
     /// As a wider register has it: with the sign of a signed number.
@@ -75,7 +75,7 @@ pub(crate) trait Int: Copy {
     /// As a number.
     fn wide(self) -> i128;
     /// The low bits of a number.
-    fn low(value: i128) -> Self;
+    fn wrap(value: i128) -> Self;
     /// Bits.
     const BITS: u32;
     /// The least and the greatest number.

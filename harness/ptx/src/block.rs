@@ -38,13 +38,13 @@ impl Block {
                 warp.flags.fill(u32::from_le_bytes([fill; 4]));
                 warp.private.fill(fill);
             }
-            warp.known.fill(0);
+            warp.defined.fill(0);
             warp.flags_known.fill(0);
             warp.carry = 0;
             let before = warp.number * 32;
             warp.running = ALL >> (32 - (self.threads - before).min(32));
-            warp.group = Group::at(0, warp.running);
-            warp.others.clear();
+            warp.group = Group::new(0, warp.running);
+            warp.other_groups.clear();
             warp.next = u32::MAX;
             warp.waiting = None;
             warp.loose.clear();
@@ -57,7 +57,7 @@ impl Block {
             for &(slot, preset) in &machine.kernel.presets {
                 let value = match preset {
                     Preset::Constant(bits) => [bits; LANES],
-                    Preset::Special(special) => machine.special(special, warp.number, warps as u32),
+                    Preset::Special(special) => machine.read_special(special, warp.number, warps as u32),
                 };
                 warp.put(slot, ALL, &value, ALL);
             }
@@ -119,13 +119,13 @@ impl Block {
                 continue;
             }
             passed = true;
-            self.meet(barrier);
+            self.join_clocks(barrier);
         }
         passed
     }
 
     /// All that is known to one who came to a barrier is known to all who did.
-    fn meet(&mut self, barrier: u8) {
+    fn join_clocks(&mut self, barrier: u8) {
         let is_here = |warp: &Warp| warp.waiting.is_some_and(|waiting| waiting.barrier == barrier);
         let mut joined = vec![0; self.warps.len()];
         for warp in self.warps.iter().filter(|warp| is_here(warp)) {
@@ -144,7 +144,7 @@ impl Block {
 }
 
 impl Machine<'_> {
-    fn special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
+    fn read_special(&self, special: Special, warp: u32, warps: u32) -> Lanes {
         let [x, y, _] = self.launch.threads;
         let mut value = [0; LANES];
         for (lane, value) in value.iter_mut().enumerate() {

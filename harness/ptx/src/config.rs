@@ -33,7 +33,7 @@ pub struct Config<'w> {
     /// Ends the launch once it is set.
     pub stop: Option<&'w AtomicBool>,
     /// When the launch is out of time, and how much it was given.
-    pub until: Option<(Instant, Duration)>,
+    pub deadline: Option<(Instant, Duration)>,
 }
 
 impl Default for Config<'_> {
@@ -43,7 +43,7 @@ impl Default for Config<'_> {
             memory_limit: 1 << 30,
             print_limit: 16 << 20,
             stop: None,
-            until: None,
+            deadline: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::alu::float::Round;
 use crate::link::Linker;
 use crate::op::{Flag, Op, Slot};
-use crate::syntax::{Instruction, Kind, Named, Operand, Space, Type};
+use crate::syntax::{Instruction, Kind, VariableId, Operand, Space, Type};
 
 /// The modifiers of an instruction that nobody has looked at yet.
 struct Words<'i> {
@@ -40,8 +40,8 @@ impl Words<'_> {
 
     /// The first type.
     fn ty(&mut self) -> Option<Type> {
-        let at = self.left.iter().position(|word| Type::of(word).is_some())?;
-        Type::of(self.left.remove(at))
+        let at = self.left.iter().position(|word| Type::from_word(word).is_some())?;
+        Type::from_word(self.left.remove(at))
     }
 
     fn round(&mut self) -> Option<Round> {
@@ -127,7 +127,7 @@ pub(crate) fn decode(linker: &mut Linker<'_>, instruction: &Instruction) -> Opti
 
 impl Linker<'_> {
     /// A register, or a number in one.
-    fn source(&mut self, operand: &Operand, ty: Type) -> Option<Slot> {
+    fn source_slot(&mut self, operand: &Operand, ty: Type) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
             Operand::Single(bits) => Some(self.constant(bits.into())),
@@ -139,23 +139,23 @@ impl Linker<'_> {
             Operand::Symbol(named, offset) => self
                 .address_of(named)
                 .map(|address| self.constant(address.wrapping_add_signed(offset))),
-            Operand::Vector(ref all) if all.len() == 1 => self.source(all.first()?, ty),
+            Operand::Vector(ref all) if all.len() == 1 => self.source_slot(all.first()?, ty),
             _ => None,
         }
     }
 
     /// A register to be written.
-    fn target(&mut self, operand: &Operand) -> Option<Slot> {
+    fn target_slot(&mut self, operand: &Operand) -> Option<Slot> {
         match *operand {
             Operand::Register(number) => self.register(number),
             Operand::Nothing => Some(Self::SINK),
-            Operand::Vector(ref all) if all.len() == 1 => self.target(all.first()?),
+            Operand::Vector(ref all) if all.len() == 1 => self.target_slot(all.first()?),
             _ => None,
         }
     }
 
     /// A predicate that is read.
-    fn flag(&self, operand: &Operand) -> Option<Flag> {
+    fn find_flag(&self, operand: &Operand) -> Option<Flag> {
         match *operand {
             Operand::Predicate { number, negated } => Some(Flag {
                 slot: self.predicate(number)?,
@@ -181,7 +181,7 @@ impl Linker<'_> {
 }
 
 /// The elements of a vector operand, or the one operand.
-fn elements(operand: &Operand) -> &[Operand] {
+fn vector_elements(operand: &Operand) -> &[Operand] {
     match operand {
         Operand::Vector(all) => all,
         one => std::slice::from_ref(one),
@@ -194,9 +194,9 @@ const fn is_predicate(operand: &Operand) -> bool {
 }
 
 /// The function that is called.
-const fn called(operand: &Operand) -> Option<u32> {
+const fn called_function(operand: &Operand) -> Option<u32> {
     match operand {
-        Operand::Symbol(Named::Function(number), 0) => Some(*number),
+        Operand::Symbol(VariableId::Function(number), 0) => Some(*number),
         _ => None,
     }
 }

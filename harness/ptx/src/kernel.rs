@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::op::{Slot, Step};
-use crate::outcome::At;
+use crate::outcome::InstructionLocation;
 use crate::syntax::{Instruction, Module, Special};
 
 /// Where the addresses of a block's shared memory begin for those that say no space.
@@ -24,12 +24,12 @@ pub enum LinkError {
     NoKernel(String),
     /// An instruction that is not known here.
     #[error("{0} is not supported")]
-    Unsupported(Box<At>),
+    Unsupported(Box<InstructionLocation>),
     /// More than a limit allows.
     #[error("{what} takes {bytes} bytes, and {limit} is the limit")]
     TooLarge {
         /// What.
-        what: &'static str,
+        item: &'static str,
         /// Bytes asked for.
         bytes: u64,
         /// The most.
@@ -114,8 +114,8 @@ impl Kernel {
 
 impl Kernel {
     /// The instruction of a step, for messages.
-    pub(crate) fn at_step(&self, step: u32) -> Option<At> {
+    pub(crate) fn at_step(&self, step: u32) -> Option<InstructionLocation> {
         self.instruction(step)
-            .map(|instruction| self.module.at(instruction))
+            .map(|instruction| self.module.locate_instruction(instruction))
     }
 }

@@ -24,28 +24,28 @@ pub(crate) type Quaternary = fn([&Lanes; 4], &mut Lanes);
 pub(crate) type Test = fn(&Lanes, &Lanes) -> u32;
 
 #[inline(always)]
-pub(crate) fn each1(a: &Lanes, out: &mut Lanes, f: impl Fn(u64) -> u64) {
+pub(crate) fn map_unary(a: &Lanes, out: &mut Lanes, f: impl Fn(u64) -> u64) {
     for (out, &a) in out.iter_mut().zip(a) {
         *out = f(a);
     }
 }
 
 #[inline(always)]
-pub(crate) fn each2(a: &Lanes, b: &Lanes, out: &mut Lanes, f: impl Fn(u64, u64) -> u64) {
+pub(crate) fn map_binary(a: &Lanes, b: &Lanes, out: &mut Lanes, f: impl Fn(u64, u64) -> u64) {
     for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
         *out = f(a, b);
     }
 }
 
 #[inline(always)]
-pub(crate) fn each3(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes, f: impl Fn(u64, u64, u64) -> u64) {
+pub(crate) fn map_ternary(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes, f: impl Fn(u64, u64, u64) -> u64) {
     for (out, ((&a, &b), &c)) in out.iter_mut().zip(a.iter().zip(b).zip(c)) {
         *out = f(a, b, c);
     }
 }
 
 #[inline(always)]
-pub(crate) fn test2(a: &Lanes, b: &Lanes, f: impl Fn(u64, u64) -> bool) -> u32 {
+pub(crate) fn test_lanes(a: &Lanes, b: &Lanes, f: impl Fn(u64, u64) -> bool) -> u32 {
     let mut mask = 0;
     for (lane, (&a, &b)) in a.iter().zip(b).enumerate() {
         mask |= u32::from(f(a, b)) << lane;

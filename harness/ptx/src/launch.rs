@@ -28,7 +28,7 @@ impl Kernel {
             return LaunchOutcome::Exhausted(exhausted);
         }
         let before = memory.clone();
-        let mut ran = match self.once(launch, memory, config, FILL, false) {
+        let mut ran = match self.run_blocks(launch, memory, config, FILL, false) {
             Ok(ran) => ran,
             Err(stop) => return stop.into(),
         };
@@ -38,7 +38,7 @@ impl Kernel {
         let others = [0x00, 0xff].map(|fill| {
             let mut memory = before.clone();
             fill_uninitialised(&mut memory, fill);
-            let ended = self.once(launch, &mut memory, config, fill, true).is_ok();
+            let ended = self.run_blocks(launch, &mut memory, config, fill, true).is_ok();
             ended.then_some(memory)
         });
         let kind = match &others {
@@ -50,8 +50,8 @@ impl Kernel {
         if let Some((kind, at)) = kind.zip(self.at_step(step)) {
             ran.finished.findings.push(Finding {
                 kind,
-                at,
-                other: None,
+                instruction: at,
+                other_instruction: None,
                 thread,
                 byte: None,
             });
@@ -79,13 +79,13 @@ impl Kernel {
             .saturating_add(shared)
             .saturating_add(launch.scratch);
         (threads > MOST_THREADS || bytes > config.memory_limit).then_some(Exhausted {
-            what: Resource::Memory,
+            resource: Resource::Memory,
             limit: config.memory_limit,
         })
     }
 
     /// One run of all blocks.
-    fn once(
+    fn run_blocks(
         &self,
         launch: &Launch<'_>,
         memory: &mut Memory,
@@ -107,7 +107,7 @@ impl Kernel {
             prints: Vec::new(),
             printed: 0,
             findings: Vec::new(),
-            found: Vec::new(),
+            reported: Vec::new(),
             suspect: None,
         };
         let threads = launch.threads.iter().product();

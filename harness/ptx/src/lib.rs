@@ -93,11 +93,11 @@ pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
-    At, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
+    InstructionLocation, Exhausted, Finding, FindingKind, Finished, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap,
     TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{
-    Base, Function, Initial, Instruction, Kind, MaskOf, Module, Named, Operand, Place, Role, Source, Space,
+    Base, Function, Initial, Instruction, Kind, MaskOf, Module, VariableId, Operand, Place, Role, Source, Space,
     Special, SyntaxError, Type, Variable,
 };

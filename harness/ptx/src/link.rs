@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::decode;
 use crate::kernel::{Kernel, LinkError, MODULE_WINDOW, PARAMETER_WINDOW, Parameter, Preset};
-use crate::op::{Address, Flag, Foreign, Handed, Op, Slot, Step};
-use crate::syntax::{Function, Initial, Module, Named, Operand, Role, Space, Special, Variable};
+use crate::op::{Address, Flag, Foreign, PassedBytes, Op, Slot, Step};
+use crate::syntax::{Function, Initial, Module, VariableId, Operand, Role, Space, Special, Variable};
 
 /// The most bytes of a thread's own memory: the PTX ISA's limit of local memory.
 const MOST_PRIVATE: u64 = 512 << 10;
@@ -32,20 +32,20 @@ impl Kernel {
             .position(|function| function.entry && function.defined && function.name == name)
             .ok_or_else(|| LinkError::NoKernel(name.to_owned()))?;
         let mut linker = Linker::new(module)?;
-        linker.function(at as u32)?;
+        linker.link_functions(at as u32)?;
         linker.patch();
         if linker.private > MOST_PRIVATE {
             return Err(LinkError::TooLarge {
-                what: "a thread's own memory",
+                item: "a thread's own memory",
                 bytes: linker.private,
                 limit: MOST_PRIVATE,
             });
         }
         let entry = module.functions.get(at);
-        let (parameters, parameter_bytes) = entry.map(parameters).unwrap_or_default();
+        let (parameters, parameter_bytes) = entry.map(place_parameters).unwrap_or_default();
         if parameter_bytes > MOST_PARAMETERS {
             return Err(LinkError::TooLarge {
-                what: "a kernel's parameters",
+                item: "a kernel's parameters",
                 bytes: parameter_bytes,
                 limit: MOST_PARAMETERS,
             });
@@ -67,7 +67,7 @@ impl Kernel {
 }
 
 /// Where parameters lie, and how many bytes they have together.
-fn parameters(function: &Function) -> (Vec<Parameter>, u64) {
+fn place_parameters(function: &Function) -> (Vec<Parameter>, u64) {
     let mut end = 0u64;
     let mut all = Vec::new();
     for variable in &function.variables {
@@ -118,7 +118,7 @@ pub(crate) struct Linker<'m> {
     open: Vec<Frame<'m>>,
     /// Calls whose functions come later: step and function.
     calls: Vec<(u32, u32)>,
-    wanted: Vec<u32>,
+    queue: Vec<u32>,
 }
 
 /// The function that is being put in.
@@ -152,7 +152,7 @@ impl<'m> Linker<'m> {
             linked: FxHashMap::default(),
             open: Vec::new(),
             calls: Vec::new(),
-            wanted: Vec::new(),
+            queue: Vec::new(),
         };
         for (number, function) in module.functions.iter().enumerate() {
             if function.defined {
@@ -195,7 +195,7 @@ impl<'m> Linker<'m> {
         let end = at.saturating_add(size);
         if end > MOST_GLOBALS {
             return Err(LinkError::TooLarge {
-                what: "the module's variables",
+                item: "the module's variables",
                 bytes: end,
                 limit: MOST_GLOBALS,
             });
@@ -210,18 +210,18 @@ impl<'m> Linker<'m> {
     }
 
     /// Puts a function in, and then those that it calls.
-    fn function(&mut self, first: u32) -> Result<(), LinkError> {
-        self.wanted.push(first);
-        while let Some(number) = self.wanted.pop() {
+    fn link_functions(&mut self, first: u32) -> Result<(), LinkError> {
+        self.queue.push(first);
+        while let Some(number) = self.queue.pop() {
             if self.linked.contains_key(&number) {
                 continue;
             }
-            self.body(number)?;
+            self.link_body(number)?;
         }
         Ok(())
     }
 
-    fn body(&mut self, number: u32) -> Result<(), LinkError> {
+    fn link_body(&mut self, number: u32) -> Result<(), LinkError> {
         let module = self.module;
         let Some(function) = module.functions.get(number as usize) else {
             return Ok(());
@@ -258,7 +258,7 @@ impl<'m> Linker<'m> {
             });
             let op = decode::decode(self, instruction);
             let (Some(guard), Some(op)) = (guard, op) else {
-                let at = self.module.at(instruction);
+                let at = self.module.locate_instruction(instruction);
                 return Err(LinkError::Unsupported(Box::new(at)));
             };
             let call = matches!(op, Op::Call { .. });
@@ -320,7 +320,7 @@ impl<'m> Linker<'m> {
         let Some(function) = self.module.functions.get(number as usize) else {
             return Vec::new();
         };
-        let (laid_out, _) = parameters(function);
+        let (laid_out, _) = place_parameters(function);
         let mut given = laid_out.iter();
         let mut addresses = Vec::with_capacity(function.variables.len());
         for variable in &function.variables {
@@ -396,19 +396,19 @@ impl<'m> Linker<'m> {
         slot
     }
 
-    pub(crate) fn variable(&self, named: Named) -> Option<&'m Variable> {
+    pub(crate) fn variable(&self, named: VariableId) -> Option<&'m Variable> {
         match named {
-            Named::Module(number) => self.module.variables.get(number as usize),
-            Named::Own(number) => self.open.last()?.function.variables.get(number as usize),
-            Named::Function(_) => None,
+            VariableId::Module(number) => self.module.variables.get(number as usize),
+            VariableId::Own(number) => self.open.last()?.function.variables.get(number as usize),
+            VariableId::Function(_) => None,
         }
     }
 
-    pub(crate) fn address_of(&self, named: Named) -> Option<u64> {
+    pub(crate) fn address_of(&self, named: VariableId) -> Option<u64> {
         match named {
-            Named::Module(number) => self.addresses.get(number as usize).copied(),
-            Named::Own(number) => self.open.last()?.addresses.get(number as usize).copied(),
-            Named::Function(_) => None,
+            VariableId::Module(number) => self.addresses.get(number as usize).copied(),
+            VariableId::Own(number) => self.open.last()?.addresses.get(number as usize).copied(),
+            VariableId::Function(_) => None,
         }
     }
 
@@ -426,8 +426,8 @@ impl<'m> Linker<'m> {
     }
 
     /// Where an argument of a call lies in a thread's own memory, and its bytes.
-    fn handed(&self, operand: &Operand) -> Option<(u32, u32)> {
-        let Operand::Symbol(named @ Named::Own(_), 0) = *operand else {
+    fn argument_bytes(&self, operand: &Operand) -> Option<(u32, u32)> {
+        let Operand::Symbol(named @ VariableId::Own(_), 0) = *operand else {
             return None;
         };
         let variable = self.variable(named).filter(|of| of.space == Space::Param)?;
@@ -440,11 +440,11 @@ impl<'m> Linker<'m> {
         let name = &self.module.functions.get(function as usize)?.name;
         let arguments: Vec<(u32, u32)> = arguments
             .iter()
-            .map(|operand| self.handed(operand))
+            .map(|operand| self.argument_bytes(operand))
             .collect::<Option<_>>()?;
         let results: Vec<(u32, u32)> = results
             .iter()
-            .map(|operand| self.handed(operand))
+            .map(|operand| self.argument_bytes(operand))
             .collect::<Option<_>>()?;
         let Some(&number) = self.defined.get(name.as_str()) else {
             let which = match name.as_str() {
@@ -457,7 +457,7 @@ impl<'m> Linker<'m> {
                 *to = from;
             }
             return Some(Op::Foreign {
-                which,
+                function: which,
                 arguments: at,
                 result: results.first().map(|&(at, _)| at),
             });
@@ -468,7 +468,7 @@ impl<'m> Linker<'m> {
         }
         let callee = self.module.functions.get(number as usize)?;
         let places: Vec<u32> = self.own_places(number).iter().map(|&at| at as u32).collect();
-        self.wanted.push(number);
+        self.queue.push(number);
         let by_role = |role: Role| {
             callee
                 .variables
@@ -477,26 +477,26 @@ impl<'m> Linker<'m> {
                 .filter(move |(variable, _)| variable.role == role)
                 .map(|(variable, &at)| (at, variable.size.unwrap_or(0) as u32))
         };
-        let pair = |(from, bytes): (u32, u32), (to, room): (u32, u32)| Handed {
+        let pair = |(from, bytes): (u32, u32), (to, room): (u32, u32)| PassedBytes {
             from,
             to,
             bytes: bytes.min(room),
         };
-        let handed: Box<[Handed]> = arguments
+        let handed: Box<[PassedBytes]> = arguments
             .iter()
             .zip(by_role(Role::Parameter))
             .map(|(&from, to)| pair(from, to))
             .collect();
-        let given: Box<[Handed]> = by_role(Role::Result)
+        let given: Box<[PassedBytes]> = by_role(Role::Result)
             .zip(&results)
             .map(|(from, &to)| pair(from, to))
             .collect();
         self.calls.push((self.steps.len() as u32, number));
-        self.open.last_mut()?.after = Some(Op::Back { handed: given });
+        self.open.last_mut()?.after = Some(Op::Back { results: given });
         Some(Op::Call {
             to: 0,
             back: 0,
-            handed,
+            arguments: handed,
         })
     }
 
@@ -515,7 +515,7 @@ impl<'m> Linker<'m> {
             if std::ptr::eq(function, frame.function) {
                 return true;
             }
-            for called in callees(function) {
+            for called in find_callees(function) {
                 let name = self
                     .module
                     .functions
@@ -533,14 +533,14 @@ impl<'m> Linker<'m> {
 }
 
 /// The functions that a function names in its calls.
-fn callees(function: &Function) -> impl Iterator<Item = u32> {
+fn find_callees(function: &Function) -> impl Iterator<Item = u32> {
     let calls = function
         .body
         .iter()
         .filter(|instruction| instruction.opcode.first().is_some_and(|name| &**name == "call"));
     calls.flat_map(|call| {
         call.operands.iter().filter_map(|operand| match operand {
-            Operand::Symbol(Named::Function(number), _) => Some(*number),
+            Operand::Symbol(VariableId::Function(number), _) => Some(*number),
             _ => None,
         })
     })

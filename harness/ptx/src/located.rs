@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::outcome::At;
+use crate::outcome::InstructionLocation;
 use crate::syntax::{Function, Instruction, Module, Place};
 
 /// The most calls of calls that are followed.
@@ -33,11 +33,11 @@ impl fmt::Display for Line {
 impl Module {
     /// The lines that an instruction was compiled from: its own, then those of the calls that it was inlined by. Nothing where
     /// the PTX does not say.
-    pub(crate) fn lines(&self, instruction: &Instruction) -> Vec<Line> {
+    pub(crate) fn source_lines(&self, instruction: &Instruction) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut next = instruction.source;
         while let Some(source) = next.filter(|_| lines.len() < MOST_CALLS) {
-            if let Some(file) = self.file(source.file) {
+            if let Some(file) = self.file_name(source.file) {
                 lines.push(Line {
                     file: file.to_owned(),
                     line: source.line,
@@ -52,11 +52,11 @@ impl Module {
     }
 
     /// An instruction of the module, for messages.
-    pub(crate) fn at(&self, instruction: &Instruction) -> At {
-        At {
+    pub(crate) fn locate_instruction(&self, instruction: &Instruction) -> InstructionLocation {
+        InstructionLocation {
             instruction: instruction.name(),
             place: instruction.place,
-            lines: self.lines(instruction),
+            lines: self.source_lines(instruction),
         }
     }
 
@@ -69,7 +69,7 @@ impl Module {
         let both = self.functions.iter().zip(&other.functions);
         both.flat_map(|(own, other)| own.body.iter().zip(&other.body))
             .find(|(own, _)| own.place == place)
-            .map(|(_, instruction)| other.lines(instruction))
+            .map(|(_, instruction)| other.source_lines(instruction))
             .unwrap_or_default()
     }
 

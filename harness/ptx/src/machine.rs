@@ -10,7 +10,7 @@ use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
 use crate::outcome::{
-    At, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
+    InstructionLocation, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
 use crate::shared::{Met, Shared};
 use crate::warp::Warp;
@@ -67,13 +67,13 @@ pub(crate) struct Machine<'l> {
     pub(crate) printed: usize,
     pub(crate) findings: Vec<Finding>,
     /// Pairs of steps that there is a finding of.
-    pub(crate) found: Vec<(FindingKind, u32, u32)>,
+    pub(crate) reported: Vec<(FindingKind, u32, u32)>,
     /// Where something that nothing was written to may first have reached memory.
     pub(crate) suspect: Option<(u32, Thread)>,
 }
 
 impl Machine<'_> {
-    pub(crate) fn at(&self, step: u32) -> Option<At> {
+    pub(crate) fn locate_step(&self, step: u32) -> Option<InstructionLocation> {
         self.kernel.at_step(step)
     }
 
@@ -88,7 +88,7 @@ impl Machine<'_> {
     pub(crate) fn trap(&self, warp: &Warp, lane: usize, kind: TrapKind) -> Stop {
         Stop::Trap(Box::new(Trap {
             kind,
-            at: self.at(warp.group.step),
+            instruction: self.locate_step(warp.group.step),
             thread: self.thread(warp, lane),
         }))
     }
@@ -109,17 +109,17 @@ impl Machine<'_> {
         if self.config.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Stop::Stopped);
         }
-        if let Some((until, given)) = self.config.until
+        if let Some((until, given)) = self.config.deadline
             && Instant::now() >= until
         {
             return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Time,
+                resource: Resource::Time,
                 limit: given.as_secs(),
             }));
         }
         if self.fuel == 0 {
             return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Fuel,
+                resource: Resource::Fuel,
                 limit: self.config.fuel,
             }));
         }
@@ -132,16 +132,16 @@ impl Machine<'_> {
     pub(crate) fn note(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
         let Some(met) = met else { return };
         let step = warp.group.step;
-        let key = (met.kind, step, met.other);
-        if self.found.len() >= MOST_FINDINGS || self.found.contains(&key) {
+        let key = (met.kind, step, met.other_step);
+        if self.reported.len() >= MOST_FINDINGS || self.reported.contains(&key) {
             return;
         }
-        self.found.push(key);
-        let Some(at) = self.at(step) else { return };
+        self.reported.push(key);
+        let Some(at) = self.locate_step(step) else { return };
         self.findings.push(Finding {
             kind: met.kind,
-            at,
-            other: self.at(met.other),
+            instruction: at,
+            other_instruction: self.locate_step(met.other_step),
             thread: self.thread(warp, lane),
             byte: Some(met.byte),
         });
@@ -149,7 +149,7 @@ impl Machine<'_> {
 
     /// Something that nothing was written to goes on from here.
     #[cold]
-    pub(crate) fn suspected(&mut self, warp: &Warp, lane: usize) {
+    pub(crate) fn record_suspect(&mut self, warp: &Warp, lane: usize) {
         if self.suspect.is_none() {
             self.suspect = Some((warp.group.step, self.thread(warp, lane)));
         }
@@ -166,7 +166,7 @@ impl Machine<'_> {
     ) -> Result<Target, TrapKind> {
         let at = warp.registers[address.base as usize][lane].wrapping_add_signed(address.offset);
         match address.place {
-            Place::Global => self.global(at, bytes),
+            Place::Global => self.resolve_global(at, bytes),
             Place::Shared => {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
@@ -178,20 +178,20 @@ impl Machine<'_> {
             Place::Private | Place::Parameters => {
                 self.in_parameters(at.wrapping_sub(PARAMETER_WINDOW), bytes)
             }
-            Place::Generic => self.generic(at, bytes),
+            Place::Generic => self.resolve_generic(at, bytes),
         }
     }
 
-    fn global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    fn resolve_global(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match self.memory.resolve_access(at, bytes) {
             Ok(_) => Ok(Target::Arena(at.wrapping_sub(ORIGIN) as usize)),
             Err(fault) => {
                 let module = at.wrapping_sub(MODULE_WINDOW);
                 let scratch = at.wrapping_sub(SCRATCH_WINDOW);
                 if module < self.globals.len() as u64 {
-                    inside("the module's variables", module, bytes, self.globals.len()).map(Target::Module)
+                    check_bounds("the module's variables", module, bytes, self.globals.len()).map(Target::Module)
                 } else if scratch < self.scratch.len() as u64 {
-                    inside("the scratch memory", scratch, bytes, self.scratch.len()).map(Target::Scratch)
+                    check_bounds("the scratch memory", scratch, bytes, self.scratch.len()).map(Target::Scratch)
                 } else {
                     Err(TrapKind::OutOfBounds {
                         address: at,
@@ -203,41 +203,41 @@ impl Machine<'_> {
         }
     }
 
-    fn generic(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
+    fn resolve_generic(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
         match at {
             SHARED_WINDOW..LOCAL_WINDOW => self.in_shared(at - SHARED_WINDOW, bytes),
             LOCAL_WINDOW..PARAMETER_WINDOW => self.in_private(at - LOCAL_WINDOW, bytes),
             PARAMETER_WINDOW..MODULE_WINDOW => self.in_parameters(at - PARAMETER_WINDOW, bytes),
-            _ => self.global(at, bytes),
+            _ => self.resolve_global(at, bytes),
         }
     }
 
     /// Where an address leads that says no space, if it leads anywhere.
     pub(crate) fn generic_target(&self, at: u64) -> Option<Target> {
-        self.generic(at, 1).ok()
+        self.resolve_generic(at, 1).ok()
     }
 
     fn in_shared(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the block's shared memory", at, bytes, self.shared.len()).map(Target::Shared)
+        check_bounds("the block's shared memory", at, bytes, self.shared.len()).map(Target::Shared)
     }
 
     fn in_private(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the thread's own memory", at, bytes, self.kernel.private as usize).map(Target::Private)
+        check_bounds("the thread's own memory", at, bytes, self.kernel.private as usize).map(Target::Private)
     }
 
     fn in_parameters(&self, at: u64, bytes: usize) -> Result<Target, TrapKind> {
-        inside("the parameters", at, bytes, self.launch.parameters.len()).map(Target::Parameters)
+        check_bounds("the parameters", at, bytes, self.launch.parameters.len()).map(Target::Parameters)
     }
 }
 
 /// Whether an access is inside of some memory.
 #[inline]
-fn inside(what: &'static str, at: u64, bytes: usize, size: usize) -> Result<usize, TrapKind> {
+fn check_bounds(what: &'static str, at: u64, bytes: usize, size: usize) -> Result<usize, TrapKind> {
     if at.checked_add(bytes as u64).is_some_and(|end| end <= size as u64) {
         return Ok(at as usize);
     }
     Err(TrapKind::OutsideOf {
-        what,
+        memory: what,
         offset: at,
         bytes: bytes as u64,
         size: size as u64,

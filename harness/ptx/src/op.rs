@@ -38,7 +38,7 @@ pub(crate) enum Logic {
 }
 
 impl Logic {
-    pub(crate) const fn of(self, a: u32, b: u32) -> u32 {
+    pub(crate) const fn combine(self, a: u32, b: u32) -> u32 {
         match self {
             Self::And => a & b,
             Self::Or => a | b,
@@ -181,7 +181,7 @@ pub(crate) struct MatrixLoad {
 
 /// Bytes that a call hands over, in a thread's own memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Handed {
+pub(crate) struct PassedBytes {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) bytes: u32,
@@ -260,22 +260,22 @@ pub(crate) enum Op {
     Test {
         f: Test,
         to: Slot,
-        other: Option<Slot>,
+        complement: Option<Slot>,
         a: Slot,
         b: Slot,
         logic: Logic,
-        with: Flag,
+        operand: Flag,
     },
     /// `setp` of pairs: the lower and the upper halves.
     TestPair {
         low: Test,
         high: Test,
         to: Slot,
-        other: Slot,
+        high_to: Slot,
         a: Slot,
         b: Slot,
         logic: Logic,
-        with: Flag,
+        operand: Flag,
     },
     /// `set`: `truth` where it holds, in each half if there is a second comparison.
     Set {
@@ -296,7 +296,7 @@ pub(crate) enum Op {
         to: Slot,
         a: Flag,
         b: Flag,
-        by: Flag,
+        condition: Flag,
     },
     Load(Access),
     Store(Access),
@@ -352,14 +352,14 @@ pub(crate) enum Op {
     Call {
         to: u32,
         back: Slot,
-        handed: Box<[Handed]>,
+        arguments: Box<[PassedBytes]>,
     },
     /// What a called function gives back, behind the call.
     Back {
-        handed: Box<[Handed]>,
+        results: Box<[PassedBytes]>,
     },
     Foreign {
-        which: Foreign,
+        function: Foreign,
         arguments: [u32; 5],
         result: Option<u32>,
     },

@@ -12,7 +12,7 @@ pub const MOST_FINDINGS: usize = 16;
 
 /// An instruction of the module, for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct At {
+pub struct InstructionLocation {
     /// The opcode with its modifiers.
     pub instruction: String,
     /// Where it is in the PTX.
@@ -21,7 +21,7 @@ pub struct At {
     pub lines: Vec<Line>,
 }
 
-impl fmt::Display for At {
+impl fmt::Display for InstructionLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` in line {} of the PTX", self.instruction, self.place.line)?;
         let mut calls = self.lines.iter();
@@ -82,9 +82,9 @@ pub struct Finding {
     /// What.
     pub kind: FindingKind,
     /// The instruction that it was noticed at.
-    pub at: At,
+    pub instruction: InstructionLocation,
     /// The other one that is involved.
-    pub other: Option<At>,
+    pub other_instruction: Option<InstructionLocation>,
     /// The thread that it was noticed in.
     pub thread: Thread,
     /// The byte of shared memory that it is about.
@@ -122,9 +122,9 @@ impl FindingKind {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, thread, byte, .. } = self;
+        let Self { instruction: at, thread, byte, .. } = self;
         let byte = byte.map_or(String::new(), |byte| format!("byte {byte} of shared memory"));
-        let other = self.other.as_ref().map_or(String::new(), ToString::to_string);
+        let other = self.other_instruction.as_ref().map_or(String::new(), ToString::to_string);
         match self.kind {
             FindingKind::WriteWrite => write!(
                 f,
@@ -161,7 +161,7 @@ pub struct Trap {
     /// Why.
     pub kind: TrapKind,
     /// The instruction; `None` at the end of a function without one.
-    pub at: Option<At>,
+    pub instruction: Option<InstructionLocation>,
     /// The thread, the first of several.
     pub thread: Thread,
 }
@@ -181,7 +181,7 @@ pub enum TrapKind {
     /// An access outside of the memory of a block, of a thread, or of the module.
     OutsideOf {
         /// Which.
-        what: &'static str,
+        memory: &'static str,
         /// Where in it.
         offset: u64,
         /// Bytes of the access.
@@ -192,7 +192,7 @@ pub enum TrapKind {
     /// A write to what cannot be written.
     ReadOnly {
         /// What.
-        what: &'static str,
+        memory: &'static str,
     },
     /// An address that is no multiple of what is accessed.
     Misaligned {
@@ -215,7 +215,7 @@ pub enum TrapKind {
     /// A barrier that only some of a warp's threads came to.
     DivergentBarrier {
         /// Lanes that came.
-        came: u32,
+        arrived: u32,
         /// Lanes that run.
         running: u32,
     },
@@ -226,7 +226,7 @@ pub enum TrapKind {
         /// Lanes that it names.
         members: u32,
         /// Lanes that came.
-        came: u32,
+        arrived: u32,
     },
     /// A barrier with a number or a count that there is not.
     BadBarrier,
@@ -276,7 +276,7 @@ impl fmt::Display for TrapKind {
                 )
             }
             Self::OutsideOf {
-                what,
+                memory: what,
                 offset,
                 bytes,
                 size,
@@ -284,18 +284,18 @@ impl fmt::Display for TrapKind {
                 f,
                 "an access of {bytes} bytes at byte {offset} of {what}, which has {size}"
             ),
-            Self::ReadOnly { what } => write!(f, "a write to {what}"),
+            Self::ReadOnly { memory: what } => write!(f, "a write to {what}"),
             Self::Misaligned { address, align } => {
                 write!(f, "an access at {address:#x}, which is no multiple of {align}")
             }
             Self::Assert { message, file, line } => write!(f, "{file}:{line}: assertion failed: {message}"),
             Self::Trap => f.write_str("the program stopped itself"),
-            Self::DivergentBarrier { came, running } => write!(
+            Self::DivergentBarrier { arrived: came, running } => write!(
                 f,
                 "a barrier that lanes {came:#010x} of a warp came to, while lanes {running:#010x} run"
             ),
             Self::Deadlock => f.write_str("threads wait at barriers that nobody else comes to"),
-            Self::Inactive { members, came } => {
+            Self::Inactive { members, arrived: came } => {
                 write!(
                     f,
                     "an instruction for lanes {members:#010x} that lanes {came:#010x} came to"
@@ -313,7 +313,7 @@ impl fmt::Display for TrapKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     /// Of what.
-    pub what: Resource,
+    pub resource: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
 }
@@ -333,7 +333,7 @@ pub enum Resource {
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.what {
+        let what = match self.resource {
             Resource::Fuel => "instructions of warps",
             Resource::Memory => "bytes of registers and of blocks' memory",
             Resource::Prints => "bytes of printed text",

@@ -11,7 +11,7 @@ use crate::outcome::FindingKind;
 use crate::warp::Warp;
 
 /// Nobody.
-const NOBODY: u8 = u8::MAX;
+const NO_WARP: u8 = u8::MAX;
 
 /// What is in a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +36,14 @@ struct Mark {
 const NONE: Mark = Mark {
     time: 0,
     step: 0,
-    warp: NOBODY,
+    warp: NO_WARP,
     atomic: false,
 };
 
 impl Mark {
     /// Whether it happened before all that a warp does from now on.
     #[inline]
-    fn is_before(&self, by: &By<'_>) -> bool {
+    fn is_before(&self, by: &Accessor<'_>) -> bool {
         self.time == 0
             || u32::from(self.warp) == by.warp
             || by
@@ -69,16 +69,16 @@ const FRESH: Cell = Cell {
 
 /// Who accesses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct By<'w> {
+pub(crate) struct Accessor<'w> {
     pub(crate) warp: u32,
     pub(crate) clock: &'w [u32],
     pub(crate) step: u32,
     pub(crate) atomic: bool,
 }
 
-impl<'w> By<'w> {
+impl<'w> Accessor<'w> {
     /// A warp, in the instruction where it is.
-    pub(crate) fn now(warp: &'w Warp, atomic: bool) -> Self {
+    pub(crate) fn from_warp(warp: &'w Warp, atomic: bool) -> Self {
         Self {
             warp: warp.number,
             clock: &warp.clock,
@@ -102,7 +102,7 @@ impl<'w> By<'w> {
 pub(crate) struct Met {
     pub(crate) kind: FindingKind,
     pub(crate) byte: u64,
-    pub(crate) other: u32,
+    pub(crate) other_step: u32,
 }
 
 /// The shared memory of a block.
@@ -126,7 +126,7 @@ impl Shared {
     }
 
     /// Reads bytes that are there; the result says whether all of them were written.
-    pub(crate) fn read(&mut self, at: usize, to: &mut [u8], by: &By<'_>, met: &mut Option<Met>) -> bool {
+    pub(crate) fn read(&mut self, at: usize, to: &mut [u8], by: &Accessor<'_>, met: &mut Option<Met>) -> bool {
         let end = at.saturating_add(to.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get(at..end), self.cells.get_mut(at..end)) else {
             return false;
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Writes bytes that are there.
-    pub(crate) fn write(&mut self, at: usize, from: &[u8], known: bool, by: &By<'_>, met: &mut Option<Met>) {
+    pub(crate) fn write(&mut self, at: usize, from: &[u8], known: bool, by: &Accessor<'_>, met: &mut Option<Met>) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;
@@ -170,7 +170,7 @@ impl Shared {
     }
 
     /// A `cp.async` is on its way to bytes that are there.
-    pub(crate) fn depart(&mut self, at: usize, len: usize, by: &By<'_>, met: &mut Option<Met>) {
+    pub(crate) fn begin_copy(&mut self, at: usize, len: usize, by: &Accessor<'_>, met: &mut Option<Met>) {
         let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) else {
             return;
         };
@@ -189,7 +189,7 @@ impl Shared {
     }
 
     /// It lands.
-    pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &By<'_>) {
+    pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &Accessor<'_>) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;
@@ -203,7 +203,7 @@ impl Shared {
     }
 }
 
-fn remember(cell: &mut Cell, mark: Mark, by: &By<'_>) {
+fn remember(cell: &mut Cell, mark: Mark, by: &Accessor<'_>) {
     let [first, second] = &mut cell.reads;
     if first.warp == mark.warp || first.is_before(by) {
         *first = mark;
@@ -213,7 +213,7 @@ fn remember(cell: &mut Cell, mark: Mark, by: &By<'_>) {
 }
 
 #[inline]
-fn check_write(cell: &Cell, changes: bool, by: &By<'_>, byte: usize, met: &mut Option<Met>) {
+fn check_write(cell: &Cell, changes: bool, by: &Accessor<'_>, byte: usize, met: &mut Option<Met>) {
     if changes && !(cell.write.is_before(by) || by.atomic && cell.write.atomic) {
         note(met, FindingKind::WriteWrite, byte, cell.write.step);
     }
@@ -230,6 +230,6 @@ fn note(met: &mut Option<Met>, kind: FindingKind, byte: usize, other: u32) {
     met.get_or_insert(Met {
         kind,
         byte: byte as u64,
-        other,
+        other_step: other,
     });
 }

@@ -20,7 +20,7 @@ struct Term {
 }
 
 /// The significand with 23 places, and the exponent.
-fn parts(value: f32) -> (u64, i32) {
+fn split_float(value: f32) -> (u64, i32) {
     let bits = value.to_bits();
     let field = (bits >> 23 & 0xff) as i32;
     let fraction = u64::from(bits & 0x007f_ffff);
@@ -31,8 +31,8 @@ fn parts(value: f32) -> (u64, i32) {
     }
 }
 
-fn product(a: f32, b: f32) -> Term {
-    let ((x, p), (y, q)) = (parts(a), parts(b));
+fn multiply_exactly(a: f32, b: f32) -> Term {
+    let ((x, p), (y, q)) = (split_float(a), split_float(b));
     Term {
         negative: a.is_sign_negative() != b.is_sign_negative(),
         units: x * y,
@@ -40,8 +40,8 @@ fn product(a: f32, b: f32) -> Term {
     }
 }
 
-fn term(value: f32) -> Term {
-    let (units, exponent) = parts(value);
+fn exact_term(value: f32) -> Term {
+    let (units, exponent) = split_float(value);
     Term {
         negative: value.is_sign_negative(),
         units: units << 23,
@@ -50,7 +50,7 @@ fn term(value: f32) -> Term {
 }
 
 /// `f32` sums of products, so many at a time.
-pub(crate) fn single(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
+pub(crate) fn sum_f32(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize) -> u64 {
     let pairs: smallvec::SmallVec<[(f32, f32); 32]> = pairs.collect();
     let mut sum = c;
     for pairs in pairs.chunks(run.max(1)) {
@@ -60,8 +60,8 @@ pub(crate) fn single(pairs: impl Iterator<Item = (f32, f32)>, c: f32, run: usize
 }
 
 /// `f16` sums: as those of `f32`, rounded to nearest in the end.
-pub(crate) fn half(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
-    let bits = single(pairs, c, 16);
+pub(crate) fn sum_f16(pairs: impl Iterator<Item = (f32, f32)>, c: f32) -> u64 {
+    let bits = sum_f32(pairs, c, 16);
     to_f16(f64::from(f32::from_bits(bits as u32)))
 }
 
@@ -76,8 +76,8 @@ fn round(pairs: &[(f32, f32)], c: f32) -> f32 {
     }
     let terms = pairs
         .iter()
-        .map(|&(a, b)| product(a, b))
-        .chain(std::iter::once(term(c)))
+        .map(|&(a, b)| multiply_exactly(a, b))
+        .chain(std::iter::once(exact_term(c)))
         .filter(|term| term.units != 0);
     let Some(top) = terms.clone().map(|term| term.exponent).max() else {
         // Zeros: negative only if all of them are.

@@ -73,7 +73,7 @@ pub struct Type {
 
 impl Type {
     /// The type of a word behind a dot.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         let make = |kind, bits, pair| Some(Self { kind, bits, pair });
         match word {
             "pred" => return make(Kind::Predicate, 1, false),
@@ -175,7 +175,7 @@ pub enum MaskOf {
 
 /// A variable of a module or of a function, by its number in [`Module::variables`] or [`Function::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Named {
+pub enum VariableId {
     /// A module's.
     Module(u32),
     /// A function's own, its parameters among them.
@@ -190,7 +190,7 @@ pub enum Base {
     /// A register's value.
     Register(u32),
     /// A variable's place.
-    Variable(Named),
+    Variable(VariableId),
     /// Zero.
     Absolute,
 }
@@ -220,7 +220,7 @@ pub enum Operand {
     /// `[base + offset]`.
     Address(Base, i64),
     /// A variable's address, or a function.
-    Symbol(Named, i64),
+    Symbol(VariableId, i64),
     /// A label, by its number in the function.
     Label(u32),
     /// `d|p`.
@@ -345,14 +345,14 @@ pub struct Module {
 
 impl Module {
     /// The function of a name that has instructions.
-    pub fn function(&self, name: &str) -> Option<&Function> {
+    pub fn find_function(&self, name: &str) -> Option<&Function> {
         self.functions
             .iter()
             .find(|function| function.defined && function.name == name)
     }
 
     /// The name of a file of `.loc`.
-    pub(crate) fn file(&self, number: u32) -> Option<&str> {
+    pub(crate) fn file_name(&self, number: u32) -> Option<&str> {
         self.files
             .iter()
             .find(|(of, _)| *of == number)

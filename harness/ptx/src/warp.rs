@@ -23,7 +23,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// Lanes that go on at a step.
-    pub(crate) const fn at(step: u32, lanes: u32) -> Self {
+    pub(crate) const fn new(step: u32, lanes: u32) -> Self {
         Self {
             step,
             lanes,
@@ -59,7 +59,7 @@ pub(crate) struct Warp {
     pub(crate) number: u32,
     pub(crate) registers: Vec<Lanes>,
     /// In which lanes a register holds what something was written to.
-    pub(crate) known: Vec<u32>,
+    pub(crate) defined: Vec<u32>,
     /// Predicates, a bit for each lane.
     pub(crate) flags: Vec<u32>,
     pub(crate) flags_known: Vec<u32>,
@@ -70,7 +70,7 @@ pub(crate) struct Warp {
     /// The group that goes on.
     pub(crate) group: Group,
     /// The other groups.
-    pub(crate) others: Vec<Group>,
+    pub(crate) other_groups: Vec<Group>,
     /// The least step of those.
     pub(crate) next: u32,
     /// Memory of each lane's own, one lane behind the other.
@@ -89,13 +89,13 @@ impl Warp {
         Self {
             number,
             registers: vec![[0; LANES]; kernel.registers],
-            known: vec![0; kernel.registers],
+            defined: vec![0; kernel.registers],
             flags: vec![0; kernel.predicates],
             flags_known: vec![0; kernel.predicates],
             carry: 0,
             running: 0,
-            group: Group::at(0, 0),
-            others: Vec::new(),
+            group: Group::new(0, 0),
+            other_groups: Vec::new(),
             next: u32::MAX,
             private: vec![0; kernel.private as usize * LANES],
             waiting: None,
@@ -107,7 +107,7 @@ impl Warp {
 
     /// The lanes in which a predicate holds.
     #[inline]
-    pub(crate) fn flag(&self, flag: Flag) -> u32 {
+    pub(crate) fn read_flag(&self, flag: Flag) -> u32 {
         let set = self.flags[flag.slot as usize];
         if flag.negated { !set } else { set }
     }
@@ -129,7 +129,7 @@ impl Warp {
                 register[lane] = values[lane];
             }
         }
-        let of = &mut self.known[to as usize];
+        let of = &mut self.defined[to as usize];
         *of = (*of & !lanes) | (known & lanes);
     }
 
@@ -143,24 +143,24 @@ impl Warp {
     }
 
     /// Some lanes go elsewhere.
-    pub(crate) fn part(&mut self, step: u32, lanes: u32) {
-        self.put_aside(Group::at(step, lanes));
+    pub(crate) fn split_off(&mut self, step: u32, lanes: u32) {
+        self.put_aside(Group::new(step, lanes));
     }
 
     fn put_aside(&mut self, other: Group) {
-        match self.others.iter_mut().find(|group| group.step == other.step) {
+        match self.other_groups.iter_mut().find(|group| group.step == other.step) {
             Some(group) => {
                 group.lanes |= other.lanes;
                 group.awaits |= other.awaits;
             }
-            None => self.others.push(other),
+            None => self.other_groups.push(other),
         }
         self.next = self.next.min(other.step);
     }
 
     /// The lanes that must come to the step of the group that goes on: those that it has waited for, which should have come even if
     /// they ended meanwhile, or these if it was not held.
-    pub(crate) const fn wanted(&self, these: u32) -> u32 {
+    pub(crate) const fn expected_lanes(&self, these: u32) -> u32 {
         match self.group.awaits {
             0 => these,
             awaited => awaited,
@@ -175,7 +175,7 @@ impl Warp {
         }
         let rest = self.group.lanes & !lanes;
         if rest != 0 {
-            self.part(self.group.step + 1, rest);
+            self.split_off(self.group.step + 1, rest);
         }
         self.group.lanes = lanes;
         self.group.awaits = awaits;
@@ -189,16 +189,16 @@ impl Warp {
             self.put_aside(self.group);
         }
         let is_held = |group: &Group| group.awaits & self.running & !group.lanes != 0;
-        let groups = self.others.iter().enumerate();
+        let groups = self.other_groups.iter().enumerate();
         let least = groups.min_by_key(|(_, group)| (is_held(group), group.step));
         let Some((at, _)) = least else {
             self.group.lanes = 0;
             self.next = u32::MAX;
             return false;
         };
-        self.group = self.others.swap_remove(at);
+        self.group = self.other_groups.swap_remove(at);
         self.next = self
-            .others
+            .other_groups
             .iter()
             .map(|group| group.step)
             .min()

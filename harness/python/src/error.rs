@@ -74,9 +74,9 @@ pub enum Reason {
         /// So many it has.
         count: usize,
         /// So many are held.
-        most: usize,
+        limit: usize,
         /// What they are: `bytes of a string`.
-        what: &'static str,
+        unit: &'static str,
     },
     /// A complex number.
     Complex,
@@ -151,10 +151,10 @@ impl Error {
     }
 
     /// More items, or bytes of text, than `most`.
-    pub fn items(count: usize, most: usize, what: &'static str) -> Self {
+    pub fn too_many(count: usize, most: usize, what: &'static str) -> Self {
         Self::new(
             ErrorKind::Limit,
-            Reason::Items { count, most, what },
+            Reason::Items { count, limit: most, unit: what },
             format!("more than {most} {what}"),
         )
     }
@@ -168,7 +168,7 @@ impl Error {
 
     /// The same error, about one argument of a call.
     #[must_use]
-    pub fn at(mut self, argument: usize) -> Self {
+    pub fn for_argument(mut self, argument: usize) -> Self {
         self.argument.get_or_insert(argument);
         self
     }

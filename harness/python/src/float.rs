@@ -26,7 +26,7 @@ pub fn floor_div_mod(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// `a ** b`.
-pub fn power(a: f64, b: f64) -> Result<f64, Error> {
+pub fn pow(a: f64, b: f64) -> Result<f64, Error> {
     if a == 0.0 && b < 0.0 && b.is_finite() {
         return Err(Error::zero_division("0.0 cannot be raised to a negative power"));
     }
@@ -34,10 +34,10 @@ pub fn power(a: f64, b: f64) -> Result<f64, Error> {
         return Err(Error::unsupported(Reason::Complex, "complex numbers"));
     }
     let power = a.powf(b);
-    if power.is_infinite() && a.is_finite() && b.is_finite() {
+    if pow.is_infinite() && a.is_finite() && b.is_finite() {
         return Err(Error::overflow("(34, 'Numerical result out of range')"));
     }
-    Ok(power)
+    Ok(pow)
 }
 
 /// A float as an integer, cut: `int(value)`.
@@ -67,7 +67,7 @@ pub fn round_digits(value: f64, digits: &Int) -> Result<f64, Error> {
         0..324 => Ok(format!("{value:.*}", digits as usize).parse().unwrap_or(value)),
         -308..0 => {
             let whole = to_int(value)?;
-            let unit = Int::from(10).power(&Int::from(-digits))?;
+            let unit = Int::from(10).checked_pow(&Int::from(-digits))?;
             let fraction = value.fract() != 0.0;
             let rounded = round_to(&whole, &unit, fraction)?;
             let float = rounded
@@ -85,15 +85,15 @@ pub(crate) fn round_to(value: &Int, unit: &Int, beyond: bool) -> Result<Int, Err
     let Some((quotient, rest)) = value.magnitude()?.floor_div_mod(unit) else {
         return Ok(value.clone());
     };
-    let twice = rest.plus(&rest)?;
+    let twice = rest.checked_add(&rest)?;
     let odd = quotient.and(&Int::from(1))?.to_i128() == Some(1);
     let up = twice > *unit || (twice == *unit && (odd || beyond));
     let quotient = if up {
-        quotient.plus(&Int::from(1))?
+        quotient.checked_add(&Int::from(1))?
     } else {
         quotient
     };
-    let rounded = quotient.times(unit)?;
+    let rounded = quotient.checked_mul(unit)?;
     if negative { rounded.negated() } else { Ok(rounded) }
 }
 
@@ -112,14 +112,14 @@ pub fn parse(text: &str) -> Option<f64> {
 }
 
 /// `repr(value)`: the shortest text that reads as the same float.
-pub fn repr(value: f64) -> String {
+pub fn format_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
     }
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let scientific = shortest(value);
+    let scientific = format_shortest(value);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if value != 0.0 && !(-4..16).contains(&exponent) {
@@ -136,7 +136,7 @@ pub fn repr(value: f64) -> String {
 }
 
 /// The shortest text in scientific notation that reads as the same float; of two such, the nearer, of two as near, the even.
-fn shortest(value: f64) -> String {
+fn format_shortest(value: f64) -> String {
     let found = format!("{value:e}");
     let digits = found
         .split_once('e')

@@ -81,7 +81,7 @@ impl Int {
         }
     }
 
-    fn held(value: BigInt) -> Result<Self, Error> {
+    fn from_big(value: BigInt) -> Result<Self, Error> {
         if value.bits() > Self::MAX_BITS {
             return Err(Error::wide_int(Self::MAX_BITS));
         }
@@ -120,21 +120,21 @@ impl Int {
         {
             return Ok(Self(Small(value)));
         }
-        Self::held(wide(self.wide(), other.wide()))
+        Self::from_big(wide(self.wide(), other.wide()))
     }
 
     /// `self + other`.
-    pub fn plus(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_add(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_add, |a, b| a + b)
     }
 
     /// `self - other`.
-    pub fn minus(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_sub(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_sub, |a, b| a - b)
     }
 
     /// `self * other`.
-    pub fn times(&self, other: &Self) -> Result<Self, Error> {
+    pub fn checked_mul(&self, other: &Self) -> Result<Self, Error> {
         self.apply(other, i128::checked_mul, |a, b| a * b)
     }
 
@@ -155,12 +155,12 @@ impl Int {
 
     /// `-self`.
     pub fn negated(&self) -> Result<Self, Error> {
-        Self::from(0).minus(self)
+        Self::from(0).checked_sub(self)
     }
 
     /// `~self`.
     pub fn inverted(&self) -> Result<Self, Error> {
-        Self::from(-1).minus(self)
+        Self::from(-1).checked_sub(self)
     }
 
     /// `abs(self)`.
@@ -191,7 +191,7 @@ impl Int {
     }
 
     /// `self ** exponent`, which is not negative.
-    pub fn power(&self, exponent: &Self) -> Result<Self, Error> {
+    pub fn checked_pow(&self, exponent: &Self) -> Result<Self, Error> {
         match (&self.0, &exponent.0) {
             (_, Small(0)) => return Ok(Self::from(1)),
             (Small(0 | 1), _) => return Ok(self.clone()),
@@ -215,7 +215,7 @@ impl Int {
         if (self.bits() - 1).saturating_mul(u64::from(count)) >= Self::MAX_BITS {
             return Err(too_wide());
         }
-        Self::held(self.wide().pow(count))
+        Self::from_big(self.wide().pow(count))
     }
 
     /// `pow(self, exponent, modulus)`.
@@ -255,7 +255,7 @@ impl Int {
         {
             return Ok(Self(Small(value << count)));
         }
-        Self::held(self.wide() << count)
+        Self::from_big(self.wide() << count)
     }
 
     /// `self >> count`.
@@ -284,7 +284,7 @@ impl Int {
                 let top = u64::try_from(magnitude >> shift).unwrap_or(u64::MAX);
                 // A last bit that stands for all that were cut off.
                 let sticky = u64::from(magnitude.trailing_zeros().is_some_and(|zeros| zeros < shift));
-                let float = rounded(top | sticky, shift as i64);
+                let float = round_to_f64(top | sticky, shift as i64);
                 if float.is_infinite() {
                     return Err(too_large());
                 }
@@ -346,7 +346,7 @@ impl Int {
         };
         let (quotient, rest) = scaled.div_rem(&divisor);
         let quotient = u64::try_from(quotient).unwrap_or(u64::MAX) | u64::from(rest.bits() != 0);
-        let float = rounded(quotient, -shift);
+        let float = round_to_f64(quotient, -shift);
         if float.is_infinite() {
             return Err(Error::overflow("integer division result too large for a float"));
         }
@@ -384,7 +384,7 @@ impl Int {
             return Err(Error::wide_int(Self::MAX_BITS));
         }
         match BigInt::parse_bytes(significant.as_bytes(), base) {
-            Some(value) => Self::held(value).map(Some),
+            Some(value) => Self::from_big(value).map(Some),
             None => Ok(None),
         }
     }
@@ -429,7 +429,7 @@ fn power_of_two(exponent: i64) -> f64 {
 }
 
 /// `significand * 2 ** exponent` as the nearest float, ties to even. The significand has at least 55 bits.
-fn rounded(significand: u64, exponent: i64) -> f64 {
+fn round_to_f64(significand: u64, exponent: i64) -> f64 {
     let bits = i64::from(64 - significand.leading_zeros());
     // Fewer bits are held below the smallest normal float.
     let held = (bits + exponent + 1074).min(53);

@@ -70,10 +70,10 @@ pub trait Object: Clone {
     fn view(&self) -> View<'_, Self>;
 
     /// A value that is made of no others; an error where it is not held.
-    fn plain(value: Plain) -> Result<Self, Error>;
+    fn from_plain(value: Plain) -> Result<Self, Error>;
 
     /// A tuple or list; an error where it is not held.
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error>;
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error>;
 
     /// What Python calls the type of a [`View::Other`].
     fn other_type(&self) -> &'static str {
@@ -116,7 +116,7 @@ pub trait Object: Clone {
     }
 
     /// `a is b`; `None` where two values of this kind may be one object or two.
-    fn same(&self, other: &Self) -> Option<bool> {
+    fn is_same(&self, other: &Self) -> Option<bool> {
         match (self.view(), other.view()) {
             (View::None, View::None) => Some(true),
             (View::Bool(a), View::Bool(b)) => Some(a == b),
@@ -172,7 +172,7 @@ pub trait Object: Clone {
             View::Str(text) => {
                 return text
                     .chars()
-                    .map(|char| Self::plain(Plain::Str(char.to_string())))
+                    .map(|char| Self::from_plain(Plain::Str(char.to_string())))
                     .collect();
             }
             View::Other => {

@@ -30,12 +30,12 @@ pub struct SyntaxError {
 }
 
 /// A text range as bytes.
-pub fn bytes(range: TextRange) -> Range<usize> {
+pub fn to_bytes(range: TextRange) -> Range<usize> {
     range.start().to_usize()..range.end().to_usize()
 }
 
 /// Parses one expression.
-pub fn expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxError> {
+pub fn parse_expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxError> {
     if text.len() > limits.length {
         return Err(SyntaxError {
             range: 0..text.len(),
@@ -47,7 +47,7 @@ pub fn expression(text: &str, limits: Limits) -> Result<ModExpression, SyntaxErr
         });
     }
     let parsed = ruff_python_parser::parse_expression(text).map_err(|error| SyntaxError {
-        range: bytes(error.location),
+        range: to_bytes(error.location),
         message: lower_first(&error.error.to_string()),
     })?;
     let tree = parsed.into_syntax();
@@ -78,7 +78,7 @@ fn too_deep(body: &Expr, limit: usize) -> Option<Range<usize>> {
 
         fn visit_expr(&mut self, expr: &'a Expr) {
             if self.depth >= self.limit {
-                self.too_deep.get_or_insert_with(|| bytes(expr.range()));
+                self.too_deep.get_or_insert_with(|| to_bytes(expr.range()));
                 return;
             }
             self.depth += 1;
@@ -96,7 +96,7 @@ fn too_deep(body: &Expr, limit: usize) -> Option<Range<usize>> {
 }
 
 /// The number that a literal is.
-pub fn number(literal: &Number) -> Result<Plain, Error> {
+pub fn parse_number(literal: &Number) -> Result<Plain, Error> {
     match literal {
         Number::Int(int) => {
             if let Some(int) = int.as_u64() {

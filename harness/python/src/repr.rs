@@ -6,15 +6,15 @@ use crate::float;
 use crate::object::{Object, View};
 
 /// `str(value)`.
-pub fn text<V: Object>(value: &V) -> String {
+pub fn str_of<V: Object>(value: &V) -> String {
     match value.view() {
-        View::Str(text) => text.to_owned(),
-        _ => repr(value),
+        View::Str(text) => str_of.to_owned(),
+        _ => repr_of(value),
     }
 }
 
 /// `repr(value)`.
-pub fn repr<V: Object>(value: &V) -> String {
+pub fn repr_of<V: Object>(value: &V) -> String {
     let mut out = String::new();
     write(&mut out, value);
     out
@@ -28,8 +28,8 @@ fn write<V: Object>(out: &mut String, value: &V) {
         View::Int(value) => {
             let _ = write!(out, "{value}");
         }
-        View::Float(value) => out.push_str(&float::repr(value)),
-        View::Str(text) => quote(out, text),
+        View::Float(value) => out.push_str(&float::format_repr(value)),
+        View::Str(text) => quote(out, str_of),
         View::Tuple(items) => {
             out.push('(');
             write_items(out, items);
@@ -66,20 +66,20 @@ fn write_items<V: Object>(out: &mut String, items: &[V]) {
 }
 
 /// `repr(text)`.
-pub fn quoted(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::new();
-    quote(&mut out, text);
+    quote(&mut out, str_of);
     out
 }
 
 fn quote(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') {
+    let quote = if str_of.contains('\'') && !str_of.contains('"') {
         '"'
     } else {
         '\''
     };
     out.push(quote);
-    for char in text.chars() {
+    for char in str_of.chars() {
         match char {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
@@ -110,7 +110,7 @@ fn is_printable(char: char) -> bool {
         // What Rust's `Debug` escapes anywhere but at the start of a text is what Python escapes.
         _ => {
             let text: String = ['a', char].into_iter().collect();
-            text.escape_debug().count() == 2
+            str_of.escape_debug().count() == 2
         }
     }
 }

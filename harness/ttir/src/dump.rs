@@ -44,8 +44,8 @@ const DYING: [&str; 4] = [
 
 /// The passes of a text that has the IR before each, and after the last one the IR that it leaves, as if that were before a pass
 /// more. A pass that failed is not among them.
-pub fn passes(text: &str) -> Vec<Pass<'_>> {
-    parts(text)
+pub fn split_passes(text: &str) -> Vec<Pass<'_>> {
+    split_announced(text)
         .windows(2)
         .filter_map(|pair| match pair {
             &[(name, before), (_, after)] => Some(Pass { name, before, after }),
@@ -55,9 +55,9 @@ pub fn passes(text: &str) -> Vec<Pass<'_>> {
 }
 
 /// The pass with which a text ends because it failed.
-pub fn failed(text: &str) -> Option<FailedPass<'_>> {
+pub fn find_failed_pass(text: &str) -> Option<FailedPass<'_>> {
     let said_of = text.get(next(text, FAILED)? + FAILED.len()..)?;
-    let &(name, body) = parts(text).last()?;
+    let &(name, body) = split_announced(text).last()?;
     // MLIR prints what a pass complains of after the IR.
     let complaint = body
         .split_inclusive('\n')
@@ -85,7 +85,7 @@ pub fn failed(text: &str) -> Option<FailedPass<'_>> {
 }
 
 /// The passes that are announced, each with the IR before it.
-fn parts(text: &str) -> Vec<(&str, &str)> {
+fn split_announced(text: &str) -> Vec<(&str, &str)> {
     let mut parts: Vec<(&str, &str)> = Vec::new();
     let mut rest = text;
     while let Some(at) = next(rest, BEFORE) {
@@ -109,10 +109,10 @@ fn next(text: &str, with: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FailedPass, failed, passes};
+    use super::{FailedPass, find_failed_pass, split_passes};
 
     fn check(text: &str, expected: &[(&str, &str, &str)]) {
-        let found: Vec<(&str, &str, &str)> = passes(text)
+        let found: Vec<(&str, &str, &str)> = split_passes(text)
             .iter()
             .map(|pass| (pass.name, pass.before.trim(), pass.after.trim()))
             .collect();
@@ -140,7 +140,7 @@ mod tests {
              // -----// The pass failed //----- //\nPassManager::run failed";
         check(text, &[("Inliner", "one", "two")]);
         assert_eq!(
-            failed(text),
+            find_failed_pass(text),
             Some(FailedPass {
                 name: "CSEPass",
                 before: "two\n",
@@ -149,17 +149,17 @@ mod tests {
         );
         let complaining = text.replace("two\n", "two\nk.py:3:4: error: no layout\nnote: here\n");
         assert_eq!(
-            failed(&complaining).map(|pass| (pass.before, pass.message)),
+            find_failed_pass(&complaining).map(|pass| (pass.before, pass.message)),
             Some(("two\n", "no layout"))
         );
         let dying = text.replace("two\n", "two\nLLVM ERROR: unsupported cast\n");
         assert_eq!(
-            failed(&dying).map(|pass| (pass.before, pass.message)),
+            find_failed_pass(&dying).map(|pass| (pass.before, pass.message)),
             Some(("two\n", "unsupported cast"))
         );
-        assert_eq!(failed("// -----// IR Dump Before Inliner\none"), None);
+        assert_eq!(find_failed_pass("// -----// IR Dump Before Inliner\none"), None);
         assert_eq!(
-            failed("// -----// The pass failed //----- //\nbefore the first"),
+            find_failed_pass("// -----// The pass failed //----- //\nbefore the first"),
             None
         );
     }

@@ -36,6 +36,6 @@ mod lower;
 mod parse;
 pub mod syntax;
 
-pub use dump::{FailedPass, Pass, failed, passes};
+pub use dump::{FailedPass, Pass, find_failed_pass, split_passes};
 pub use lower::{Origin, Refused, lower};
-pub use parse::{SyntaxError, module as parse, verifies};
+pub use parse::{SyntaxError, parse_module as parse, verifies};

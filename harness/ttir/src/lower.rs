@@ -67,7 +67,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
     let file = Arc::new(SourceFile::new(origin.name, origin.text));
     let text = sources.add(Arc::clone(&file));
     let refuse = |sources: Sources, stop: Stop| {
-        let start = stop.at.unwrap_or_default().min(origin.text.len());
+        let start = stop.offset.unwrap_or_default().min(origin.text.len());
         let end = origin.text.get(start..).and_then(|rest| rest.find('\n'));
         let end = start + end.unwrap_or_default();
         let span = Span::new(text, start as u32, end as u32);
@@ -79,11 +79,11 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
     let Some(kernel) = module.functions.iter().find(|func| func.is_public) else {
         let stop = Stop {
             message: "the module has no public function".to_owned(),
-            at: None,
+            offset: None,
         };
         return Err(refuse(sources, stop));
     };
-    let span = Span::new(text, kernel.at as u32, kernel.at as u32);
+    let span = Span::new(text, kernel.offset as u32, kernel.offset as u32);
     let mut lowering = Lowering {
         builder: Builder::new(kernel.name.clone(), sources.clone(), span),
         functions: module
@@ -99,7 +99,7 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
         steps: 0,
         flags: origin.descriptor_flags,
     };
-    if let Err(stop) = lowering.kernel(kernel) {
+    if let Err(stop) = lowering.lower_kernel(kernel) {
         return Err(refuse(sources, stop));
     }
     let function = lowering.builder.finish();
@@ -117,10 +117,10 @@ pub fn lower(module: &Module, origin: &Origin<'_>) -> Result<Function, Refused> 
 
 impl SyntaxError {
     /// As what is not known here: the place is a line of the text.
-    pub fn refused(&self, origin: &Origin<'_>) -> Refused {
+    pub fn to_refused(&self, origin: &Origin<'_>) -> Refused {
         let mut sources = Sources::default();
         let text = sources.add(SourceFile::new(origin.name, origin.text));
-        let span = Span::new(text, self.at as u32, self.at as u32);
+        let span = Span::new(text, self.offset as u32, self.offset as u32);
         Refused {
             diagnostic: Box::new(Diagnostic::error("unsupported", span, self.message.clone())),
             sources: Box::new(sources),
@@ -130,7 +130,7 @@ impl SyntaxError {
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
-enum Named {
+enum Binding {
     /// Values.
     Parts(Bundle),
     /// Local memory, or a part of it.
@@ -140,9 +140,9 @@ enum Named {
 /// The values that are visible, with what they hid in regions around.
 #[derive(Debug, Default)]
 struct Scope<'m> {
-    values: FxHashMap<(&'m str, usize), Named>,
+    values: FxHashMap<(&'m str, usize), Binding>,
     /// What to put back when a region ends.
-    hidden: Vec<((&'m str, usize), Option<Named>)>,
+    hidden: Vec<((&'m str, usize), Option<Binding>)>,
 }
 
 struct Lowering<'m> {
@@ -162,11 +162,11 @@ struct Lowering<'m> {
 }
 
 impl<'m> Lowering<'m> {
-    fn kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
-        self.places.enter(&mut self.builder, &kernel.place, kernel.at);
+    fn lower_kernel(&mut self, kernel: &'m Func) -> Lowered<()> {
+        self.places.enter(&mut self.builder, &kernel.place, kernel.offset);
         for arg in &kernel.args {
             let types = types::bundle_types(&arg.ty)?;
-            let name = self.places.name(&arg.place).unwrap_or(&arg.name).to_owned();
+            let name = self.places.argument_name(&arg.place).unwrap_or(&arg.name).to_owned();
             let passed = match &arg.ty {
                 syntax::Type::Descriptor(..) => types.len() - types::FLAGS + self.flags.min(types::FLAGS),
                 _ => types.len(),
@@ -206,14 +206,14 @@ impl<'m> Lowering<'m> {
     /// All parts of an operand.
     fn bundle(&self, operand: &syntax::Operand) -> Lowered<Bundle> {
         match self.scope.values.get(&(operand.name.as_str(), operand.nth)) {
-            Some(Named::Parts(bundle)) => Ok(bundle.clone()),
-            Some(Named::View(_)) => stop(format!("`%{}` is local memory, which is no value", operand.name)),
+            Some(Binding::Parts(bundle)) => Ok(bundle.clone()),
+            Some(Binding::View(_)) => stop(format!("`%{}` is local memory, which is no value", operand.name)),
             None => stop(format!("`%{}` is not defined", operand.name)),
         }
     }
 
     /// An operand that is one value.
-    fn operand(&self, op: &Operation, nth: usize) -> Lowered<ValueId> {
+    fn single_operand(&self, op: &Operation, nth: usize) -> Lowered<ValueId> {
         let Some(operand) = op.operands.get(nth) else {
             return stop(format!("`{}` has no operand {nth}", op.name));
         };
@@ -224,13 +224,13 @@ impl<'m> Lowering<'m> {
     }
 
     /// Exactly so many operands, each one value.
-    fn operands<const N: usize>(&self, op: &Operation) -> Lowered<[ValueId; N]> {
+    fn single_operands<const N: usize>(&self, op: &Operation) -> Lowered<[ValueId; N]> {
         if op.operands.len() != N {
             return stop(format!("`{}` with {} operands", op.name, op.operands.len()));
         }
         let mut values = [ValueId(0); N];
         for (nth, value) in values.iter_mut().enumerate() {
-            *value = self.operand(op, nth)?;
+            *value = self.single_operand(op, nth)?;
         }
         Ok(values)
     }
@@ -244,10 +244,10 @@ impl<'m> Lowering<'m> {
             self.builder
                 .name_value(value, stem.strip_suffix('_').unwrap_or(name));
         }
-        self.bind(name, nth, Named::Parts(bundle));
+        self.bind(name, nth, Binding::Parts(bundle));
     }
 
-    fn bind(&mut self, name: &'m str, nth: usize, named: Named) {
+    fn bind(&mut self, name: &'m str, nth: usize, named: Binding) {
         let before = self.scope.values.insert((name, nth), named);
         self.scope.hidden.push(((name, nth), before));
     }
@@ -290,7 +290,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Goes one level deeper for as long as `inner` takes.
-    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+    fn nest<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
         if self.depth >= DEEPEST {
             return stop(format!(
                 "calls, regions and branches nest more than {DEEPEST} deep"
@@ -302,23 +302,23 @@ impl<'m> Lowering<'m> {
         result
     }
 
-    fn op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
+    fn push_op(&mut self, kind: OpKind, operands: &[ValueId], ty: Type) -> ValueId {
         self.builder.add_op(kind, operands, ty)
     }
 
     /// Two operands of one type.
-    fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+    fn push_binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         let ty = self.ty(a);
-        self.op(OpKind::Binary(op), &[a, b], ty)
+        self.push_op(OpKind::Binary(op), &[a, b], ty)
     }
 
     /// A number in every lane of a type.
-    fn number(&mut self, number: i64, ty: Type) -> ValueId {
+    fn push_number(&mut self, number: i64, ty: Type) -> ValueId {
         self.builder.add_constant(number as u64, ty)
     }
 
     /// `i1` lanes in this shape.
-    fn bools(ty: &Type) -> Type {
+    fn bool_type(ty: &Type) -> Type {
         ty.with_elem(Elem::Num(DType::I1))
     }
 }
@@ -334,38 +334,38 @@ fn result_type(op: &Operation) -> Lowered<Type> {
 /// The kinds of operation that are lowered to exactly one, or that some module of this one knows.
 impl<'m> Lowering<'m> {
     /// Lowers one operation that is no terminator.
-    fn operation(&mut self, op: &'m Operation) -> Lowered<()> {
+    fn lower_operation(&mut self, op: &'m Operation) -> Lowered<()> {
         self.steps += 1;
         if self.builder.work().max(self.steps) > MOST_OPERATIONS {
             return stop(format!("the kernel is of more than {MOST_OPERATIONS} operations"));
         }
-        let before = self.places.enter(&mut self.builder, &op.place, op.at);
+        let before = self.places.enter(&mut self.builder, &op.place, op.offset);
         let done = self
-            .results(op)
-            .and_then(|bundles| self.promised(op, bundles))
+            .lower_results(op)
+            .and_then(|bundles| self.apply_promises(op, bundles))
             .and_then(|bundles| self.define_results(op, bundles));
         self.builder.set_loc(before);
-        done.map_err(|stop| stop.within(op.at))
+        done.map_err(|stop| stop.or_at(op.offset))
     }
 
-    fn results(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
-        if let Some(value) = self.arith(op)? {
+    fn lower_results(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
+        if let Some(value) = self.lower_arith(op)? {
             return Ok(vec![Bundle::from_slice(&[value])]);
         }
-        if let Some(values) = self.shape(op)? {
+        if let Some(values) = self.lower_shape(op)? {
             return Ok(values
                 .into_iter()
                 .map(|value| Bundle::from_slice(&[value]))
                 .collect());
         }
         for known in [
-            Self::assembly,
-            Self::access,
-            Self::tiles,
-            Self::control,
-            Self::reduce,
-            Self::dot,
-            Self::gpu,
+            Self::lower_assembly,
+            Self::lower_access,
+            Self::lower_tiles,
+            Self::lower_control,
+            Self::lower_reduce,
+            Self::lower_dot,
+            Self::lower_gpu,
         ] {
             if let Some(bundles) = known(self, op)? {
                 return Ok(bundles);

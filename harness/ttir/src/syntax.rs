@@ -23,7 +23,7 @@ pub struct Func {
     /// Where it came from.
     pub place: Place,
     /// Where it is in the text, in bytes.
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// A value that a block takes.
@@ -85,7 +85,7 @@ pub struct Operation {
     /// Where it came from.
     pub place: Place,
     /// Where it is in the text, in bytes.
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// A use of a value.
@@ -169,7 +169,7 @@ pub enum Place {
 
 impl Operation {
     /// The attribute of a name.
-    pub fn attr(&self, name: &str) -> Option<&Attr> {
+    pub fn find_attr(&self, name: &str) -> Option<&Attr> {
         self.attrs
             .iter()
             .find(|(key, _)| key == name)
@@ -193,7 +193,7 @@ impl Operation {
     }
 
     /// The words that stand by themselves, values left out.
-    pub fn word(&self, nth: usize) -> Option<&str> {
+    pub fn nth_word(&self, nth: usize) -> Option<&str> {
         self.words
             .iter()
             .filter_map(|attr| match attr {

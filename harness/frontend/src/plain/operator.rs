@@ -101,7 +101,7 @@ pub(super) fn apply_binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Sp
     }
     let constants = PyBinary::from_ast(op).zip(lhs.constant().zip(rhs.constant()));
     let Some((op, (a, b))) = constants else {
-        return unwrap_or_unknown(operator::binary(op, lhs, rhs), "this computation", span);
+        return unwrap_or_unknown(operator::apply_binary(op, lhs, rhs), "this computation", span);
     };
     match constant::apply_binary(op, a, b) {
         Ok(value) if matches!((lhs, rhs), (Plain::Constexpr(_), _) | (_, Plain::Constexpr(_))) => {
@@ -234,11 +234,11 @@ impl Object for Plain {
         }
     }
 
-    fn plain(value: cerith_python::Plain) -> Result<Self, Error> {
-        Constant::plain(value).map(Self::Constant)
+    fn from_plain(value: cerith_python::Plain) -> Result<Self, Error> {
+        Constant::from_plain(value).map(Self::Constant)
     }
 
-    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
+    fn from_items(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
         Ok(match kind {
             Sequence::Tuple => Self::Tuple(items.into()),
             Sequence::List => Self::List(Rc::new(items)),
@@ -276,8 +276,8 @@ impl Object for Plain {
         Some(Err(not_known()))
     }
 
-    fn same(&self, other: &Self) -> Option<bool> {
-        self.constant()?.same(other.constant()?)
+    fn is_same(&self, other: &Self) -> Option<bool> {
+        self.constant()?.is_same(other.constant()?)
     }
 
     /// What is inside of items is not counted: it is shared, and was counted when it was made.
@@ -307,7 +307,7 @@ pub(super) fn apply_subscript(container: &Plain, index: &Plain, span: Span) -> P
                     if constant::compare(CmpPredicate::Eq, a, b) == Ok(true))
             })
             .map(|(_, value)| value.clone()),
-        _ => operator::subscript(container, index).ok(),
+        _ => operator::get_item(container, index).ok(),
     };
     found.unwrap_or_else(|| Plain::new_unknown(span, "this item"))
 }

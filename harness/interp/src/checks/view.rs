@@ -58,7 +58,7 @@ impl Views {
                 return Vec::new();
             }
             let others = passed.iter().flatten().filter(|(other, bytes)| {
-                other.storage == tensor.storage && !bytes.intersection(own).is_empty()
+                other.storage == tensor.storage && !bytes.intersect(own).is_empty()
             });
             let mut reached = vec![own.clone()];
             reached.extend(

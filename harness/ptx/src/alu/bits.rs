@@ -1,7 +1,7 @@
 //! Bits: logic, shifts, fields, counts, permutations.
 
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Quaternary, Ternary, Unary, each1, each2, each3};
+use crate::lanes::{Binary, Quaternary, Ternary, Unary, map_unary, map_binary, map_ternary};
 use crate::syntax::{Kind, Type};
 
 /// `and`, `or`, `xor`, `shl`, `shr`.
@@ -10,15 +10,15 @@ pub(crate) fn find_binary(name: &str, ty: Type) -> Option<Binary> {
         return None;
     }
     match name {
-        "and" => Some(|a, b, out| each2(a, b, out, |a, b| a & b)),
-        "or" => Some(|a, b, out| each2(a, b, out, |a, b| a | b)),
-        "xor" => Some(|a, b, out| each2(a, b, out, |a, b| a ^ b)),
+        "and" => Some(|a, b, out| map_binary(a, b, out, |a, b| a & b)),
+        "or" => Some(|a, b, out| map_binary(a, b, out, |a, b| a | b)),
+        "xor" => Some(|a, b, out| map_binary(a, b, out, |a, b| a ^ b)),
         // A shift by more than the width is one by the width.
-        "shl" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            T::of(a).checked_shl(b as u32).unwrap_or(0).bits()
+        "shl" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            T::from_bits(a).checked_shl(b as u32).unwrap_or(0).bits()
         }))),
-        "shr" => with_int!(ty, T => Some(|a, b, out| each2(a, b, out, |a, b| {
-            (T::of(a) >> (b as u32).min(T::BITS - 1) >> u32::from(b as u32 >= T::BITS)).bits()
+        "shr" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
+            (T::from_bits(a) >> (b as u32).min(T::BITS - 1) >> u32::from(b as u32 >= T::BITS)).bits()
         }))),
         _ => None,
     }
@@ -31,13 +31,13 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
         ..ty
     };
     match name {
-        "not" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| (!T::of(a)).bits()))),
+        "not" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| (!T::from_bits(a)).bits()))),
         "cnot" => {
-            with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| u64::from(T::of(a) == 0))))
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| u64::from(T::from_bits(a) == 0))))
         }
-        "popc" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).count_ones().into()))),
-        "clz" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).leading_zeros().into()))),
-        "brev" => with_int!(unsigned, T => Some(|a, out| each1(a, out, |a| T::of(a).reverse_bits().bits()))),
+        "popc" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).count_ones().into()))),
+        "clz" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).leading_zeros().into()))),
+        "brev" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).reverse_bits().bits()))),
         _ => None,
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
 pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
     #[inline(always)]
     fn find_top_bit<T: Int>(a: u64, shift: bool) -> u64 {
-        let value = T::of(a).wide();
+        let value = T::from_bits(a).wide();
         let value = if value < 0 { !value } else { value };
         if value == 0 {
             return u64::from(u32::MAX);
@@ -55,9 +55,9 @@ pub(crate) fn find(ty: Type, shift: bool) -> Option<Unary> {
         u64::from(if shift { T::BITS - 1 - at } else { at })
     }
     if shift {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, true))))
+        with_int!(ty, T => Some(|a, out| map_unary(a, out, |a| find_top_bit::<T>(a, true))))
     } else {
-        with_int!(ty, T => Some(|a, out| each1(a, out, |a| find_top_bit::<T>(a, false))))
+        with_int!(ty, T => Some(|a, out| map_unary(a, out, |a| find_top_bit::<T>(a, false))))
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn extract(ty: Type) -> Option<Ternary> {
         if len == 0 {
             return 0;
         }
-        let value = T::of(a).wide();
+        let value = T::from_bits(a).wide();
         // Beyond the top are copies of the sign.
         let low = if from >= T::BITS {
             if value < 0 { -1 } else { 0 }
@@ -77,20 +77,20 @@ pub(crate) fn extract(ty: Type) -> Option<Ternary> {
             value >> from
         };
         if len >= 127 {
-            return T::low(low).bits();
+            return T::wrap(low).bits();
         }
         let kept = low & ((1i128 << len) - 1);
         let top = (from + len - 1).min(T::BITS - 1);
-        let negative = signed && T::of(a).bits() >> top & 1 == 1;
-        T::low(if negative { kept | (-1i128 << len) } else { kept }).bits()
+        let negative = signed && T::from_bits(a).bits() >> top & 1 == 1;
+        T::wrap(if negative { kept | (-1i128 << len) } else { kept }).bits()
     }
     if !matches!(ty.bits, 32 | 64) {
         return None;
     }
     if ty.kind == Kind::Signed {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, true))))
+        with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, true))))
     } else {
-        with_int!(ty, T => Some(|a, b, c, out| each3(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, false))))
+        with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| extract_field::<T>(a, b, c, false))))
     }
 }
 

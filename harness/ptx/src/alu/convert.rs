@@ -6,10 +6,10 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 use cerith_tile::numeric::library::rounding::{self, Direction};
 
-use super::float::{NAN32, Round, in32, out32};
-use super::half::{bf16, f16, to_bf16, to_f16};
+use super::float::{NAN32, Round, f32_from_bits, f32_to_bits};
+use super::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Unary, each1, each2};
+use crate::lanes::{Binary, Unary, map_unary, map_binary};
 use crate::syntax::{Kind, Type};
 
 /// How a conversion is to be done.
@@ -46,10 +46,10 @@ macro_rules! source {
 }
 
 source! {
-    Half true |bits| f64::from(f16(bits));
-    Brain true |bits| f64::from(bf16(bits));
-    Single true |bits| f64::from(in32::<false>(bits));
-    Flushed true |bits| f64::from(in32::<true>(bits));
+    Half true |bits| f64::from(f16_to_f32(bits));
+    Brain true |bits| f64::from(bf16_to_f32(bits));
+    Single true |bits| f64::from(f32_from_bits::<false>(bits));
+    Flushed true |bits| f64::from(f32_from_bits::<true>(bits));
     Double false f64::from_bits;
 }
 
@@ -104,11 +104,11 @@ pub(crate) fn find_unary(how: Conversion) -> Option<Unary> {
 /// A register may be wider than the type: what is signed fills it with its sign.
 fn between_ints(from: Type, to: Type, saturate: bool) -> Option<Unary> {
     if saturate {
-        return with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| {
-            T::low(S::of(a).wide().clamp(T::RANGE.0, T::RANGE.1)).extended()
+        return with_int!(from, S => with_int!(to, T => Some(|a, out| map_unary(a, out, |a| {
+            T::wrap(S::from_bits(a).wide().clamp(T::RANGE.0, T::RANGE.1)).extended()
         }))));
     }
-    with_int!(from, S => with_int!(to, T => Some(|a, out| each1(a, out, |a| (S::of(a) as T).extended()))))
+    with_int!(from, S => with_int!(to, T => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as T).extended()))))
 }
 
 fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
@@ -127,16 +127,16 @@ fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
     }
     match (to.kind, to.bits, round) {
         (Kind::Float, 32, Round::Nearest) => {
-            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f32).to_bits().into())))
+            with_int!(from, S => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as f32).to_bits().into())))
         }
         (Kind::Float, 64, Round::Nearest) => {
-            with_int!(from, S => Some(|a, out| each1(a, out, |a| (S::of(a) as f64).to_bits())))
+            with_int!(from, S => Some(|a, out| map_unary(a, out, |a| (S::from_bits(a) as f64).to_bits())))
         }
-        (Kind::Float, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-            numeric::encode_int(DType::F16, S::of(a).wide())
+        (Kind::Float, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+            numeric::encode_int(DType::F16, S::from_bits(a).wide())
         }))),
-        (Kind::Brain, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| each1(a, out, |a| {
-            numeric::encode_int(DType::BF16, S::of(a).wide())
+        (Kind::Brain, 16, Round::Nearest) => with_int!(from, S => Some(|a, out| map_unary(a, out, |a| {
+            numeric::encode_int(DType::BF16, S::from_bits(a).wide())
         }))),
         (Kind::Float, _, Round::Zero) => directed!(Zero),
         (Kind::Float, _, Round::Down) => directed!(Down),
@@ -146,7 +146,7 @@ fn from_int(from: Type, to: Type, round: Round) -> Option<Unary> {
 }
 
 #[inline(always)]
-fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
+fn convert_to_int<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
     let value = S::read(bits);
     if value.is_nan() {
         return if S::NAN_IS_ZERO && T::BITS < 64 {
@@ -156,7 +156,7 @@ fn whole<S: Source, T: Int>(bits: u64, integral: impl Fn(f64) -> f64) -> u64 {
         };
     }
     // Beyond 2^127 it is as far out of range as there.
-    T::low((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).extended()
+    T::wrap((integral(value) as i128).clamp(T::RANGE.0, T::RANGE.1)).extended()
 }
 
 fn to_int(how: Conversion) -> Option<Unary> {
@@ -182,7 +182,7 @@ fn to_tensor(how: Conversion) -> Option<Unary> {
     }
     match how.round? {
         Round::Nearest => Some(|a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 let value = f32::from_bits(a as u32);
                 if value.is_nan() {
                     return NAN32;
@@ -202,31 +202,31 @@ fn between_floats(how: Conversion) -> Option<Unary> {
     if how.saturate {
         // To itself: how Triton clamps.
         return match (how.from.bits, how.to.bits, how.flush) {
-            (32, 32, false) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<false>(a)))),
-            (32, 32, true) => Some(|a, out| each1(a, out, |a| clamp_to_unit(in32::<true>(a)))),
+            (32, 32, false) => Some(|a, out| map_unary(a, out, |a| clamp_to_unit(f32_from_bits::<false>(a)))),
+            (32, 32, true) => Some(|a, out| map_unary(a, out, |a| clamp_to_unit(f32_from_bits::<true>(a)))),
             _ => None,
         };
     }
     if how.to == how.from {
         return match (how.to.bits, how.flush) {
-            (32, true) => Some(|a, out| each1(a, out, |a| out32::<true>(in32::<true>(a)))),
-            (_, false) => Some(|a, out| each1(a, out, |a| a)),
+            (32, true) => Some(|a, out| map_unary(a, out, |a| f32_to_bits::<true>(f32_from_bits::<true>(a)))),
+            (_, false) => Some(|a, out| map_unary(a, out, |a| a)),
             _ => None,
         };
     }
     match (how.to.kind, how.to.bits, how.round) {
         (Kind::Float, 64, None) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| widen(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| widen(S::read(a)))))
         }
         (Kind::Float, 32, None) if how.from.kind == Kind::Brain && !how.flush => {
-            Some(|a, out| each1(a, out, |a| a << 16 & 0xffff_0000))
+            Some(|a, out| map_unary(a, out, |a| a << 16 & 0xffff_0000))
         }
         (Kind::Float, 32, None) if how.from.bits == 16 => {
-            with_source!(how.from, false, S => Some(|a, out| each1(a, out, |a| out32::<false>(S::read(a) as f32))))
+            with_source!(how.from, false, S => Some(|a, out| map_unary(a, out, |a| f32_to_bits::<false>(S::read(a) as f32))))
         }
         (Kind::Float, 32, Some(round)) if how.from.bits == 64 => Some(narrowed_single(round, how.flush)),
         (Kind::Float, 16, Some(Round::Nearest)) if how.from.bits == 64 && !how.flush => Some(|a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 let value = f64::from_bits(a);
                 if value.is_nan() {
                     narrowed_nan(a, 16, 10)
@@ -236,16 +236,16 @@ fn between_floats(how: Conversion) -> Option<Unary> {
             });
         }),
         (Kind::Float, 16, Some(Round::Nearest)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_f16(S::read(a)))))
         }
         (Kind::Float, 16, Some(Round::Zero)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_f16_down(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_f16_down(S::read(a)))))
         }
         (Kind::Brain, 16, Some(Round::Nearest)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_bf16(S::read(a)))))
         }
         (Kind::Brain, 16, Some(Round::Zero)) => {
-            with_source!(how.from, how.flush, S => Some(|a, out| each1(a, out, |a| to_bf16_down(S::read(a)))))
+            with_source!(how.from, how.flush, S => Some(|a, out| map_unary(a, out, |a| to_bf16_down(S::read(a)))))
         }
         _ => None,
     }

@@ -6,7 +6,7 @@
 use cerith_tile::numeric::library::rounding::{self, Direction};
 use cerith_tile::numeric::single;
 
-use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Ternary, Test, Unary, map_unary, map_binary, map_ternary, test_lanes};
 
 /// `.rn` and its like; none is written where it is `.rn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// An operand.
 #[inline(always)]
-pub(crate) fn in32<const FLUSH: bool>(bits: u64) -> f32 {
+pub(crate) fn f32_from_bits<const FLUSH: bool>(bits: u64) -> f32 {
     let value = f32::from_bits(bits as u32);
     if FLUSH && value.abs() < f32::MIN_POSITIVE {
         0f32.copysign(value)
@@ -44,7 +44,7 @@ pub(crate) fn in32<const FLUSH: bool>(bits: u64) -> f32 {
 
 /// A result.
 #[inline(always)]
-pub(crate) fn out32<const FLUSH: bool>(value: f32) -> u64 {
+pub(crate) fn f32_to_bits<const FLUSH: bool>(value: f32) -> u64 {
     let bits = u64::from(value.to_bits());
     let bits = if FLUSH && value.abs() < f32::MIN_POSITIVE {
         bits & 0x8000_0000
@@ -56,9 +56,9 @@ pub(crate) fn out32<const FLUSH: bool>(value: f32) -> u64 {
 
 /// A result between 0 and 1; a NaN becomes 0.
 #[inline(always)]
-fn saturated<const FLUSH: bool>(value: f32) -> u64 {
+fn f32_to_saturated_bits<const FLUSH: bool>(value: f32) -> u64 {
     let value = if value > 0.0 { value } else { 0.0 };
-    out32::<FLUSH>(value.min(1.0))
+    f32_to_bits::<FLUSH>(value.min(1.0))
 }
 
 /// 2^32: what it multiplies is no longer near the smallest normal number.
@@ -101,7 +101,7 @@ fn flushed_sum(a: f32, b: f32, c: f32, fma: impl Fn(f32, f32, f32) -> f32) -> f3
 
 /// A double result; `from` are the operands, the one that counts most as a NaN first.
 #[inline(always)]
-fn out64<const N: usize>(value: f64, from: [u64; N]) -> u64 {
+fn f64_to_bits<const N: usize>(value: f64, from: [u64; N]) -> u64 {
     if !value.is_nan() {
         return value.to_bits();
     }
@@ -200,14 +200,14 @@ pub(crate) fn quick_quotient(flush: bool) -> Binary {
     }
     if flush {
         |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out32::<true>(divide_approx(in32::<true>(a), in32::<true>(b)))
+            map_binary(a, b, out, |a, b| {
+                f32_to_bits::<true>(divide_approx(f32_from_bits::<true>(a), f32_from_bits::<true>(b)))
             });
         }
     } else {
         |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out32::<false>(divide_approx(in32::<false>(a), in32::<false>(b)))
+            map_binary(a, b, out, |a, b| {
+                f32_to_bits::<false>(divide_approx(f32_from_bits::<false>(a), f32_from_bits::<false>(b)))
             });
         }
     }
@@ -253,12 +253,12 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
         });
     }
     Some(match (mode.round, mode.flush, mode.saturate) {
-        (Round::Nearest, false, false) => single!(false, out32::<false>, f32::mul_add),
-        (Round::Nearest, true, false) => single!(true, out32::<true>, f32::mul_add),
-        (Round::Nearest, false, true) => single!(false, saturated::<false>, f32::mul_add),
-        (Round::Nearest, true, true) => single!(true, saturated::<true>, f32::mul_add),
+        (Round::Nearest, false, false) => single!(false, f32_to_bits::<false>, f32::mul_add),
+        (Round::Nearest, true, false) => single!(true, f32_to_bits::<true>, f32::mul_add),
+        (Round::Nearest, false, true) => single!(false, f32_to_saturated_bits::<false>, f32::mul_add),
+        (Round::Nearest, true, true) => single!(true, f32_to_saturated_bits::<true>, f32::mul_add),
         (Round::Zero, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -266,7 +266,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Zero, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -274,7 +274,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Down, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -282,7 +282,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Down, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -290,7 +290,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Up, false, false) => {
-            single!(false, out32::<false>, |a, b, c| rounding::fma(
+            single!(false, f32_to_bits::<false>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -298,7 +298,7 @@ pub(crate) fn find_fma(mode: Mode) -> Option<Ternary> {
             ))
         }
         (Round::Up, true, false) => {
-            single!(true, out32::<true>, |a, b, c| rounding::fma(
+            single!(true, f32_to_bits::<true>, |a, b, c| rounding::fma(
                 a,
                 b,
                 c,
@@ -409,14 +409,14 @@ pub(crate) fn find_approximation(name: &str, bits: u32, flush: bool) -> Option<U
 /// by none of the two.
 pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
     Some(match (name, bits, flush) {
-        ("neg", 32, false) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_0000),
-        ("abs", 32, false) => |a, out| each1(a, out, |a| a & 0x7fff_ffff),
-        ("neg", 32, true) => |a, out| each1(a, out, |a| out32::<true>(-in32::<true>(a))),
-        ("abs", 32, true) => |a, out| each1(a, out, |a| out32::<true>(in32::<true>(a).abs())),
-        ("neg", 64, false) => |a, out| each1(a, out, |a| a ^ 1 << 63),
+        ("neg", 32, false) => |a, out| map_unary(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_0000),
+        ("abs", 32, false) => |a, out| map_unary(a, out, |a| a & 0x7fff_ffff),
+        ("neg", 32, true) => |a, out| map_unary(a, out, |a| f32_to_bits::<true>(-f32_from_bits::<true>(a))),
+        ("abs", 32, true) => |a, out| map_unary(a, out, |a| f32_to_bits::<true>(f32_from_bits::<true>(a).abs())),
+        ("neg", 64, false) => |a, out| map_unary(a, out, |a| a ^ 1 << 63),
         // A NaN keeps its sign here.
         ("abs", 64, false) => |a, out| {
-            each1(a, out, |a| {
+            map_unary(a, out, |a| {
                 if f64::from_bits(a).is_nan() {
                     a
                 } else {
@@ -431,8 +431,8 @@ pub(crate) fn sign(name: &str, bits: u32, flush: bool) -> Option<Unary> {
 /// `copysign`: the sign of the first, everything else of the second.
 pub(crate) fn copysign(bits: u32) -> Option<Binary> {
     Some(match bits {
-        32 => |a, b, out| each2(a, b, out, |a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff)),
-        64 => |a, b, out| each2(a, b, out, |a, b| (a & 1 << 63) | (b & !(1 << 63))),
+        32 => |a, b, out| map_binary(a, b, out, |a, b| (a & 0x8000_0000) | (b & 0x7fff_ffff)),
+        64 => |a, b, out| map_binary(a, b, out, |a, b| (a & 1 << 63) | (b & !(1 << 63))),
         _ => return None,
     })
 }
@@ -484,13 +484,13 @@ pub(crate) fn find_min_max(name: &str, bits: u32, flush: bool, nan: bool) -> Opt
         ("max", 32, false, true) => with!(false, |a, b| propagate_nan(a, b, max32)),
         ("max", 32, true, true) => with!(true, |a, b| propagate_nan(a, b, max32)),
         ("min", 64, false, false) => |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out64(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            map_binary(a, b, out, |a, b| {
+                f64_to_bits(min64(f64::from_bits(a), f64::from_bits(b)), [b, a])
             });
         },
         ("max", 64, false, false) => |a, b, out| {
-            each2(a, b, out, |a, b| {
-                out64(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
+            map_binary(a, b, out, |a, b| {
+                f64_to_bits(max64(f64::from_bits(a), f64::from_bits(b)), [b, a])
             });
         },
         _ => return None,
@@ -524,8 +524,8 @@ pub(crate) use comparison;
 /// Comparisons of `f32` and `f64`.
 pub(crate) fn compare(name: &str, bits: u32, flush: bool) -> Option<Test> {
     let test: Test = match (bits, flush) {
-        (32, false) => comparison!(name, in32::<false>),
-        (32, true) => comparison!(name, in32::<true>),
+        (32, false) => comparison!(name, f32_from_bits::<false>),
+        (32, true) => comparison!(name, f32_from_bits::<true>),
         (64, false) => comparison!(name, f64::from_bits),
         _ => return None,
     };
@@ -548,7 +548,7 @@ pub(crate) fn classify(name: &str, bits: u32) -> Option<Test> {
         };
     }
     let test: Test = match bits {
-        32 => of!(in32::<false>),
+        32 => of!(f32_from_bits::<false>),
         64 => of!(f64::from_bits),
         _ => return None,
     };

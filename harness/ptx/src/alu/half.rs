@@ -6,12 +6,12 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 
 use super::float::{comparison, max32, min32};
-use crate::lanes::{Binary, Ternary, Test, Unary, each1, each2, each3, test2};
+use crate::lanes::{Binary, Ternary, Test, Unary, map_unary, map_binary, map_ternary, test_lanes};
 
 const NAN: u64 = 0x7fff;
 
 #[inline(always)]
-pub(crate) fn f16(bits: u64) -> f32 {
+pub(crate) fn f16_to_f32(bits: u64) -> f32 {
     // As an f32 the magnitude is 2^-112 times too small, subnormal numbers included.
     let sign = (bits as u32 & 0x8000) << 16;
     let magnitude = (bits as u32 & 0x7fff) << 13;
@@ -22,7 +22,7 @@ pub(crate) fn f16(bits: u64) -> f32 {
 }
 
 #[inline(always)]
-pub(crate) fn bf16(bits: u64) -> f32 {
+pub(crate) fn bf16_to_f32(bits: u64) -> f32 {
     f32::from_bits((bits as u32) << 16)
 }
 
@@ -66,7 +66,7 @@ fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
 
 /// The same for both halves of a register.
 #[inline(always)]
-fn halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
+fn map_halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
     let low = f(a & 0xffff, b & 0xffff, c & 0xffff) & 0xffff;
     let high = f(a >> 16 & 0xffff, b >> 16 & 0xffff, c >> 16 & 0xffff) & 0xffff;
     low | high << 16
@@ -169,21 +169,21 @@ pub(crate) fn find_binary(name: &str, brain: bool, pair: bool, nan: bool) -> Opt
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
         (false, false) => {
-            |a, b, c, out| each3(a, b, c, out, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
+            |a, b, c, out| map_ternary(a, b, c, out, |a, b, c| to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c))))
         }
         (false, true) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c)))
+            map_ternary(a, b, c, out, |a, b, c| {
+                to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
             });
         },
         (true, false) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_f16(fma_to_odd(f16(a), f16(b), f16(c))))
+            map_ternary(a, b, c, out, |a, b, c| {
+                map_halves(a, b, c, |a, b, c| to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c))))
             });
         },
         (true, true) => |a, b, c, out| {
-            each3(a, b, c, out, |a, b, c| {
-                halves(a, b, c, |a, b, c| to_bf16(fma_to_odd(bf16(a), bf16(b), bf16(c))))
+            map_ternary(a, b, c, out, |a, b, c| {
+                map_halves(a, b, c, |a, b, c| to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c))))
             });
         },
     }
@@ -192,10 +192,10 @@ pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
 /// `neg`, `abs`: the sign alone.
 pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
     Some(match (name, pair) {
-        ("neg", false) => |a, out| each1(a, out, |a| (a & 0xffff) ^ 0x8000),
-        ("abs", false) => |a, out| each1(a, out, |a| a & 0x7fff),
-        ("neg", true) => |a, out| each1(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_8000),
-        ("abs", true) => |a, out| each1(a, out, |a| a & 0x7fff_7fff),
+        ("neg", false) => |a, out| map_unary(a, out, |a| (a & 0xffff) ^ 0x8000),
+        ("abs", false) => |a, out| map_unary(a, out, |a| a & 0x7fff),
+        ("neg", true) => |a, out| map_unary(a, out, |a| (a & 0xffff_ffff) ^ 0x8000_8000),
+        ("abs", true) => |a, out| map_unary(a, out, |a| a & 0x7fff_7fff),
         _ => return None,
     })
 }
@@ -204,15 +204,15 @@ pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
 pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
     #[inline(always)]
     fn read_high_f16(bits: u64) -> f32 {
-        f16(bits >> 16)
+        f16_to_f32(bits >> 16)
     }
     #[inline(always)]
     fn high_brain(bits: u64) -> f32 {
-        bf16(bits >> 16)
+        bf16_to_f32(bits >> 16)
     }
     let test: Test = match (brain, upper) {
-        (false, false) => comparison!(name, f16),
-        (true, false) => comparison!(name, bf16),
+        (false, false) => comparison!(name, f16_to_f32),
+        (true, false) => comparison!(name, bf16_to_f32),
         (false, true) => comparison!(name, read_high_f16),
         (true, true) => comparison!(name, high_brain),
     };
@@ -222,10 +222,10 @@ pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
 /// `ex2.approx`, `tanh.approx`.
 pub(crate) fn find_approximation(name: &str, brain: bool) -> Option<Unary> {
     Some(match (name, brain) {
-        ("ex2", false) => |a, out| each1(a, out, |a| to_f16(libm::exp2(f64::from(f16(a))))),
-        ("ex2", true) => |a, out| each1(a, out, |a| to_bf16(libm::exp2(f64::from(bf16(a))))),
-        ("tanh", false) => |a, out| each1(a, out, |a| to_f16(libm::tanh(f64::from(f16(a))))),
-        ("tanh", true) => |a, out| each1(a, out, |a| to_bf16(libm::tanh(f64::from(bf16(a))))),
+        ("ex2", false) => |a, out| map_unary(a, out, |a| to_f16(libm::exp2(f64::from(f16_to_f32(a))))),
+        ("ex2", true) => |a, out| map_unary(a, out, |a| to_bf16(libm::exp2(f64::from(bf16_to_f32(a))))),
+        ("tanh", false) => |a, out| map_unary(a, out, |a| to_f16(libm::tanh(f64::from(f16_to_f32(a))))),
+        ("tanh", true) => |a, out| map_unary(a, out, |a| to_bf16(libm::tanh(f64::from(bf16_to_f32(a))))),
         _ => return None,
     })
 }

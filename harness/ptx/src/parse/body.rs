@@ -16,10 +16,10 @@ pub(super) struct Used<'t> {
 
 impl<'t> Parser<'t> {
     /// From `{` to the `}` that belongs to it.
-    pub(super) fn body(&mut self) -> Read<()> {
+    pub(super) fn parse_body(&mut self) -> Read<()> {
         self.source = None;
         self.inlined.clear();
-        self.sign('{')?;
+        self.expect_sign('{')?;
         loop {
             match self.token {
                 Token::Sign('{') => {
@@ -44,20 +44,20 @@ impl<'t> Parser<'t> {
                 }
                 Token::Sign('@') => {
                     self.advance()?;
-                    let negated = self.takes('!')?;
-                    let name = self.name()?;
+                    let negated = self.take_sign('!')?;
+                    let name = self.expect_name()?;
                     let Some(Entry::Predicate(number)) = self.scopes.find(name) else {
                         return self.error(format!("`{name}` is no predicate"));
                     };
-                    let name = self.name()?;
-                    self.instruction(name, Some((number, negated)))?;
+                    let name = self.expect_name()?;
+                    self.parse_instruction(name, Some((number, negated)))?;
                 }
                 Token::Name(name) => {
                     let place = self.place;
                     self.advance()?;
-                    if self.takes(':')? {
+                    if self.take_sign(':')? {
                         if self.token == Token::Dot("branchtargets") {
-                            self.table(name)?;
+                            self.parse_branch_targets(name)?;
                             continue;
                         }
                         let at = self.function.body.len() as u32;
@@ -66,25 +66,25 @@ impl<'t> Parser<'t> {
                             return self.error(format!("the label `{name}` stands twice"));
                         }
                     } else {
-                        self.instruction_at(name, None, place)?;
+                        self.parse_instruction_at(name, None, place)?;
                     }
                 }
-                Token::Dot(word) => self.directive(word)?,
-                _ => return self.expected("an instruction"),
+                Token::Dot(word) => self.parse_directive(word)?,
+                _ => return self.fail_expected("an instruction"),
             }
         }
     }
 
-    fn directive(&mut self, word: &str) -> Read<()> {
+    fn parse_directive(&mut self, word: &str) -> Read<()> {
         let space = match word {
-            "loc" => return self.location(),
+            "loc" => return self.parse_location(),
             "reg" => {
                 self.advance()?;
-                return self.registers();
+                return self.parse_registers();
             }
             "pragma" => {
                 self.advance()?;
-                return self.pragma();
+                return self.parse_pragma();
             }
             "local" => Space::Local,
             "shared" => Space::Shared,
@@ -92,34 +92,34 @@ impl<'t> Parser<'t> {
             _ => return self.error(format!("`.{word}` is not known here")),
         };
         self.advance()?;
-        for (name, variable) in self.declared(space, Role::Own)? {
-            self.own(name, variable)?;
+        for (name, variable) in self.parse_declarations(space, Role::Own)? {
+            self.declare_variable(name, variable)?;
         }
-        self.sign(';')
+        self.expect_sign(';')
     }
 
     /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, the name read.
-    fn table(&mut self, name: &'t str) -> Read<()> {
+    fn parse_branch_targets(&mut self, name: &'t str) -> Read<()> {
         self.advance()?;
         let mut labels = Vec::new();
         loop {
             let place = self.place;
-            let label = self.name()?;
+            let label = self.expect_name()?;
             labels.push(self.label_used(label, place));
-            if !self.takes(',')? {
+            if !self.take_sign(',')? {
                 break;
             }
         }
         self.tables.insert(name, labels);
-        self.sign(';')
+        self.expect_sign(';')
     }
 
-    fn instruction(&mut self, name: &'t str, guard: Option<(u32, bool)>) -> Read<()> {
+    fn parse_instruction(&mut self, name: &'t str, guard: Option<(u32, bool)>) -> Read<()> {
         let place = self.place;
-        self.instruction_at(name, guard, place)
+        self.parse_instruction_at(name, guard, place)
     }
 
-    fn instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
+    fn parse_instruction_at(&mut self, name: &'t str, guard: Option<(u32, bool)>, place: Place) -> Read<()> {
         let mut opcode: SmallVec<[Box<str>; 4]> = SmallVec::new();
         opcode.push(name.into());
         while let Token::Dot(word) = self.token {
@@ -129,13 +129,13 @@ impl<'t> Parser<'t> {
         let mut operands = Vec::new();
         if !self.is_sign(';') {
             loop {
-                operands.push(self.operand(0)?);
-                if !self.takes(',')? {
+                operands.push(self.parse_operand(0)?);
+                if !self.take_sign(',')? {
                     break;
                 }
             }
         }
-        self.sign(';')?;
+        self.expect_sign(';')?;
         self.function.body.push(Instruction {
             guard,
             opcode,

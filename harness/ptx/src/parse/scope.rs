@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::syntax::Named;
+use crate::syntax::VariableId;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(super) enum Entry {
         first: u32,
         count: u32,
     },
-    Variable(Named),
+    Variable(VariableId),
 }
 
 #[derive(Debug, Default)]

@@ -256,7 +256,7 @@ impl Range {
 
     /// The smallest range around both.
     #[must_use]
-    pub fn hull(self, other: Self) -> Self {
+    pub fn hull_with(self, other: Self) -> Self {
         Self {
             low: self.low.min(other.low),
             high: self.high.max(other.high),
@@ -372,7 +372,7 @@ pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
                 apply_binary(op, dtype, x[0], x[1])
             })
         };
-        return near(sign).hull(near(x)).hull(near(sign | 0x0080_0000));
+        return near(sign).hull_with(near(x)).hull_with(near(sign | 0x0080_0000));
     }
     compute_range(accuracy, dtype, dtype, &[x, y], |operands| match operands {
         &[x, y] => apply_binary(op, dtype, x, y),
@@ -425,7 +425,7 @@ fn compute_range(
                     *x = encode(dtype, 0f64.copysign(decode(dtype, *x)), Rounding::NearestEven);
                 }
             }
-            range = range.hull(value(&flushed).widen(result, units, flush));
+            range = range.hull_with(value(&flushed).widen(result, units, flush));
         }
     }
     range
@@ -457,9 +457,9 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     // of them.
     if quotient * precision >= 1.0 {
         let off = y.abs() + 5.0 * precision * x.abs();
-        let range = Range::from_value(off).hull(Range::from_value(-off));
+        let range = Range::from_value(off).hull_with(Range::from_value(-off));
         return if quotient >= find_largest(dtype) {
-            range.hull(Range::from_value(-f64::INFINITY.copysign(x)))
+            range.hull_with(Range::from_value(-f64::INFINITY.copysign(x)))
         } else {
             range
         };
@@ -468,8 +468,8 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
     if tiny(x) || tiny(y) || tiny(exact) {
         let range = Range::from_value(exact)
-            .hull(Range::from_value(0.0))
-            .hull(Range::from_value(x));
+            .hull_with(Range::from_value(0.0))
+            .hull_with(Range::from_value(x));
         return Range {
             nan: range.nan || tiny(y),
             ..range
@@ -482,7 +482,7 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     let missing = y.abs() - exact.abs();
     let slack = x.abs() * precision * 2.0;
     if missing <= slack {
-        range.hull(Range::from_value(-missing.copysign(x)))
+        range.hull_with(Range::from_value(-missing.copysign(x)))
     } else {
         range
     }

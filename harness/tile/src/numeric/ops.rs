@@ -139,7 +139,7 @@ fn binary_int<T: Int, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         BinaryOp::Add => visitor.visit_total(T::add),
         BinaryOp::Sub => visitor.visit_total(T::sub),
         BinaryOp::Mul => visitor.visit_total(T::mul),
-        BinaryOp::IntDiv => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.quotient(y))),
+        BinaryOp::IntDiv => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.divide(y))),
         BinaryOp::Rem => visitor.visit_partial(|x: T, y: T| check_divisor(x, y).map(|()| x.remainder(y))),
         BinaryOp::And => visitor.visit_total(T::and),
         BinaryOp::Or => visitor.visit_total(T::or),

@@ -20,13 +20,13 @@ const TO_E4B15: &str = "{.reg.predp<4>;.reg.b32a<2>,b<2>;.reg.b16c<4>;.reg.b16ma
 
 impl<'m> Lowering<'m> {
     /// `tt.elementwise_inline_asm`.
-    pub(super) fn assembly(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
+    pub(super) fn lower_assembly(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         if op.name != "tt.elementwise_inline_asm" {
             return Ok(None);
         }
         let asm = op.words.iter().find_map(Attr::text).unwrap_or_default();
-        let constraints = op.attr("constraints").and_then(Attr::text).unwrap_or_default();
-        let pack = op.attr("packed_element").and_then(Attr::int);
+        let constraints = op.find_attr("constraints").and_then(Attr::text).unwrap_or_default();
+        let pack = op.find_attr("packed_element").and_then(Attr::int);
         let pack = match pack.and_then(|pack| usize::try_from(pack).ok()) {
             Some(pack) if pack.is_power_of_two() && pack <= MOST_PACKED => pack,
             _ => return stop("assembly for so many elements at once is not supported yet"),
@@ -40,7 +40,7 @@ impl<'m> Lowering<'m> {
         }
         let mut arguments = Vec::with_capacity(op.operands.len());
         for nth in 0..op.operands.len() {
-            let value = self.operand(op, nth)?;
+            let value = self.single_operand(op, nth)?;
             let known = self.numbers.get(&value).copied();
             arguments.push(Argument {
                 value,
@@ -93,33 +93,33 @@ impl<'m> Lowering<'m> {
         let ty = self.ty(bytes).with_elem(Elem::Num(DType::U16));
         let bits = self.cast_value(bytes, ty.clone(), Rounding::NearestEven);
         let field = |this: &mut Self, mask, shift| {
-            let (mask, shift) = (this.number(mask, ty.clone()), this.number(shift, ty.clone()));
-            let field = this.binary(BinaryOp::And, bits, mask);
-            this.binary(BinaryOp::Shl, field, shift)
+            let (mask, shift) = (this.push_number(mask, ty.clone()), this.push_number(shift, ty.clone()));
+            let field = this.push_binary(BinaryOp::And, bits, mask);
+            this.push_binary(BinaryOp::Shl, field, shift)
         };
         let (sign, rest) = (field(self, 0x80, 8), field(self, 0x7f, 7));
-        let half = self.binary(BinaryOp::Or, sign, rest);
+        let half = self.push_binary(BinaryOp::Or, sign, rest);
         self.bitcast(half, Elem::Num(DType::F16))
     }
 
     fn narrowed_e4b15(&mut self, value: ValueId) -> ValueId {
         let bits = self.bitcast(value, Elem::Num(DType::U16));
         let ty = self.ty(bits);
-        let number = |this: &mut Self, number| this.number(number, ty.clone());
+        let number = |this: &mut Self, number| this.push_number(number, ty.clone());
         let (magnitude, sign) = (number(self, 0x7fff), number(self, 0x8000));
-        let magnitude = self.binary(BinaryOp::And, bits, magnitude);
-        let sign = self.binary(BinaryOp::And, bits, sign);
+        let magnitude = self.push_binary(BinaryOp::And, bits, magnitude);
+        let sign = self.push_binary(BinaryOp::And, bits, sign);
         let magnitude = self.bitcast(magnitude, Elem::Num(DType::F16));
         let most = self
             .builder
             .add_constant(0x3f00, ty.with_elem(Elem::Num(DType::F16)));
-        let limited = self.binary(BinaryOp::Min, magnitude, most);
+        let limited = self.push_binary(BinaryOp::Min, magnitude, most);
         let limited = self.bitcast(limited, Elem::Num(DType::U16));
         let (one, half, eight) = (number(self, 1), number(self, 0x80), number(self, 8));
-        let doubled = self.binary(BinaryOp::Shl, limited, one);
-        let rounded = self.binary(BinaryOp::Add, doubled, half);
-        let both = self.binary(BinaryOp::Or, sign, rounded);
-        let high = self.binary(BinaryOp::LShr, both, eight);
+        let doubled = self.push_binary(BinaryOp::Shl, limited, one);
+        let rounded = self.push_binary(BinaryOp::Add, doubled, half);
+        let both = self.push_binary(BinaryOp::Or, sign, rounded);
+        let high = self.push_binary(BinaryOp::LShr, both, eight);
         let bytes = self.cast_value(high, ty.with_elem(Elem::Num(DType::U8)), Rounding::NearestEven);
         self.bitcast(bytes, Elem::Num(DType::I8))
     }

@@ -59,7 +59,7 @@ impl<'m> Graph<'m> {
         Ok(graph)
     }
 
-    fn target(&self, label: &str) -> Lowered<usize> {
+    fn find_block(&self, label: &str) -> Lowered<usize> {
         match self.labels.get(label) {
             Some(&at) => Ok(at),
             None => stop(format!("there is no block `^{label}`")),
@@ -74,7 +74,7 @@ impl<'m> Graph<'m> {
             let mut targets = Vec::new();
             if let Some(op) = block.ops.last() {
                 for (label, _) in &op.successors {
-                    targets.push(self.target(label).map_err(|stop| stop.within(op.at))?);
+                    targets.push(self.find_block(label).map_err(|stop| stop.or_at(op.offset))?);
                 }
             }
             after.push(targets);
@@ -126,7 +126,7 @@ impl<'m> Lowering<'m> {
     ) -> Lowered<Vec<Bundle>> {
         let graph = Graph::new(region, ends)?;
         let since = self.scope.hidden.len();
-        let ended = self.deeper(|this| this.blocks(&graph, 0, args, None))?;
+        let ended = self.nest(|this| this.lower_blocks(&graph, 0, args, None))?;
         self.forget(since);
         match ended {
             Ended::Done(values) => Ok(values),
@@ -135,7 +135,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Lowers a block and those after it, up to the end or to the block `until`.
-    fn blocks(
+    fn lower_blocks(
         &mut self,
         graph: &Graph<'m>,
         mut at: usize,
@@ -165,11 +165,11 @@ impl<'m> Lowering<'m> {
                 return Ok(Ended::Done(Vec::new()));
             };
             for op in ops {
-                self.operation(op)?;
+                self.lower_operation(op)?;
             }
             match self
-                .last(graph, last, at, until)
-                .map_err(|stop| stop.within(last.at))?
+                .lower_terminator(graph, last, at, until)
+                .map_err(|stop| stop.or_at(last.offset))?
             {
                 Next::Ended(ended) => return Ok(ended),
                 Next::Block(next, values) => (at, args) = (next, values),
@@ -179,7 +179,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Lowers the last operation of a block.
-    fn last(
+    fn lower_terminator(
         &mut self,
         graph: &Graph<'m>,
         op: &'m Operation,
@@ -198,34 +198,34 @@ impl<'m> Lowering<'m> {
             ),
         };
         if is_end {
-            return Ok(Next::Ended(Ended::Done(self.values(&op.operands)?)));
+            return Ok(Next::Ended(Ended::Done(self.read_values(&op.operands)?)));
         }
         match (op.name.as_str(), op.successors.as_slice()) {
             ("cf.br", [(label, passed)]) => {
                 let passed = if passed.is_empty() { &op.operands } else { passed };
-                Ok(Next::Block(graph.target(label)?, self.values(passed)?))
+                Ok(Next::Block(graph.find_block(label)?, self.read_values(passed)?))
             }
             ("cf.cond_br", [(one, to_one), (other, to_other)]) => {
-                self.places.enter(&mut self.builder, &op.place, op.at);
-                let condition = self.operand(op, 0)?;
+                self.places.enter(&mut self.builder, &op.place, op.offset);
+                let condition = self.single_operand(op, 0)?;
                 let mut ways = [(one.as_str(), to_one.as_slice()), (other, to_other)];
                 // In the generic form all that is passed stands in one row.
-                if let Some(&[_, count, _]) = op.attr("operandSegmentSizes").and_then(Attr::ints).as_deref() {
+                if let Some(&[_, count, _]) = op.find_attr("operandSegmentSizes").and_then(Attr::ints).as_deref() {
                     let row = op.operands.get(1..).unwrap_or_default();
                     let count = usize::try_from(count).unwrap_or(usize::MAX).min(row.len());
                     (ways[0].1, ways[1].1) = row.split_at(count);
                 }
-                self.branch(graph, condition, ways, at, until)
+                self.lower_branch(graph, condition, ways, at, until)
             }
             _ => {
-                self.operation(op)?;
+                self.lower_operation(op)?;
                 Ok(Next::Ended(Ended::Done(Vec::new())))
             }
         }
     }
 
     /// Two ways, up to where they meet.
-    fn branch(
+    fn lower_branch(
         &mut self,
         graph: &Graph<'m>,
         condition: ValueId,
@@ -238,12 +238,12 @@ impl<'m> Lowering<'m> {
         let mut results: Option<Vec<Vec<Type>>> = None;
         let before = self.memories.clone();
         for (label, operands) in ways {
-            let target = graph.target(label)?;
-            let values = self.values(operands)?;
+            let target = graph.find_block(label)?;
+            let values = self.read_values(operands)?;
             self.memories.clone_from(&before);
             self.builder.open_block(&[]);
             let since = self.scope.hidden.len();
-            let ended = self.deeper(|this| this.blocks(graph, target, values, join.or(until)))?;
+            let ended = self.nest(|this| this.lower_blocks(graph, target, values, join.or(until)))?;
             let ((Ended::Done(mut values), None) | (Ended::Reached(mut values), Some(_))) =
                 (ended, join.or(until))
             else {
@@ -282,7 +282,7 @@ impl<'m> Lowering<'m> {
         })
     }
 
-    pub(super) fn values(&self, operands: &[Operand]) -> Lowered<Vec<Bundle>> {
+    pub(super) fn read_values(&self, operands: &[Operand]) -> Lowered<Vec<Bundle>> {
         operands.iter().map(|operand| self.bundle(operand)).collect()
     }
 }

@@ -9,7 +9,7 @@ use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 /// Functions that are operations of the IR: by name without `__nv_` and without the `f` of single precision.
-fn unary(stem: &str) -> Option<UnaryOp> {
+fn find_unary(stem: &str) -> Option<UnaryOp> {
     use UnaryOp as U;
     Some(match stem {
         "rint" | "nearbyint" => U::Rint,
@@ -43,7 +43,7 @@ fn unary(stem: &str) -> Option<UnaryOp> {
     })
 }
 
-fn binary(stem: &str) -> Option<BinaryOp> {
+fn find_binary(stem: &str) -> Option<BinaryOp> {
     Some(match stem {
         "atan2" => BinaryOp::Atan2,
         "copysign" => BinaryOp::CopySign,
@@ -64,15 +64,15 @@ const REINTERPRETED: [&str; 6] = [
 
 impl Lowering<'_> {
     /// `tt.extern_elementwise`.
-    pub(super) fn library(&mut self, op: &Operation) -> Lowered<ValueId> {
-        let symbol = op.attr("symbol").and_then(Attr::text).unwrap_or_default();
+    pub(super) fn lower_library(&mut self, op: &Operation) -> Lowered<ValueId> {
+        let symbol = op.find_attr("symbol").and_then(Attr::text).unwrap_or_default();
         let Some(name) = symbol.strip_prefix("__nv_") else {
             return stop(format!("a call of `{symbol}` is not supported yet"));
         };
         let ty = result_type(op)?;
         let mut operands = Vec::with_capacity(op.operands.len());
         for nth in 0..op.operands.len() {
-            operands.push(self.operand(op, nth)?);
+            operands.push(self.single_operand(op, nth)?);
         }
         if REINTERPRETED.contains(&name)
             && let &[value] = operands.as_slice()
@@ -87,7 +87,7 @@ impl Lowering<'_> {
                 *operand = self.bitcast(*operand, Elem::Num(dtype));
             }
             let result = ty.with_elem(Elem::Num(found.result));
-            let value = self.op(OpKind::Library(found), &operands, result);
+            let value = self.push_op(OpKind::Library(found), &operands, result);
             return Ok(self.bitcast(value, ty.elem));
         }
         let first = operands.first().and_then(|&first| self.dtype(first));
@@ -95,16 +95,16 @@ impl Lowering<'_> {
             Some(DType::F32) => name.strip_suffix('f').unwrap_or(name),
             _ => name,
         };
-        if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), unary(stem), first) {
+        if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), find_unary(stem), first) {
             let result = ty.with_elem(Elem::Num(unary_result(kind, dtype)));
-            let value = self.op(OpKind::Unary(kind), &[value], result);
+            let value = self.push_op(OpKind::Unary(kind), &[value], result);
             // What answers with a bool answers with a C int.
             return Ok(self.cast_value(value, ty, cerith_tile::ir::Rounding::NearestEven));
         }
-        if let (&[left, right], Some(kind)) = (operands.as_slice(), binary(stem))
+        if let (&[left, right], Some(kind)) = (operands.as_slice(), find_binary(stem))
             && self.builder.ty(left) == self.builder.ty(right)
         {
-            return Ok(self.op(OpKind::Binary(kind), &[left, right], ty));
+            return Ok(self.push_op(OpKind::Binary(kind), &[left, right], ty));
         }
         stop(format!("a call of `{symbol}` is not supported yet"))
     }

@@ -27,7 +27,7 @@ pub struct Origin<'a> {
 
 impl<'a> Origin<'a> {
     /// Of a text alone.
-    pub const fn of(text: &'a str) -> Self {
+    pub const fn from_text(text: &'a str) -> Self {
         Self {
             text,
             name: "kernel.mlir",
@@ -49,7 +49,7 @@ pub(super) struct Places<'m> {
     first_column: u32,
     text: SourceId,
     /// The places that are registered.
-    known: FxHashMap<(Span, Option<LocId>), LocId>,
+    interned: FxHashMap<(Span, Option<LocId>), LocId>,
     /// The call that is being inlined.
     pub(super) caller: Option<LocId>,
 }
@@ -66,7 +66,7 @@ impl<'m> Places<'m> {
             added: FxHashMap::default(),
             first_column: origin.first_column,
             text,
-            known: FxHashMap::default(),
+            interned: FxHashMap::default(),
             caller: None,
         }
     }
@@ -83,7 +83,7 @@ impl<'m> Places<'m> {
 
     fn register(&mut self, builder: &mut Builder, span: Span, caller: Option<LocId>) -> LocId {
         *self
-            .known
+            .interned
             .entry((span, caller))
             .or_insert_with(|| builder.add_loc(span, caller))
     }
@@ -114,13 +114,13 @@ impl<'m> Places<'m> {
                 self.resolve(builder, callee, at, depth + 1).or(at)
             }
             Place::File(name, line, column) => {
-                let span = self.span(builder, name, *line, *column)?;
+                let span = self.find_span(builder, name, *line, *column)?;
                 Some(self.register(builder, span, caller))
             }
         }
     }
 
-    fn span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
+    fn find_span(&mut self, builder: &mut Builder, name: &str, line: u32, column: u32) -> Option<Span> {
         let (_, file) = self.files.iter().find(|(known, _)| known == name)?;
         let column = column.saturating_sub(self.first_column);
         let (start, end) = file.find_byte_range(line, column)?;
@@ -135,7 +135,7 @@ impl<'m> Places<'m> {
     }
 
     /// The name that a place gives an argument.
-    pub fn name<'a>(&self, place: &'a Place) -> Option<&'a str>
+    pub fn argument_name<'a>(&self, place: &'a Place) -> Option<&'a str>
     where
         'm: 'a,
     {

@@ -5,14 +5,14 @@
 pub(super) struct Stop {
     pub message: String,
     /// The operation's byte in the text, where it is known.
-    pub at: Option<usize>,
+    pub offset: Option<usize>,
 }
 
 impl Stop {
     /// The same, at this place if no inner one is known.
-    pub fn within(self, at: usize) -> Self {
+    pub fn or_at(self, at: usize) -> Self {
         Self {
-            at: self.at.or(Some(at)),
+            offset: self.offset.or(Some(at)),
             ..self
         }
     }
@@ -25,6 +25,6 @@ pub(super) type Lowered<T> = Result<T, Stop>;
 pub(super) fn stop<T>(message: impl Into<String>) -> Lowered<T> {
     Err(Stop {
         message: message.into(),
-        at: None,
+        offset: None,
     })
 }

@@ -12,7 +12,7 @@ pub(super) const FLAGS: usize = 2;
 /// Dimensions that a block pointer or descriptor may have.
 const MOST_DIMENSIONS: usize = 8;
 
-pub(super) fn float(name: &str) -> Option<DType> {
+pub(super) fn float_dtype(name: &str) -> Option<DType> {
     Some(match name {
         "f16" => DType::F16,
         "bf16" => DType::BF16,
@@ -27,7 +27,7 @@ pub(super) fn float(name: &str) -> Option<DType> {
 }
 
 /// What one lane holds.
-pub(super) fn elem(ty: &syntax::Type) -> Lowered<Elem> {
+pub(super) fn elem_type(ty: &syntax::Type) -> Lowered<Elem> {
     let known = match ty {
         syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
         syntax::Type::Int(8) | syntax::Type::Signed(_, 8) => Some(Elem::Num(DType::I8)),
@@ -36,8 +36,8 @@ pub(super) fn elem(ty: &syntax::Type) -> Lowered<Elem> {
         syntax::Type::Int(64) | syntax::Type::Signed(_, 64) | syntax::Type::Index => {
             Some(Elem::Num(DType::I64))
         }
-        syntax::Type::Float(name) => float(name).map(Elem::Num),
-        syntax::Type::Ptr(pointee) => Some(elem(pointee)?.pointer()),
+        syntax::Type::Float(name) => float_dtype(name).map(Elem::Num),
+        syntax::Type::Ptr(pointee) => Some(elem_type(pointee)?.pointer()),
         _ => None,
     };
     known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
@@ -50,9 +50,9 @@ pub(super) fn one_type(ty: &syntax::Type) -> Lowered<Type> {
             if shape.is_empty() {
                 return stop("a tensor without dimensions");
             }
-            Ok(Type::block(elem(element)?, extents(shape)?))
+            Ok(Type::block(elem_type(element)?, checked_shape(shape)?))
         }
-        _ => Ok(Type::scalar(elem(ty)?)),
+        _ => Ok(Type::scalar(elem_type(ty)?)),
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
         if shape.len() > MOST_DIMENSIONS {
             return stop("a tile of more than 8 dimensions");
         }
-        let base = Type::scalar(elem(element)?.pointer());
+        let base = Type::scalar(elem_type(element)?.pointer());
         let sizes = std::iter::repeat_n(Type::num(DType::I64), 2 * shape.len());
         let rest = std::iter::repeat_n(Type::num(last), count);
         Ok(std::iter::once(base).chain(sizes).chain(rest).collect())
@@ -80,7 +80,7 @@ pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
 }
 
 /// The extents of a tensor. Their product is the verifier's to look at.
-pub(super) fn extents(shape: &[u64]) -> Lowered<Shape> {
+pub(super) fn checked_shape(shape: &[u64]) -> Lowered<Shape> {
     shape
         .iter()
         .map(|&extent| match usize::try_from(extent) {

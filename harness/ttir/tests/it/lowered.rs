@@ -4,18 +4,18 @@
 use cerith_ttir::{Origin, lower, parse};
 
 /// The IR of a module, or what is not known in it.
-fn shown(text: &str, name: &str) -> String {
+fn render_module(text: &str, name: &str) -> String {
     let origin = Origin {
         descriptor_flags: 2,
         name,
-        ..Origin::of(text)
+        ..Origin::from_text(text)
     };
     let refused = match parse(text) {
         Ok(module) => match lower(&module, &origin) {
             Ok(function) => return function.to_string(),
             Err(refused) => refused,
         },
-        Err(error) => error.refused(&origin),
+        Err(error) => error.to_refused(&origin),
     };
     refused.diagnostic.render(&refused.sources, false)
 }
@@ -28,7 +28,7 @@ fn modules_of_every_version_become_ir() {
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default();
-        insta::assert_snapshot!(shown(&text, name));
+        insta::assert_snapshot!(render_module(&text, name));
     });
 }
 
@@ -38,7 +38,7 @@ fn what_is_not_known_is_said_with_its_line() {
         let text = format!(
             "module {{\n  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {{\n    {line}\n    tt.return\n  }}\n}}\n"
         );
-        let shown = shown(&text, "k.mlir");
+        let shown = render_module(&text, "k.mlir");
         assert!(shown.contains(expected), "{line}\n{shown}");
         assert!(shown.contains("k.mlir:3:"), "{line}\n{shown}");
     };

@@ -172,7 +172,7 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
             high: 2.0 * exact.high,
             nan: exact.nan,
         };
-        exact.hull(overflow_to_infinity(twice))
+        exact.hull_with(overflow_to_infinity(twice))
     } else {
         exact
     }
@@ -182,7 +182,7 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
 pub(super) fn next_after(operands: &[f64], exact: Range) -> Range {
     let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let kept = f64::from(libm::nextafterf(x as f32, y as f32));
-    exact.hull(Range::from_value(kept)).widen(DType::F32, 0.0, true)
+    exact.hull_with(Range::from_value(kept)).widen(DType::F32, 0.0, true)
 }
 
 /// The guide: `__fdividef`: 2 ULP for divisors of 2^-126 to 2^126; of a larger one the result is 0, or NaN.
@@ -190,7 +190,7 @@ pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
     let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let near = widen_by_units(exact, DType::F32, 2.0);
     if y.abs() > 2f64.powi(126) && y.is_finite() {
-        near.hull(Range::from_value(if x.is_finite() { 0.0 } else { f64::NAN }))
+        near.hull_with(Range::from_value(if x.is_finite() { 0.0 } else { f64::NAN }))
     } else {
         near
     }
@@ -201,7 +201,7 @@ pub(super) fn approximate_reciprocal(operands: &[f64], exact: Range) -> Range {
     let near = exact.widen(DType::F32, 1.0 + ROUNDING_ERROR, true);
     if is_torn(operands) {
         let infinite = f64::INFINITY.copysign(get_operand(operands, 0));
-        near.hull(Range::from_value(infinite))
+        near.hull_with(Range::from_value(infinite))
     } else {
         near
     }
@@ -300,7 +300,7 @@ pub(super) fn fast_tan(operands: &[f64], exact: Range) -> Range {
     if sine.nan || cosine.nan || (cosine.low <= 0.0 && cosine.high >= 0.0) {
         return Range::FULL;
     }
-    bound_corners(sine, cosine, |x, y| x / y, 2.0).hull(exact)
+    bound_corners(sine, cosine, |x, y| x / y, 2.0).hull_with(exact)
 }
 
 /// The guide: `__powf` is `exp2f(y * __log2f(x))`, with `ex2.approx`, 2 ULP.
@@ -315,7 +315,7 @@ pub(super) fn fast_pow(operands: &[f64], exact: Range) -> Range {
         |x, y| x * y,
         0.0,
     );
-    bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull(exact)
+    bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull_with(exact)
 }
 
 /// What a function may give at the ends of two ranges, and so many units around it.
@@ -329,7 +329,7 @@ fn bound_corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> 
     let all = ends
         .into_iter()
         .map(Range::from_value)
-        .reduce(Range::hull)
+        .reduce(Range::hull_with)
         .unwrap_or(Range::FULL);
     widen_by_units(overflow_to_infinity(all), DType::F32, more)
 }

@@ -27,7 +27,7 @@ pub(super) const fn low_24(x: i32) -> i32 {
 }
 
 /// `__nv_sad`: `|x - y| + z`, wrapped.
-pub(super) const fn sad(x: i32, y: i32, z: u32) -> i32 {
+pub(super) const fn abs_diff_add(x: i32, y: i32, z: u32) -> i32 {
     z.wrapping_add(x.abs_diff(y)) as i32
 }
 

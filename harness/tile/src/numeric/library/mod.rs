@@ -118,7 +118,7 @@ impl Symbol {
             let exact = Range::from_value(decode(self.result, (self.value)(operands)));
             self.bound.widen_range(&numbers, exact, self.result)
         };
-        let mut range = Range::from_value(decode(self.result, bits)).hull(around(operands));
+        let mut range = Range::from_value(decode(self.result, bits)).hull_with(around(operands));
         if !self.flushes {
             return range;
         }
@@ -134,7 +134,7 @@ impl Symbol {
                 for (nth, bits) in some.iter_mut().enumerate().filter(|&(nth, _)| chosen(nth)) {
                     *bits = flush(self.operands.get(nth).copied().unwrap_or(DType::F32), *bits);
                 }
-                range = range.hull(around(&some));
+                range = range.hull_with(around(&some));
             }
         }
         if self.result == DType::F32 {

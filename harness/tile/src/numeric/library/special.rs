@@ -35,9 +35,9 @@ pub(super) fn asinh(x: f64) -> Pair {
     let result = if size > HUGE {
         Pair::from_f64(size).ln() + LN_2
     } else {
-        let square = Pair::product(size, size);
-        let root = (Pair::ONE + square).sqrt();
-        (Pair::from_f64(size) + square / (Pair::ONE + root)).ln_1p()
+        let square = Pair::exact_product(size, size);
+        let root = (Pair::UNIT + square).sqrt();
+        (Pair::from_f64(size) + square / (Pair::UNIT + root)).ln_1p()
     };
     if x < 0.0 { -result } else { result }
 }
@@ -87,7 +87,7 @@ pub(super) fn rcbrt(x: f64) -> Pair {
 fn root_of_cube(x: f64, thirds: i32) -> Pair {
     let x = libm::scalbn(x, -3 * thirds);
     let near = libm::cbrt(x);
-    let square = Pair::product(near, near);
+    let square = Pair::exact_product(near, near);
     Pair::from_f64(near)
         + (Pair::from_f64(x) - square * Pair::from_f64(near)) / (square * Pair::from_f64(3.0))
 }
@@ -149,7 +149,7 @@ fn norm(values: &[f64]) -> (Pair, i32) {
     let exponent = if most > 0.0 { libm::ilogb(most) } else { 0 };
     let squares = values.iter().map(|&value| {
         let value = libm::scalbn(value, -exponent);
-        Pair::product(value, value)
+        Pair::exact_product(value, value)
     });
     (
         squares.fold(Pair::ZERO, |sum, square| sum + square).sqrt(),
@@ -158,7 +158,7 @@ fn norm(values: &[f64]) -> (Pair, i32) {
 }
 
 /// `hypot`, `norm3d`, `norm4d`: infinite if any is, else NaN if any is.
-pub(super) fn length(values: &[f64]) -> Pair {
+pub(super) fn compute_norm(values: &[f64]) -> Pair {
     if values.iter().any(|value| value.is_infinite()) {
         return Pair::from_f64(f64::INFINITY);
     }
@@ -195,7 +195,7 @@ pub(super) fn rsqrt(x: f64) -> Pair {
 /// The error function of a number from 0 to 3, by a series of positive terms.
 fn erf_series(x: Pair) -> Pair {
     let twice = x.square() * Pair::from_f64(2.0);
-    let (mut term, mut sum) = (Pair::ONE, Pair::ONE);
+    let (mut term, mut sum) = (Pair::UNIT, Pair::UNIT);
     for n in 1..120 {
         term = term * twice / Pair::from_f64(f64::from(2 * n + 1));
         sum = sum + term;
@@ -223,7 +223,7 @@ fn erfc_at(x: Pair) -> Pair {
         return Pair::from_f64(2.0) - erfc_at(-x);
     }
     if x.high < 2.0 {
-        return Pair::ONE - erf_series(x);
+        return Pair::UNIT - erf_series(x);
     }
     if x.high > 28.0 {
         return Pair::ZERO;
@@ -272,7 +272,7 @@ pub(super) fn erfcx(x: f64) -> Pair {
     if x < -27.0 {
         return Pair::from_f64(f64::INFINITY);
     }
-    let square = Pair::product(x, x);
+    let square = Pair::exact_product(x, x);
     if x < -20.0 {
         // What is subtracted below is far too small to count, and the product may overflow.
         return (square - LN_2 * Pair::from_f64(99.0)).exp().scale(100);
@@ -289,7 +289,7 @@ pub(super) fn normcdf(x: f64) -> Pair {
         return Pair::NAN;
     }
     if x.abs() > 39.0 {
-        return if x > 0.0 { Pair::ONE } else { Pair::ZERO };
+        return if x > 0.0 { Pair::UNIT } else { Pair::ZERO };
     }
     scale_erfc(-(SQRT_HALF * Pair::from_f64(x)), 1.0)
 }
@@ -349,7 +349,7 @@ fn erfinv_at(y: Pair) -> Pair {
         return -erfinv_at(-y);
     }
     if y.high > 0.5 {
-        return erfcinv_at(Pair::ONE - y);
+        return erfcinv_at(Pair::UNIT - y);
     }
     if y.high < 1e-20 {
         return y * SQRT_PI * Pair::from_f64(0.5);
