@@ -53,8 +53,8 @@ impl Expression {
             length: Self::MAX_LEN,
             depth: Self::MAX_DEPTH,
         };
-        let tree =
-            parse::parse_expression(text, limits).map_err(|error| ExprError::new(error.range, error.message))?;
+        let tree = parse::parse_expression(text, limits)
+            .map_err(|error| ExprError::new(error.range, error.message))?;
         Ok(Self {
             text: text.into(),
             tree: Arc::new(tree),

@@ -56,10 +56,13 @@ pub fn describe_unknown(root: &Command, words: &[String]) -> String {
         .filter(|command| !command.is_hide_set())
         .map(Command::get_name)
         .chain([CASES]);
-    let help = words.first().and_then(|word| find_nearest(word, known)).map_or_else(
-        || "`cerith help` lists the commands".to_owned(),
-        |name| format!("did you mean `cerith help {name}`?"),
-    );
+    let help = words
+        .first()
+        .and_then(|word| find_nearest(word, known))
+        .map_or_else(
+            || "`cerith help` lists the commands".to_owned(),
+            |name| format!("did you mean `cerith help {name}`?"),
+        );
     format!(
         "error: there is no help about `{}`\n  = help: {help}",
         words.join(" ")

@@ -15,7 +15,7 @@ use cerith_interp::{
 };
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_quirk::Alternative;
-use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::signature::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 

@@ -360,7 +360,10 @@ fn translate_outcome(
 ) -> Result<Outcome, Failure> {
     Ok(match ended {
         LaunchOutcome::Trapped(trap) => {
-            let place = trap.instruction.as_ref().map_or(String::new(), |at| format!(", {at}"));
+            let place = trap
+                .instruction
+                .as_ref()
+                .map_or(String::new(), |at| format!(", {at}"));
             let near = trap.kind.storage().map_or(String::new(), |storage: StorageId| {
                 let beyond = beyond_argument(&trap.kind, storage, case.launches.get(launch), memory);
                 let beyond = beyond.map_or(String::new(), |beyond| format!(", {beyond}"));

@@ -150,7 +150,14 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match (error.kind.exception(), error.reason) {
             (Some(_), _) => Self::Raises(error.text),
-            (None, Reason::Items { limit: most, unit: what, .. }) => Self::Exhausted(most, what),
+            (
+                None,
+                Reason::Items {
+                    limit: most,
+                    unit: what,
+                    ..
+                },
+            ) => Self::Exhausted(most, what),
             (None, Reason::WideInt) => Self::Unsupported("integers beyond 128 bits".to_owned()),
             (None, _) => Self::Unsupported(error.text),
         }

@@ -1,6 +1,6 @@
-//! The blocks of a launch: in which order their warps run, and where they wait for each other. Blocks run one after the other.
+//! Runs the blocks of a launch, one after the other: schedules their warps, and resolves barriers.
 //!
-//! Left out: blocks that wait for later ones. They run out of fuel here.
+//! A block that waits for a later one runs out of fuel here.
 
 use crate::kernel::{Kernel, Preset};
 use crate::lanes::{ALL, LANES, Lanes};
@@ -9,10 +9,10 @@ use crate::outcome::TrapKind;
 use crate::syntax::{MaskOf, Special};
 use crate::warp::{Group, Warp};
 
-/// Steps that a warp has before the next one's turn.
+/// Steps of a warp before the next warp's turn.
 const TURN: u64 = 1 << 16;
 
-/// The warps of a block, used again for the next one.
+/// The warps of a block, reused for the next block.
 pub(crate) struct Block {
     warps: Vec<Warp>,
     threads: u32,
@@ -28,7 +28,7 @@ impl Block {
         }
     }
 
-    /// Makes them those of the block that the machine is at. What nothing is written to is `fill`.
+    /// Resets the warps for the machine's current block. Uninitialised bytes are `fill`.
     fn begin(&mut self, machine: &Machine<'_>, fill: Option<u8>) {
         let warps = self.warps.len();
         for warp in &mut self.warps {
@@ -61,12 +61,12 @@ impl Block {
                 };
                 warp.put(slot, ALL, &value, ALL);
             }
-            // The predicate that always holds.
+            // Predicate 0 always holds.
             warp.put_flag(0, ALL, ALL, ALL);
         }
     }
 
-    /// Runs the block that the machine is at.
+    /// Runs the machine's current block.
     pub(crate) fn run(&mut self, machine: &mut Machine<'_>, fill: Option<u8>) -> Result<(), Stop> {
         self.begin(machine, fill);
         loop {
@@ -92,7 +92,7 @@ impl Block {
         }
     }
 
-    /// Lets warps pass the barriers that all have come to; whether there was one.
+    /// Releases the barriers that all threads have reached. Returns whether there was one.
     fn pass(&mut self) -> bool {
         let mut passed = false;
         for barrier in 0..16 {
@@ -110,7 +110,7 @@ impl Block {
                     _ => {}
                 }
             }
-            // Those that have ended are not waited for.
+            // A barrier doesn't wait for threads that have exited.
             let full = match wanted {
                 Some(count) => came >= count,
                 None => came + over >= self.threads,
@@ -124,7 +124,7 @@ impl Block {
         passed
     }
 
-    /// All that is known to one who came to a barrier is known to all who did.
+    /// Merges the clocks of all warps at a barrier: each of them then knows what any of them knew.
     fn join_clocks(&mut self, barrier: u8) {
         let is_here = |warp: &Warp| warp.waiting.is_some_and(|waiting| waiting.barrier == barrier);
         let mut joined = vec![0; self.warps.len()];

@@ -1,5 +1,5 @@
-//! Instructions in which the lanes of a warp meet: `shfl`, `vote`, `match`, `redux`, `bar.warp`. Left out: matrices
-//! ([`crate::matrix`]).
+//! Instructions that exchange values between lanes of a warp: `shfl`, `vote`, `match`, `redux`, `bar.warp`. See
+//! [`crate::matrix`] for matrices.
 
 use crate::lanes::{Binary, LANES, lanes_of};
 use crate::op::{Flag, Shuffle, ShuffleMode, Slot, VoteMode};
@@ -31,7 +31,7 @@ pub(crate) fn shuffle(warp: &mut Warp, shuffle: &Shuffle, lanes: u32) {
         let from = if inside { from & 31 } else { lane };
         valid |= u32::from(inside) << lane;
         values[lane] = a[from];
-        // A lane that is not here hands on nothing.
+        // An inactive lane provides no value.
         if lanes >> from & 1 == 0 || known_from >> from & 1 == 0 {
             known &= !(1 << lane);
         }

@@ -1,5 +1,5 @@
-//! What each operation does to a warp. Left out: memory ([`crate::access`]), what lanes exchange ([`crate::exchange`]), barriers
-//! of a block ([`crate::block`]).
+//! Executes operations on a warp. See [`crate::access`] for memory, [`crate::exchange`] for shuffles and votes, and
+//! [`crate::block`] for barriers of a block.
 
 use crate::alu::bits::pack;
 use crate::alu::integer;
@@ -7,32 +7,32 @@ use crate::exchange;
 use crate::lanes::{ALL, LANES, lanes_of};
 use crate::machine::{Machine, Stop};
 use crate::matrix;
-use crate::op::{PassedBytes, Op, Slot};
+use crate::op::{Op, PassedBytes, Slot};
 use crate::outcome::TrapKind;
 use crate::warp::{Waiting, Warp};
 
-/// Why a warp does not go on at once.
+/// Why a warp paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It is at a barrier.
+    /// It waits at a barrier.
     Barrier,
-    /// All its lanes have ended.
+    /// All its lanes have exited.
     Over,
-    /// Others have their turn.
+    /// It is another warp's turn.
     Turn,
 }
 
-/// What comes after an operation.
+/// What the warp does after an operation.
 enum Next {
     Step,
     Jump(u32),
-    /// The group has changed.
+    /// Another group of lanes runs.
     Turned,
     Pause(Pause),
 }
 
 impl Machine<'_> {
-    /// Runs a warp until it stops or has done so many steps.
+    /// Runs a warp until it pauses, for at most this many steps.
     pub(crate) fn run(&mut self, warp: &mut Warp, steps: u64) -> Result<Pause, Stop> {
         let kernel = self.kernel;
         for _ in 0..steps {
@@ -104,7 +104,7 @@ impl Machine<'_> {
         Ok(Next::Step)
     }
 
-    /// What lanes do together: those that a register names, or all of the warp.
+    /// Runs an operation of several lanes: the lanes that a register names, or the whole warp.
     fn run_collective(
         &mut self,
         warp: &mut Warp,
@@ -114,7 +114,7 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let first = lanes.trailing_zeros() as usize & 31;
         let named = members.map_or(ALL, |slot| warp.registers[slot as usize][first] as u32);
-        // Those that had ended before are not missed among lanes that are named.
+        // Named lanes that exited earlier aren't expected.
         let wanted = warp.expected_lanes(members.map_or(ALL, |_| named & warp.running));
         let missing = wanted & !lanes;
         if missing & warp.running != 0 && warp.hold(lanes, wanted) {
@@ -140,7 +140,7 @@ impl Machine<'_> {
         Ok(Next::Step)
     }
 
-    /// What decides where a warp goes on; everything else computes.
+    /// Runs an operation of control flow; computes any other.
     fn run_control(&mut self, warp: &mut Warp, op: &Op, lanes: u32) -> Result<Next, Stop> {
         let first = lanes.trailing_zeros() as usize & 31;
         match op {
@@ -164,7 +164,11 @@ impl Machine<'_> {
                 warp.turn();
                 return Ok(Next::Turned);
             }
-            Op::Call { to, back, arguments: handed } => {
+            Op::Call {
+                to,
+                back,
+                arguments: handed,
+            } => {
                 self.pass_bytes(warp, handed, lanes);
                 let behind = u64::from(warp.group.step) + 1;
                 warp.put(*back, lanes, &[behind; LANES], lanes);
@@ -239,7 +243,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether an operation reaches further than the registers of the lanes that do it.
+/// Returns whether an operation affects more than the registers of its lanes.
 const fn has_effect(op: &Op) -> bool {
     matches!(
         op,
@@ -247,7 +251,7 @@ const fn has_effect(op: &Op) -> bool {
     )
 }
 
-/// What computes registers from registers.
+/// Runs an operation from registers to registers.
 fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
     let mut out = [0; LANES];
     let known = |warp: &Warp, slot: u32| warp.defined[slot as usize];
@@ -341,7 +345,7 @@ fn compute(warp: &mut Warp, op: &Op, lanes: u32) {
     }
 }
 
-/// What computes predicates, or registers from comparisons.
+/// Runs an operation that writes predicates, or reads them.
 fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
     let known = |warp: &Warp, slot: u32| warp.defined[slot as usize];
     match *op {
@@ -409,7 +413,12 @@ fn compute_flags(warp: &mut Warp, op: &Op, lanes: u32) {
             let value = logic.combine(warp.read_flag(a), warp.read_flag(b));
             warp.put_flag(to, lanes, value, known);
         }
-        Op::FlagSelect { to, a, b, condition: by } => {
+        Op::FlagSelect {
+            to,
+            a,
+            b,
+            condition: by,
+        } => {
             let picked = warp.read_flag(by);
             let value = (warp.read_flag(a) & picked) | (warp.read_flag(b) & !picked);
             let known =

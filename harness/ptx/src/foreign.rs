@@ -1,4 +1,4 @@
-//! Functions that are no PTX: `vprintf` and `__assertfail`. Left out: all others, which are not supported.
+//! External functions: `vprintf` and `__assertfail`. All others are unsupported.
 
 use crate::lanes::lanes_of;
 use crate::machine::{Machine, Stop};
@@ -58,7 +58,7 @@ impl Machine<'_> {
                 limit: self.config.print_limit as u64,
             }));
         }
-        // A line may come in parts.
+        // The program may print a line in several parts.
         let mut lines = text.split('\n');
         let first = lines.next().unwrap_or_default();
         match self.prints.last_mut() {
@@ -76,7 +76,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// What `printf` makes of a format.
+    /// Formats values as C's `printf`.
     fn format_values(&self, warp: &Warp, lane: usize, format: &str, values: &mut Values) -> String {
         let mut out = String::new();
         let mut rest = format;
@@ -137,7 +137,7 @@ impl Machine<'_> {
     }
 }
 
-/// Where the next value lies.
+/// The address of the next value.
 struct Values {
     address: u64,
 }
@@ -152,11 +152,11 @@ struct Field {
     conversion: char,
 }
 
-/// The widest field.
+/// Maximum width of a field.
 const WIDEST: usize = 256;
 
 impl Field {
-    /// Reads a field behind its `%`; with it, what follows.
+    /// Parses a field after its `%`. Returns it and the remaining text.
     fn read(text: &str) -> (Self, &str) {
         let mut field = Self {
             left: false,

@@ -1,10 +1,10 @@
-//! Launches of a kernel. Left out: what the kernel is compiled from, and who is right.
+//! Launches a kernel.
 //!
 //! A register, a byte of shared memory or a byte that an earlier launch left uninitialised holds an arbitrary value. If such a
 //! value may have reached the device's memory, the launch is repeated twice from the same memory, once with all such bits clear
 //! and once with all set. Bytes that differ between the three runs are uninitialised: their state becomes
-//! [`ByteState::Poison`], and a finding names the instruction that handed the value on. Whether those bytes should have a value
-//! is for the caller to decide.
+//! [`ByteState::Poison`], and a finding names the instruction that passed the value on. The caller decides whether
+//! those bytes should have a value.
 
 use cerith_memory::{ByteState, Memory};
 
@@ -15,14 +15,14 @@ use crate::machine::{Machine, Stop};
 use crate::outcome::{Exhausted, Finding, FindingKind, Finished, LaunchOutcome, Resource, Thread};
 use crate::shared::Shared;
 
-/// What is in bytes that nothing was written to, unless that is looked into.
+/// The content of uninitialised bytes in the first run.
 const FILL: u8 = 0xA9;
 
-/// The most threads of a block.
+/// Maximum threads of a block.
 const MOST_THREADS: u64 = 1024;
 
 impl Kernel {
-    /// Launches the kernel. The memory holds what it leaves, or what there was when it stopped.
+    /// Launches the kernel. Afterwards the memory holds its result, or the state at the trap.
     pub fn launch(&self, launch: &Launch<'_>, memory: &mut Memory, config: &Config<'_>) -> LaunchOutcome {
         if let Some(exhausted) = self.too_much(launch, config) {
             return LaunchOutcome::Exhausted(exhausted);
@@ -59,7 +59,7 @@ impl Kernel {
         LaunchOutcome::Finished(ran.finished)
     }
 
-    /// A limit that the launch would exceed before it begins.
+    /// Returns the limit that the launch would exceed before it starts, if any.
     fn too_much(&self, launch: &Launch<'_>, config: &Config<'_>) -> Option<Exhausted> {
         let threads = launch
             .threads
@@ -69,7 +69,7 @@ impl Kernel {
         let each = (self.registers as u64 * 260)
             .saturating_add(self.predicates as u64 * 8)
             .saturating_add(self.private * 32);
-        // Of each byte of shared memory it is known who accessed it.
+        // Shared memory has a record of accesses for each byte.
         let shared = self
             .shared
             .saturating_add(launch.shared.into())
@@ -84,7 +84,7 @@ impl Kernel {
         })
     }
 
-    /// One run of all blocks.
+    /// Runs all blocks once.
     fn run_blocks(
         &self,
         launch: &Launch<'_>,
@@ -150,7 +150,7 @@ fn fill_uninitialised(memory: &mut Memory, fill: u8) {
     }
 }
 
-/// Marks the bytes that are not the same in all runs as uninitialised. Whether there are any.
+/// Marks the bytes that differ between the runs as uninitialised. Returns whether there are any.
 fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
     let [clear, set] = others.map(|other| other.arena().0);
     let (bytes, states) = memory.arena_mut();
@@ -164,7 +164,7 @@ fn mark_differing(memory: &mut Memory, others: [&Memory; 2]) -> bool {
     any
 }
 
-/// What a run was.
+/// The result of a run.
 struct Ran {
     finished: Finished,
     suspect: Option<(u32, Thread)>,

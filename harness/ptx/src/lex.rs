@@ -1,38 +1,38 @@
-//! The words of a PTX text, with their places. Left out: what they mean ([`crate::parse`]).
+//! Splits PTX into tokens with locations.
 
 use crate::syntax::{Place, SyntaxError};
 
-/// What a word is.
+/// A token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'t> {
     /// `add`, `%r1`, `$L__BB0_1`, `global_smem`.
     Name(&'t str),
     /// `.reg`, `.rn`, `.L1::evict_first`; without the dot.
     Dot(&'t str),
-    /// A whole number's bits.
+    /// An integer's bits.
     Int(u64),
     /// `0f3F800000`.
     Single(u32),
     /// `0d3FF0000000000000`.
     Double(u64),
-    /// A text in quotes, without them.
+    /// The content of a quoted string.
     Text(&'t str),
-    /// A sign by itself.
+    /// A punctuation character.
     Sign(char),
-    /// Behind the last word.
+    /// The end of the text.
     End,
 }
 
-/// Reads words one after the other.
+/// Reads tokens in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer<'t> {
     text: &'t str,
     offset: usize,
     line: u32,
     line_start: usize,
-    /// Of the word that was read last.
+    /// Offset of the last token.
     start: usize,
-    /// Whether it is in a text that the kernel has as it stands, by the compiler's comments.
+    /// Whether the lexer is in inline assembly, according to the compiler's comments.
     in_assembly: bool,
 }
 
@@ -52,12 +52,12 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether the word that was read last is of assembly that the compiler was given.
+    /// Whether the last token is in inline assembly.
     pub(crate) const fn is_in_assembly(&self) -> bool {
         self.in_assembly
     }
 
-    /// Where the word that was read last begins.
+    /// The location of the last token.
     pub(crate) fn place(&self) -> Place {
         let column = self.start.saturating_sub(self.line_start) as u32;
         Place {
@@ -94,7 +94,7 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// A comment up to the end of the line.
+    /// Skips a comment up to the end of the line.
     fn skip_remark(&mut self) {
         let from = self.offset;
         self.skip_line();
@@ -105,7 +105,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Goes to the end of the line.
+    /// Skips to the end of the line.
     pub(crate) fn skip_line(&mut self) {
         while self.peek_byte(0).is_some_and(|byte| byte != b'\n') {
             self.offset += 1;
@@ -141,7 +141,7 @@ impl<'t> Lexer<'t> {
         self.text.get(from..self.offset).unwrap_or_default()
     }
 
-    /// The next word.
+    /// Reads the next token.
     pub(crate) fn next(&mut self) -> Result<Token<'t>, SyntaxError> {
         self.skip_blank()?;
         self.start = self.offset;
@@ -177,7 +177,7 @@ impl<'t> Lexer<'t> {
         let word = self.run(in_name);
         let lower = word.get(..2).unwrap_or(word);
         let digits = word.get(2..).unwrap_or_default();
-        let bad = |lexer: &Self| lexer.error(format!("`{word}` is no number"));
+        let bad = |lexer: &Self| lexer.error(format!("`{word}` is not a number"));
         let bits = |radix: u32, digits: &str| {
             let digits = digits.strip_suffix(['U', 'u']).unwrap_or(digits);
             u64::from_str_radix(digits, radix).ok()
@@ -199,10 +199,10 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A decimal number: whole, octal with a leading zero, or with a fraction, which is a double.
+    /// Reads a decimal number: an integer, octal with a leading zero, or a fraction, which is a double.
     fn read_decimal(&mut self, word: &'t str) -> Result<Token<'t>, SyntaxError> {
         let from = self.start;
-        // `20.` is a fraction too, and `20.x` is none.
+        // `20.` is a fraction; `20.x` is not.
         let digit = |byte: u8| byte.is_ascii_digit() || !in_name(byte);
         let fraction = self.peek_byte(0) == Some(b'.') && self.peek_byte(1).is_none_or(digit);
         if fraction || word.contains(['e', 'E']) {
@@ -223,7 +223,7 @@ impl<'t> Lexer<'t> {
             let text = self.text.get(from..self.offset).unwrap_or_default();
             return match text.parse::<f64>() {
                 Ok(number) => Ok(Token::Double(number.to_bits())),
-                Err(_) => Err(self.error(format!("`{text}` is no number"))),
+                Err(_) => Err(self.error(format!("`{text}` is not a number"))),
             };
         }
         let digits = word.strip_suffix(['U', 'u']).unwrap_or(word);
@@ -234,13 +234,13 @@ impl<'t> Lexer<'t> {
         };
         match u64::from_str_radix(digits, radix) {
             Ok(number) => Ok(Token::Int(number)),
-            Err(_) => Err(self.error(format!("`{word}` is no number"))),
+            Err(_) => Err(self.error(format!("`{word}` is not a number"))),
         }
     }
 }
 
 impl<'t> Lexer<'t> {
-    /// The rest of the line, behind the word that was read last.
+    /// Returns the rest of the line after the last token.
     pub(crate) fn rest_of_line(&mut self) -> &'t str {
         let from = self.offset;
         self.skip_line();

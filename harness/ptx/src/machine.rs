@@ -1,5 +1,5 @@
-//! What all warps of a launch share: memory, limits, what is noticed. Left out: the warps themselves ([`crate::warp`]), in which
-//! order they run ([`crate::block`]).
+//! The state that all warps of a launch share: memory, limits, findings. See [`crate::warp`] for warps and
+//! [`crate::block`] for their order.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -10,15 +10,16 @@ use crate::config::{Config, Launch, SCRATCH_WINDOW};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
 use crate::outcome::{
-    InstructionLocation, Exhausted, Finding, FindingKind, LaunchOutcome, MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
+    Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
+    Trap, TrapKind,
 };
 use crate::shared::{Met, Shared};
 use crate::warp::Warp;
 
-/// Steps between two looks at the clock and the stop flag.
+/// Steps between two checks of the clock and the stop flag.
 const LOOK: u64 = 1 << 12;
 
-/// Why execution does not go on.
+/// Why execution ends early.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Trap(Box<Trap>),
@@ -36,7 +37,7 @@ impl From<Stop> for LaunchOutcome {
     }
 }
 
-/// Where bytes are.
+/// The memory that an access resolves to, with the offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// In the arena of the storages.
@@ -49,7 +50,7 @@ pub(crate) enum Target {
     Scratch(usize),
 }
 
-/// What a launch works with.
+/// The state of a launch.
 pub(crate) struct Machine<'l> {
     pub(crate) kernel: &'l Kernel,
     pub(crate) launch: &'l Launch<'l>,
@@ -58,17 +59,17 @@ pub(crate) struct Machine<'l> {
     pub(crate) scratch: Vec<u8>,
     pub(crate) globals: Vec<u8>,
     pub(crate) shared: Shared,
-    /// The block that runs.
+    /// The current block.
     pub(crate) block: [u32; 3],
-    /// Steps left, and those until the next look.
+    /// Steps left, and steps until the next check.
     pub(crate) fuel: u64,
     pub(crate) look: u64,
     pub(crate) prints: Vec<String>,
     pub(crate) printed: usize,
     pub(crate) findings: Vec<Finding>,
-    /// Pairs of steps that there is a finding of.
+    /// The findings so far, as pairs of steps.
     pub(crate) reported: Vec<(FindingKind, u32, u32)>,
-    /// Where something that nothing was written to may first have reached memory.
+    /// The first instruction and thread that may have stored an uninitialised value.
     pub(crate) suspect: Option<(u32, Thread)>,
 }
 
@@ -103,7 +104,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Looks at the limits, and allows as many steps as come before the next look.
+    /// Checks the limits, and allows the steps until the next check.
     #[cold]
     fn refuel(&mut self) -> Result<(), Stop> {
         if self.config.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -128,7 +129,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Notes a race.
+    /// Records a race.
     pub(crate) fn note(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
         let Some(met) = met else { return };
         let step = warp.group.step;
@@ -147,7 +148,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Something that nothing was written to goes on from here.
+    /// Records that an uninitialised value is passed on here.
     #[cold]
     pub(crate) fn record_suspect(&mut self, warp: &Warp, lane: usize) {
         if self.suspect.is_none() {
@@ -155,7 +156,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where an address of a lane leads.
+    /// Resolves an address of a lane.
     #[inline]
     pub(crate) fn locate(
         &self,
@@ -171,7 +172,7 @@ impl Machine<'_> {
                 // An address in shared memory has 32 bits.
                 self.in_shared(u64::from(at as u32), bytes)
             }
-            // So has one in a thread's own; a parameter's address may be in a register too.
+            // An address in a thread's own memory has 32 bits too. A parameter's address may be in a register.
             Place::Private if !(PARAMETER_WINDOW..MODULE_WINDOW).contains(&at) => {
                 self.in_private(u64::from(at as u32), bytes)
             }
@@ -189,9 +190,11 @@ impl Machine<'_> {
                 let module = at.wrapping_sub(MODULE_WINDOW);
                 let scratch = at.wrapping_sub(SCRATCH_WINDOW);
                 if module < self.globals.len() as u64 {
-                    check_bounds("the module's variables", module, bytes, self.globals.len()).map(Target::Module)
+                    check_bounds("the module's variables", module, bytes, self.globals.len())
+                        .map(Target::Module)
                 } else if scratch < self.scratch.len() as u64 {
-                    check_bounds("the scratch memory", scratch, bytes, self.scratch.len()).map(Target::Scratch)
+                    check_bounds("the scratch memory", scratch, bytes, self.scratch.len())
+                        .map(Target::Scratch)
                 } else {
                     Err(TrapKind::OutOfBounds {
                         address: at,
@@ -212,7 +215,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where an address leads that says no space, if it leads anywhere.
+    /// Resolves a generic address, if it is valid.
     pub(crate) fn generic_target(&self, at: u64) -> Option<Target> {
         self.resolve_generic(at, 1).ok()
     }
@@ -230,7 +233,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether an access is inside of some memory.
+/// Checks that an access is within a memory. Returns its offset.
 #[inline]
 fn check_bounds(what: &'static str, at: u64, bytes: usize, size: usize) -> Result<usize, TrapKind> {
     if at.checked_add(bytes as u64).is_some_and(|end| end <= size as u64) {

@@ -1,10 +1,11 @@
 //! The matrix unit: `mma.sync` and `ldmatrix`.
 //!
-//! Which lane holds which element follows from one rule. A register holds as many elements as fit, one behind the other in a
-//! row of the left operand or a column of the right one; lane `4 g + t` has those of row (or column) `g` from `t` registers
-//! on; further registers continue 8 rows below and then 4 registers to the right (PTX ISA, "Matrix Fragments for mma").
+//! One rule determines which lane holds which element. A register holds as many elements as fit, adjacent in a row of
+//! the left operand or in a column of the right one. Lane `4 g + t` holds those of row (or column) `g`, starting at
+//! register `t`. Further registers continue 8 rows below, and then 4 registers to the right (PTX ISA, "Matrix Fragments
+//! for mma").
 //!
-//! How floats are summed is not documented. What is done here is in [`sum`].
+//! The summation of floats is undocumented; [`sum`] models it.
 
 use crate::alu::half::{bf16_to_f32, f16_to_f32};
 use crate::lanes::{ALL, LANES, Lanes};
@@ -15,13 +16,13 @@ use crate::shared::Accessor;
 use crate::sum;
 use crate::warp::Warp;
 
-/// The most rows and columns of an operand.
+/// Maximum rows and columns of an operand.
 const MAX_EXTENT: usize = 32;
 
 /// An operand, as rows of elements.
 type Matrix = [[u64; MAX_EXTENT]; MAX_EXTENT];
 
-/// A product of matrices, which all lanes hold together.
+/// Multiplies matrices that are distributed over all lanes.
 pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
     let element_bits = match mma.kind {
         MmaKind::HalfHalf | MmaKind::Half | MmaKind::Brain => 16,
@@ -37,7 +38,7 @@ pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
     let registers =
         |slots: &[u32]| -> Vec<Lanes> { slots.iter().map(|&slot| warp.registers[slot as usize]).collect() };
     let a = read_left(&registers(&mma.a), element_bits, mma.m);
-    // The right operand lies as the left one of its transpose does, with 8 columns.
+    // The right operand has the layout of its transpose as a left operand, with 8 columns.
     let b = read_left(&registers(&mma.b), element_bits, 8);
     let c = read_summands(&registers(&mma.c), sum_bits);
     let mut d = [[0; MAX_EXTENT]; MAX_EXTENT];
@@ -56,7 +57,8 @@ pub(crate) fn multiply(warp: &mut Warp, mma: &Mma) {
 }
 
 impl Machine<'_> {
-    /// Each lane's address is one row of 16 bytes; 8 of them are a matrix, and a lane gets two neighbours of it.
+    /// Loads matrices. Each lane's address is a row of 16 bytes, 8 rows are a matrix, and each lane receives two
+    /// adjacent elements.
     pub(crate) fn load_matrix(&mut self, warp: &mut Warp, load: &MatrixLoad) -> Result<(), Stop> {
         let addresses = warp.registers[load.address.base as usize];
         for (nth, &slot) in load.to.iter().enumerate() {
@@ -104,13 +106,13 @@ impl Machine<'_> {
     }
 }
 
-/// The left operand.
+/// Reads the left operand.
 fn read_left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
     let each = (32 / bits as usize).max(1);
     let mask = u64::MAX >> (64 - bits);
     let mut matrix = [[0; MAX_EXTENT]; MAX_EXTENT];
     for (nth, register) in registers.iter().enumerate() {
-        // Rows 8 below come before columns to the right.
+        // The registers 8 rows below come before those to the right.
         let (below, right) = if rows > 8 { (nth & 1, nth >> 1) } else { (0, nth) };
         for (lane, &value) in register.iter().enumerate() {
             for part in 0..each {
@@ -123,7 +125,7 @@ fn read_left(registers: &[Lanes], bits: u32, rows: usize) -> Matrix {
     matrix
 }
 
-/// The sums, which lie in pairs of columns.
+/// Reads the accumulator, which is laid out in pairs of columns.
 fn read_summands(registers: &[Lanes], bits: u32) -> Matrix {
     let mut matrix = [[0; MAX_EXTENT]; MAX_EXTENT];
     for (nth, register) in registers.iter().enumerate() {
@@ -141,7 +143,7 @@ fn read_summands(registers: &[Lanes], bits: u32) -> Matrix {
     matrix
 }
 
-/// A register of the result.
+/// Packs a register of the result.
 fn pack_result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
     let mut values = [0; LANES];
     for (lane, value) in values.iter_mut().enumerate() {
@@ -156,11 +158,15 @@ fn pack_result(matrix: &Matrix, bits: u32, nth: usize) -> Lanes {
     values
 }
 
-/// One element of the result: `a` is a row, `b` a column.
+/// Computes one element of the result: `a` is a row, `b` a column.
 fn compute_element(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u64 {
     let pairs = a.iter().copied().zip(b.iter().copied());
     match kind {
-        MmaKind::Half => sum::sum_f32(pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))), f32::from_bits(c as u32), 16),
+        MmaKind::Half => sum::sum_f32(
+            pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))),
+            f32::from_bits(c as u32),
+            16,
+        ),
         MmaKind::HalfHalf => sum::sum_f16(pairs.map(|(a, b)| (f16_to_f32(a), f16_to_f32(b))), f16_to_f32(c)),
         MmaKind::Brain => sum::sum_f32(
             pairs.map(|(a, b)| (bf16_to_f32(a), bf16_to_f32(b))),
@@ -168,7 +174,7 @@ fn compute_element(kind: MmaKind, a: &[u64], b: &[u64; MAX_EXTENT], c: u64) -> u
             16,
         ),
         MmaKind::Tensor => {
-            // The low bits of the operands are not looked at.
+            // The hardware ignores the low bits of the operands.
             let of = |bits: u64| f32::from_bits(bits as u32 & 0xffff_e000);
             sum::sum_f32(pairs.map(|(a, b)| (of(a), of(b))), f32::from_bits(c as u32), 8)
         }

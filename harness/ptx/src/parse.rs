@@ -1,6 +1,5 @@
-//! Reads a PTX text: directives, declarations, functions. Every name is resolved here, in the scope that it stands in, so that
-//! what comes after works with numbers. Left out: which instructions there are ([`crate::decode`]). Debug information
-//! (`.section`) is skipped.
+//! Parses PTX: directives, declarations, functions. It resolves every name in its scope, so that later stages use
+//! numbers. See [`crate::decode`] for instructions. Debug information (`.section`) is skipped.
 
 mod body;
 mod declaration;
@@ -12,40 +11,40 @@ use std::collections::HashMap;
 
 use crate::lex::{Lexer, Token};
 use crate::syntax::{
-    Function, Module, VariableId, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable,
+    Function, Module, Operand, Place, Role, Source, Space, SyntaxError, Type, Variable, VariableId,
 };
 use scope::{Entry, Scopes};
 
-/// The most registers of a function.
+/// Maximum registers of a function.
 pub(crate) const MOST_REGISTERS: usize = 1 << 18;
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The text is no PTX, or has a directive that is not known here.
+/// The text is not PTX, or has an unsupported directive.
 pub fn parse(text: &str) -> Result<Module, SyntaxError> {
     let mut parser = Parser::new(text)?;
     parser.parse_module()?;
     Ok(parser.module)
 }
 
-/// What has been read, and the word that comes next.
+/// The state of the parser, and the next token.
 struct Parser<'t> {
     lexer: Lexer<'t>,
     token: Token<'t>,
     place: Place,
     module: Module,
-    /// The function that is being read.
+    /// The current function.
     function: Function,
     scopes: Scopes<'t>,
     source: Option<Source>,
-    /// What each file, line and column of the function's `.loc` was last inlined at.
+    /// The last inlining location of each file, line and column in the function's `.loc`.
     inlined: HashMap<[u32; 3], u32>,
-    /// The number of each of [`Module::callers`].
+    /// The index of each of [`Module::callers`].
     callers: HashMap<Source, u32>,
-    /// Labels that the function's instructions name, in order.
+    /// Labels that the function's instructions use, in order.
     used: Vec<body::Used<'t>>,
-    /// The function's lists of labels, by their names.
+    /// The function's lists of labels, by name.
     tables: HashMap<&'t str, Vec<Operand>>,
 }
 
@@ -77,7 +76,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// That something else was to stand here.
+    /// Fails: the next token must be something else.
     fn fail_expected<T>(&self, what: &str) -> Read<T> {
         let found = match self.token {
             Token::Name(word) => format!("`{word}`"),
@@ -100,7 +99,7 @@ impl<'t> Parser<'t> {
         self.token == Token::Sign(sign)
     }
 
-    /// Whether a sign is next, which is then behind us.
+    /// Takes this punctuation character if it is next. Returns whether it was.
     fn take_sign(&mut self, sign: char) -> Read<bool> {
         let there = self.is_sign(sign);
         if there {
@@ -150,7 +149,7 @@ impl<'t> Parser<'t> {
         self.fail_expected("a type")
     }
 
-    /// The rest of the line, the next word behind it.
+    /// Takes the rest of the line. The next token is then the one after it.
     fn take_line(&mut self) -> Read<&'t str> {
         let line = self.lexer.rest_of_line();
         self.advance()?;
@@ -169,7 +168,7 @@ impl<'t> Parser<'t> {
                 }
                 Token::Dot("address_size") => {
                     if self.take_line()? != "64" {
-                        return self.error("only addresses of 64 bits are known");
+                        return self.error("only 64-bit addresses are supported");
                     }
                 }
                 Token::Dot("file") => self.parse_file()?,
@@ -188,7 +187,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable or a function, with how it is linked before it.
+    /// Parses a variable or a function with a linking directive.
     fn parse_linking(&mut self) -> Read<()> {
         let mut external = false;
         loop {
@@ -216,7 +215,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable of the module.
+    /// Parses variables of the module.
     fn parse_variables(&mut self, space: Space) -> Read<()> {
         self.advance()?;
         let declared = self.parse_declarations(space, Role::Own)?;
@@ -275,7 +274,7 @@ impl<'t> Parser<'t> {
             self.parse_parameters(Role::Parameter)?;
         }
         self.parse_attributes()?;
-        // A function may be declared before it is defined; calls mean the one that is defined.
+        // A function may be declared before its definition; calls refer to the definition.
         let number = self.module.functions.len() as u32;
         self.scopes
             .declare_global(name, Entry::Variable(VariableId::Function(number)));
@@ -298,7 +297,7 @@ impl<'t> Parser<'t> {
         self.expect_sign('(')?;
         while !self.take_sign(')')? {
             if self.take_dot("reg")? {
-                return self.error("parameters in registers are not known here");
+                return self.error("parameters in registers are unsupported");
             }
             if !self.take_dot("param")? {
                 return self.fail_expected("`.param`");
@@ -312,7 +311,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A variable of the function.
+    /// Declares a variable of the function.
     fn declare_variable(&mut self, name: &'t str, variable: Variable) -> Read<()> {
         let number = self.function.variables.len();
         if number >= MOST_REGISTERS {
@@ -332,7 +331,7 @@ impl<'t> Parser<'t> {
                 "minnctapersm" | "maxnreg" | "maxnctapersm" => 1,
                 "noreturn" | "noinline" | "blocksareclusters" => 0,
                 "reqnctapercluster" | "maxclusterrank" | "explicitcluster" => {
-                    return self.error(format!("`.{word}` is not known here"));
+                    return self.error(format!("`.{word}` is unsupported"));
                 }
                 "pragma" => {
                     self.advance()?;
@@ -357,7 +356,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A directive's text, without what ends a statement.
+/// Returns a directive's text without the end of the statement.
 fn line_of(line: &str) -> &str {
     line.trim_end_matches(';').trim()
 }

@@ -1,30 +1,31 @@
-//! A block's shared memory, and who accessed each byte of it since which barrier.
+//! A block's shared memory, with the accesses to each byte since the last barrier.
 //!
-//! Every warp has a clock: what it knows of every warp's time. A barrier makes the clocks of those that come to it one, and
-//! then each of them goes one further. What a warp did at its time `t` happened before what another does if that one's clock
-//! has `t` or more for it. Two accesses of different warps where neither happened before the other, one of them a write, are a
-//! race. Two writes of one value are none: Triton stores what several threads hold from all of them.
+//! Every warp has a vector clock: the time that it knows of each warp. A barrier merges the clocks of the warps that
+//! reach it, and then each warp advances its own time. An access of a warp at its time `t` happened before an access of
+//! another warp if that warp's clock has at least `t` for the first. Two accesses of different warps are a race if
+//! neither happened before the other and one of them is a write. Two writes of the same value are not a race: Triton
+//! stores a value that several threads hold from all of them.
 //!
-//! Left out: lanes of one warp, which go in step; atomics among themselves.
+//! Not checked: accesses of one warp, whose lanes run in step; atomics against each other.
 
 use crate::outcome::FindingKind;
 use crate::warp::Warp;
 
-/// Nobody.
+/// The warp of a cell that was never accessed.
 const NO_WARP: u8 = u8::MAX;
 
-/// What is in a byte.
+/// The state of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Unwritten,
     Known,
-    /// Something that came from where nothing was written.
+    /// A value computed from uninitialised bytes.
     Unknown,
-    /// What a `cp.async` that has not landed is to replace.
+    /// The target of a `cp.async` that has not landed.
     InFlight,
 }
 
-/// An access that is remembered.
+/// A recorded access.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     time: u32,
@@ -41,7 +42,7 @@ const NONE: Mark = Mark {
 };
 
 impl Mark {
-    /// Whether it happened before all that a warp does from now on.
+    /// Whether the access happened before everything that a warp does from now on.
     #[inline]
     fn is_before(&self, by: &Accessor<'_>) -> bool {
         self.time == 0
@@ -56,7 +57,7 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     write: Mark,
-    /// The last two readers that no barrier is between, if they are different warps.
+    /// The last two reads of different warps without a barrier between them.
     reads: [Mark; 2],
     content: Content,
 }
@@ -67,7 +68,7 @@ const FRESH: Cell = Cell {
     content: Content::Unwritten,
 };
 
-/// Who accesses.
+/// The warp and instruction of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accessor<'w> {
     pub(crate) warp: u32,
@@ -77,7 +78,7 @@ pub(crate) struct Accessor<'w> {
 }
 
 impl<'w> Accessor<'w> {
-    /// A warp, in the instruction where it is.
+    /// Describes a warp at its current instruction.
     pub(crate) fn from_warp(warp: &'w Warp, atomic: bool) -> Self {
         Self {
             warp: warp.number,
@@ -97,7 +98,7 @@ impl<'w> Accessor<'w> {
     }
 }
 
-/// Two accesses that must not meet.
+/// Two conflicting accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Met {
     pub(crate) kind: FindingKind,
@@ -113,7 +114,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Forgets everything; every byte is `fill`.
+    /// Resets all bytes to `fill`, and removes all records.
     pub(crate) fn reset(&mut self, size: usize, fill: u8) {
         self.bytes.clear();
         self.bytes.resize(size, fill);
@@ -125,8 +126,14 @@ impl Shared {
         self.bytes.len()
     }
 
-    /// Reads bytes that are there; the result says whether all of them were written.
-    pub(crate) fn read(&mut self, at: usize, to: &mut [u8], by: &Accessor<'_>, met: &mut Option<Met>) -> bool {
+    /// Reads bytes, which must be in bounds. Returns whether all of them were written.
+    pub(crate) fn read(
+        &mut self,
+        at: usize,
+        to: &mut [u8],
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) -> bool {
         let end = at.saturating_add(to.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get(at..end), self.cells.get_mut(at..end)) else {
             return false;
@@ -148,8 +155,15 @@ impl Shared {
         known
     }
 
-    /// Writes bytes that are there.
-    pub(crate) fn write(&mut self, at: usize, from: &[u8], known: bool, by: &Accessor<'_>, met: &mut Option<Met>) {
+    /// Writes bytes, which must be in bounds.
+    pub(crate) fn write(
+        &mut self,
+        at: usize,
+        from: &[u8],
+        known: bool,
+        by: &Accessor<'_>,
+        met: &mut Option<Met>,
+    ) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
             return;
@@ -169,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// A `cp.async` is on its way to bytes that are there.
+    /// Starts a `cp.async` to bytes, which must be in bounds.
     pub(crate) fn begin_copy(&mut self, at: usize, len: usize, by: &Accessor<'_>, met: &mut Option<Met>) {
         let Some(cells) = self.cells.get_mut(at..at.saturating_add(len)) else {
             return;
@@ -188,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// It lands.
+    /// Lands a `cp.async`.
     pub(crate) fn land(&mut self, at: usize, from: &[u8], by: &Accessor<'_>) {
         let end = at.saturating_add(from.len());
         let (Some(bytes), Some(cells)) = (self.bytes.get_mut(at..end), self.cells.get_mut(at..end)) else {
@@ -224,7 +238,7 @@ fn check_write(cell: &Cell, changes: bool, by: &Accessor<'_>, byte: usize, met: 
     }
 }
 
-/// Only the first of an access counts.
+/// Keeps only the first conflict of an access.
 #[cold]
 fn note(met: &mut Option<Met>, kind: FindingKind, byte: usize, other: u32) {
     met.get_or_insert(Met {

@@ -1,10 +1,10 @@
-"""Executes every instruction of `golden/instructions.jsonl` on a GPU: how `golden/gpu.jsonl.gz` comes about.
+"""Executes every instruction of `golden/instructions.jsonl` on a GPU, and writes `golden/gpu.jsonl.gz`.
 
     python gpu.py golden/instructions.jsonl golden/kernel.ptx gpu.jsonl.gz
 
-It needs CUDA's driver and nothing else: the driver assembles the PTX. The first line of what it writes has the GPU and the
+It needs only CUDA's driver, which assembles the PTX. The first line of the output has the GPU and the
 driver. Every other line is an instruction: its operands' names, and for each rotation four results of each thread, or the
-driver's error. A rotation moves the second and the third operand around, so that other pairs meet.
+driver's error. A rotation shifts the second and the third operand, for different combinations.
 """
 
 import ctypes
@@ -63,7 +63,7 @@ class Driver:
     def load(self, ptx: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p]:
         module = ctypes.c_void_p()
         log = ctypes.create_string_buffer(4096)
-        # Where the assembler's errors go (5), and how many bytes there are (6).
+        # The buffer for the assembler's errors (5), and its size in bytes (6).
         names = (ctypes.c_int * 2)(5, 6)
         values = (ctypes.c_void_p * 2)(ctypes.cast(log, ctypes.c_void_p), len(log))
         try:
@@ -83,7 +83,7 @@ class Driver:
 
 
 def pack_operands(values: list[int]) -> bytes:
-    """The operands of all threads; behind them room that a wide load may read."""
+    """Packs the operands of all threads, with padding that a wide load may read."""
     return b"".join(value.to_bytes(8, "little") for value in values) + bytes(64)
 
 

@@ -1,9 +1,9 @@
-"""The PTX of kernels of one operation each, for sm_80: how `golden/operations.jsonl.gz` comes about.
+"""Compiles a kernel for each operation to PTX for sm_80, and writes `golden/operations.jsonl.gz`.
 
     python operations.py operations.jsonl.gz      with the toolchain of Triton 3.9.0; no GPU is needed
 
-What a GPU gave for these operations is in `snapshots/tile/h200-*.txt`; `operations.rs` beside this file compares. The operations
-are those of `harness/tile/tests/h200.py`, and the functions that the tables have besides.
+A GPU's results of these operations are in `snapshots/tile/h200-*.txt`; `it/operations.rs` compares them. The operations
+are those of `harness/tile/tests/h200.py`, and the other functions in the tables.
 """
 
 import gzip

@@ -1,5 +1,5 @@
-//! Functions that Python has without being told, as a table. Left out: functions that take functions, and keywords that only
-//! `CPython` gives a meaning (`key`, `default`).
+//! A table of Python's built-in functions. Unsupported: functions that take functions, and the keywords `key` and
+//! `default`.
 
 use ruff_python_ast::{CmpOp, Operator};
 
@@ -9,23 +9,23 @@ use crate::int::Int;
 use crate::object::{Object, Plain, Sequence, View};
 use crate::{operator, repr};
 
-/// Takes the cost of so many items, or refuses it.
+/// Takes the cost of some items, or returns an error.
 pub type Spend<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
 
-/// A function of Python's.
+/// A built-in function of Python.
 pub struct Builtin<V> {
     /// Its name.
     pub name: &'static str,
-    /// The names of its parameters; none where it takes any number of arguments.
+    /// The names of its parameters; empty if it takes any number of arguments.
     pub parameters: &'static [&'static str],
-    /// How many arguments it needs.
+    /// Minimum number of arguments.
     pub required: usize,
-    /// The function, which is given as many arguments as it takes.
+    /// The function. It receives a valid number of arguments.
     call: fn(&[V], Spend<'_>) -> Result<V, Error>,
 }
 
 impl<V: Object> Builtin<V> {
-    /// Calls the function. Each item that it looks at or makes is told to `spend` before.
+    /// Calls the function. It passes the number of items to `spend` before it reads or creates them.
     pub fn call(&self, arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
         let most = if self.parameters.is_empty() {
             usize::MAX
@@ -52,7 +52,7 @@ impl<V: Object> Builtin<V> {
     }
 }
 
-/// The table of a type of values.
+/// The table for a type of values.
 pub struct Builtins<V>(std::marker::PhantomData<V>);
 
 pub(crate) const fn define<V>(
@@ -117,7 +117,9 @@ impl<V: Object + 'static> Builtins<V> {
             V::from_items(Sequence::List, sort_items(given_items(arguments, spend)?)?)
         }),
         define("str", &["object"], 0, |arguments, _| {
-            V::from_plain(Plain::Str(arguments.first().map_or_else(String::new, repr::str_of)))
+            V::from_plain(Plain::Str(
+                arguments.first().map_or_else(String::new, repr::str_of),
+            ))
         }),
         define("sum", &["iterable", "start"], 1, sum),
         define("tuple", &["iterable"], 0, |arguments, spend| {
@@ -126,7 +128,7 @@ impl<V: Object + 'static> Builtins<V> {
         define("zip", &[], 0, zip),
     ];
 
-    /// The builtin of a name.
+    /// Finds a builtin by name.
     pub fn find(name: &str) -> Option<&'static Builtin<V>> {
         Self::TABLE.iter().find(|builtin| builtin.name == name)
     }
@@ -144,12 +146,12 @@ pub const NAMES: &[&str] = &{
     names
 };
 
-/// [`Builtin::call`] counts arguments before a function sees them.
+/// Not reachable: [`Builtin::call`] checks the number of arguments first.
 pub(crate) fn count_error() -> Error {
     Error::of_type(Reason::Arguments, "a wrong number of arguments")
 }
 
-/// Python's names of an argument that is no integer.
+/// The error for an argument that is not an integer.
 pub(crate) fn no_index<V: Object>(value: &V) -> Error {
     Error::of_type(
         Reason::Argument,
@@ -308,7 +310,7 @@ fn parse_int(text: &str, base: u32) -> Result<Int, Error> {
     }
     let digits = digits.replace('_', "");
     let value = Int::from_digits(&digits, radix)?.ok_or_else(wrong)?;
-    // As in a program, a 0 in front would be C's octal.
+    // A leading 0 would be octal in C; Python rejects it.
     if base == 0 && prefixed.is_none() && digits.starts_with('0') && !value.is_zero() {
         return Err(wrong());
     }
@@ -387,7 +389,11 @@ fn call_pow<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
 fn call_range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
     let mut bounds = Vec::with_capacity(3);
     for (nth, argument) in arguments.iter().enumerate().take(4) {
-        bounds.push(argument.as_int().ok_or_else(|| no_index(argument).for_argument(nth))?);
+        bounds.push(
+            argument
+                .as_int()
+                .ok_or_else(|| no_index(argument).for_argument(nth))?,
+        );
     }
     let (zero, one) = (Int::from(0), Int::from(1));
     let (start, stop, step) = match &bounds[..] {
@@ -407,8 +413,11 @@ fn call_range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> 
             ));
         }
     };
-    // Python's own count: the span in steps, rounded up.
-    let (quotient, rest) = stop.checked_sub(start)?.floor_div_mod(step).ok_or_else(count_error)?;
+    // CPython's formula: the span in steps, rounded up.
+    let (quotient, rest) = stop
+        .checked_sub(start)?
+        .floor_div_mod(step)
+        .ok_or_else(count_error)?;
     let count = if rest.is_zero() {
         quotient
     } else {
@@ -438,11 +447,13 @@ fn round<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     let rounded = match (value.view(), value.as_int()) {
         (View::Float(value), _) => match digits {
             Some(digits) => Plain::Float(float::round_digits(value, &digits?)?),
-            None => Plain::Int(float::to_int(value.round_ties_even()).map_err(|error| error.for_argument(0))?),
+            None => {
+                Plain::Int(float::to_int(value.round_ties_even()).map_err(|error| error.for_argument(0))?)
+            }
         },
         (_, Some(value)) => match digits.transpose()? {
             Some(digits) if digits.is_negative() => {
-                // Half of a unit that has more bits than are held is beyond any value that is.
+                // Half of a unit larger than the limit exceeds any integer here.
                 match Int::from(10).checked_pow(&digits.negated()?) {
                     Ok(unit) => Plain::Int(float::round_to(&value, &unit, false)?),
                     Err(_) => Plain::Int(Int::from(0)),
@@ -461,7 +472,7 @@ fn round<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     V::from_plain(rounded)
 }
 
-/// A stable order by `<` alone, which must not be trusted to be an order: NaN has none.
+/// A stable sort by `<` alone, which may not be a consistent order (NaN).
 fn sort_items<V: Object>(items: Vec<V>) -> Result<Vec<V>, Error> {
     if items.len() < 2 {
         return Ok(items);

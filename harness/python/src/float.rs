@@ -1,4 +1,4 @@
-//! Python's `float`: division as `CPython` computes it, powers, rounding to digits, and how it is written.
+//! Python's `float`: division as in `CPython`, powers, rounding to digits, and `repr`.
 
 use crate::error::{Error, Reason};
 use crate::int::Int;
@@ -34,13 +34,13 @@ pub fn pow(a: f64, b: f64) -> Result<f64, Error> {
         return Err(Error::unsupported(Reason::Complex, "complex numbers"));
     }
     let power = a.powf(b);
-    if pow.is_infinite() && a.is_finite() && b.is_finite() {
+    if power.is_infinite() && a.is_finite() && b.is_finite() {
         return Err(Error::overflow("(34, 'Numerical result out of range')"));
     }
-    Ok(pow)
+    Ok(power)
 }
 
-/// A float as an integer, cut: `int(value)`.
+/// Truncates a float to an integer: `int(value)`.
 pub fn to_int(value: f64) -> Result<Int, Error> {
     Int::from_float(value).ok_or_else(|| {
         if value.is_nan() {
@@ -62,7 +62,7 @@ pub fn round_digits(value: f64, digits: &Int) -> Result<f64, Error> {
         i128::MAX
     });
     match digits {
-        // Every float is a whole number of these.
+        // Every float is an integer multiple of this unit.
         324.. => Ok(value),
         0..324 => Ok(format!("{value:.*}", digits as usize).parse().unwrap_or(value)),
         -308..0 => {
@@ -79,7 +79,7 @@ pub fn round_digits(value: f64, digits: &Int) -> Result<f64, Error> {
     }
 }
 
-/// The multiple of `unit` that is nearest, ties to even. `beyond`: the true value is a little farther from 0.
+/// The multiple of `unit` that is nearest, ties to even. `beyond`: the exact value is slightly farther from 0.
 pub(crate) fn round_to(value: &Int, unit: &Int, beyond: bool) -> Result<Int, Error> {
     let negative = value.is_negative();
     let Some((quotient, rest)) = value.magnitude()?.floor_div_mod(unit) else {
@@ -97,7 +97,7 @@ pub(crate) fn round_to(value: &Int, unit: &Int, beyond: bool) -> Result<Int, Err
     if negative { rounded.negated() } else { Ok(rounded) }
 }
 
-/// A text as `float(text)` reads it.
+/// Parses a text like `float(text)`.
 pub fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
     let mut before = ' ';
@@ -130,19 +130,20 @@ pub fn format_repr(value: f64) -> String {
         .trim_start_matches('-')
         .split_once('.')
         .map_or(0, |(_, digits)| digits.len());
-    // At least one digit stands behind the point.
+    // There is at least one digit after the point.
     let behind = (digits as i32 - exponent).max(1);
     format!("{value:.*}", behind as usize)
 }
 
-/// The shortest text in scientific notation that reads as the same float; of two such, the nearer, of two as near, the even.
+/// The shortest text in scientific notation that reads as the same float. Among several, it is the nearest, and in a
+/// tie the even one.
 fn format_shortest(value: f64) -> String {
     let found = format!("{value:e}");
     let digits = found
         .split_once('e')
         .and_then(|(mantissa, _)| mantissa.split_once('.'))
         .map_or(0, |(_, digits)| digits.len());
-    // Rust's own shortest text takes the greater of two that are as near.
+    // In a tie, Rust's shortest text is the greater one.
     let nearest = format!("{value:.digits$e}");
     if nearest.parse() == Ok(value) {
         nearest

@@ -2,14 +2,14 @@
 
 use ruff_python_ast::Operator;
 
-use crate::builtin::{Builtin, Spend, define, items_of, count_error, no_index};
+use crate::builtin::{Builtin, Spend, count_error, define, items_of, no_index};
 use crate::error::{Error, ErrorKind, Reason};
 use crate::float;
 use crate::int::Int;
 use crate::object::{Object, Plain};
 use crate::operator;
 
-/// The numbers of `math`, by name.
+/// The constants of `math`, by name.
 pub const CONSTANTS: &[(&str, f64)] = &[
     ("e", std::f64::consts::E),
     ("inf", f64::INFINITY),
@@ -18,7 +18,7 @@ pub const CONSTANTS: &[(&str, f64)] = &[
     ("tau", std::f64::consts::TAU),
 ];
 
-/// The number of `math` that a name is.
+/// Finds a constant of `math` by name.
 pub fn find_constant(name: &str) -> Option<f64> {
     CONSTANTS
         .iter()
@@ -26,7 +26,7 @@ pub fn find_constant(name: &str) -> Option<f64> {
         .map(|(_, value)| *value)
 }
 
-/// The table of a type of values.
+/// The table for a type of values.
 pub struct Math<V>(std::marker::PhantomData<V>);
 
 impl<V: Object + 'static> Math<V> {
@@ -34,14 +34,22 @@ impl<V: Object + 'static> Math<V> {
     pub const TABLE: &'static [Builtin<V>] = &[
         define("ceil", &["x"], 1, |arguments, _| round_with(arguments, f64::ceil)),
         define("copysign", &["x", "y"], 2, |arguments, _| {
-            V::from_plain(Plain::Float(real_argument(arguments, 0)?.copysign(real_argument(arguments, 1)?)))
+            V::from_plain(Plain::Float(
+                real_argument(arguments, 0)?.copysign(real_argument(arguments, 1)?),
+            ))
         }),
-        define("exp", &["x"], 1, |arguments, _| apply_bounded(arguments, f64::exp)),
-        define("exp2", &["x"], 1, |arguments, _| apply_bounded(arguments, f64::exp2)),
+        define("exp", &["x"], 1, |arguments, _| {
+            apply_bounded(arguments, f64::exp)
+        }),
+        define("exp2", &["x"], 1, |arguments, _| {
+            apply_bounded(arguments, f64::exp2)
+        }),
         define("fabs", &["x"], 1, |arguments, _| {
             V::from_plain(Plain::Float(real_argument(arguments, 0)?.abs()))
         }),
-        define("floor", &["x"], 1, |arguments, _| round_with(arguments, f64::floor)),
+        define("floor", &["x"], 1, |arguments, _| {
+            round_with(arguments, f64::floor)
+        }),
         define("gcd", &[], 0, gcd),
         define("isinf", &["x"], 1, |arguments, _| {
             V::from_plain(Plain::Bool(real_argument(arguments, 0)?.is_infinite()))
@@ -86,7 +94,7 @@ impl<V: Object + 'static> Math<V> {
         }),
     ];
 
-    /// The function of a name.
+    /// Finds a function by name.
     pub fn find(name: &str) -> Option<&'static Builtin<V>> {
         Self::TABLE.iter().find(|function| function.name == name)
     }
@@ -120,7 +128,7 @@ fn round_with<V: Object>(arguments: &[V], cut: fn(f64) -> f64) -> Result<V, Erro
     V::from_plain(Plain::Int(value))
 }
 
-/// A function whose result is infinite only where its argument is.
+/// Applies a function whose result is infinite only if its argument is.
 fn apply_bounded<V: Object>(arguments: &[V], function: fn(f64) -> f64) -> Result<V, Error> {
     let value = real_argument(arguments, 0)?;
     let result = function(value);
@@ -144,7 +152,7 @@ fn gcd<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
     V::from_plain(Plain::Int(divisor))
 }
 
-/// The logarithm of a number, also of an integer that is no float.
+/// The logarithm of a number, including integers beyond the range of floats.
 fn compute_log<V: Object>(arguments: &[V], nth: usize, log: fn(f64) -> f64) -> Result<f64, Error> {
     if let Some(int) = arguments.get(nth).and_then(V::as_int) {
         if int.is_negative() || int.is_zero() {

@@ -1,10 +1,10 @@
-//! The nearest valid spelling of a word that is not one. Left out: what to do about it.
+//! Finds the valid spelling that is nearest to a misspelled word.
 
-/// Wrong letters of a word however long.
+/// Maximum wrong letters of a word of any length.
 const MAX_TYPOS: usize = 3;
 
-/// The candidate that is a typing error away from `word`, if there is one: at most one letter of three is wrong, missing, too
-/// many, or swapped with its neighbour. Capitals do not count. Of equally near ones the first.
+/// The candidate that differs from `word` by typing errors: at most one letter in three is wrong, missing, superfluous,
+/// or swapped with its neighbour. Case is ignored. The first of equally near candidates wins.
 pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     find_closest(word, candidates, |candidate| {
@@ -12,7 +12,7 @@ pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     })
 }
 
-/// The candidate with the fewest wrong letters, of which there are at most `allowed`. Of equally near ones the first.
+/// The candidate with the fewest wrong letters, at most `allowed`. The first of equally near candidates wins.
 pub fn nearest_within<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -35,7 +35,7 @@ fn find_closest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// "did you mean …?", or else the candidates themselves when they are few.
+/// "did you mean …?", or the candidates themselves if there are few.
 pub fn suggest_spelling<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(near) = find_nearest(word, candidates.iter().copied()) {

@@ -1,4 +1,4 @@
-//! Operators and comparisons, with `CPython`'s meaning and texts.
+//! Operators and comparisons, with `CPython`'s semantics and error texts.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ pub fn truth<V: Object>(value: &V) -> Result<bool, Error> {
     })
 }
 
-/// A number of Python's tower, `bool` as the integer that it is.
+/// A number of Python's numeric tower; a `bool` is an integer.
 enum Number {
     Int(Int),
     Float(f64),
@@ -54,7 +54,7 @@ impl Number {
     }
 }
 
-/// A number as the float that it is converted to: `float(value)` of what is no text.
+/// Converts a number to a float: `float(value)` except for texts.
 pub fn to_float<V: Object>(value: &V) -> Option<Result<f64, Error>> {
     Number::from_object(value).map(|number| number.to_float())
 }
@@ -133,7 +133,10 @@ pub(crate) fn div_mod<V: Object>(left: &V, right: &V) -> Result<V, Error> {
         }
         _ => return Err(operand_error("divmod()", left, right)),
     };
-    V::from_items(Sequence::Tuple, vec![V::from_plain(quotient)?, V::from_plain(rest)?])
+    V::from_items(
+        Sequence::Tuple,
+        vec![V::from_plain(quotient)?, V::from_plain(rest)?],
+    )
 }
 
 fn no_int_divisor() -> Error {
@@ -160,7 +163,7 @@ fn combine_bools(op: Operator, a: bool, b: bool) -> Option<bool> {
     })
 }
 
-/// `None`: the operator has no meaning for these numbers.
+/// `None` if the operator is undefined for these numbers.
 fn combine_numbers(op: Operator, a: &Number, b: &Number) -> Option<Result<Plain, Error>> {
     match (a, b) {
         (Number::Int(a), Number::Int(b)) => combine_ints(op, a, b),
@@ -298,7 +301,7 @@ fn repeat_value<V: Object>(left: &V, right: &V) -> Result<V, Error> {
 fn repeat_items<V: Object>(kind: Sequence, items: &[V], count: usize) -> Result<V, Error> {
     let weight: usize = items.iter().map(V::weight).sum();
     check_length(weight.saturating_mul(count), V::MAX_ITEMS, "items of a sequence")?;
-    // Nothing repeated is nothing, however often.
+    // An empty sequence stays empty, for any count.
     let repeated = if items.is_empty() {
         Vec::new()
     } else {
@@ -348,7 +351,7 @@ fn first_apart<'a, V: Object>(a: &'a [V], b: &'a [V]) -> Result<Option<(&'a V, &
     Ok(None)
 }
 
-/// The value of a key of a dict.
+/// Finds the value of a key in a dict.
 pub fn find_key<'a, V: Object>(items: &'a [(V, V)], key: &V) -> Result<Option<&'a V>, Error> {
     for (known, value) in items.iter().rev() {
         if is_equal(known, key)? {
@@ -358,7 +361,7 @@ pub fn find_key<'a, V: Object>(items: &'a [(V, V)], key: &V) -> Result<Option<&'
     Ok(None)
 }
 
-/// How two values are ordered where they are compared with `op`, which an error names; `None` for NaN.
+/// The order of two values; errors name the operator `op`. `None` for NaN.
 pub fn order<V: Object>(op: CmpOp, left: &V, right: &V) -> Result<Option<Ordering>, Error> {
     if let (Some(a), Some(b)) = (Number::from_object(left), Number::from_object(right)) {
         return Ok(a.order(&b));
@@ -487,7 +490,7 @@ pub fn get_item<V: Object>(container: &V, index: &V) -> Result<V, Error> {
     item.ok_or_else(|| index_error(format!("{name} index out of range")))
 }
 
-/// `container[start:stop:step]`; a bound that is `None` was left out.
+/// `container[start:stop:step]`; an omitted bound is `None`.
 pub fn slice<V: Object>(container: &V, bounds: [Option<V>; 3]) -> Result<V, Error> {
     let [start, stop, step] = bounds;
     let step = clamp_bound(step)?.unwrap_or(1);
@@ -512,7 +515,7 @@ pub fn slice<V: Object>(container: &V, bounds: [Option<V>; 3]) -> Result<V, Erro
     }
 }
 
-/// Python clamps the bounds of slices to what a machine word holds.
+/// Python clamps the bounds of slices to a machine word.
 fn clamp_bound<V: Object>(value: Option<V>) -> Result<Option<isize>, Error> {
     let Some(value) = value else { return Ok(None) };
     if matches!(value.view(), View::None) {

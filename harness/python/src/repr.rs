@@ -8,7 +8,7 @@ use crate::object::{Object, View};
 /// `str(value)`.
 pub fn str_of<V: Object>(value: &V) -> String {
     match value.view() {
-        View::Str(text) => str_of.to_owned(),
+        View::Str(text) => text.to_owned(),
         _ => repr_of(value),
     }
 }
@@ -29,7 +29,7 @@ fn write<V: Object>(out: &mut String, value: &V) {
             let _ = write!(out, "{value}");
         }
         View::Float(value) => out.push_str(&float::format_repr(value)),
-        View::Str(text) => quote(out, str_of),
+        View::Str(text) => write_quoted(out, text),
         View::Tuple(items) => {
             out.push('(');
             write_items(out, items);
@@ -68,18 +68,18 @@ fn write_items<V: Object>(out: &mut String, items: &[V]) {
 /// `repr(text)`.
 pub fn quote(text: &str) -> String {
     let mut out = String::new();
-    quote(&mut out, str_of);
+    write_quoted(&mut out, text);
     out
 }
 
-fn quote(out: &mut String, text: &str) {
-    let quote = if str_of.contains('\'') && !str_of.contains('"') {
+fn write_quoted(out: &mut String, text: &str) {
+    let quote = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {
         '\''
     };
     out.push(quote);
-    for char in str_of.chars() {
+    for char in text.chars() {
         match char {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
@@ -107,10 +107,10 @@ fn is_printable(char: char) -> bool {
     match u32::from(char) {
         0x20..0x7f => true,
         0..0xa1 | 0xad => false,
-        // What Rust's `Debug` escapes anywhere but at the start of a text is what Python escapes.
+        // Python escapes the characters that Rust's `Debug` escapes inside of a text.
         _ => {
             let text: String = ['a', char].into_iter().collect();
-            str_of.escape_debug().count() == 2
+            text.escape_debug().count() == 2
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Values of Python and nothing else.
+//! Python's own values.
 
 use crate::error::Error;
 use crate::int::Int;
 use crate::object::{Object, Plain, Sequence, View};
 
-/// A value of Python's own.
+/// A value of Python.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `None`.

@@ -1,6 +1,6 @@
-//! The walk over the tree of an expression: literals, operators, conditions and comprehensions.
+//! Walks the tree of an expression: literals, operators, conditions and comprehensions.
 //!
-//! Left out: what a name, an attribute, a call and an index mean. A [`Scope`] says that, and how it tells of errors.
+//! A [`Scope`] defines names, attributes, calls and subscripts, and reports errors.
 
 use ruff_python_ast::{BoolOp, CmpOp, Comprehension, Expr, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
@@ -9,57 +9,62 @@ use crate::error::{Error, Reason};
 use crate::object::{Object, Plain, Sequence};
 use crate::{operator, parse};
 
-/// What an expression stands in.
+/// The context of an expression.
 pub trait Scope {
     /// Its values.
     type Value: Object;
     /// Its errors.
     type Error;
 
-    /// The names around those of a comprehension.
+    /// The saved names outside of a comprehension.
     type Outer;
 
-    /// An error of Python's at a place.
+    /// Adds a location to an error of Python.
     fn locate_error(&mut self, error: Error, at: TextRange) -> Self::Error;
 
-    /// Pays for a value that was made; an error ends the walk.
+    /// Charges the cost of a new value; an error ends the walk.
     fn pay(&mut self, weight: usize, at: TextRange) -> Result<(), Self::Error>;
 
-    /// What a name stands for.
+    /// Returns the value of a name.
     fn resolve_name(&mut self, name: &str, at: TextRange) -> Result<Self::Value, Self::Error>;
 
-    /// Begins names of a comprehension's own; gives what [`Self::close`] ends them with.
+    /// Opens the scope of a comprehension. Returns the state for [`Self::close`].
     fn open(&mut self) -> Result<Self::Outer, Self::Error>;
 
-    /// Gives a name a value until [`Self::close`].
+    /// Binds a name until [`Self::close`].
     fn bind(&mut self, name: &str, value: Self::Value);
 
-    /// Forgets the names since [`Self::open`].
+    /// Removes the names since [`Self::open`].
     fn close(&mut self, outer: Self::Outer);
 
-    /// Evaluates a part of an expression; [`value`], unless a scope keeps watch over each of its nodes.
+    /// Evaluates a part of an expression with [`evaluate`]. A scope may override it to observe every node.
     fn evaluate(&mut self, expr: &Expr) -> Result<Self::Value, Self::Error> {
         evaluate(self, expr)
     }
 
-    /// What any other node is: a call, an attribute, an index, or something that has no place here.
+    /// Evaluates any other node: a call, an attribute, a subscript, or an unsupported one.
     fn evaluate_other(&mut self, expr: &Expr) -> Result<Self::Value, Self::Error>;
 
-    /// The items of what is iterated over.
+    /// Returns the items of an iterable.
     fn iterate(&mut self, value: &Self::Value, at: TextRange) -> Result<Vec<Self::Value>, Self::Error> {
-        let items = evaluate.items().map_err(|error| self.locate_error(error, at))?;
+        let items = value.items().map_err(|error| self.locate_error(error, at))?;
         self.pay(items.len(), at)?;
         Ok(items)
     }
 
-    /// Whether a value counts as true.
+    /// Returns the truth value.
     fn test_truth(&mut self, value: &Self::Value, at: TextRange) -> Result<bool, Self::Error> {
-        operator::truth(evaluate).map_err(|error| self.locate_error(error, at))
+        operator::truth(value).map_err(|error| self.locate_error(error, at))
     }
 
     /// `op value`.
-    fn apply_unary(&mut self, op: UnaryOp, value: &Self::Value, at: TextRange) -> Result<Self::Value, Self::Error> {
-        operator::apply_unary(op, evaluate).map_err(|error| self.locate_error(error, at))
+    fn apply_unary(
+        &mut self,
+        op: UnaryOp,
+        value: &Self::Value,
+        at: TextRange,
+    ) -> Result<Self::Value, Self::Error> {
+        operator::apply_unary(op, value).map_err(|error| self.locate_error(error, at))
     }
 
     /// `left op right`.
@@ -88,12 +93,12 @@ pub trait Scope {
 /// Evaluates a node. Recursion is bounded by [`parse::Limits::depth`], and the stack grows with it.
 pub fn evaluate<S: Scope + ?Sized>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
     let value = stacker::maybe_grow(64 * 1024, 1024 * 1024, || evaluate_node(scope, expr))?;
-    scope.pay(evaluate.weight(), expr.range())?;
-    Ok(evaluate)
+    scope.pay(value.weight(), expr.range())?;
+    Ok(value)
 }
 
 fn from_plain<S: Scope + ?Sized>(scope: &mut S, value: Plain, at: TextRange) -> Result<S::Value, S::Error> {
-    S::Value::from_plain(evaluate).map_err(|error| scope.locate_error(error, at))
+    S::Value::from_plain(value).map_err(|error| scope.locate_error(error, at))
 }
 
 fn from_items<S: Scope + ?Sized>(
@@ -105,12 +110,13 @@ fn from_items<S: Scope + ?Sized>(
     S::Value::from_items(kind, items).map_err(|error| scope.locate_error(error, at))
 }
 
-/// What a node gives, with its parts evaluated by [`Scope::value`].
+/// Evaluates a node. [`Scope::evaluate`] evaluates its parts.
 pub fn evaluate_node<S: Scope + ?Sized>(scope: &mut S, expr: &Expr) -> Result<S::Value, S::Error> {
     let at = expr.range();
     match expr {
         Expr::NumberLiteral(literal) => {
-            let number = parse::parse_number(&literal.value).map_err(|error| scope.locate_error(error, at))?;
+            let number =
+                parse::parse_number(&literal.value).map_err(|error| scope.locate_error(error, at))?;
             from_plain(scope, number, at)
         }
         Expr::StringLiteral(literal) => from_plain(scope, Plain::Str(literal.value.to_str().to_owned()), at),
@@ -165,12 +171,14 @@ pub fn evaluate_node<S: Scope + ?Sized>(scope: &mut S, expr: &Expr) -> Result<S:
             scope.evaluate(if taken { &choice.body } else { &choice.orelse })
         }
         Expr::ListComp(list) => evaluate_comprehension(scope, &list.generators, &list.elt, at),
-        Expr::Generator(generator) => evaluate_comprehension(scope, &generator.generators, &generator.elt, at),
+        Expr::Generator(generator) => {
+            evaluate_comprehension(scope, &generator.generators, &generator.elt, at)
+        }
         other => scope.evaluate_other(other),
     }
 }
 
-/// The values of the items of a display, `*` unpacked.
+/// Evaluates the items of a display, with `*` unpacked.
 pub fn evaluate_all<S: Scope + ?Sized>(scope: &mut S, items: &[Expr]) -> Result<Vec<S::Value>, S::Error> {
     let mut values = Vec::with_capacity(items.len());
     for item in items {
@@ -225,9 +233,9 @@ fn generate<S: Scope + ?Sized>(
 fn assign<S: Scope + ?Sized>(scope: &mut S, target: &Expr, value: S::Value) -> Result<(), S::Error> {
     let at = target.range();
     match target {
-        Expr::Name(name) => scope.bind(&name.id, evaluate),
+        Expr::Name(name) => scope.bind(&name.id, value),
         Expr::Tuple(tuple) => {
-            let items = scope.iterate(&evaluate, at)?;
+            let items = scope.iterate(&value, at)?;
             if items.len() != tuple.elts.len() {
                 let text = format!("{} values for {} names", items.len(), tuple.elts.len());
                 return Err(scope.locate_error(Error::of_value(Reason::Other, text), at));

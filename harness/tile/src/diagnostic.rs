@@ -1,5 +1,5 @@
-//! What Cerith tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
-//! Left out: printing. Only `cli` prints; here a diagnostic becomes a `String`.
+//! Diagnostics about source text: the message, its locations and the fix, rendered as rustc does. Only `cli` prints
+//! them.
 
 use std::borrow::Cow;
 
@@ -8,38 +8,38 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use crate::printable;
 use crate::source::{Sources, Span};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// It does not go on.
+    /// The command fails.
     Error,
-    /// It goes on, and somebody should look.
+    /// The command continues, but the user should take a look.
     Warning,
 }
 
-/// A span with words beside it.
+/// A span with text beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Where.
+    /// The span.
     pub span: Span,
-    /// What is there; may be empty.
+    /// The text; may be empty.
     pub text: String,
 }
 
-/// One message. The first label is the place that the message is about, further labels are context.
+/// One message. The first label is the primary location, further labels are context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// A stable name of the kind of message, `out-of-bounds` say; shown in brackets and matched by tests.
+    /// A stable name of the kind of message, for example `out-of-bounds`; shown in brackets and matched by tests.
     pub code: &'static str,
     /// One line, lower case, no full stop.
     pub message: String,
-    /// The places, primary first.
+    /// The labels, the primary one first.
     pub labels: Vec<Label>,
     /// Facts below the snippet.
     pub notes: Vec<String>,
-    /// The mend.
+    /// The fix.
     pub help: Option<String>,
 }
 
@@ -50,7 +50,7 @@ type Placed<'a> = (
 );
 
 impl Diagnostic {
-    /// An error at a place.
+    /// Creates an error at a location.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -65,7 +65,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning at a place.
+    /// Creates a warning at a location.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
@@ -73,7 +73,7 @@ impl Diagnostic {
         }
     }
 
-    /// Puts words beside the primary place.
+    /// Adds text beside the primary location.
     #[must_use]
     pub fn label_primary(mut self, text: impl Into<String>) -> Self {
         if let Some(label) = self.labels.first_mut() {
@@ -82,7 +82,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a place for context.
+    /// Adds a location for context.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label {
@@ -99,19 +99,19 @@ impl Diagnostic {
         self
     }
 
-    /// Says how to mend it.
+    /// Adds the fix.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// The primary place.
+    /// The primary location.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 
-    /// The message with its source lines, as rustc would show it; ANSI colours when `colour`.
+    /// Renders the message with its source lines, as rustc does; in ANSI colours if `colour`.
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -131,7 +131,7 @@ impl Diagnostic {
             } else {
                 AnnotationKind::Context
             };
-            // Lines that were copied are shown where they come from.
+            // Copied lines are shown at their original location.
             let piece = file
                 .find_piece(start as u32)
                 .filter(|piece| stop <= piece.bytes.end);

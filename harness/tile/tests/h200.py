@@ -47,7 +47,7 @@ INTS = tuple(name for name in DTYPES if name not in FLOATS)
 
 
 def list_operations():
-    """What is tried: kind, operation, dtype of the operands, of the result, expression of `a`, `b` and `c`."""
+    """Lists the operations: kind, operation, dtype of the operands, of the result, expression of `a`, `b` and `c`."""
     for of in DTYPES:
         for to in DTYPES:
             if of == to:

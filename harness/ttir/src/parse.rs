@@ -1,5 +1,5 @@
-//! From text to syntax. The forms that Triton's operations are printed in differ in punctuation only, so one reader takes them all:
-//! it collects operands, words, attributes, types and regions until the line ends. Left out: what an operation needs of these.
+//! Parses MLIR. Triton's operations are printed in forms that differ only in punctuation, so one parser reads all of
+//! them: it collects operands, words, attributes, types and regions until the line ends.
 
 mod attr;
 mod cursor;
@@ -11,18 +11,18 @@ use crate::syntax::{Attr, Func, Module, Operation, Place};
 use cursor::Cursor;
 pub use cursor::SyntaxError;
 
-/// How deep regions, types, attributes and places may nest.
+/// Maximum nesting of regions, types, attributes and locations.
 const DEEPEST: usize = 64;
 
-/// Whether MLIR's own verifier takes a module: what it does not take is printed in the generic form.
+/// Returns whether MLIR's verifier accepts a module: it prints an invalid one in the generic form.
 pub fn verifies(text: &str) -> bool {
     !text.lines().any(|line| line.starts_with("\"builtin.module\""))
 }
 
-/// Reads a module.
+/// Parses a module.
 ///
 /// # Errors
-/// The text is not MLIR as Triton prints it; the first place that is not.
+/// The text is not MLIR as Triton prints it. The error is at the first wrong byte.
 pub fn parse_module(text: &str) -> Result<Module, SyntaxError> {
     let mut cursor = Cursor::new(text);
     let mut module = Module::default();
@@ -67,13 +67,13 @@ pub fn parse_module(text: &str) -> Result<Module, SyntaxError> {
                 module.functions.push(func);
             }
             _ if inside => {
-                // Globals and the like: nothing here calls them.
+                // Globals and similar: no kernel calls them.
                 let other = operation::parse_operation(&mut cursor, 0)?;
                 if other.name.is_empty() {
                     return Err(cursor.error("neither a function nor an operation"));
                 }
             }
-            // MLIR prints so what does not verify, an empty block that nothing leads to for example.
+            // MLIR prints an invalid module in this form, for example one with an unreachable empty block.
             Some(b'"') => {
                 let whole = operation::parse_operation(&mut cursor, 0)?;
                 if whole.name != "builtin.module" {
@@ -101,7 +101,7 @@ fn parse_alias(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), Synta
     }
 }
 
-/// The functions of a module in generic form.
+/// Collects the functions of a module in generic form.
 fn collect_functions(whole: Operation, module: &mut Module) {
     let blocks = whole.regions.into_iter().flat_map(|region| region.blocks);
     for mut op in blocks.flat_map(|block| block.ops) {

@@ -18,7 +18,7 @@ use cerith_engine::{
 use cerith_interp::{Accepted, StoredElement};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::quirk::Quirks;
-use cerith_tile::quirk::told::ADDRESSES;
+use cerith_tile::quirk::signature::ADDRESSES;
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Tolerance;

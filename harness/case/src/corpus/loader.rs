@@ -376,8 +376,8 @@ impl Loader {
                 format!("Python file `{relative}` is not there"),
             );
             let file = path.rsplit_once('/').map_or(path.as_str(), |(_, file)| file);
-            problem.help =
-                suggest_spelling(file, beside).or_else(|| Some(format!("add the file `{path}` to the corpus")));
+            problem.help = suggest_spelling(file, beside)
+                .or_else(|| Some(format!("add the file `{path}` to the corpus")));
             self.problems.push(problem);
             return None;
         };

@@ -213,7 +213,10 @@ impl Argument {
             Value::DType(dtype) => Ok(*dtype),
             Value::Str(name) => dtype_of(name).ok_or_else(|| {
                 self.to_error(format!("unknown dtype `{name}`"))
-                    .help(suggest_spelling(name, DType::ALL.iter().map(|dtype| dtype.name())))
+                    .help(suggest_spelling(
+                        name,
+                        DType::ALL.iter().map(|dtype| dtype.name()),
+                    ))
             }),
             _ => Err(self.reject_type("a dtype")),
         }

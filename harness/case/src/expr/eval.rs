@@ -4,7 +4,7 @@ use std::mem;
 use std::ops::Range;
 
 use cerith_memory::{Index, Storages, Tensor};
-use cerith_python::operator::{slice as slice_of, get_item as item_of};
+use cerith_python::operator::{get_item as item_of, slice as slice_of};
 use cerith_python::parse::to_bytes;
 use cerith_python::walk::{self, Scope};
 use cerith_python::{Error, ErrorKind, Object as _, Reason};
@@ -104,9 +104,12 @@ impl<'a> Evaluator<'a> {
             keywords,
         };
         match &*call.func {
-            Expr::Name(name) => {
-                builtin::call(&mut self.work, &name.id, &to_bytes(name.range), arguments(&name.id))
-            }
+            Expr::Name(name) => builtin::call(
+                &mut self.work,
+                &name.id,
+                &to_bytes(name.range),
+                arguments(&name.id),
+            ),
             Expr::Attribute(attribute) => {
                 let (name, at) = (attribute.attr.id.as_str(), to_bytes(attribute.attr.range));
                 if let Some(module) = find_module(&attribute.value) {
@@ -306,7 +309,12 @@ impl Scope for Evaluator<'_> {
                     return builtin::find_constant(module, &attribute.attr.id, &range);
                 }
                 let object = self.evaluate(&attribute.value)?;
-                method::read_attribute(&object, &attribute.attr.id, &range, &to_bytes(attribute.attr.range))
+                method::read_attribute(
+                    &object,
+                    &attribute.attr.id,
+                    &range,
+                    &to_bytes(attribute.attr.range),
+                )
             }
             Expr::Call(call) => self.call(call),
             Expr::Subscript(subscript) => {

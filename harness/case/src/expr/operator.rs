@@ -157,7 +157,12 @@ fn move_address(address: Address, by: Option<i128>) -> Result<Value, Error> {
 pub(super) fn convert_error(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
-        (ErrorKind::Limit, Reason::Items { count, limit: most, .. }) => {
+        (
+            ErrorKind::Limit,
+            Reason::Items {
+                count, limit: most, ..
+            },
+        ) => {
             format!("a result of {count} items is more than {most}")
         }
         (ErrorKind::ZeroDivision, _) => "division by zero".to_owned(),

@@ -98,7 +98,7 @@ impl Reader<'_> {
         });
         let why = match (fields.get("why"), quirks.iter().next()) {
             // A bug that is known says itself what is wrong.
-            (None, Some(quirk)) => Some(quirk.about().trim().to_owned()),
+            (None, Some(quirk)) => Some(quirk.summary().trim().to_owned()),
             _ => self
                 .require_field(&fields, "why", what, start, "give the reason in words: `why: …`")
                 .and_then(|node| self.parse_text(node, "why")),

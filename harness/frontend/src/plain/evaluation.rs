@@ -110,7 +110,13 @@ impl Scope for Evaluation<'_, '_, '_> {
         Ok(apply_unary(op, value, self.to_span(at)))
     }
 
-    fn apply_binary(&mut self, op: Operator, left: &Plain, right: &Plain, at: TextRange) -> Result<Plain, Halt> {
+    fn apply_binary(
+        &mut self,
+        op: Operator,
+        left: &Plain,
+        right: &Plain,
+        at: TextRange,
+    ) -> Result<Plain, Halt> {
         Ok(apply_binary(op, left, right, self.to_span(at)))
     }
 

@@ -1,7 +1,7 @@
 //! Bits: logic, shifts, fields, counts, permutations.
 
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Quaternary, Ternary, Unary, map_unary, map_binary, map_ternary};
+use crate::lanes::{Binary, Quaternary, Ternary, Unary, map_binary, map_ternary, map_unary};
 use crate::syntax::{Kind, Type};
 
 /// `and`, `or`, `xor`, `shl`, `shr`.
@@ -13,7 +13,7 @@ pub(crate) fn find_binary(name: &str, ty: Type) -> Option<Binary> {
         "and" => Some(|a, b, out| map_binary(a, b, out, |a, b| a & b)),
         "or" => Some(|a, b, out| map_binary(a, b, out, |a, b| a | b)),
         "xor" => Some(|a, b, out| map_binary(a, b, out, |a, b| a ^ b)),
-        // A shift by more than the width is one by the width.
+        // A shift by more than the width is clamped to the width.
         "shl" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
             T::from_bits(a).checked_shl(b as u32).unwrap_or(0).bits()
         }))),
@@ -35,9 +35,15 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
         "cnot" => {
             with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| u64::from(T::from_bits(a) == 0))))
         }
-        "popc" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).count_ones().into()))),
-        "clz" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).leading_zeros().into()))),
-        "brev" => with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).reverse_bits().bits()))),
+        "popc" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).count_ones().into())))
+        }
+        "clz" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).leading_zeros().into())))
+        }
+        "brev" => {
+            with_int!(unsigned, T => Some(|a, out| map_unary(a, out, |a| T::from_bits(a).reverse_bits().bits())))
+        }
         _ => None,
     }
 }
@@ -70,7 +76,7 @@ pub(crate) fn extract(ty: Type) -> Option<Ternary> {
             return 0;
         }
         let value = T::from_bits(a).wide();
-        // Beyond the top are copies of the sign.
+        // Bits above the top are copies of the sign.
         let low = if from >= T::BITS {
             if value < 0 { -1 } else { 0 }
         } else {
@@ -119,7 +125,7 @@ pub(crate) fn insert(ty: Type) -> Option<Quaternary> {
     }
 }
 
-/// `lop3`: any function of three bits; the last operand is its table.
+/// `lop3`: any function of three bits; the last operand is its truth table.
 pub(crate) const LOOKUP: Quaternary = |[a, b, c, table], out| {
     for (out, ((&a, &b), (&c, &table))) in out.iter_mut().zip(a.iter().zip(b).zip(c.iter().zip(table))) {
         let (a, b, c) = (a as u32, b as u32, c as u32);
@@ -134,12 +140,13 @@ pub(crate) const LOOKUP: Quaternary = |[a, b, c, table], out| {
     }
 };
 
-/// `prmt`: four of the eight bytes of `b:a`, by the nibbles of `c`; the nibble's top bit asks for the byte's sign.
+/// `prmt`: selects four of the eight bytes of `b:a` by the nibbles of `c`. The nibble's top bit replicates the byte's
+/// sign.
 pub(crate) fn permute(mode: Option<&str>) -> Option<Ternary> {
     macro_rules! with {
         ($select:expr) => {
             Some(|a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let bytes = (a & 0xffff_ffff) | b << 32;
                     let byte = |at: u32| bytes >> (8 * (at & 7)) & 0xff;
                     let mut result = 0;
@@ -176,7 +183,7 @@ pub(crate) fn funnel_shift(left: bool, wrap: bool) -> Ternary {
     macro_rules! of {
         ($amount:expr, $take:expr) => {
             |a, b, c, out| {
-                each3(a, b, c, out, |a, b, c| {
+                map_ternary(a, b, c, out, |a, b, c| {
                     let both = (a & 0xffff_ffff) | b << 32;
                     let amount: fn(u32) -> u32 = $amount;
                     let take: fn(u64, u32) -> u64 = $take;
@@ -193,7 +200,7 @@ pub(crate) fn funnel_shift(left: bool, wrap: bool) -> Ternary {
     }
 }
 
-/// `selp` and what packs: `mov.b64 d, {a, b}`.
+/// Packs registers: `mov.b64 d, {a, b}`.
 pub(crate) fn pack(parts: &[u64], width: u32) -> u64 {
     let mask = u64::MAX >> (64 - width);
     parts.iter().rev().fold(0, |packed, &part| {

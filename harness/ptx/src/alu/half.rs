@@ -1,18 +1,18 @@
-//! `f16` and `bf16`, alone and in pairs: computed exactly in more bits, rounded to nearest even once. A NaN that they make is
-//! 0x7fff.
+//! `f16` and `bf16`, alone and in pairs: computed exactly with more bits, then rounded to nearest even once. A NaN
+//! result is 0x7fff.
 
 use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric;
 
 use super::float::{comparison, max32, min32};
-use crate::lanes::{Binary, Ternary, Test, Unary, map_unary, map_binary, map_ternary, test_lanes};
+use crate::lanes::{Binary, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 
 const NAN: u64 = 0x7fff;
 
 #[inline(always)]
 pub(crate) fn f16_to_f32(bits: u64) -> f32 {
-    // As an f32 the magnitude is 2^-112 times too small, subnormal numbers included.
+    // Read as an f32, the magnitude is too small by 2^112, for subnormal numbers too.
     let sign = (bits as u32 & 0x8000) << 16;
     let magnitude = (bits as u32 & 0x7fff) << 13;
     let scaled = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
@@ -42,7 +42,7 @@ pub(crate) fn to_bf16(value: f64) -> u64 {
     numeric::encode(DType::BF16, value, Rounding::NearestEven)
 }
 
-/// `a * b + c`, rounded to odd: rounding that again gives what rounding once does.
+/// `a * b + c`, rounded to odd: a second rounding then gives the correctly rounded result.
 #[inline(always)]
 fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
     // 11 or 8 bits each: the product is exact.
@@ -64,7 +64,7 @@ fn fma_to_odd(a: f32, b: f32, c: f32) -> f64 {
     })
 }
 
-/// The same for both halves of a register.
+/// Applies a function to both halves of a register.
 #[inline(always)]
 fn map_halves(a: u64, b: u64, c: u64, f: impl Fn(u64, u64, u64) -> u64) -> u64 {
     let low = f(a & 0xffff, b & 0xffff, c & 0xffff) & 0xffff;
@@ -77,32 +77,32 @@ macro_rules! formats {
     ($pair:expr, $brain:expr, |$read:ident, $write:ident, $a:ident, $b:ident| $e:expr) => {{
         let all: Binary = match ($pair, $brain) {
             (false, false) => |a, b, out| {
-                each2(a, b, out, |$a, $b| {
-                    let ($read, $write) = (f16, to_f16);
+                map_binary(a, b, out, |$a, $b| {
+                    let ($read, $write) = (f16_to_f32, to_f16);
                     let _ = $write;
                     $e
                 })
             },
             (false, true) => |a, b, out| {
-                each2(a, b, out, |$a, $b| {
-                    let ($read, $write) = (bf16, to_bf16);
+                map_binary(a, b, out, |$a, $b| {
+                    let ($read, $write) = (bf16_to_f32, to_bf16);
                     let _ = $write;
                     $e
                 })
             },
             (true, false) => |a, b, out| {
-                each2(a, b, out, |a, b| {
-                    halves(a, b, 0, |$a, $b, _| {
-                        let ($read, $write) = (f16, to_f16);
+                map_binary(a, b, out, |a, b| {
+                    map_halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (f16_to_f32, to_f16);
                         let _ = $write;
                         $e
                     })
                 })
             },
             (true, true) => |a, b, out| {
-                each2(a, b, out, |a, b| {
-                    halves(a, b, 0, |$a, $b, _| {
-                        let ($read, $write) = (bf16, to_bf16);
+                map_binary(a, b, out, |a, b| {
+                    map_halves(a, b, 0, |$a, $b, _| {
+                        let ($read, $write) = (bf16_to_f32, to_bf16);
                         let _ = $write;
                         $e
                     })
@@ -168,9 +168,11 @@ pub(crate) fn find_binary(name: &str, brain: bool, pair: bool, nan: bool) -> Opt
 /// `fma`.
 pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
     match (pair, brain) {
-        (false, false) => {
-            |a, b, c, out| map_ternary(a, b, c, out, |a, b, c| to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c))))
-        }
+        (false, false) => |a, b, c, out| {
+            map_ternary(a, b, c, out, |a, b, c| {
+                to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c)))
+            })
+        },
         (false, true) => |a, b, c, out| {
             map_ternary(a, b, c, out, |a, b, c| {
                 to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
@@ -178,18 +180,22 @@ pub(crate) fn multiply_add(brain: bool, pair: bool) -> Ternary {
         },
         (true, false) => |a, b, c, out| {
             map_ternary(a, b, c, out, |a, b, c| {
-                map_halves(a, b, c, |a, b, c| to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c))))
+                map_halves(a, b, c, |a, b, c| {
+                    to_f16(fma_to_odd(f16_to_f32(a), f16_to_f32(b), f16_to_f32(c)))
+                })
             });
         },
         (true, true) => |a, b, c, out| {
             map_ternary(a, b, c, out, |a, b, c| {
-                map_halves(a, b, c, |a, b, c| to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c))))
+                map_halves(a, b, c, |a, b, c| {
+                    to_bf16(fma_to_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
+                })
             });
         },
     }
 }
 
-/// `neg`, `abs`: the sign alone.
+/// `neg`, `abs`: change only the sign.
 pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
     Some(match (name, pair) {
         ("neg", false) => |a, out| map_unary(a, out, |a| (a & 0xffff) ^ 0x8000),
@@ -200,7 +206,7 @@ pub(crate) fn sign(name: &str, pair: bool) -> Option<Unary> {
     })
 }
 
-/// Comparisons of one number; `upper` of those in the upper halves.
+/// Comparisons of one number; `upper` compares the upper halves.
 pub(crate) fn compare(name: &str, brain: bool, upper: bool) -> Option<Test> {
     #[inline(always)]
     fn read_high_f16(bits: u64) -> f32 {

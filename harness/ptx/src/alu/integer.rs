@@ -1,8 +1,8 @@
-//! Whole numbers. Everything wraps. Quotient and remainder of a division by zero have all bits set, as on an H200; the PTX ISA
-//! leaves both open.
+//! Integer arithmetic, which wraps. Quotient and remainder of a division by zero have all bits set, as on an H200; the
+//! PTX ISA leaves them undefined.
 
 use super::{Int, is_int, with_int};
-use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, map_unary, map_binary, map_ternary, test_lanes};
+use crate::lanes::{Binary, Lanes, Ternary, Test, Unary, map_binary, map_ternary, map_unary, test_lanes};
 use crate::syntax::{Kind, Type};
 
 /// Which half of a product.
@@ -10,7 +10,7 @@ use crate::syntax::{Kind, Type};
 pub(crate) enum Half {
     Low,
     High,
-    /// Both, in a register of twice the width.
+    /// The full product, in a register of twice the width.
     Wide,
 }
 
@@ -38,8 +38,12 @@ pub(crate) fn find_binary(name: &str, ty: Type, sat: bool) -> Option<Binary> {
         "sub" => {
             with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).wrapping_sub(T::from_bits(b)).bits())))
         }
-        "min" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).min(T::from_bits(b)).bits()))),
-        "max" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).max(T::from_bits(b)).bits()))),
+        "min" => {
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).min(T::from_bits(b)).bits())))
+        }
+        "max" => {
+            with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| T::from_bits(a).max(T::from_bits(b)).bits())))
+        }
         "div" => with_int!(ty, T => Some(|a, b, out| map_binary(a, b, out, |a, b| {
             if T::from_bits(b) == 0 { T::from_bits(u64::MAX).bits() } else { T::from_bits(a).wrapping_div(T::from_bits(b)).bits() }
         }))),
@@ -66,7 +70,8 @@ pub(crate) fn multiply(ty: Type, half: Half) -> Option<Binary> {
     }
 }
 
-/// `mul24`: of the lower 24 bits of both, the lower or the upper 32 bits of the 48 that the product has.
+/// `mul24`: multiplies the lower 24 bits of both operands; the result is the lower or the upper 32 bits of the 48-bit
+/// product.
 pub(crate) fn find_mul24(ty: Type, half: Half) -> Option<Binary> {
     Some(match (ty.kind == Kind::Signed, ty.bits, half) {
         (true, 32, Half::Low) => |a, b, out| {
@@ -177,7 +182,7 @@ pub(crate) fn multiply_add(ty: Type, half: Half) -> Option<Ternary> {
     }
 }
 
-/// `sad`: the third and how far the first two are apart.
+/// `sad`: the third operand plus the distance between the first two.
 pub(crate) fn add_distance(ty: Type) -> Option<Ternary> {
     with_int!(ty, T => Some(|a, b, c, out| map_ternary(a, b, c, out, |a, b, c| {
         let apart = (T::from_bits(a).wide() - T::from_bits(b).wide()).unsigned_abs();
@@ -197,9 +202,9 @@ pub(crate) fn find_unary(name: &str, ty: Type) -> Option<Unary> {
     macro_rules! signed {
         ($method:ident) => {
             Some(match ty.bits {
-                16 => |a, out| each1(a, out, |a| (a as i16).$method().bits()),
-                32 => |a, out| each1(a, out, |a| (a as i32).$method().bits()),
-                64 => |a, out| each1(a, out, |a| (a as i64).$method().bits()),
+                16 => |a, out| map_unary(a, out, |a| (a as i16).$method().bits()),
+                32 => |a, out| map_unary(a, out, |a| (a as i32).$method().bits()),
+                64 => |a, out| map_unary(a, out, |a| (a as i64).$method().bits()),
                 _ => return None,
             })
         };
@@ -218,10 +223,10 @@ pub(crate) fn compare(name: &str, ty: Type) -> Option<Test> {
     }
     macro_rules! by {
         ($T:ident, $op:tt) => {
-            Some(|a, b| test2(a, b, |a, b| <$T>::of(a) $op <$T>::of(b)))
+            Some(|a, b| test_lanes(a, b, |a, b| <$T>::from_bits(a) $op <$T>::from_bits(b)))
         };
     }
-    // Bits are only equal or not; `lo` and its like are of unsigned numbers.
+    // Bit types only have equality; `lo` and similar are unsigned.
     let ordered = ty.kind != Kind::Bits;
     match name {
         "eq" => with_int!(ty, T => by!(T, ==)),
@@ -234,7 +239,7 @@ pub(crate) fn compare(name: &str, ty: Type) -> Option<Test> {
     }
 }
 
-/// What is added with a carry, or subtracted with a borrow, by lane.
+/// An addition with carry, or a subtraction with borrow, of each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carry {
     /// `a + b`
@@ -243,11 +248,11 @@ pub(crate) enum Carry {
     Sub,
     /// The low half of `a * b`, and `c`.
     LowProduct,
-    /// The high half.
+    /// The high half of `a * b`, and `c`.
     HighProduct,
 }
 
-/// Sums with carries. `carried` is the carry (or borrow) that comes in, by lane; the one that goes out is returned.
+/// Computes a sum with carry. `carried` is the incoming carry (or borrow), by lane. Returns the outgoing one.
 pub(crate) fn carry(op: Carry, ty: Type, operands: [&Lanes; 3], carried: u32, out: &mut Lanes) -> u32 {
     let mask = u128::from(mask_of(ty.bits));
     let signed = ty.kind == Kind::Signed;

@@ -1,6 +1,6 @@
 //! Instructions that compute registers from registers.
 
-use super::{Words, vector_elements, is_predicate};
+use super::{Words, is_predicate, vector_elements};
 use crate::alu::convert::Conversion;
 use crate::alu::float::{Mode, Round};
 use crate::alu::integer::{Carry, Half};
@@ -76,7 +76,7 @@ pub(super) fn decode(
     }
 }
 
-/// How a float instruction is done; `.rn` is what nothing else says.
+/// Decodes the modifiers of a float instruction; `.rn` is the default.
 fn decode_mode(words: &mut Words<'_>, ty: Type) -> Mode {
     Mode {
         bits: ty.bits,
@@ -290,7 +290,10 @@ fn decode_cvt(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operan
         [to, a, b] => {
             let f = convert::find_pair_conversion(how)?;
             let to = linker.target_slot(to)?;
-            let (a, b) = (linker.source_slot(a, from_type)?, linker.source_slot(b, from_type)?);
+            let (a, b) = (
+                linker.source_slot(a, from_type)?,
+                linker.source_slot(b, from_type)?,
+            );
             Some(Op::Binary { f, to, a, b })
         }
         _ => None,
@@ -373,7 +376,11 @@ fn decode_set(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operan
         (Kind::Signed | Kind::Unsigned, bits, _) => u64::MAX >> (64 - bits),
         _ => return None,
     };
-    let (to, a, b) = (linker.target_slot(to)?, linker.source_slot(a, ty)?, linker.source_slot(b, ty)?);
+    let (to, a, b) = (
+        linker.target_slot(to)?,
+        linker.source_slot(a, ty)?,
+        linker.source_slot(b, ty)?,
+    );
     Some(Op::Set {
         low: decode_comparison(name, ty, flush, false)?,
         high: if ty.pair {
@@ -400,7 +407,11 @@ fn decode_selp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Opera
             condition: flag,
         });
     }
-    let (to, a, b) = (linker.target_slot(to)?, linker.source_slot(a, ty)?, linker.source_slot(b, ty)?);
+    let (to, a, b) = (
+        linker.target_slot(to)?,
+        linker.source_slot(a, ty)?,
+        linker.source_slot(b, ty)?,
+    );
     Some(Op::Select { to, a, b, flag })
 }
 
@@ -429,7 +440,12 @@ fn decode_testp(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Oper
     })
 }
 
-fn decode_flags(linker: &mut Linker<'_>, name: &str, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
+fn decode_flags(
+    linker: &mut Linker<'_>,
+    name: &str,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+) -> Option<Op> {
     if words.ty()?.kind != Kind::Predicate {
         return None;
     }

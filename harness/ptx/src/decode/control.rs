@@ -1,4 +1,4 @@
-//! Instructions that decide what comes next, and those in which lanes meet.
+//! Instructions of control flow, and those that exchange values between lanes.
 
 use super::{Words, called_function};
 use crate::alu::{bits, integer};

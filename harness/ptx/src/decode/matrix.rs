@@ -117,7 +117,7 @@ fn decode_mma(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operan
         b: source_slots(linker, of_b, b)?,
         c: source_slots(linker, of_c, c)?,
     };
-    // Elements of a matrix that one lane holds, by the bits that a register has for them.
+    // Registers of one lane for a matrix with elements of this many bits.
     let held = |rows: usize, columns: usize, bits: u32| rows * columns / 32 * bits as usize / 32;
     let registers =
         |rows, columns, ty: Type| held(rows, columns, ty.bits).max(1) / if ty.bits == 64 { 2 } else { 1 };

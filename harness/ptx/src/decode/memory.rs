@@ -6,7 +6,7 @@ use crate::alu::half::{bf16_to_f32, f16_to_f32, to_bf16, to_f16};
 use crate::alu::is_int;
 use crate::link::Linker;
 use crate::op::{Access, Address, Atomic, Copy, Op, Place, Update};
-use crate::syntax::{Base, Kind, VariableId, Operand, Role, Space, Type};
+use crate::syntax::{Base, Kind, Operand, Role, Space, Type, VariableId};
 
 pub(super) fn decode(
     linker: &mut Linker<'_>,
@@ -22,7 +22,7 @@ pub(super) fn decode(
         "cp" => decode_copy(linker, words, operands),
         "cvta" => convert_address(linker, words, operands),
         "createpolicy" => {
-            // What it makes is a hint.
+            // The instruction creates a cache policy, which is only a hint.
             words.left.clear();
             let to = linker.target_slot(operands.first()?)?;
             let a = linker.constant(0);
@@ -41,7 +41,7 @@ pub(super) fn decode(
     }
 }
 
-/// Where an operand in brackets is. An access to a parameter says `.param`, or is to a variable that is one.
+/// Decodes an operand in brackets. An access to a parameter has `.param`, or its variable is a parameter.
 fn decode_address(linker: &mut Linker<'_>, space: Space, operand: &Operand) -> Option<Address> {
     let Operand::Address(base, offset) = operand else {
         return None;
@@ -88,7 +88,7 @@ fn decode_access(
     let space = words.space();
     let count = words.take_one(&[("v2", 2u8), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = words.ty()?;
-    // Behind them is only the policy of a cache.
+    // A third operand can only be a cache policy.
     if operands.len() != 2 + usize::from(hinted) {
         return None;
     }
@@ -115,7 +115,7 @@ fn decode_access(
     })
 }
 
-/// What an atomic does.
+/// Returns the function of an atomic.
 fn decode_update(name: &str, ty: Type) -> Option<Update> {
     if is_int(ty) {
         return Some(match (name, ty.kind == Kind::Signed, ty.bits) {
@@ -162,10 +162,15 @@ fn decode_update(name: &str, ty: Type) -> Option<Update> {
                 sum.to_bits()
             }
         },
-        ("add", Kind::Float, 16, false) => |old, b, _| to_f16(f64::from(f16_to_f32(old)) + f64::from(f16_to_f32(b))),
-        ("add", Kind::Brain, 16, false) => |old, b, _| to_bf16(f64::from(bf16_to_f32(old)) + f64::from(bf16_to_f32(b))),
+        ("add", Kind::Float, 16, false) => {
+            |old, b, _| to_f16(f64::from(f16_to_f32(old)) + f64::from(f16_to_f32(b)))
+        }
+        ("add", Kind::Brain, 16, false) => {
+            |old, b, _| to_bf16(f64::from(bf16_to_f32(old)) + f64::from(bf16_to_f32(b)))
+        }
         ("add", Kind::Float, 16, true) => |old, b, _| {
-            let half = |shift: u32| to_f16(f64::from(f16_to_f32(old >> shift)) + f64::from(f16_to_f32(b >> shift)));
+            let half =
+                |shift: u32| to_f16(f64::from(f16_to_f32(old >> shift)) + f64::from(f16_to_f32(b >> shift)));
             half(0) | half(16) << 16
         },
         ("min", Kind::Float, 64, false) => {
@@ -178,7 +183,7 @@ fn decode_update(name: &str, ty: Type) -> Option<Update> {
     })
 }
 
-/// `atom.add.f32` in global memory takes subnormal numbers for zeros; in shared memory it does not.
+/// `atom.add.f32` flushes subnormal numbers in global memory, but not in shared memory.
 const ADD32: Update = |old, b, _| {
     let read = crate::alu::float::f32_from_bits::<true>;
     crate::alu::float::f32_to_bits::<true>(read(old) + read(b))
@@ -188,7 +193,12 @@ const ADD32_SHARED: Update = |old, b, _| {
     crate::alu::float::f32_to_bits::<false>(read(old) + read(b))
 };
 
-fn decode_atomic(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand], wanted: bool) -> Option<Op> {
+fn decode_atomic(
+    linker: &mut Linker<'_>,
+    words: &mut Words<'_>,
+    operands: &[Operand],
+    wanted: bool,
+) -> Option<Op> {
     words.drop_hints();
     words.drop_order();
     words.take("noftz");
@@ -278,8 +288,8 @@ fn decode_copy(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Opera
     }))
 }
 
-/// `cvta`: between an address in a space and one anywhere. Addresses of the device's memory are the same in both; those of
-/// shared memory and of a thread's own are counted from its beginning.
+/// `cvta`: converts between an address in a space and a generic address. Addresses of global memory are the same in
+/// both; addresses in shared and local memory are offsets from its beginning.
 fn convert_address(linker: &mut Linker<'_>, words: &mut Words<'_>, operands: &[Operand]) -> Option<Op> {
     let back = words.take("to");
     let space = words.space();

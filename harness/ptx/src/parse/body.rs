@@ -1,4 +1,4 @@
-//! A function's instructions. Left out: their operands ([`super::operand`]).
+//! Parses a function's instructions.
 
 use smallvec::SmallVec;
 
@@ -7,7 +7,7 @@ use super::{Parser, Read};
 use crate::lex::Token;
 use crate::syntax::{Instruction, Operand, Place, Role, Space};
 
-/// A label that is used, before it is known where it stands.
+/// A use of a label that may not be defined yet.
 pub(super) struct Used<'t> {
     name: &'t str,
     scope: usize,
@@ -15,7 +15,7 @@ pub(super) struct Used<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// From `{` to the `}` that belongs to it.
+    /// Parses from `{` to the matching `}`.
     pub(super) fn parse_body(&mut self) -> Read<()> {
         self.source = None;
         self.inlined.clear();
@@ -27,7 +27,7 @@ impl<'t> Parser<'t> {
                     self.scopes.open();
                 }
                 Token::Sign('}') => {
-                    // What follows belongs to the module.
+                    // The tokens after it belong to the module.
                     let inside = self.scopes.close();
                     if !inside {
                         self.resolve_labels()?;
@@ -47,7 +47,7 @@ impl<'t> Parser<'t> {
                     let negated = self.take_sign('!')?;
                     let name = self.expect_name()?;
                     let Some(Entry::Predicate(number)) = self.scopes.find(name) else {
-                        return self.error(format!("`{name}` is no predicate"));
+                        return self.error(format!("`{name}` is not a predicate"));
                     };
                     let name = self.expect_name()?;
                     self.parse_instruction(name, Some((number, negated)))?;
@@ -63,7 +63,7 @@ impl<'t> Parser<'t> {
                         let at = self.function.body.len() as u32;
                         if !self.scopes.label(name, at) {
                             self.place = place;
-                            return self.error(format!("the label `{name}` stands twice"));
+                            return self.error(format!("the label `{name}` is defined twice"));
                         }
                     } else {
                         self.parse_instruction_at(name, None, place)?;
@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
             "local" => Space::Local,
             "shared" => Space::Shared,
             "param" => Space::Param,
-            _ => return self.error(format!("`.{word}` is not known here")),
+            _ => return self.error(format!("`.{word}` is unsupported")),
         };
         self.advance()?;
         for (name, variable) in self.parse_declarations(space, Role::Own)? {
@@ -98,7 +98,7 @@ impl<'t> Parser<'t> {
         self.expect_sign(';')
     }
 
-    /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, the name read.
+    /// `$L_brx_0: .branchtargets $L__BB0_2, $L__BB0_3;`, after the name.
     fn parse_branch_targets(&mut self, name: &'t str) -> Read<()> {
         self.advance()?;
         let mut labels = Vec::new();
@@ -146,7 +146,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A label as an operand.
+    /// Parses a use of a label.
     pub(super) fn label_used(&mut self, name: &'t str, place: Place) -> Operand {
         let number = self.used.len() as u32;
         self.used.push(Used {

@@ -1,4 +1,4 @@
-//! Declarations: registers, variables, their first contents. Left out: which directives there are (`super`).
+//! Parses declarations: registers, variables, initial values.
 
 use super::scope::Entry;
 use super::{MOST_REGISTERS, Parser, Read};
@@ -6,7 +6,7 @@ use crate::lex::Token;
 use crate::syntax::{Initial, Kind, Role, Space, Type, Variable};
 
 impl<'t> Parser<'t> {
-    /// `.reg .b32 %r<8>, %x;` behind the `.reg`.
+    /// `.reg .b32 %r<8>, %x;` after the `.reg`.
     pub(super) fn parse_registers(&mut self) -> Read<()> {
         let ty = self.expect_type()?;
         loop {
@@ -48,7 +48,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Variables behind their space: one type, names with commas between.
+    /// Parses variables after their state space: one type, then names with commas.
     pub(super) fn parse_declarations(&mut self, space: Space, role: Role) -> Read<Vec<(&'t str, Variable)>> {
         let (align, ty) = self.parse_aligned_type()?;
         let mut all = Vec::new();
@@ -60,13 +60,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// One variable behind its space.
+    /// Parses one variable after its state space.
     pub(super) fn parse_declaration(&mut self, space: Space, role: Role) -> Read<(&'t str, Variable)> {
         let (align, ty) = self.parse_aligned_type()?;
         self.parse_declarator(space, role, align, ty)
     }
 
-    /// `.align 8 .b8`, `.u64 .ptr .global .align 1`, `.attribute(.managed)` left out.
+    /// `.align 8 .b8`, `.u64 .ptr .global .align 1`; ignores `.attribute(.managed)`.
     fn parse_aligned_type(&mut self) -> Read<(Option<u32>, Type)> {
         let mut align = None;
         if self.take_dot("align")? {
@@ -81,7 +81,7 @@ impl<'t> Parser<'t> {
                     }
                     Token::Dot("align") => {
                         self.advance()?;
-                        // Of what is pointed to.
+                        // This is the alignment of the pointee.
                         self.parse_alignment()?;
                     }
                     _ => break,
@@ -103,7 +103,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn parse_declarator(&mut self, space: Space, role: Role, align: Option<u32>, ty: Type) -> Read<(&'t str, Variable)> {
+    fn parse_declarator(
+        &mut self,
+        space: Space,
+        role: Role,
+        align: Option<u32>,
+        ty: Type,
+    ) -> Read<(&'t str, Variable)> {
         let name = self.expect_name()?;
         let element = u64::from(ty.bytes());
         let mut size = Some(element);
@@ -141,7 +147,7 @@ impl<'t> Parser<'t> {
         Ok((name, variable))
     }
 
-    /// What stands behind `=`: a number, or a list of numbers.
+    /// Parses the initial value after `=`: a number, or a list of numbers.
     fn parse_initial(&mut self, ty: Type) -> Read<Initial> {
         let mut bytes = Vec::new();
         if !self.take_sign('{')? {
@@ -172,7 +178,7 @@ impl<'t> Parser<'t> {
             Token::Int(number) => sign(number),
             Token::Single(bits) => u64::from(bits),
             Token::Double(bits) => bits,
-            _ => return self.fail_expected("a number (addresses as first contents are not known here)"),
+            _ => return self.fail_expected("a number (addresses as initial values are unsupported)"),
         };
         self.advance()?;
         bytes.extend(bits.to_le_bytes().iter().take(ty.bytes() as usize));

@@ -1,11 +1,11 @@
-//! Operands. Left out: which operands an instruction takes ([`crate::decode`]).
+//! Parses operands.
 
 use super::scope::Entry;
 use super::{Parser, Read};
 use crate::lex::Token;
-use crate::syntax::{Base, MaskOf, VariableId, Operand, Place, Special};
+use crate::syntax::{Base, MaskOf, Operand, Place, Special, VariableId};
 
-/// How deep lists and vectors may be in each other.
+/// Maximum nesting of lists and vectors.
 const DEPTH: u32 = 3;
 
 impl<'t> Parser<'t> {
@@ -34,7 +34,7 @@ impl<'t> Parser<'t> {
                         number,
                         negated: true,
                     }),
-                    _ => self.error(format!("`{name}` is no predicate")),
+                    _ => self.error(format!("`{name}` is not a predicate")),
                 }
             }
             Token::Sign('-' | '+') => {
@@ -99,7 +99,7 @@ impl<'t> Parser<'t> {
         if let Some(labels) = self.tables.get(name) {
             return Ok(Operand::List(labels.clone()));
         }
-        // It may stand further on.
+        // The label may be defined later.
         Ok(self.label_used(name, place))
     }
 
@@ -168,7 +168,7 @@ impl<'t> Parser<'t> {
                         return self.error("a function cannot be accessed");
                     }
                     Some(Entry::Variable(named)) => Base::Variable(named),
-                    _ => return self.error(format!("`{name}` is no register and no variable")),
+                    _ => return self.error(format!("`{name}` is neither a register nor a variable")),
                 }
             }
             Token::Int(number) => {

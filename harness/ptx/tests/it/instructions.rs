@@ -1,6 +1,6 @@
-//! Every instruction that Triton emits for `sm_80` is known, runs, and gives what a GPU gave for it alone.
-//! `golden/instructions.jsonl` has the instructions and their operands; `instructions.py` beside this file made it.
-//! `golden/gpu.jsonl.gz` has what an H100 gave; `gpu.py` made it.
+//! Executes every instruction that Triton emits for `sm_80`, and compares its results with a GPU's.
+//! `golden/instructions.jsonl` has the instructions and their operands, written by `instructions.py`.
+//! `golden/gpu.jsonl.gz` has the results of an H100, written by `gpu.py`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -104,7 +104,8 @@ impl Instructions {
         }
     }
 
-    /// What four results of each thread are, where the second and the third operand are moved by so many threads.
+    /// Executes an instruction with its second and third operand rotated by `by` threads. Returns four results of each
+    /// thread.
     fn execute_rotated(&self, one: &Instruction, by: [usize; 2]) -> Result<Vec<Vec<u64>>, String> {
         let turned = |nth: usize, by: usize| {
             let mut set = self.sets[&one.operands[nth]].clone();
@@ -123,7 +124,7 @@ fn every_instruction_is_known_and_runs() {
     for one in &instructions.all {
         let opcode = &one.opcode;
         match instructions.execute_rotated(one, [0, 0]) {
-            // Something must come of it, and not the same for all.
+            // The results must exist, and differ between threads.
             Ok(results) if results.iter().any(|of| of.iter().any(|&word| word != of[0])) => {}
             Ok(_) if WARP_UNIFORM.iter().any(|name| opcode.starts_with(name)) => {}
             Ok(results) => {
@@ -186,8 +187,8 @@ fn every_instruction_gives_what_a_gpu_gave() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Whether PTX admits both results of an instruction. Nearly all have one; the ISA's document names the exceptions: the NaN
-/// that comes of a NaN, and the errors of approximate instructions.
+/// Whether PTX admits both results of an instruction. Nearly all instructions have one result; the ISA's exceptions are
+/// the NaN computed from a NaN, and the errors of approximate instructions.
 fn may_be(opcode: &str, operand: u64, ours: u64, theirs: u64) -> bool {
     let dtype = match opcode.rsplit('.').next() {
         Some("f64") => DType::F64,

@@ -1,6 +1,6 @@
-//! Whole kernels of one operation each, compiled by Triton 3.9.0 for `sm_80`, against what an H200 gave for the same operations
-//! (`snapshots/tile`). Where the language leaves a choice (approximate functions, payloads of NaN) `cerith_tile` says which
-//! results it admits.
+//! Executes kernels of one operation each, compiled by Triton 3.9.0 for `sm_80`, and compares them with an H200's
+//! results of the same operations (`snapshots/tile`). If the language leaves a choice (approximate functions, payloads
+//! of NaN), `cerith_tile` decides which results are admitted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ const OPERAND_STRIDE: usize = 1 << 12;
 /// Bits by lane.
 type Lanes = Vec<u64>;
 
-/// The operands of each dtype, and what came out, by kind, operation and dtypes.
+/// The operands of each dtype, and the results by kind, operation and dtypes.
 #[derive(Default)]
 struct Tables {
     operands: BTreeMap<(String, String), Lanes>,
@@ -98,7 +98,11 @@ fn execute_operation(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Resul
     let first = memory.address(StorageId(0));
     let mut parameters = Vec::new();
     for (nth, _) in kernel.parameters().iter().enumerate() {
-        let at = if nth < 4 { first + (nth * OPERAND_STRIDE) as u64 } else { 0 };
+        let at = if nth < 4 {
+            first + (nth * OPERAND_STRIDE) as u64
+        } else {
+            0
+        };
         parameters.extend(at.to_le_bytes());
     }
     let launch = Launch {
@@ -112,7 +116,11 @@ fn execute_operation(one: &Value, given: &[&Lanes], of: &str, to: &str) -> Resul
         LaunchOutcome::Finished(finished) if finished.findings.is_empty() => {}
         other => return Err(format!("{other:?}")),
     }
-    let start = if one["kind"] == "atomic" { 0 } else { 3 * OPERAND_STRIDE };
+    let start = if one["kind"] == "atomic" {
+        0
+    } else {
+        3 * OPERAND_STRIDE
+    };
     let bytes = memory.bytes(all);
     let lanes = given.first().map_or(0, |column| column.len());
     Ok((0..lanes)

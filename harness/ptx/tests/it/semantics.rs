@@ -264,7 +264,7 @@ fn a_missing_barrier_is_a_race() {
             mov.u32 %r2, dynamic;
             add.u32 %r2, %r2, %r1;
             ld.shared.u32 %result, [%r2];";
-    // The first warp reads what nobody has written yet, the second what the first wrote.
+    // The first warp reads uninitialised memory; the second reads the first warp's values.
     assert_eq!(
         find_hazards(body, 64),
         [
@@ -273,7 +273,7 @@ fn a_missing_barrier_is_a_race() {
             FindingKind::Uninitialised
         ]
     );
-    // The same value from both is no race, nor is what a barrier of these two warps parts.
+    // Neither equal values from both warps nor accesses separated by a barrier of these two warps are a race.
     let same = "
             mov.u32 %r1, dynamic;
             mov.u32 %result, 5;
@@ -375,7 +375,7 @@ fn threads_that_cannot_go_on_are_trapped() {
             running: u32::MAX
         }
     ));
-    // What comes to a barrier waits for lanes that are somewhere behind it in the text, and on their way to it.
+    // A group at a barrier waits for lanes that are later in the text and on their way to it.
     let late = "setp.lt.u32 %p0, %own, 5; mov.u32 %result, 1; @%p0 bra late; here: bar.sync 0; \
                 shfl.sync.bfly.b32 %r1, %result, 1, 31, -1; add.u32 %result, %result, %r1; bra there; \
                 late: mov.u32 %result, 7; bra here; there: mov.u32 %r1, 0;";
@@ -512,7 +512,7 @@ fn the_texts_of_traps_and_findings_name_both_lines() {
             ld.shared.u32 %result, [%r2];
             .loc 1 0 0",
     );
-    // Triton names its files behind the functions.
+    // Triton emits `.file` after the functions.
     let text = text + "\t.file\t1 \"/home/me/k.py\"\n.file 2 \"/triton/standard.py\", 1700000000, 64\n";
     match launch_module(&text, 64, 64, &Config::default()).0 {
         LaunchOutcome::Finished(finished) => {
@@ -548,12 +548,12 @@ fn what_is_no_ptx_is_refused_with_its_place() {
     );
     check(
         ".global .b8 x[4] = {1, y};",
-        "1:24: a number (addresses as first contents are not known here) is expected here, not `y`",
+        "1:24: a number (addresses as initial values are unsupported) is expected here, not `y`",
     );
-    check(".address_size 32\n", "2:1: only addresses of 64 bits are known");
+    check(".address_size 32\n", "2:1: only 64-bit addresses are supported");
 }
 
-/// What `.ftz` makes of results that are the smallest normal number in `f32`, or would be if they were not rounded, on an H100.
+/// Results of `.ftz` on an H100 that are the smallest normal `f32` number, or would be without rounding.
 #[test]
 fn flushing_looks_at_a_result_with_24_bits() {
     let check = |instruction: &str, [a, b]: [u32; 2], expected: u32| {

@@ -1,9 +1,10 @@
-//! Every expression of `cpython.txt.gz`, which `make_table.py` wrote, has the value or the error that `CPython` 3.11 gave it.
+//! Compares every expression of `cpython.txt.gz`, which `make_table.py` wrote, with the value or error of `CPython`
+//! 3.11.
 //!
-//! Kinds of errors are always `CPython`'s. So are texts, but for these classes, which [`says_otherwise`] knows:
-//! - complex numbers, which are not held, also where `CPython` finds that they are too large;
-//! - calls with too few or too many arguments, which `CPython` words in a way of its own for almost every function;
-//! - `%` of a text, which formats and is not held;
+//! The kinds of errors always agree. The texts do too, except for these classes, which [`says_otherwise`] handles:
+//! - complex numbers, which are unsupported, even if `CPython` reports that they are too large;
+//! - calls with a wrong number of arguments, for which `CPython` has different texts in almost every function;
+//! - `%` of a text, which formats and is unsupported;
 //! - sequences that are longer than any memory.
 
 use std::io::Read as _;

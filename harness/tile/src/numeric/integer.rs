@@ -78,7 +78,7 @@ macro_rules! int {
                 self.wrapping_mul(other)
             }
             #[inline(always)]
-            fn quotient(self, divisor: Self) -> Self {
+            fn divide(self, divisor: Self) -> Self {
                 if is_planted(Fault::DivisionFloors) { return self.checked_div_euclid(divisor).unwrap_or(0); }
                 self.checked_div(divisor).unwrap_or(0)
             }

@@ -343,7 +343,7 @@ pub fn compare(predicate: CmpPredicate, dtype: DType, x: u64, y: u64) -> bool {
     visit_compare(predicate, dtype, Lane([x, y])) == Computed::Bits(1)
 }
 
-/// The dtype of what a unary operation gives: `i1` for the tests, the operand's otherwise.
+/// The result dtype of a unary operation: `i1` for the tests, otherwise the operand's.
 pub const fn unary_result(op: UnaryOp, dtype: DType) -> DType {
     match op {
         UnaryOp::IsNan | UnaryOp::IsInf => DType::I1,

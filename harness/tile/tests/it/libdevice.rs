@@ -16,7 +16,7 @@ fn parse_words(text: &str) -> Vec<u64> {
         .collect()
 }
 
-fn find_symbol(name: &str) -> &'static Symbol {
+fn expect_symbol(name: &str) -> &'static Symbol {
     symbols()
         .find(|symbol| symbol.name == name)
         .unwrap_or_else(|| panic!("{name}"))
@@ -51,7 +51,7 @@ fn results_are_the_exact_ones_rounded_once() {
     for line in GOLDEN.lines().filter(|line| !line.starts_with('#')) {
         let (name, rest) = line.split_once(' ').expect("a symbol");
         let (operands, result) = rest.split_once(" -> ").expect("a result");
-        let (symbol, operands, wanted) = (find_symbol(name), parse_words(operands), parse_words(result)[0]);
+        let (symbol, operands, wanted) = (expect_symbol(name), parse_words(operands), parse_words(result)[0]);
         let got = evaluate(symbol, &operands);
         lines += 1;
         // A subnormal operand is taken for zero: not what was written.
@@ -86,13 +86,13 @@ fn results_are_the_exact_ones_rounded_once() {
     assert!(off.values().sum::<usize>() < 40, "{off:?}");
 }
 
-/// What the acceptance admits holds the exact result, whatever it is widened by.
+/// The admitted range contains the exact result, for any widening.
 #[test]
 fn the_exact_result_is_admitted() {
     for line in GOLDEN.lines().filter(|line| !line.starts_with('#')).step_by(3) {
         let (name, rest) = line.split_once(' ').expect("a symbol");
         let (operands, result) = rest.split_once(" -> ").expect("a result");
-        let symbol = find_symbol(name);
+        let symbol = expect_symbol(name);
         if symbol.result.is_float() {
             let range = symbol.evaluate_range(&parse_words(operands));
             assert!(
@@ -106,7 +106,11 @@ fn the_exact_result_is_admitted() {
 #[test]
 fn integers_and_bits() {
     let check = |name: &str, operands: &[u64], wanted: u64| {
-        assert_eq!(evaluate(find_symbol(name), operands), wanted, "{name} {operands:x?}");
+        assert_eq!(
+            evaluate(expect_symbol(name), operands),
+            wanted,
+            "{name} {operands:x?}"
+        );
     };
     check("__nv_clz", &[0], 32);
     check("__nv_clz", &[0x8000_0000], 0);
@@ -146,16 +150,16 @@ fn integers_and_bits() {
 
 /// A function of `f32` at a number.
 fn evaluate_f32(name: &str, x: f32) -> f32 {
-    f32::from_bits(evaluate(find_symbol(name), &[x.to_bits().into()]) as u32)
+    f32::from_bits(evaluate(expect_symbol(name), &[x.to_bits().into()]) as u32)
 }
 
 fn evaluate_f64(name: &str, x: f64) -> f64 {
-    f64::from_bits(evaluate(find_symbol(name), &[x.to_bits()]))
+    f64::from_bits(evaluate(expect_symbol(name), &[x.to_bits()]))
 }
 
 #[test]
 fn numbers_are_classified() {
-    let whole = |name: &str, x: u64| evaluate(find_symbol(name), &[x]) as u32 as i32;
+    let whole = |name: &str, x: u64| evaluate(expect_symbol(name), &[x]) as u32 as i32;
     let bits = |x: f32| u64::from(x.to_bits());
     assert_eq!(whole("__nv_signbitf", bits(-0.0)), 1);
     assert_eq!(whole("__nv_signbitd", (-2f64).to_bits()), 1);
@@ -173,12 +177,18 @@ fn numbers_are_classified() {
     assert_eq!(evaluate_f32("__nv_saturatef", f32::NAN), 0.0);
     assert_eq!(evaluate_f32("__nv_saturatef", 1.5), 1.0);
     assert_eq!(evaluate_f32("__nv_saturatef", 0.25), 0.25);
-    let next = |x: f32, y: f32| f32::from_bits(evaluate(find_symbol("__nv_nextafterf"), &[bits(x), bits(y)]) as u32);
+    let next = |x: f32, y: f32| {
+        f32::from_bits(evaluate(expect_symbol("__nv_nextafterf"), &[bits(x), bits(y)]) as u32)
+    };
     assert_eq!(next(0.0, 1.0), f32::MIN_POSITIVE);
     assert_eq!(next(1.0, 2.0), 1.0 + f32::EPSILON);
     assert_eq!(next(f32::MAX, f32::INFINITY), f32::INFINITY);
-    let ldexp =
-        |x: f64, n: i32| f64::from_bits(evaluate(find_symbol("__nv_ldexp"), &[x.to_bits(), u64::from(n as u32)]));
+    let ldexp = |x: f64, n: i32| {
+        f64::from_bits(evaluate(
+            expect_symbol("__nv_ldexp"),
+            &[x.to_bits(), u64::from(n as u32)],
+        ))
+    };
     assert_eq!(ldexp(3.0, -1075).to_bits(), 2);
     assert_eq!(ldexp(1.0, i32::MAX), f64::INFINITY);
 }
@@ -238,18 +248,20 @@ fn poles_and_limits_are_cudas() {
         assert!(same, "{name}({x}) is {got}, not {wanted}");
         assert!(evaluate_f64(name, f64::NAN).is_nan(), "{name} of NaN");
     }
-    let hypot = |x: f64, y: f64| f64::from_bits(evaluate(find_symbol("__nv_hypot"), &[x.to_bits(), y.to_bits()]));
+    let hypot =
+        |x: f64, y: f64| f64::from_bits(evaluate(expect_symbol("__nv_hypot"), &[x.to_bits(), y.to_bits()]));
     assert_eq!(hypot(inf, f64::NAN), inf);
     assert!(hypot(1.0, f64::NAN).is_nan());
     assert_eq!(hypot(3e300, 4e300), 5e300);
     assert_eq!(hypot(0.0, 0.0), 0.0);
-    let bessel =
-        |name: &str, n: i32, x: f64| f64::from_bits(evaluate(find_symbol(name), &[u64::from(n as u32), x.to_bits()]));
+    let bessel = |name: &str, n: i32, x: f64| {
+        f64::from_bits(evaluate(expect_symbol(name), &[u64::from(n as u32), x.to_bits()]))
+    };
     assert!(bessel("__nv_jn", -1, 1.0).is_nan());
     assert!(bessel("__nv_yn", -1, 1.0).is_nan());
     assert_eq!(bessel("__nv_yn", 3, 0.0), f64::NEG_INFINITY);
     assert_eq!(bessel("__nv_jn", 1, 2.0), evaluate_f64("__nv_j1", 2.0));
-    let orders = find_symbol("__nv_jn");
+    let orders = expect_symbol("__nv_jn");
     assert_eq!(orders.evaluate(&[0x7fff_ffff, 0]), Computed::Poison);
 }
 

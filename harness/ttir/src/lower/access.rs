@@ -1,5 +1,5 @@
-//! Loads, stores and atomics through pointers, and effects that touch no value: asserts, prints, barriers.
-//! Left out: cache hints, which change no result, and block pointers and descriptors (`tiles`).
+//! Lowers loads, stores and atomics through pointers, and effects without values: asserts, prints, barriers. Cache
+//! hints change no result. See `tiles` for block pointers and descriptors.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{AssertedBy, AtomicOp, Elem, MemoryOrder, OpKind, ValueId};
@@ -74,9 +74,11 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// All operands, each one value.
+    /// Returns all operands, each with one part.
     pub(super) fn all_operands(&self, op: &Operation) -> Lowered<SmallVec<[ValueId; 4]>> {
-        (0..op.operands.len()).map(|nth| self.single_operand(op, nth)).collect()
+        (0..op.operands.len())
+            .map(|nth| self.single_operand(op, nth))
+            .collect()
     }
 
     fn lower_load(&mut self, op: &Operation, volatile: bool) -> Lowered<ValueId> {
@@ -117,7 +119,7 @@ impl<'m> Lowering<'m> {
         self.exchange(kind, is_unsigned, (pointer, value, rest.first().copied()), order)
     }
 
-    /// An atomic whose result has the value's type.
+    /// Emits an atomic whose result has the value's type.
     pub(super) fn exchange(
         &mut self,
         op: AtomicOp,
@@ -131,7 +133,7 @@ impl<'m> Lowering<'m> {
             return stop("an atomic on pointers");
         };
         if dtype.is_float() && bitwise {
-            // Of floats it is an operation on their bits.
+            // On floats it exchanges bits.
             dtype = match dtype.bits() {
                 16 => DType::I16,
                 32 => DType::I32,
@@ -156,13 +158,13 @@ impl<'m> Lowering<'m> {
         Ok(self.bitcast(before, given.elem))
     }
 
-    /// Operations without a result that touch no tensor of the program.
+    /// Lowers operations without a result that access no tensor of the program.
     fn lower_effect(&mut self, op: &'m Operation) -> Lowered<Option<Vec<Bundle>>> {
         match op.name.as_str() {
             "ttg.barrier" | "gpu.barrier" | "tt.debug_barrier" => {
                 self.builder.add_effect(OpKind::Barrier, &[]);
             }
-            // Whether the kernel before this one has ended is not a question here.
+            // These synchronise with the previous kernel; launches are sequential here.
             "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => {}
             "llvm.intr.assume" | "tt.assume" => {
                 let [condition] = self.single_operands(op)?;
@@ -212,8 +214,8 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// How an atomic orders programs, from its words from the `first` on: memory order, and scope. One whose scope is a block of threads
-/// orders nothing between programs.
+/// Reads the memory order and the scope of an atomic, starting at the word `first`. An atomic with the scope of a
+/// thread block orders nothing between programs.
 fn find_order(op: &Operation, first: usize) -> Lowered<MemoryOrder> {
     let order = match op.nth_word(first) {
         Some("relaxed") => MemoryOrder::Relaxed,

@@ -1,5 +1,6 @@
-//! Elementwise operations: `arith`, `math` and those of `tt`. MLIR's integers have no sign; an operation that needs one has it in its
-//! name, and its operands are taken as that here. Left out: functions of CUDA's library (`library`) and assembly (`assembly`).
+//! Lowers elementwise operations: `arith`, `math` and those of `tt`. MLIR's integers have no sign; an operation that
+//! needs one has it in its name, and it applies to the operands. See `library` for CUDA's library and `assembly` for
+//! assembly.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -9,7 +10,7 @@ use cerith_tile::ir::{
 use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
-/// How an operation takes integers.
+/// The signedness that an operation gives its integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Signed,
@@ -26,10 +27,10 @@ const fn to_unsigned(dtype: DType) -> DType {
     }
 }
 
-/// Comparisons of integers, by the numbers that the generic form has.
+/// Integer predicates, by their numbers in the generic form.
 const INTEGERS: [&str; 10] = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
 
-/// Comparisons of floats.
+/// Float predicates, by their numbers in the generic form.
 const FLOATS: [&str; 16] = [
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
     "uno", "true",
@@ -41,7 +42,7 @@ fn find_predicate<'a>(op: &'a Operation, names: &[&'static str]) -> &'a str {
     op.nth_word(0).or(named).unwrap_or_default()
 }
 
-/// Operations of two operands that are one of the IR's.
+/// Finds the IR's operation for one with two operands.
 fn find_binary(name: &str) -> Option<(BinaryOp, Sign)> {
     use BinaryOp as B;
     use Sign::{Signed, Unsigned};
@@ -105,7 +106,7 @@ fn find_unary(name: &str) -> Option<UnaryOp> {
 }
 
 impl<'m> Lowering<'m> {
-    /// An elementwise operation, or a constant.
+    /// Lowers an elementwise operation, or a constant.
     pub(super) fn lower_arith(&mut self, op: &'m Operation) -> Lowered<Option<ValueId>> {
         if let Some((kind, sign)) = find_binary(&op.name) {
             let [a, b] = self.single_operands(op)?;
@@ -190,7 +191,7 @@ impl<'m> Lowering<'m> {
         Ok(self.bitcast(value, Elem::Num(dtype)))
     }
 
-    /// Of `i1`, whose true is -1 to signed operations.
+    /// Emits an operation on `i1`, whose true is -1 in signed operations.
     fn push_bits(&mut self, kind: BinaryOp, sign: Sign, a: ValueId, b: ValueId) -> Lowered<ValueId> {
         let kind = match (kind, sign) {
             (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Xor, _) => BinaryOp::Xor,
@@ -207,7 +208,7 @@ impl<'m> Lowering<'m> {
         Ok(self.push_binary(kind, a, b))
     }
 
-    /// A division of `i1`: of numbers whose lowest bit is what it gives, whatever the sign.
+    /// Emits a division of `i1` as a division of numbers; the result is their lowest bit, with either sign.
     fn push_numbers(&mut self, kind: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
         let bits = self.ty(a);
         let ty = bits.with_elem(Elem::Num(DType::U8));
@@ -241,7 +242,7 @@ impl<'m> Lowering<'m> {
             return Ok(self.compare(predicate, a, b));
         };
         if dtype == DType::I1 {
-            // True is 1, or -1 to a signed comparison.
+            // True is 1, or -1 in a signed comparison.
             let (a, b) = if sign == Sign::Signed { (b, a) } else { (a, b) };
             return Ok(self.compare(predicate, a, b));
         }
@@ -253,7 +254,7 @@ impl<'m> Lowering<'m> {
         Ok(self.compare(predicate, a, b))
     }
 
-    /// `o…` is false of a NaN, `u…` is true.
+    /// `o…` is false for a NaN, `u…` is true.
     fn compare_floats(&mut self, predicate: &str, a: ValueId, b: ValueId) -> Lowered<ValueId> {
         use CmpPredicate::{Eq, Ge, Gt, Le, Lt, Ne};
         let ty = Self::bool_type(&self.ty(a));
@@ -309,7 +310,7 @@ impl<'m> Lowering<'m> {
         Ok(self.push_op(OpKind::Select, &operands, ty))
     }
 
-    /// A conversion of values, `from` and `to` saying how integers are taken.
+    /// Lowers a conversion; `from` and `to` are the signedness of integers.
     fn lower_conversion(&mut self, op: &Operation, from: Sign, to: Sign) -> Lowered<ValueId> {
         let [value] = self.single_operands(op)?;
         let ty = result_type(op)?;
@@ -317,7 +318,7 @@ impl<'m> Lowering<'m> {
             return stop(format!("`{}` of pointers", op.name));
         };
         if target == DType::I1 && source.is_int() {
-            // The lowest bit; the IR's cast asks whether the value is zero.
+            // Keeps the lowest bit. The IR's cast would compare with zero.
             let one = self.push_number(1, self.ty(value));
             let low = self.push_binary(BinaryOp::And, value, one);
             return Ok(self.cast_value(low, ty, Rounding::NearestEven));
@@ -350,7 +351,7 @@ impl<'m> Lowering<'m> {
         self.push_op(kind, &[value], ty)
     }
 
-    /// The same bits as another element.
+    /// Emits a bitcast to another element type.
     pub(super) fn bitcast(&mut self, value: ValueId, elem: Elem) -> ValueId {
         let ty = self.ty(value);
         if ty.elem == elem {
@@ -363,7 +364,7 @@ impl<'m> Lowering<'m> {
         self.push_op(kind, &[value], ty.with_elem(elem))
     }
 
-    /// A value, its integers taken as unsigned.
+    /// Casts integers to unsigned ones of the same width.
     pub(super) fn as_unsigned(&mut self, value: ValueId) -> ValueId {
         match self.dtype(value) {
             Some(dtype) => self.bitcast(value, Elem::Num(to_unsigned(dtype))),
@@ -371,7 +372,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// A scalar integer as an `i64`.
+    /// Widens a scalar integer to `i64`.
     pub(super) fn widen_index(&mut self, value: ValueId) -> ValueId {
         let ty = self.ty(value).with_elem(Elem::Num(DType::I64));
         self.cast_value(value, ty, Rounding::NearestEven)

@@ -1,4 +1,4 @@
-//! Constants. Left out: those whose lanes differ, which Triton does not make.
+//! Lowers constants. Those with different lanes are unsupported; Triton doesn't emit them.
 
 use cerith_tile::ir::{Elem, OpKind, Rounding, Type, ValueId};
 use cerith_tile::numeric;
@@ -7,13 +7,13 @@ use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
 impl Lowering<'_> {
-    /// `arith.constant`, `ub.poison`, `llvm.mlir.undef` and the like.
+    /// Lowers `arith.constant`, `ub.poison`, `llvm.mlir.undef`, ….
     pub(super) fn lower_constant(&mut self, op: &Operation) -> Lowered<ValueId> {
         let attr = op.words.first().or_else(|| op.find_attr("value"));
         let Some(attr) = attr else {
             return stop("a constant without a value");
         };
-        // `true` has no type behind it.
+        // No type follows `true`.
         let ty = match (op.result_types().first(), attr) {
             (None, Attr::Bool(_)) => Type::num(cerith_tile::DType::I1),
             _ => result_type(op)?,
@@ -30,7 +30,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The bits of a value in every lane.
+/// Returns the bits of the value that every lane has.
 fn constant_bits(attr: &Attr, elem: Elem) -> Lowered<u64> {
     let dtype = elem.num();
     match (attr, dtype) {

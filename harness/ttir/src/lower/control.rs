@@ -1,4 +1,5 @@
-//! Loops, conditions and calls. A call is inlined: Triton has no recursion. Left out: branches between blocks (`flow`).
+//! Lowers loops, conditions and calls. Calls are inlined: Triton has no recursion. See `flow` for branches between
+//! blocks.
 
 use cerith_tile::ir::{OpKind, Type, ValueId};
 
@@ -28,19 +29,19 @@ impl<'m> Lowering<'m> {
         bundles.iter().flatten().map(|&value| self.ty(value)).collect()
     }
 
-    /// What the local memory holds that was there when these were the carried values, memory last.
+    /// Returns the initial content of local memory in the carried values, which end with it.
     fn initial_memory(&self, initial: &[Bundle]) -> Bundle {
         let count = initial.last().map_or(0, SmallVec::len);
         self.memories.iter().take(count).copied().collect()
     }
 
-    /// The results, once the last of them is what local memory holds.
+    /// Removes the content of local memory, which is the last result.
     fn without_memory(&mut self, mut results: Vec<Bundle>) -> Vec<Bundle> {
         self.memories = results.pop().unwrap_or_default();
         results
     }
 
-    /// New values of the types of these.
+    /// Creates new values with the types of these.
     fn new_bundles(&mut self, bundles: &[Bundle]) -> Vec<Bundle> {
         bundles
             .iter()
@@ -56,7 +57,7 @@ impl<'m> Lowering<'m> {
             .collect()
     }
 
-    /// Values in the groups of these bundles.
+    /// Groups values into bundles of the same sizes.
     fn group_values(flat: impl IntoIterator<Item = ValueId>, shape: &[Bundle]) -> Vec<Bundle> {
         let mut flat = flat.into_iter();
         shape
@@ -73,12 +74,16 @@ impl<'m> Lowering<'m> {
         if op.has_word("unsigned") {
             return stop("`scf.for unsigned` is not supported yet");
         }
-        let [lower, upper, step] = [self.single_operand(op, 0)?, self.single_operand(op, 1)?, self.single_operand(op, 2)?];
+        let [lower, upper, step] = [
+            self.single_operand(op, 0)?,
+            self.single_operand(op, 1)?,
+            self.single_operand(op, 2)?,
+        ];
         let mut initial = self.read_values(op.operands.get(3..).unwrap_or_default())?;
         if initial.len() != carried.len() {
-            return stop("`scf.for` that carries other values than it is given");
+            return stop("`scf.for` whose carried values differ from its initial values");
         }
-        // What local memory holds is carried last.
+        // The content of local memory is carried last.
         initial.push(self.memories.clone());
         let number = self.ty(lower);
         let index = self.builder.add_value(number);
@@ -163,7 +168,7 @@ impl<'m> Lowering<'m> {
         };
         self.memories = inside.pop().unwrap_or_default();
         if names.len() != inside.len() || condition.name != "scf.condition" {
-            return stop("`scf.while` that carries other values than it is given");
+            return stop("`scf.while` whose carried values differ from its initial values");
         }
         for (name, bundle) in names.into_iter().zip(inside) {
             self.define(name, 0, bundle);
@@ -204,7 +209,7 @@ impl<'m> Lowering<'m> {
         let name = name.or_else(|| op.find_attr("callee").and_then(Attr::text));
         let Some(&func) = name.and_then(|name| self.functions.get(name)) else {
             return stop(format!(
-                "a call of `{}`, which is not there",
+                "a call of `{}`, which is not defined",
                 name.unwrap_or_default()
             ));
         };
@@ -218,7 +223,7 @@ impl<'m> Lowering<'m> {
         for (arg, value) in func.args.iter().zip(&args) {
             self.define(&arg.name, 0, value.clone());
         }
-        // The entry block of a function has its arguments in the head.
+        // The arguments of a function's entry block are declared in its head.
         let results = self.region_of(&func.body, Vec::new(), Ends::Function);
         self.places.caller = caller;
         self.scope = scope;
@@ -226,7 +231,7 @@ impl<'m> Lowering<'m> {
         results
     }
 
-    /// `arith.select` of values with parts.
+    /// Lowers `arith.select` of values with several parts.
     fn select_parts(&mut self, op: &Operation) -> Lowered<Vec<Bundle>> {
         let condition = self.single_operand(op, 0)?;
         let [_, one, other] = op.operands.as_slice() else {

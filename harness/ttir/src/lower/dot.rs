@@ -1,6 +1,6 @@
-//! Matrix products. A scaled one becomes what Triton's compiler makes of it where the hardware has none (`DecomposeScaledBlocked.cpp`):
-//! operands widened to bf16, or to f16 where one of them is, times their scales, and a product.
-//! Left out: products of tensor memory, which only Blackwell has.
+//! Lowers matrix products. A scaled product becomes the operations that Triton's compiler emits for hardware without
+//! one (`DecomposeScaledBlocked.cpp`): operands widened to bf16 (f16 if one of them is f16) and multiplied by their
+//! scales, then a product. Unsupported: products of tensor memory, which only Blackwell has.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Rounding, Shape, Type, ValueId};
@@ -9,7 +9,7 @@ use cerith_tile::numeric;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation};
 
-/// One side of a scaled product.
+/// An operand of a scaled product.
 struct Side<'a> {
     value: ValueId,
     scale: Option<ValueId>,
@@ -30,26 +30,30 @@ impl<'m> Lowering<'m> {
         Ok(Some(vec![Bundle::from_slice(&[value])]))
     }
 
-    /// `a, b, accumulator`; of more than 3 dimensions, the outer ones as one.
+    /// Lowers `a, b, accumulator`. With more than 3 dimensions, the outer ones are merged.
     pub(super) fn lower_product(&mut self, op: &Operation) -> Lowered<ValueId> {
         let operands: [ValueId; 3] = self.single_operands(op)?;
         self.multiply_operands(op, operands)
     }
 
-    /// The product of these, as an operation says. Its attributes are words, or numbers in its generic form.
+    /// Emits the product of these operands with an operation's attributes, which are words, or numbers in the generic
+    /// form.
     pub(super) fn multiply_operands(&mut self, op: &Operation, operands: [ValueId; 3]) -> Lowered<ValueId> {
         let ty = self.ty(operands[2]);
         let precision = op.find_attr("inputPrecision");
         let precision = match (precision.and_then(Attr::text), precision.and_then(Attr::int)) {
             (Some("tf32"), _) | (_, Some(0)) => InputPrecision::Tf32,
             (Some("tf32x3"), _) | (_, Some(1)) => InputPrecision::Tf32x3,
-            // What is not printed is the default.
+            // A default isn't printed.
             (None, None) | (Some("ieee"), _) | (_, Some(2)) => InputPrecision::Ieee,
             (Some("bf16x3"), _) | (_, Some(3)) => InputPrecision::Bf16x3,
             (Some("bf16x6"), _) | (_, Some(4)) => InputPrecision::Bf16x6,
             _ => return stop(format!("the precision {precision:?} is not supported yet")),
         };
-        let imprecise = op.find_attr("maxNumImpreciseAcc").and_then(Attr::int).unwrap_or(0);
+        let imprecise = op
+            .find_attr("maxNumImpreciseAcc")
+            .and_then(Attr::int)
+            .unwrap_or(0);
         let kind = OpKind::Dot {
             precision,
             max_imprecise: u32::try_from(imprecise).unwrap_or(0),
@@ -84,7 +88,7 @@ impl<'m> Lowering<'m> {
                 .any(|(word, &at)| at == before && matches!(word, Attr::Word(word) if word == "scale"))
         };
         let operands = self.all_operands(op)?;
-        // 3.2 has no word before a scale, and a scale on the left alone.
+        // Triton 3.2 prints no word before a scale, and only the left operand has a scale.
         let is_plain = operands.len() == 4 && !(1..4).any(scaled_at);
         let mut rest = operands.iter().copied();
         let mut read = 0;
@@ -109,7 +113,7 @@ impl<'m> Lowering<'m> {
             });
         }
         let (Some(accumulator), None, [left, right]) = (rest.next(), rest.next(), sides.as_slice()) else {
-            return stop("a scaled product of other operands than known");
+            return stop("a scaled product with unsupported operands");
         };
         let fast = op.find_attr("fastMath") == Some(&Attr::Bool(true));
         let half = [left, right].iter().any(|side| side.format == "fp16");
@@ -148,7 +152,7 @@ impl<'m> Lowering<'m> {
         Ok(self.cast_to(value, wide))
     }
 
-    /// Two numbers of four bits in each byte, neighbours along an axis, the first in the low half.
+    /// Unpacks the two four-bit numbers of each byte, which are adjacent along an axis, the lower bits first.
     pub(super) fn unpack_nibbles(&mut self, value: ValueId, wide: DType, axis: usize) -> Lowered<ValueId> {
         let bytes = self.bitcast(value, Elem::Num(DType::U8));
         let ty = self.ty(bytes);
@@ -182,7 +186,7 @@ impl<'m> Lowering<'m> {
         Ok(self.cast_to(value, wide))
     }
 
-    /// The bits of e2m1 as f16, whose exponent is then 14 too low.
+    /// Converts e2m1 bits to an f16 whose exponent is too low by 14.
     fn four_bits(&mut self, value: ValueId) -> ValueId {
         let value = self.cast_to(value, DType::U16);
         let ty = self.ty(value);
@@ -202,7 +206,7 @@ impl<'m> Lowering<'m> {
         self.push_binary(BinaryOp::Mul, small, factor)
     }
 
-    /// The operand times its scales, each of which is for a group along the inner dimension.
+    /// Multiplies an operand by its scales; each applies to a group along the inner dimension.
     fn apply_scales(&mut self, side: &Side<'_>, value: ValueId, wide: DType, fast: bool) -> Lowered<ValueId> {
         let Some(scale) = side.scale else {
             return Ok(value);
@@ -210,7 +214,7 @@ impl<'m> Lowering<'m> {
         let ty = self.ty(value);
         let rank = ty.shape.len();
         let own = self.ty(scale).shape;
-        // Scales lie along the last dimension on both sides.
+        // Scales are along the last dimension on both sides.
         let mut spread = ty.shape.clone();
         if !side.is_left {
             spread.swap(rank - 2, rank - 1);
@@ -250,14 +254,14 @@ impl<'m> Lowering<'m> {
         Ok(self.push_binary(BinaryOp::Mul, value, factors))
     }
 
-    /// e8m0 bytes as a float: `2^(byte - 127)`, and NaN for 255. With fast math, that NaN is not promised.
+    /// Converts e8m0 bytes to floats: `2^(byte - 127)`, and NaN for 255, which fast math doesn't promise.
     fn decode_scales(&mut self, scale: ValueId, wide: DType, fast: bool) -> ValueId {
         let bytes = self.bitcast(scale, Elem::Num(DType::U8));
         let bits = self.cast_to(bytes, DType::U16);
         let ty = self.ty(bits);
         let seven = self.push_number(7, ty.clone());
         let power = self.push_binary(BinaryOp::Shl, bits, seven);
-        // 2^-127 is a subnormal number of bf16.
+        // 2^-127 is a subnormal bf16 number.
         let least = self.push_number(0x40, ty.clone());
         let power = self.push_binary(BinaryOp::Max, power, least);
         let mut power = self.bitcast(power, Elem::Num(DType::BF16));

@@ -1,5 +1,6 @@
-//! Regions and functions: blocks with branches between them become `if`s, and what a function returns is what its call is. Branches
-//! never go back: Triton's loops are operations. Left out: operations that hold regions (`control`, `reduce`).
+//! Lowers regions and functions: blocks with branches become `if`s, and the values that a function returns become the
+//! result of its call. Branches never go back: Triton's loops are operations. See `control` and `reduce` for operations
+//! with regions.
 
 use cerith_tile::ir::{Block, OpKind, Type, ValueId};
 use rustc_hash::FxHashMap;
@@ -7,32 +8,32 @@ use rustc_hash::FxHashMap;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operand, Operation, Region};
 
-/// What ends a region.
+/// The terminator of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// `tt.return`.
     Function,
-    /// `scf.yield`, `tt.reduce.return` and the like.
+    /// `scf.yield`, `tt.reduce.return`, ….
     Region,
 }
 
-/// The most blocks of a region: which of them every way goes through is found with a table of all pairs.
+/// Maximum blocks of a region: finding the joins needs a table of all pairs.
 const MOST_BLOCKS: usize = 1024;
 
-/// The blocks of a region, and where they lead.
+/// The control-flow graph of a region.
 struct Graph<'m> {
     region: &'m Region,
     labels: FxHashMap<&'m str, usize>,
-    /// The nearest block that every way from a block goes through; none: the region's end.
+    /// The immediate post-dominator of each block; `None`: the region's end.
     joins: Vec<Option<usize>>,
     ends: Ends,
 }
 
-/// How a run of blocks ended.
+/// The end of a sequence of blocks.
 enum Ended {
     /// The region ends with these values.
     Done(Vec<Bundle>),
-    /// The block that was to be reached is, with these values.
+    /// The requested block was reached with these values.
     Reached(Vec<Bundle>),
 }
 
@@ -66,7 +67,7 @@ impl<'m> Graph<'m> {
         }
     }
 
-    /// Of each block, the nearest that every way from it goes through: its immediate post-dominator.
+    /// Computes the immediate post-dominator of each block.
     fn nearest_joins(&self) -> Lowered<Vec<Option<usize>>> {
         let count = self.region.blocks.len();
         let mut after = Vec::with_capacity(count);
@@ -79,7 +80,8 @@ impl<'m> Graph<'m> {
             }
             after.push(targets);
         }
-        // A block's set: the blocks on every way from it. Without loops, a block is settled once those after it are.
+        // A block's set contains the blocks on every path from it. Without loops, a block's set is final once its
+        // successors' are.
         let words = count.div_ceil(64);
         let mut through = vec![vec![u64::MAX; words]; count];
         let mut changed = true;
@@ -117,7 +119,7 @@ impl<'m> Graph<'m> {
 }
 
 impl<'m> Lowering<'m> {
-    /// Lowers a region in place, its entry taking these values; what it ends with.
+    /// Lowers a region in place with these arguments for its entry. Returns the values that it ends with.
     pub(super) fn region_of(
         &mut self,
         region: &'m Region,
@@ -134,7 +136,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Lowers a block and those after it, up to the end or to the block `until`.
+    /// Lowers a block and its successors, to the end or to the block `until`.
     fn lower_blocks(
         &mut self,
         graph: &Graph<'m>,
@@ -142,7 +144,7 @@ impl<'m> Lowering<'m> {
         mut args: Vec<Bundle>,
         until: Option<usize>,
     ) -> Lowered<Ended> {
-        // Without loops, no block comes twice.
+        // Without loops, no block occurs twice.
         for _ in 0..=graph.region.blocks.len() {
             if Some(at) == until {
                 return Ok(Ended::Reached(args));
@@ -161,7 +163,7 @@ impl<'m> Lowering<'m> {
                 self.define(&arg.name, 0, value);
             }
             let Some((last, ops)) = block.ops.split_last() else {
-                // Regions without results are printed without their `scf.yield`.
+                // A region without results is printed without its `scf.yield`.
                 return Ok(Ended::Done(Vec::new()));
             };
             for op in ops {
@@ -178,7 +180,7 @@ impl<'m> Lowering<'m> {
         stop("branches that go back are not supported yet")
     }
 
-    /// Lowers the last operation of a block.
+    /// Lowers the terminator of a block.
     fn lower_terminator(
         &mut self,
         graph: &Graph<'m>,
@@ -209,8 +211,12 @@ impl<'m> Lowering<'m> {
                 self.places.enter(&mut self.builder, &op.place, op.offset);
                 let condition = self.single_operand(op, 0)?;
                 let mut ways = [(one.as_str(), to_one.as_slice()), (other, to_other)];
-                // In the generic form all that is passed stands in one row.
-                if let Some(&[_, count, _]) = op.find_attr("operandSegmentSizes").and_then(Attr::ints).as_deref() {
+                // In the generic form all passed values are in one list.
+                if let Some(&[_, count, _]) = op
+                    .find_attr("operandSegmentSizes")
+                    .and_then(Attr::ints)
+                    .as_deref()
+                {
                     let row = op.operands.get(1..).unwrap_or_default();
                     let count = usize::try_from(count).unwrap_or(usize::MAX).min(row.len());
                     (ways[0].1, ways[1].1) = row.split_at(count);
@@ -224,7 +230,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Two ways, up to where they meet.
+    /// Lowers a conditional branch, up to the block where both paths join.
     fn lower_branch(
         &mut self,
         graph: &Graph<'m>,
@@ -247,7 +253,7 @@ impl<'m> Lowering<'m> {
             let ((Ended::Done(mut values), None) | (Ended::Reached(mut values), Some(_))) =
                 (ended, join.or(until))
             else {
-                return stop("two ways of which one ends and the other does not");
+                return stop("a branch with one path that ends and one that continues");
             };
             values.push(self.memories[..before.len()].into());
             let types: Vec<Vec<Type>> = values
@@ -287,7 +293,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// Where control goes behind a block.
+/// The successor of a block.
 enum Next {
     Ended(Ended),
     Block(usize, Vec<Bundle>),

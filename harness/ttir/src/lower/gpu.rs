@@ -1,34 +1,35 @@
-//! The GPU dialects (`ttg`, `ttng`). Local memory is a value that its writes replace: loops and conditions carry it. What is copied in
-//! the background is there at once, and waiting for it does nothing: a missing wait or barrier is not seen here.
+//! Lowers the GPU dialects (`ttg`, `ttng`). Local memory is a value that writes replace, and that loops and conditions
+//! carry. Asynchronous copies complete at once, and waiting for them does nothing, so a missing wait or barrier isn't
+//! detected.
 //!
-//! Left out: descriptors that a kernel makes for the TMA unit, warps that run different code, tensor memory, and views of memory that
-//! loops carry.
+//! Unsupported: descriptors that a kernel creates for the TMA unit, warps that run different code, tensor memory, and
+//! views of memory that loops carry.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
 use super::shape::{int_attr, order};
-use super::types::{elem_type, checked_shape};
-use super::{Bundle, Lowered, Lowering, Binding, result_type, stop};
+use super::types::{checked_shape, elem_type};
+use super::{Binding, Bundle, Lowered, Lowering, result_type, stop};
 use crate::syntax::{self, Operand, Operation};
 
-/// A part of a local memory.
+/// A view of a local memory.
 #[derive(Clone, Debug)]
 pub(super) struct View {
-    /// Which memory.
+    /// Index of the memory.
     memory: usize,
-    /// How the part is had, from the whole memory on.
+    /// The steps from the whole memory to the view.
     steps: Vec<Step>,
 }
 
 /// A step from a memory to a part of it.
 #[derive(Clone, Debug)]
 enum Step {
-    /// One of the first dimension: an `i32` scalar.
+    /// An index of the first dimension: an `i32` scalar.
     Index(ValueId),
-    /// The dimensions in another order.
+    /// Permuted dimensions.
     Trans(Shape),
-    /// Another shape of the same lanes.
+    /// The same lanes in another shape.
     Reshape(Shape),
 }
 
@@ -39,7 +40,7 @@ impl<'m> Lowering<'m> {
             return Ok(None);
         };
         Ok(Some(match name {
-            // The same lanes, held by other threads.
+            // The same lanes in other threads.
             "convert_layout" => self.read_values(&op.operands)?,
             "fp4_to_fp" => {
                 let [value] = self.single_operands(op)?;
@@ -114,12 +115,12 @@ impl<'m> Lowering<'m> {
             .get(nth)
             .and_then(|operand| self.view_of(operand))
             .map_or_else(
-                || stop(format!("`{}` of what is no local memory here", op.name)),
+                || stop(format!("`{}` of a value that is not local memory", op.name)),
                 Ok,
             )
     }
 
-    /// Makes the result's name stand for a view. The operation then has no value.
+    /// Binds the result's name to a view. The operation then has no value.
     fn name_view(&mut self, op: &'m Operation, view: View) -> Vec<Bundle> {
         if let Some((name, _)) = op.results.first() {
             self.bind(name, 0, Binding::View(view));
@@ -127,7 +128,7 @@ impl<'m> Lowering<'m> {
         Vec::new()
     }
 
-    /// `ttg.local_alloc`: memory that holds a value, or nothing yet.
+    /// `ttg.local_alloc`: memory with a value, or uninitialised.
     fn lower_alloc(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let value = if op.operands.is_empty() {
             let Some(syntax::Type::Memory(shape, element)) = op.result_types().last() else {
@@ -155,7 +156,7 @@ impl<'m> Lowering<'m> {
                 _ => return stop("`memdesc_reshape` without a shape"),
             },
             "memdesc_index" => view.steps.push(Step::Index(self.single_operand(op, 1)?)),
-            // The first offset chooses, and the others are zero.
+            // The first offset is the index, and the others are zero.
             _ => {
                 let (from, to) = (op.types.first(), op.results_types.first());
                 let (Some(syntax::Type::Memory(from, _)), Some(syntax::Type::Memory(to, _))) = (from, to)
@@ -171,7 +172,7 @@ impl<'m> Lowering<'m> {
         Ok(self.name_view(op, view))
     }
 
-    /// A step from what is whole to a part.
+    /// Applies a step to a whole to extract a part.
     fn step(&mut self, step: &Step, whole: ValueId) -> ValueId {
         let ty = self.ty(whole);
         match step {
@@ -206,14 +207,14 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// What a part of memory holds.
+    /// Returns the content of a view.
     fn held_by(&mut self, view: &View) -> ValueId {
         view.steps
             .iter()
             .fold(self.memories[view.memory], |whole, step| self.step(step, whole))
     }
 
-    /// Writes a part of memory.
+    /// Writes to a view.
     fn put(&mut self, view: &View, value: ValueId) -> Lowered<()> {
         let mut wholes = vec![self.memories[view.memory]];
         for step in &view.steps {
@@ -228,7 +229,7 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// What is whole, with another part.
+    /// Replaces a part of a whole.
     fn put_back(&mut self, step: &Step, whole: ValueId, part: ValueId) -> Lowered<ValueId> {
         let ty = self.ty(whole);
         Ok(match step {
@@ -303,7 +304,8 @@ impl<'m> Lowering<'m> {
         Ok(vec![Bundle::new()])
     }
 
-    /// `ttng.async_tma_copy_global_to_local %descriptor[offsets] %memory, %barrier, %predicate`: only where the predicate is true.
+    /// `ttng.async_tma_copy_global_to_local %descriptor[offsets] %memory, %barrier, %predicate`: copies if the
+    /// predicate is true.
     fn lower_tma_copy(&mut self, op: &Operation) -> Lowered<Vec<Bundle>> {
         let Some(first) = op.brackets.first().map(|range| range.end) else {
             return stop("a copy without offsets");
@@ -338,7 +340,7 @@ impl<'m> Lowering<'m> {
             };
         }
         if op.operands.len() > 3 {
-            // Whether the accumulator is added to.
+            // Whether the result is added to the accumulator.
             let used = self.single_operand(op, 3)?;
             let ty = self.ty(sides[2]);
             let zero = self.push_number(0, ty.clone());
@@ -347,7 +349,7 @@ impl<'m> Lowering<'m> {
         Ok(vec![Bundle::from_slice(&[self.multiply_operands(op, sides)?])])
     }
 
-    /// `ttng.warp_group_dot_wait`: its operands, memory among them.
+    /// `ttng.warp_group_dot_wait`: returns its operands, local memory included.
     fn lower_passthrough(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let names: Vec<(&'m str, usize)> = op
             .results

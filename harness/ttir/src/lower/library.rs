@@ -1,4 +1,4 @@
-//! Functions of CUDA's library, which Triton calls by their symbols. Left out: what they compute (`cerith_tile::numeric::library`).
+//! Lowers functions of CUDA's library, which Triton calls by symbol (`cerith_tile::numeric::library`).
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
@@ -8,7 +8,7 @@ use cerith_tile::numeric::unary_result;
 use super::{Lowered, Lowering, result_type, stop};
 use crate::syntax::{Attr, Operation};
 
-/// Functions that are operations of the IR: by name without `__nv_` and without the `f` of single precision.
+/// Finds the IR's operation for a function without its `__nv_`, and without the `f` of single precision.
 fn find_unary(stem: &str) -> Option<UnaryOp> {
     use UnaryOp as U;
     Some(match stem {
@@ -36,7 +36,7 @@ fn find_unary(stem: &str) -> Option<UnaryOp> {
         "cosh" => U::Cosh,
         "tanh" => U::Tanh,
         "erf" => U::Erf,
-        // `isnand`, `isinfd` are of doubles.
+        // `isnand` and `isinfd` take doubles.
         "isnan" | "isnand" => U::IsNan,
         "isinf" | "isinfd" => U::IsInf,
         _ => return None,
@@ -52,7 +52,7 @@ fn find_binary(stem: &str) -> Option<BinaryOp> {
     })
 }
 
-/// Functions that keep the bits.
+/// Functions that reinterpret bits.
 const REINTERPRETED: [&str; 6] = [
     "int_as_float",
     "float_as_int",
@@ -98,7 +98,7 @@ impl Lowering<'_> {
         if let (&[value], Some(kind), Some(dtype)) = (operands.as_slice(), find_unary(stem), first) {
             let result = ty.with_elem(Elem::Num(unary_result(kind, dtype)));
             let value = self.push_op(OpKind::Unary(kind), &[value], result);
-            // What answers with a bool answers with a C int.
+            // A function with a boolean result returns a C int.
             return Ok(self.cast_value(value, ty, cerith_tile::ir::Rounding::NearestEven));
         }
         if let (&[left, right], Some(kind)) = (operands.as_slice(), find_binary(stem))

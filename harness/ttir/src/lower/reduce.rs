@@ -1,5 +1,5 @@
-//! Reductions, scans and mapped functions: operations whose region is run on elements. Left out: the order in which elements are combined, which the
-//! language leaves open.
+//! Lowers reductions, scans and mapped functions, whose region runs on elements. The language leaves the order of
+//! combination open.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
@@ -10,7 +10,7 @@ use super::types::one_type;
 use super::{Bundle, Lowered, Lowering, stop};
 use crate::syntax::{Attr, Operation, Region};
 
-/// How many elements a function may be mapped over.
+/// Maximum elements of a mapped function.
 const MOST_MAPPED: usize = 1 << 13;
 
 impl<'m> Lowering<'m> {
@@ -53,7 +53,7 @@ impl<'m> Lowering<'m> {
         ))
     }
 
-    /// The region of a reduction or scan, of two of each element.
+    /// Lowers the region of a reduction or scan, which combines two of each element.
     fn lower_combination(&mut self, op: &'m Operation, elements: &[Type]) -> Lowered<Block> {
         let Some(region) = op.regions.first() else {
             return stop(format!("`{}` without a region", op.name));
@@ -70,8 +70,8 @@ impl<'m> Lowering<'m> {
         Ok(self.builder.close_block(&yields))
     }
 
-    /// `tt.map_elementwise`: a loop over the elements in row-major order, some at a time. It takes those of a turn out of the operands
-    /// and puts what the region gives into the results.
+    /// Lowers `tt.map_elementwise`: a loop over groups of elements in row-major order. Each iteration extracts a group
+    /// from the operands, and inserts the values of the region into the results.
     fn lower_map(&mut self, op: &'m Operation) -> Lowered<Vec<Bundle>> {
         let [region] = op.regions.as_slice() else {
             return stop("`tt.map_elementwise` without a region");
@@ -125,7 +125,7 @@ impl<'m> Lowering<'m> {
             .collect())
     }
 
-    /// One turn of a mapped function: the results so far, with what the region gives from the place `first` on.
+    /// Lowers one iteration of a mapped function: inserts the region's values into the results, starting at `first`.
     fn lower_turn(
         &mut self,
         region: &'m Region,
@@ -156,7 +156,7 @@ impl<'m> Lowering<'m> {
             .collect();
         if given.len() != results.len() * pack {
             return stop(format!(
-                "`tt.map_elementwise` whose region gives {} values",
+                "`tt.map_elementwise` whose region returns {} values",
                 given.len()
             ));
         }

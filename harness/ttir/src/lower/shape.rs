@@ -1,4 +1,4 @@
-//! Operations that make lanes or move them, and promises about them. Left out: layouts.
+//! Lowers operations that create or move lanes, and hints about them.
 
 use cerith_tile::ir::{Combine, OpKind, Promise, Shape, Type, ValueId};
 use smallvec::SmallVec;
@@ -67,7 +67,7 @@ impl<'m> Lowering<'m> {
         Ok(Some(smallvec::smallvec![self.push_op(kind, &operands, ty)]))
     }
 
-    /// The scalar of a block that has one lane.
+    /// Returns the scalar of a block with one lane.
     pub(super) fn only_lane(&mut self, value: ValueId) -> Lowered<ValueId> {
         let ty = self.ty(value);
         if ty.numel() != 1 {
@@ -76,7 +76,7 @@ impl<'m> Lowering<'m> {
         let element = Type::scalar(ty.elem);
         let mut value = value;
         for left in (0..ty.shape.len()).rev() {
-            // Nothing is combined where there is one lane.
+            // A single lane needs no combination.
             let args = [
                 self.builder.add_value(element.clone()),
                 self.builder.add_value(element.clone()),
@@ -94,7 +94,7 @@ impl<'m> Lowering<'m> {
         Ok(value)
     }
 
-    /// The results with what attributes promise of them: `tt.multiple_of` and its like in Python.
+    /// Applies the hints of attributes to results: `tl.multiple_of` and similar in Python.
     pub(super) fn apply_promises(&mut self, op: &Operation, bundles: Vec<Bundle>) -> Lowered<Vec<Bundle>> {
         let [bundle] = bundles.as_slice() else {
             return Ok(bundles);
@@ -135,7 +135,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// A number that an attribute has to have.
+/// Reads a required integer attribute.
 pub(super) fn int_attr<T: TryFrom<i128>>(op: &Operation, name: &str) -> Lowered<T> {
     op.find_attr(name)
         .and_then(Attr::int)

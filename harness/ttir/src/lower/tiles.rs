@@ -1,6 +1,6 @@
-//! Block pointers and tensor descriptors: pointers and masks, as Triton rewrites them where there is no tensor memory accelerator
-//! (`RewriteTensorPointer.cpp`, `RewriteTensorDescriptorToPointer.cpp`). What that accelerator demands of alignment is the
-//! reference's to check. Left out: `im2col`.
+//! Lowers block pointers and tensor descriptors to pointers and masks, as Triton rewrites them for hardware without a
+//! tensor memory accelerator (`RewriteTensorPointer.cpp`, `RewriteTensorDescriptorToPointer.cpp`). The reference checks
+//! the accelerator's alignment rules. Unsupported: `im2col`.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -21,11 +21,11 @@ pub(super) struct Tile {
     strides: Bundle,
     /// Extents of the block.
     block: Shape,
-    /// What follows: offsets of a block pointer, flags of a descriptor.
+    /// The remaining parts: offsets of a block pointer, flags of a descriptor.
     trailing: Bundle,
 }
 
-/// Where each lane along a dimension is (`i64`, one dimension), and whether it is checked.
+/// The index of each lane along a dimension (`i64`, one dimension), and whether it is checked against the extent.
 struct AxisLanes {
     positions: ValueId,
     checked: bool,
@@ -70,7 +70,7 @@ impl<'m> Lowering<'m> {
         }))
     }
 
-    /// `base, [extents], [strides]` and, of a block pointer, `[offsets]`.
+    /// Lowers `base, [extents], [strides]` and, for a block pointer, `[offsets]`.
     fn make_tile(&mut self, op: &Operation, lists: usize) -> Lowered<Bundle> {
         let base = self.single_operand(op, 0)?;
         if op.brackets.len() != lists {
@@ -99,7 +99,7 @@ impl<'m> Lowering<'m> {
         Ok(parts)
     }
 
-    /// `tt.advance`: the offsets moved.
+    /// Lowers `tt.advance`, which moves the offsets.
     fn advance_tile(&mut self, op: &Operation) -> Lowered<Bundle> {
         let Some(operand) = op.operands.first() else {
             return stop("`tt.advance` of nothing");
@@ -114,7 +114,7 @@ impl<'m> Lowering<'m> {
         Ok(parts)
     }
 
-    /// The parts of the first operand. `tail`: how many parts follow the strides, of each dimension or in all.
+    /// Splits the first operand into its parts.
     fn read_tile(&self, op: &Operation, block: Shape, is_pointer: bool) -> Lowered<Tile> {
         let Some(operand) = op.operands.first() else {
             return stop(format!("`{}` of nothing", op.name));
@@ -137,7 +137,7 @@ impl<'m> Lowering<'m> {
         })
     }
 
-    /// A scalar `i64` and what follows it, as many as the extent.
+    /// Emits consecutive `i64` numbers from `first`.
     fn make_run(&mut self, first: ValueId, extent: usize) -> ValueId {
         let shape: Shape = smallvec::smallvec![extent];
         let range = OpKind::Range {
@@ -150,7 +150,7 @@ impl<'m> Lowering<'m> {
         self.push_binary(BinaryOp::Add, first, lanes)
     }
 
-    /// A block of one dimension as dimension `at` of a block of this shape.
+    /// Broadcasts a block of one dimension along dimension `at` of this shape.
     fn spread_along(&mut self, value: ValueId, at: usize, shape: &Shape) -> ValueId {
         let elem = self.ty(value).elem;
         let mut thin: Shape = shape.iter().map(|_| 1).collect();
@@ -166,7 +166,7 @@ impl<'m> Lowering<'m> {
         self.push_op(OpKind::Broadcast, &[value], Type::block(elem, shape.clone()))
     }
 
-    /// Pointers to the lanes, and which are inside; no mask where no dimension is checked.
+    /// Emits pointers to the lanes, and the mask of those in bounds; `None` if no dimension is checked.
     fn tile_lanes(&mut self, tile: &Tile, along: &[AxisLanes]) -> (ValueId, Option<ValueId>) {
         let shape: Shape = along
             .iter()
@@ -198,16 +198,19 @@ impl<'m> Lowering<'m> {
         (pointers, inside)
     }
 
-    /// The lanes of a block pointer.
+    /// Emits the lanes of a block pointer.
     fn block_lanes(&mut self, op: &Operation) -> Lowered<(ValueId, Option<ValueId>)> {
         let block = match op.types.first() {
             Some(syntax::Type::Ptr(inner)) => match &**inner {
                 syntax::Type::Tensor(shape, _) => checked_shape(shape)?,
-                _ => return stop(format!("`{}` of a tile that is none", op.name)),
+                _ => return stop(format!("`{}` of a value that is not a tile", op.name)),
             },
-            _ => return stop(format!("`{}` of a tile that is none", op.name)),
+            _ => return stop(format!("`{}` of a value that is not a tile", op.name)),
         };
-        let checked = op.find_attr("boundaryCheck").and_then(Attr::ints).unwrap_or_default();
+        let checked = op
+            .find_attr("boundaryCheck")
+            .and_then(Attr::ints)
+            .unwrap_or_default();
         let tile = self.read_tile(op, block, true)?;
         let mut along = Vec::with_capacity(tile.block.len());
         for nth in 0..tile.block.len() {
@@ -227,7 +230,7 @@ impl<'m> Lowering<'m> {
             return stop("a load through no pointer");
         };
         let ty = ty.with_elem(pointee);
-        // `PaddingOption`: 1 is zero, 2 is NaN; without one, lanes outside have no value.
+        // `PaddingOption`: 1 is zero, 2 is NaN. Without it, lanes out of bounds are undefined.
         let other = match (op.find_attr("padding"), mask) {
             (_, None) | (None, _) => None,
             (Some(Attr::Int(1)), _) => Some(self.push_number(0, ty.clone())),
@@ -265,7 +268,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The block of the descriptor that is the first operand.
+    /// Reads the descriptor that is the first operand.
     fn read_descriptor(&self, op: &Operation) -> Lowered<Tile> {
         match op.types.first() {
             Some(syntax::Type::Descriptor(shape, _)) => self.read_tile(op, checked_shape(shape)?, false),
@@ -273,8 +276,12 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The descriptor that is the first operand, and the lanes of a block whose offsets are the operands in brackets.
-    pub(super) fn descriptor_lanes(&mut self, op: &Operation, list: usize) -> Lowered<(Tile, (ValueId, ValueId))> {
+    /// Reads the descriptor that is the first operand, and emits the lanes of the block at the offsets in brackets.
+    pub(super) fn descriptor_lanes(
+        &mut self,
+        op: &Operation,
+        list: usize,
+    ) -> Lowered<(Tile, (ValueId, ValueId))> {
         let tile = self.read_descriptor(op)?;
         let offsets = op.brackets.get(list).cloned().unwrap_or_default();
         if offsets.len() != tile.block.len() {
@@ -295,13 +302,16 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The descriptor, and the lanes of the rows and columns that gathers and scatters have.
+    /// Reads the descriptor, and emits the lanes of the rows and columns of a gather or scatter.
     fn row_lanes(&mut self, op: &Operation) -> Lowered<(Tile, (ValueId, ValueId))> {
         let tile = self.read_descriptor(op)?;
         let Some(range) = op.brackets.first().filter(|range| range.len() == 2) else {
             return stop(format!("`{}` without rows and a column", op.name));
         };
-        let (rows, column) = (self.single_operand(op, range.start)?, self.single_operand(op, range.start + 1)?);
+        let (rows, column) = (
+            self.single_operand(op, range.start)?,
+            self.single_operand(op, range.start + 1)?,
+        );
         let (rows, column) = (self.widen_index(rows), self.widen_index(column));
         if tile.block.len() != 2 {
             return stop(format!("`{}` of {} dimensions", op.name, tile.block.len()));
@@ -324,7 +334,7 @@ impl<'m> Lowering<'m> {
 
     fn load_described(&mut self, op: &Operation, tile: &Tile, lanes: (ValueId, ValueId)) -> Lowered<ValueId> {
         let value = self.load_tile(tile, lanes)?;
-        // A load may drop dimensions of one lane.
+        // A load may drop dimensions of extent 1.
         let wanted = result_type(op)?;
         if *self.builder.ty(value) == wanted {
             return Ok(value);
@@ -332,7 +342,7 @@ impl<'m> Lowering<'m> {
         Ok(self.push_op(OpKind::Reshape { reorder: false }, &[value], wanted))
     }
 
-    /// The lanes of a descriptor's block.
+    /// Loads the lanes of a descriptor's block.
     pub(super) fn load_tile(&mut self, tile: &Tile, lanes: (ValueId, ValueId)) -> Lowered<ValueId> {
         let (pointers, mask) = lanes;
         let ty = self.ty(pointers);
@@ -364,12 +374,15 @@ impl<'m> Lowering<'m> {
         Ok(value)
     }
 
-    /// An `f32` with the 10 bits of fraction of a tf32, to nearest, ties to even; infinities and NaN as they are.
+    /// Rounds an `f32` to the 10 fraction bits of a tf32, to nearest even. Infinities and NaN stay.
     fn rounded_to_tf32(&mut self, value: ValueId) -> ValueId {
         const DROPPED: i64 = 13;
         let bits = self.bitcast(value, Elem::Num(DType::U32));
         let ty = self.ty(bits);
-        let (dropped, one) = (self.push_number(DROPPED, ty.clone()), self.push_number(1, ty.clone()));
+        let (dropped, one) = (
+            self.push_number(DROPPED, ty.clone()),
+            self.push_number(1, ty.clone()),
+        );
         let below_half = self.push_number((1 << (DROPPED - 1)) - 1, ty.clone());
         let kept = self.push_number(0xFFFF_FFFF & !((1 << DROPPED) - 1), ty.clone());
         let exponent = self.push_number(0x7F80_0000, ty.clone());
@@ -384,9 +397,9 @@ impl<'m> Lowering<'m> {
         self.bitcast(chosen, Elem::Num(DType::F32))
     }
 
-    /// The value that is stored: the last operand, in the shape of the lanes.
+    /// Returns the stored value, which is the last operand, in the shape of the lanes.
     fn stored_value(&mut self, op: &Operation, pointers: ValueId) -> Lowered<ValueId> {
-        // The descriptor's offsets stand in brackets, and the value behind them.
+        // A descriptor's offsets are in brackets before the value.
         let last = op.operands.len().saturating_sub(1);
         let value = self.single_operand(op, last)?;
         let shape = self.ty(pointers).shape;
@@ -409,15 +422,18 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// `tt.descriptor_reduce`, `ttng.async_tma_reduce`: an atomic without an order or a result. The descriptor's element says whether it
-    /// has a sign.
+    /// `tt.descriptor_reduce`, `ttng.async_tma_reduce`: an atomic without an order or a result. The descriptor's
+    /// element type has its signedness.
     pub(super) fn reduce_described(
         &mut self,
         op: &Operation,
         value: ValueId,
         (pointers, mask): (ValueId, ValueId),
     ) -> Lowered<()> {
-        let kind = match op.nth_word(0).or_else(|| op.find_attr("kind").and_then(Attr::text)) {
+        let kind = match op
+            .nth_word(0)
+            .or_else(|| op.find_attr("kind").and_then(Attr::text))
+        {
             Some("add") => AtomicOp::Add,
             Some("min") => AtomicOp::Min,
             Some("max") => AtomicOp::Max,

@@ -1,4 +1,4 @@
-//! Types of MLIR as types of the IR, part by part. Left out: encodings of tensors, which change no value.
+//! Converts MLIR types to types of the IR, part by part. Encodings of tensors change no value.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Shape, Type};
@@ -6,10 +6,10 @@ use cerith_tile::ir::{Elem, Shape, Type};
 use super::stop::{Lowered, stop};
 use crate::syntax;
 
-/// Flags of a descriptor: whether what lies outside is NaN, whether `f32` is rounded to tf32.
+/// Number of flags of a descriptor: whether padding is NaN, and whether `f32` is rounded to tf32.
 pub(super) const FLAGS: usize = 2;
 
-/// Dimensions that a block pointer or descriptor may have.
+/// Maximum dimensions of a block pointer or descriptor.
 const MOST_DIMENSIONS: usize = 8;
 
 pub(super) fn float_dtype(name: &str) -> Option<DType> {
@@ -26,7 +26,7 @@ pub(super) fn float_dtype(name: &str) -> Option<DType> {
     })
 }
 
-/// What one lane holds.
+/// Returns the type of one lane.
 pub(super) fn elem_type(ty: &syntax::Type) -> Lowered<Elem> {
     let known = match ty {
         syntax::Type::Int(1) | syntax::Type::Signed(_, 1) => Some(Elem::Num(DType::I1)),
@@ -43,7 +43,7 @@ pub(super) fn elem_type(ty: &syntax::Type) -> Lowered<Elem> {
     known.map_or_else(|| stop(format!("the type {ty:?} is not supported yet")), Ok)
 }
 
-/// A type that has one part.
+/// Converts a type with one part.
 pub(super) fn one_type(ty: &syntax::Type) -> Lowered<Type> {
     match ty {
         syntax::Type::Tensor(shape, element) => {
@@ -56,8 +56,8 @@ pub(super) fn one_type(ty: &syntax::Type) -> Lowered<Type> {
     }
 }
 
-/// The parts of a type. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a descriptor is its base,
-/// extents, strides (`i64`) and [`FLAGS`].
+/// Returns the types of a value's parts. A block pointer is its base, extents, strides (`i64`) and offsets (`i32`); a
+/// descriptor is its base, extents, strides (`i64`) and [`FLAGS`].
 pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
     let parts = |shape: &[u64], element, last: DType, count| {
         if shape.len() > MOST_DIMENSIONS {
@@ -79,7 +79,7 @@ pub(super) fn bundle_types(ty: &syntax::Type) -> Lowered<Vec<Type>> {
     }
 }
 
-/// The extents of a tensor. Their product is the verifier's to look at.
+/// Converts the extents of a tensor. The verifier checks their product.
 pub(super) fn checked_shape(shape: &[u64]) -> Lowered<Shape> {
     shape
         .iter()

@@ -1,11 +1,11 @@
-//! Attributes and places. Left out: what an operation makes of them.
+//! Parses attributes and locations.
 
 use super::DEEPEST;
 use super::cursor::{Cursor, SyntaxError};
-use super::types::{skip_angles, parse_type};
+use super::types::{parse_type, skip_angles};
 use crate::syntax::{Attr, Place};
 
-/// One attribute, with the type behind it left out.
+/// Parses one attribute. The type after it is dropped.
 pub(super) fn parse_attr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Attr, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("attributes are nested too deep"));
@@ -175,7 +175,7 @@ fn parse_number(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
     Ok(Attr::Int(if negative { -number } else { number }))
 }
 
-/// `(…)` behind `loc`.
+/// Parses `(…)` after `loc`.
 pub(super) fn parse_place(cursor: &mut Cursor<'_>, depth: usize) -> Result<Place, SyntaxError> {
     cursor.expect('(')?;
     let place = parse_place_body(cursor, depth)?;

@@ -1,16 +1,16 @@
-//! A place in the text, and what can be read there: words, names, numbers, punctuation. Left out: anything that nests.
+//! A position in the text, with readers for tokens: words, names, numbers, punctuation.
 
 /// The text is not MLIR as Triton prints it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The byte.
+    /// The offset in bytes.
     pub offset: usize,
 }
 
-/// A place in the text. Copies are cheap: to look ahead is to copy.
+/// A position in the text. Copies are cheap, so lookahead copies the cursor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
@@ -45,23 +45,23 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// The text from one place to this one.
+    /// Returns the text from `start` to the current position.
     pub fn text_since(&self, start: usize) -> &'t str {
         self.text.get(start..self.offset).unwrap_or_default()
     }
 
-    /// The next byte behind spaces.
+    /// Peeks at the next byte after spaces.
     pub fn peek(&mut self) -> Option<u8> {
         self.skip_spaces();
         self.byte_at(self.offset)
     }
 
-    /// The next byte, spaces and line breaks not left out.
+    /// Peeks at the next byte, which may be a space or a line break.
     pub fn raw(&self) -> Option<u8> {
         self.byte_at(self.offset)
     }
 
-    /// Goes on by a byte.
+    /// Advances by a byte.
     pub fn next_byte(&mut self) {
         self.offset = (self.offset + 1).min(self.text.len());
     }
@@ -76,7 +76,7 @@ impl<'t> Cursor<'t> {
         matches!(self.raw(), None | Some(b'\n' | b'\r'))
     }
 
-    /// Leaves spaces and a comment behind, up to the line's end.
+    /// Skips spaces and a comment, up to the end of the line.
     pub fn skip_spaces(&mut self) {
         while matches!(self.raw(), Some(b' ' | b'\t')) {
             self.offset += 1;
@@ -93,7 +93,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Leaves spaces, comments and line breaks behind.
+    /// Skips spaces, comments and line breaks.
     pub fn skip_lines(&mut self) {
         loop {
             self.skip_spaces();
@@ -119,7 +119,7 @@ impl<'t> Cursor<'t> {
         there
     }
 
-    /// Takes this word if it is next, and no longer word.
+    /// Takes this word if it is next, not a longer word.
     pub fn take_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
         let there = ahead.take(word) && !ahead.raw().is_some_and(is_word);
@@ -129,7 +129,7 @@ impl<'t> Cursor<'t> {
         there
     }
 
-    /// Takes punctuation that has to be there, on this line or a later one.
+    /// Takes required punctuation, on this line or a later one.
     pub fn expect(&mut self, punctuation: char) -> Result<(), SyntaxError> {
         self.skip_lines();
         let mut buffer = [0; 4];
@@ -140,7 +140,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A word: `tt.load`, `dense`, `loc12`.
+    /// Reads a word: `tt.load`, `dense`, `loc12`.
     pub fn expect_word(&mut self) -> Result<&'t str, SyntaxError> {
         self.skip_spaces();
         let start = self.offset;
@@ -155,7 +155,7 @@ impl<'t> Cursor<'t> {
         Ok(self.text_since(start))
     }
 
-    /// What follows `%` or `^`: also digits and dashes.
+    /// Reads a name after `%` or `^`, which may contain digits and dashes.
     pub fn expect_name(&mut self) -> Result<&'t str, SyntaxError> {
         let start = self.offset;
         while self.raw().is_some_and(|byte| is_word(byte) || byte == b'-') {
@@ -167,7 +167,7 @@ impl<'t> Cursor<'t> {
         Ok(self.text_since(start))
     }
 
-    /// `@name` or `@"name"`, without the `@`.
+    /// Reads `@name` or `@"name"`, without the `@`.
     pub fn expect_symbol(&mut self) -> Result<String, SyntaxError> {
         if !self.take("@") {
             return Err(self.error("a symbol is missing"));
@@ -179,7 +179,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A decimal number without a sign.
+    /// Reads a decimal number without a sign.
     pub fn expect_natural(&mut self) -> Result<u64, SyntaxError> {
         self.skip_spaces();
         let start = self.offset;
@@ -191,7 +191,7 @@ impl<'t> Cursor<'t> {
             .map_err(|_| self.error("a number is missing"))
     }
 
-    /// Text in quotation marks, with MLIR's escapes: `\n`, `\t`, `\"`, `\\` and two hexadecimal digits.
+    /// Reads a quoted string with MLIR's escapes: `\n`, `\t`, `\"`, `\\` and two hexadecimal digits.
     pub fn expect_string(&mut self) -> Result<String, SyntaxError> {
         if !self.take("\"") {
             return Err(self.error("a text is missing"));

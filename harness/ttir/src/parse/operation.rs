@@ -1,5 +1,5 @@
-//! Operations, blocks and regions. An operation ends with its line, or with its place (`loc`); regions in it go over lines.
-//! Left out: which parts an operation needs.
+//! Parses operations, blocks and regions. An operation ends with its line, or with its location (`loc`); its regions
+//! span lines.
 
 use super::DEEPEST;
 use super::attr::{parse_attr, parse_dict, parse_place};
@@ -7,7 +7,7 @@ use super::cursor::{Cursor, SyntaxError};
 use super::types::{parse_result_types, parse_type};
 use crate::syntax::{Attr, Block, BlockArg, Operand, Operation, Place, Region};
 
-/// The blocks of a region, behind its opening brace; the closing one is taken.
+/// Parses the blocks of a region after the opening brace, up to and including the closing one.
 pub(super) fn parse_region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Region, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("regions are nested too deep"));
@@ -43,7 +43,7 @@ pub(super) fn parse_region(cursor: &mut Cursor<'_>, depth: usize) -> Result<Regi
     }
 }
 
-/// `%a: i32 loc(…), …)`, behind the opening bracket; the closing one is taken.
+/// Parses `%a: i32 loc(…), …)` after the opening parenthesis, up to and including the closing one.
 pub(super) fn parse_block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>, SyntaxError> {
     let mut args = Vec::new();
     loop {
@@ -71,7 +71,7 @@ pub(super) fn parse_block_args(cursor: &mut Cursor<'_>) -> Result<Vec<BlockArg>,
     }
 }
 
-/// One operation.
+/// Parses one operation.
 pub(super) fn parse_operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<Operation, SyntaxError> {
     let at = cursor.offset();
     let mut results = Vec::new();
@@ -116,14 +116,14 @@ pub(super) fn parse_operation(cursor: &mut Cursor<'_>, depth: usize) -> Result<O
     Ok(reader.op)
 }
 
-/// An operation that is being read.
+/// The state of the parser within one operation.
 struct Reader {
     op: Operation,
     depth: usize,
 }
 
 impl Reader {
-    /// Reads the next part; whether there was one.
+    /// Parses the next part. Returns whether there was one.
     fn parse_part(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
         if cursor.is_at_line_end() {
             return Ok(false);
@@ -140,7 +140,7 @@ impl Reader {
             Some(b'[') => self.parse_brackets(cursor)?,
             Some(b'{') => self.parse_braces(cursor)?,
             Some(b'<') if cursor.take("<{") => {
-                // `dict` wants the brace, and there is no way back.
+                // `parse_dict` expects the brace, and the cursor can't go back.
                 self.parse_properties(cursor)?;
             }
             Some(b':') => {
@@ -150,7 +150,7 @@ impl Reader {
             Some(b'-') if cursor.take("->") => {
                 let types = parse_result_types(cursor, 0)?;
                 self.op.results_types.extend(types);
-                // Assembly writes its results without parentheses.
+                // Inline assembly has result types without parentheses.
                 while cursor.take(",") {
                     self.op.results_types.push(parse_type(cursor, 0)?);
                 }
@@ -160,7 +160,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Keeps a word or a value that stands by itself.
+    /// Adds a word or a value.
     fn push_word(&mut self, word: Attr) {
         self.op.words.push(word);
         self.op.words_at.push(self.op.operands.len());
@@ -176,7 +176,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Operands, bindings, regions, or offsets that are written in a row.
+    /// Parses operands, bindings, regions, or a row of offsets.
     fn parse_parentheses(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         cursor.next_byte();
         loop {
@@ -229,7 +229,7 @@ impl Reader {
         }
     }
 
-    /// A region if the line ends behind the brace, else attributes.
+    /// Parses a region if the line ends after the brace, otherwise attributes.
     fn parse_braces(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         let mut ahead = *cursor;
         ahead.next_byte();
@@ -244,7 +244,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `<{a = 1}>`, behind its opening.
+    /// Parses `<{a = 1}>` after its opening.
     fn parse_properties(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         loop {
             cursor.skip_lines();
@@ -264,7 +264,7 @@ impl Reader {
         }
     }
 
-    /// What stands behind a colon: types, an arrow, more types; `tt.print` has operands there.
+    /// Parses the part after a colon: types, an arrow, more types. For `tt.print` it contains operands.
     fn parse_types(&mut self, cursor: &mut Cursor<'_>) -> Result<(), SyntaxError> {
         loop {
             match cursor.peek() {
@@ -289,7 +289,7 @@ impl Reader {
         }
     }
 
-    /// A word: the operation's place, an attribute, or a word by itself.
+    /// Parses a word: the operation's location, an attribute, or a plain word.
     fn parse_word(&mut self, cursor: &mut Cursor<'_>) -> Result<bool, SyntaxError> {
         let mut ahead = *cursor;
         if ahead.take_word("loc") && ahead.peek() == Some(b'(') {
@@ -323,7 +323,7 @@ impl Reader {
     }
 }
 
-/// A value by itself keeps the type behind it for the operation: `arith.constant 7 : i32`.
+/// Parses a value or a word. The type after a value stays for the operation: `arith.constant 7 : i32`.
 fn parse_value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
     let before = *cursor;
     let value = parse_attr(cursor, 0)?;
@@ -333,7 +333,7 @@ fn parse_value_or_word(cursor: &mut Cursor<'_>) -> Result<Attr, SyntaxError> {
     ) {
         return Ok(value);
     }
-    // Back to the colon, if one was read over.
+    // Returns to the colon if one was read.
     let read = cursor.text_since(before.offset());
     let mut back = before;
     if let Some(colon) = read.rfind(" : ") {

@@ -1,17 +1,17 @@
-//! Types. Left out: what a value of one holds.
+//! Parses types.
 
 use super::DEEPEST;
 use super::cursor::{Cursor, SyntaxError};
 use crate::syntax::Type;
 
-/// One type.
+/// Parses one type.
 pub(super) fn parse_type(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
     if depth >= DEEPEST {
         return Err(cursor.error("types are nested too deep"));
     }
     match cursor.peek() {
         Some(b'!') => parse_dialect_type(cursor, depth),
-        // A type whose name the operation knows: `: <f32>`.
+        // A type whose name is implied by the operation: `: <f32>`.
         Some(b'<') => {
             let start = cursor.offset();
             skip_angles(cursor);
@@ -60,7 +60,7 @@ fn plain_type(word: &str) -> Option<Type> {
         .then(|| Type::Float(word.to_owned()))
 }
 
-/// `!tt.ptr<…>` and the like.
+/// Parses `!tt.ptr<…>` and other types of dialects.
 fn parse_dialect_type(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, SyntaxError> {
     let start = cursor.offset();
     cursor.next_byte();
@@ -96,13 +96,13 @@ fn parse_dialect_type(cursor: &mut Cursor<'_>, depth: usize) -> Result<Type, Syn
     }
 }
 
-/// `64x32xf16, …>`, behind the opening bracket.
+/// Parses `64x32xf16, …>` after the opening bracket.
 fn parse_shape(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Vec<u64>, Type), SyntaxError> {
     let mut shape = Vec::new();
     while cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
         shape.push(cursor.expect_natural()?);
         if !cursor.take("x") {
-            return Err(cursor.error("`x` is missing behind an extent"));
+            return Err(cursor.error("`x` is missing after an extent"));
         }
     }
     let element = parse_type(cursor, depth + 1)?;
@@ -110,7 +110,7 @@ fn parse_shape(cursor: &mut Cursor<'_>, depth: usize) -> Result<(Vec<u64>, Type)
     Ok((shape, element))
 }
 
-/// Leaves what is left of a type's parameters behind, with the bracket that closes them: encodings and memory spaces.
+/// Skips the remaining parameters of a type and the closing bracket: encodings and memory spaces.
 fn skip_parameters(cursor: &mut Cursor<'_>) {
     let mut open = 1_usize;
     while open > 0 {
@@ -131,13 +131,13 @@ fn skip_parameters(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// Leaves `<…>` behind.
+/// Skips `<…>`.
 pub(super) fn skip_angles(cursor: &mut Cursor<'_>) {
     cursor.next_byte();
     skip_parameters(cursor);
 }
 
-/// `f32`, `(f32, i32)`, `()`.
+/// Parses result types: `f32`, `(f32, i32)`, `()`.
 pub(super) fn parse_result_types(cursor: &mut Cursor<'_>, depth: usize) -> Result<Vec<Type>, SyntaxError> {
     if !cursor.take("(") {
         return Ok(vec![parse_type(cursor, depth)?]);
@@ -149,7 +149,7 @@ pub(super) fn parse_result_types(cursor: &mut Cursor<'_>, depth: usize) -> Resul
             return Ok(types);
         }
         types.push(parse_type(cursor, depth)?);
-        // Attributes of a result.
+        // The attributes of a result.
         if cursor.peek() == Some(b'{') {
             super::attr::parse_dict(cursor, depth)?;
         }

@@ -1,5 +1,5 @@
-//! What modules do, where MLIR and the reference's IR have different ideas: integers without a sign, bools that are -1, comparisons
-//! that a NaN passes, branches between blocks.
+//! Executes modules where MLIR and the reference's IR differ: integers without a sign, bools that are -1, comparisons
+//! that hold for NaN, branches between blocks.
 
 use cerith_interp::{Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::{Memory, Storages};

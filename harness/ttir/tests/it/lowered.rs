@@ -1,5 +1,5 @@
-//! What modules that Triton printed become. `modules` has them by what they show and the version they are from; `many` has a bit of
-//! everything, at three stages.
+//! Lowers modules that Triton printed. `modules` names them by feature and version; `many` has a bit of everything, at
+//! three stages.
 
 use cerith_ttir::{Origin, lower, parse};
 
@@ -48,7 +48,7 @@ fn what_is_not_known_is_said_with_its_line() {
     check("%a = arith.addi %n, %x : i32", "an operand is *f32, not i32");
     check(
         "%a = tt.call @f(%n) : (i32) -> i32",
-        "a call of `f`, which is not there",
+        "a call of `f`, which is not defined",
     );
     check("cf.br ^bb7\n  ^bb1:", "there is no block `^bb7`");
     check(

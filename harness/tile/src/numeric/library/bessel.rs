@@ -76,7 +76,7 @@ pub(super) fn y1(x: f64) -> Pair {
     TWO_BY_PI * (logarithm * j1(x) - Pair::from_f64(x).recip()) - rest * half / PI
 }
 
-/// A function of the second kind, which is nothing below zero and infinite at it.
+/// A function of the second kind, which is NaN below zero and infinite at zero.
 fn second_kind(x: f64, function: impl Fn(f64) -> f64) -> Pair {
     Pair::from_f64(if x < 0.0 {
         f64::NAN
@@ -87,7 +87,7 @@ fn second_kind(x: f64, function: impl Fn(f64) -> f64) -> Pair {
     })
 }
 
-/// Of a negative order there is none in the library.
+/// The library has no result for negative orders.
 pub(super) fn jn(order: i32, x: f64) -> Pair {
     match order {
         ..0 => Pair::NAN,
@@ -97,7 +97,7 @@ pub(super) fn jn(order: i32, x: f64) -> Pair {
     }
 }
 
-/// Of a negative order there is none in the library.
+/// The library has no result for negative orders.
 pub(super) fn yn(order: i32, x: f64) -> Pair {
     match order {
         ..0 => Pair::NAN,

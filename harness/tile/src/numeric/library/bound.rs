@@ -1,10 +1,10 @@
-//! How far an engine may be from the exact value of a library function.
+//! The maximum distance of an engine's result from the exact value of a library function.
 //!
 //! *The guide* is the CUDA C++ Programming Guide, "Mathematical Functions": maximum errors in units of the last place
 //! ("Standard Functions"), and those of the fast functions ("Intrinsic Functions"). They are measured, not proven; where
-//! editions differ, the larger figure stands. Those of standard functions were held against what two projects wrote down
-//! of the guide (`sycl/doc/cuda` of intel/llvm, the README of cms-patatrack/xtd): none here is below either. *PTX* is the
-//! PTX ISA, for functions that are one instruction. What neither has a figure for admits everything.
+//! editions differ, the larger figure is used. Those of standard functions were compared with two projects' copies of
+//! the guide (`sycl/doc/cuda` of intel/llvm, the README of cms-patatrack/xtd): none here is below either. *PTX* is the
+//! PTX ISA, for functions that are one instruction. If neither has a figure, every result is admitted.
 
 use std::f64::consts::PI;
 
@@ -18,11 +18,11 @@ pub(super) enum Bound {
     Exact,
     /// So many units of the last place.
     Ulps(f64),
-    /// What the function makes of the operands and the exact value.
+    /// Computes the range from the operands and the exact value.
     Own(fn(&[f64], Range) -> Range),
 }
 
-/// What a rounded result is off by itself.
+/// The error of rounding itself.
 const ROUNDING_ERROR: f64 = 0.5;
 
 impl Bound {
@@ -155,7 +155,7 @@ fn is_torn(operands: &[f64]) -> bool {
     x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The guide: `cbrtf` and `rcbrtf`: 1 ULP. Of a subnormal number Triton's PTX gives a NaN.
+/// The guide: `cbrtf` and `rcbrtf`: 1 ULP. For a subnormal number, Triton's PTX returns a NaN.
 pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
     let near = widen_by_units(exact, DType::F32, 1.0);
     Range {
@@ -164,7 +164,7 @@ pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
     }
 }
 
-/// Exact. Of a subnormal number Triton's PTX gives twice the result.
+/// Exact. For a subnormal number, Triton's PTX returns twice the result.
 pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
     if is_torn(operands) {
         let twice = Range {
@@ -178,11 +178,14 @@ pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
     }
 }
 
-/// What follows zero is subnormal where nothing is flushed, else the least normal number; all between is admitted.
+/// The number after zero is subnormal without flushing, otherwise the smallest normal number; everything between is
+/// admitted.
 pub(super) fn next_after(operands: &[f64], exact: Range) -> Range {
     let (x, y) = (get_operand(operands, 0), get_operand(operands, 1));
     let kept = f64::from(libm::nextafterf(x as f32, y as f32));
-    exact.hull_with(Range::from_value(kept)).widen(DType::F32, 0.0, true)
+    exact
+        .hull_with(Range::from_value(kept))
+        .widen(DType::F32, 0.0, true)
 }
 
 /// The guide: `__fdividef`: 2 ULP for divisors of 2^-126 to 2^126; of a larger one the result is 0, or NaN.
@@ -196,7 +199,7 @@ pub(super) fn fast_divide(operands: &[f64], exact: Range) -> Range {
     }
 }
 
-/// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. Whether a subnormal operand or result is one is the choice of `.ftz`.
+/// PTX, `rcp`: `rcp.approx.f32` is within 1 ULP. `.ftz` decides whether a subnormal operand or result is flushed.
 pub(super) fn approximate_reciprocal(operands: &[f64], exact: Range) -> Range {
     let near = exact.widen(DType::F32, 1.0 + ROUNDING_ERROR, true);
     if is_torn(operands) {
@@ -318,7 +321,7 @@ pub(super) fn fast_pow(operands: &[f64], exact: Range) -> Range {
     bound_corners(power, Range::from_value(0.0), |power, _| libm::exp2(power), 2.0).hull_with(exact)
 }
 
-/// What a function may give at the ends of two ranges, and so many units around it.
+/// The admitted results at the corners of two ranges, widened by this many units.
 fn bound_corners(a: Range, b: Range, f: impl Fn(f64, f64) -> f64, more: f64) -> Range {
     let ends = [
         f(a.low, b.low),

@@ -123,7 +123,7 @@ pub(super) fn tgamma(x: f64) -> Pair {
         return Pair::from_f64(f64::INFINITY.copysign(x));
     }
     if x.abs() < 1e-40 {
-        // 1 / x, and what comes after it is too small.
+        // 1 / x; later terms are too small.
         return Pair::from_f64(1.0 / x);
     }
     if x > 0.0 {

@@ -80,7 +80,7 @@ impl Pair {
         )
     }
 
-    /// Times a power of two, rounded once more where that makes it subnormal or infinite.
+    /// Multiplies by a power of two, rounded again if the result is subnormal or infinite.
     pub(super) fn scale(self, exponent: i32) -> Self {
         let ordinary = self.high == 0.0 || {
             let sum = libm::ilogb(self.high).saturating_add(exponent);

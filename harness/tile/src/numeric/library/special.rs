@@ -1,11 +1,11 @@
-//! Functions that no finite number of operations gives: computed with twice the digits of `f64`, so that rounding the
-//! result is rounding the function but for cases too close to a tie.
+//! Functions without a closed form in finitely many operations: computed with twice the digits of `f64`, so that
+//! rounding the result rounds the function correctly, except for cases too close to a tie.
 //!
-//! Arguments that CUDA treats in a way of its own are those of "Mathematical Functions" in the CUDA Math API.
+//! The special arguments of CUDA are those of "Mathematical Functions" in the CUDA Math API.
 
 use super::pair::{LN_2, LN_10, PI, Pair, SQRT_HALF, SQRT_PI};
 
-/// The exponent from which adding 1 to a square changes nothing that counts.
+/// From this exponent on, adding 1 to a square has no effect.
 const HUGE: f64 = 1e150;
 
 pub(super) fn acosh(x: f64) -> Pair {
@@ -42,7 +42,7 @@ pub(super) fn asinh(x: f64) -> Pair {
     if x < 0.0 { -result } else { result }
 }
 
-/// `x - x^3 / by`, of an x so small that nothing else counts.
+/// `x - x^3 / by` for an x so small that later terms have no effect.
 fn less_cube(x: f64, by: f64) -> Pair {
     Pair {
         high: x,
@@ -242,7 +242,7 @@ pub(super) fn erfc(x: f64) -> Pair {
     scale_erfc(Pair::from_f64(x), 0.0)
 }
 
-/// `erfc(x)` divided by 2 to the power of `halvings`, where it may be subnormal.
+/// `erfc(x)` divided by 2 to the power of `halvings`, as it may be subnormal.
 fn scale_erfc(x: Pair, halvings: f64) -> Pair {
     if x.high < 20.0 {
         return erfc_at(x) * Pair::from_f64(libm::exp2(-halvings));
@@ -274,11 +274,11 @@ pub(super) fn erfcx(x: f64) -> Pair {
     }
     let square = Pair::exact_product(x, x);
     if x < -20.0 {
-        // What is subtracted below is far too small to count, and the product may overflow.
+        // The term subtracted below is far too small to matter, and the product may overflow.
         return (square - LN_2 * Pair::from_f64(99.0)).exp().scale(100);
     }
     if x < -2.0 {
-        // Of e to the power of x^2, twice, the rest is subtracted.
+        // The rest is subtracted from `2 * exp(x^2)`.
         return (square.exp() * Pair::from_f64(2.0)) - erfcx_fraction(Pair::from_f64(-x));
     }
     square.exp() * erfc_at(Pair::from_f64(x))
@@ -296,8 +296,8 @@ pub(super) fn normcdf(x: f64) -> Pair {
 
 /// The x whose `erfc` is `y`, which is above 0 and at most 1.
 fn erfcinv_at(y: Pair) -> Pair {
-    // A rough start (Abramowitz and Stegun, 26.2.23), mended by Newton's method on the logarithm, whose course is nearly
-    // straight.
+    // A rough start (Abramowitz and Stegun, 26.2.23), improved by Newton's method on the logarithm, which is nearly
+    // linear.
     let wanted = y.ln();
     let root = (-2.0 * (wanted.high - std::f64::consts::LN_2)).sqrt();
     let ratio = (2.515_517 + root * (0.802_853 + root * 0.010_328))
@@ -337,7 +337,7 @@ pub(super) fn erfcinv(y: f64) -> Pair {
         return Pair::ZERO;
     }
     if y > 0.5 {
-        // 1 - y is exact, and near the middle it is what counts.
+        // 1 - y is exact, and near the middle it is the significant quantity.
         return -erfinv_at(Pair::sum(y, -1.0));
     }
     erfcinv_at(Pair::from_f64(y))

@@ -7,7 +7,7 @@ use super::rounding::{self, Direction};
 use super::word::Word;
 use super::{Symbol, bessel, gamma, special};
 
-/// Its PTX has no `.ftz`, or there is nothing to flush.
+/// Its PTX has no `.ftz`, or it never has subnormal numbers.
 const UNFLUSHED: bool = false;
 /// Its PTX has `.ftz`.
 const FLUSHED: bool = true;
@@ -248,7 +248,7 @@ static FAST: &[Symbol] = &[
     |x| libm::cos(x.into()) as f32 },
     symbol! { "fast_tanf", "__nv_fast_tanf", fn(f32) -> f32, FLUSHED, Bound::Own(bound::fast_tan),
     |x| libm::tan(x.into()) as f32 },
-    // As the guide defines it: no number for a negative base, whatever the exponent.
+    // As the guide defines it: NaN for a negative base, with any exponent.
     symbol! { "fast_powf", "__nv_fast_powf", fn(f32, f32) -> f32, FLUSHED, Bound::Own(bound::fast_pow),
     |x, y| libm::exp2(f64::from(y) * libm::log2(f64::from(x))) as f32 },
 ];
@@ -383,6 +383,16 @@ pub(super) static TABLES: &[&[Symbol]] = &[
         Bound::Own(bound::bessel_single),
         Bound::Own(bound::bessel_double)
     ),
-    &special!("cyl_bessel_i0", bessel::bessel_i0, Bound::Ulps(6.0), Bound::Ulps(6.0)),
-    &special!("cyl_bessel_i1", bessel::bessel_i1, Bound::Ulps(6.0), Bound::Ulps(6.0)),
+    &special!(
+        "cyl_bessel_i0",
+        bessel::bessel_i0,
+        Bound::Ulps(6.0),
+        Bound::Ulps(6.0)
+    ),
+    &special!(
+        "cyl_bessel_i1",
+        bessel::bessel_i1,
+        Bound::Ulps(6.0),
+        Bound::Ulps(6.0)
+    ),
 ];
