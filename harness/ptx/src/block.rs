@@ -1,4 +1,5 @@
 //! Runs the blocks of a launch, one after the other: schedules their warps, and resolves barriers.
+//! The order of warps is ascending or descending: between two barriers, either one runs each pair of warps in another order.
 //!
 //! A block that waits for a later one runs out of fuel here.
 
@@ -11,6 +12,13 @@ use crate::warp::{Group, Warp};
 
 /// Steps of a warp before the next warp's turn.
 const TURN: u64 = 1 << 16;
+
+/// The order of turns of a block's warps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarpOrder {
+    Ascending,
+    Descending,
+}
 
 /// The warps of a block, reused for the next block.
 pub(crate) struct Block {
@@ -66,12 +74,25 @@ impl Block {
         }
     }
 
-    /// Runs the machine's current block.
-    pub(crate) fn run(&mut self, machine: &mut Machine<'_>, fill: Option<u8>) -> Result<(), Stop> {
+    /// Runs the current block of the machine.
+    pub(crate) fn run(
+        &mut self,
+        machine: &mut Machine<'_>,
+        order: WarpOrder,
+        fill: Option<u8>,
+    ) -> Result<(), Stop> {
         self.begin(machine, fill);
+        let count = self.warps.len();
         loop {
             let mut went = false;
-            for warp in &mut self.warps {
+            for nth in 0..count {
+                let number = match order {
+                    WarpOrder::Ascending => nth,
+                    WarpOrder::Descending => count - 1 - nth,
+                };
+                let Some(warp) = self.warps.get_mut(number) else {
+                    continue;
+                };
                 if warp.is_over() || warp.waiting.is_some() {
                     continue;
                 }

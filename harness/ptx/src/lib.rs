@@ -74,6 +74,8 @@ mod decode;
 mod exchange;
 mod execute;
 mod foreign;
+mod global;
+mod history;
 mod kernel;
 mod lanes;
 mod launch;
@@ -94,8 +96,8 @@ pub use config::{Config, Launch, SCRATCH_WINDOW};
 pub use kernel::{Kernel, LinkError, Parameter};
 pub use located::Line;
 pub use outcome::{
-    Exhausted, Finding, FindingKind, Finished, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource,
-    Thread, Trap, TrapKind,
+    Exhausted, Finding, FindingKind, Finished, GLOBAL_RACE, InstructionLocation, LaunchOutcome,
+    MOST_FINDINGS, Resource, Thread, Trap, TrapKind,
 };
 pub use parse::parse;
 pub use syntax::{

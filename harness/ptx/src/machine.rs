@@ -7,13 +7,15 @@ use std::time::Instant;
 use cerith_memory::{Memory, ORIGIN};
 
 use crate::config::{Config, Launch, SCRATCH_WINDOW};
+use crate::global::{Global, Race};
+use crate::history::{Accessor, Met};
 use crate::kernel::{Kernel, LOCAL_WINDOW, MODULE_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::{Address, Place};
 use crate::outcome::{
     Exhausted, Finding, FindingKind, InstructionLocation, LaunchOutcome, MOST_FINDINGS, Resource, Thread,
     Trap, TrapKind,
 };
-use crate::shared::{Met, Shared};
+use crate::shared::Shared;
 use crate::warp::Warp;
 
 /// Steps between two checks of the clock and the stop flag.
@@ -59,6 +61,8 @@ pub(crate) struct Machine<'l> {
     pub(crate) scratch: Vec<u8>,
     pub(crate) globals: Vec<u8>,
     pub(crate) shared: Shared,
+    /// Accesses to the global memory, if races between warps are checked.
+    pub(crate) global: Option<Global>,
     /// The current block.
     pub(crate) block: [u32; 3],
     /// Steps left, and steps until the next check.
@@ -146,6 +150,37 @@ impl Machine<'_> {
             thread: self.thread(warp, lane),
             byte: Some(met.byte),
         });
+    }
+
+    /// Records that a lane reads the device's memory.
+    #[inline]
+    pub(crate) fn record_read(&mut self, warp: &Warp, lane: usize, at: usize, len: usize, atomic: bool) {
+        let Some(global) = &mut self.global else { return };
+        let met = global.read(at, len, &Accessor::from_warp(warp, atomic));
+        self.record_race(warp, lane, met);
+    }
+
+    /// Records that a lane writes the device's memory, before it does.
+    #[inline]
+    pub(crate) fn record_write(&mut self, warp: &Warp, lane: usize, at: usize, new: &[u8], atomic: bool) {
+        let Some(global) = &mut self.global else { return };
+        let old = self.memory.arena().0.get(at..at + new.len()).unwrap_or_default();
+        let met = global.write(at, old, new, &Accessor::from_warp(warp, atomic));
+        self.record_race(warp, lane, met);
+    }
+
+    #[inline]
+    fn record_race(&mut self, warp: &Warp, lane: usize, met: Option<Met>) {
+        let Some(met) = met else { return };
+        let thread = self.thread(warp, lane);
+        if let Some(global) = &mut self.global {
+            global.race.get_or_insert(Race {
+                kind: met.kind,
+                step: warp.group.step,
+                other_step: met.other_step,
+                thread,
+            });
+        }
     }
 
     /// Records that an uninitialised value is passed on here.
