@@ -302,7 +302,9 @@ impl Ready {
             },
             LaunchOutcome::Trapped(trap) => {
                 let other = match &mut trap.kind {
-                    TrapKind::GlobalRace { other, .. } => other.as_mut(),
+                    TrapKind::GlobalRace {
+                        other_instruction, ..
+                    } => other_instruction.as_mut(),
                     _ => None,
                 };
                 (trap.instruction.as_mut(), other)

@@ -1,7 +1,7 @@
-//! The history of the device's memory within one block, to find accesses of its warps that race.
+//! The accesses of one block to global memory, to find races between its warps.
 //!
-//! A race alone is no fault: Triton loads a scalar in every thread and stores it from one, and mostly only that thread uses what it
-//! loaded. [`crate::launch`] decides whether the result depends on the order.
+//! A race alone is not an error: Triton loads a scalar in every thread and stores it from one, and mostly only that thread
+//! uses the loaded value. [`crate::launch`] decides whether the result depends on the order.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::outcome::{FindingKind, Thread};
 /// Bytes of a page of histories.
 const PAGE: usize = 64;
 
-/// A race that was noticed.
+/// A detected race.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Race {
     pub(crate) kind: FindingKind,
@@ -20,20 +20,20 @@ pub(crate) struct Race {
     pub(crate) thread: Thread,
 }
 
-/// What the warps of the block that runs did to the device's memory.
+/// The accesses of the current block to global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Global {
     pages: FxHashMap<usize, Box<[History; PAGE]>>,
     /// The first race of the launch.
     pub(crate) race: Option<Race>,
     /// The warp that used atomics, and whether others of the same block did too. The order of atomics is the program's choice,
-    /// so that their results say nothing about a race.
+    /// so their results don't show a race.
     atomics: Option<u32>,
     pub(crate) has_shared_atomics: bool,
 }
 
 impl Global {
-    /// Forgets the accesses of the block before.
+    /// Removes the accesses of the previous block.
     pub(crate) fn begin_block(&mut self) {
         self.pages.clear();
         self.atomics = None;

@@ -1,16 +1,17 @@
-//! Who accessed a byte since which barrier.
+//! The accesses to each byte since the last barrier.
 //!
-//! Every warp has a clock: what it knows of every warp's time. A barrier makes the clocks of the warps that meet there one, and
-//! then each of them advances its own time. What a warp did at its time `t` happened before another warp's access if that
-//! warp's clock has `t` or more for it. Two accesses of different warps race if neither happened before the other and one of
-//! them is a write. Two writes of the same value don't race: Triton stores what several threads hold from all of them.
+//! Every warp has a vector clock: for each warp, the latest time that it has synchronised with. A barrier merges the
+//! clocks of the warps that reach it, and then each warp advances its own time. An access of a warp at its time `t`
+//! happened before an access of another warp if that warp's clock has at least `t` for the first. Two accesses of
+//! different warps race if neither happened before the other and one of them is a write. Two writes of the same value
+//! don't race: Triton stores a value that several threads hold from all of them.
 //!
 //! Lanes of one warp run in step, and atomics don't race with each other.
 
 use crate::outcome::FindingKind;
 use crate::warp::Warp;
 
-/// The warp of a mark that stands for no access.
+/// The warp of a mark without an access.
 const NO_WARP: u8 = u8::MAX;
 
 /// A past access.
@@ -30,7 +31,7 @@ const NONE: Mark = Mark {
 };
 
 impl Mark {
-    /// Whether it happened before all that a warp does from now on.
+    /// Whether the access happened before everything that a warp does from now on.
     #[inline]
     fn is_before(&self, by: &Accessor<'_>) -> bool {
         self.time == 0
@@ -105,7 +106,7 @@ pub(crate) struct Accessor<'w> {
 }
 
 impl<'w> Accessor<'w> {
-    /// A warp, in the instruction where it is.
+    /// Describes a warp at its current instruction.
     pub(crate) fn from_warp(warp: &'w Warp, atomic: bool) -> Self {
         Self {
             warp: warp.number,
@@ -125,7 +126,7 @@ impl<'w> Accessor<'w> {
     }
 }
 
-/// Two accesses that race, or that must not meet for another reason.
+/// Two conflicting accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Met {
     pub(crate) kind: FindingKind,
@@ -133,7 +134,7 @@ pub(crate) struct Met {
     pub(crate) other_step: u32,
 }
 
-/// Only the first of an access counts.
+/// Keeps only the first conflict of an access.
 #[cold]
 pub(crate) fn note(met: &mut Option<Met>, kind: FindingKind, byte: usize, other_step: u32) {
     met.get_or_insert(Met {

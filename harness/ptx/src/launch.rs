@@ -109,7 +109,7 @@ impl Kernel {
         Trap {
             kind: TrapKind::GlobalRace {
                 access: race.kind,
-                other: self.at_step(race.other_step),
+                other_instruction: self.at_step(race.other_step),
             },
             instruction: self.at_step(race.step),
             thread: race.thread,

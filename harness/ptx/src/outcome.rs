@@ -246,11 +246,11 @@ pub enum TrapKind {
     NoStep,
     /// Warps of a block access the device's memory without a barrier between them, and the result depends on their order.
     GlobalRace {
-        /// What the instruction did ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
+        /// The kind of the access ([`FindingKind::WriteWrite`], [`FindingKind::ReadAfterWrite`] or
         /// [`FindingKind::WriteAfterRead`]).
         access: FindingKind,
         /// The other warp's instruction.
-        other: Option<InstructionLocation>,
+        other_instruction: Option<InstructionLocation>,
     },
 }
 
@@ -326,7 +326,10 @@ impl fmt::Display for TrapKind {
                 "a barrier that does not exist, or for a number of threads that is not a multiple of 32",
             ),
             Self::NoStep => f.write_str("the jump target is not an instruction"),
-            Self::GlobalRace { access, other } => {
+            Self::GlobalRace {
+                access,
+                other_instruction: other,
+            } => {
                 let (did, did_before) = match access {
                     FindingKind::ReadAfterWrite => ("a read", "wrote"),
                     FindingKind::WriteAfterRead => ("a write", "read"),

@@ -80,7 +80,7 @@ pub(crate) struct Warp {
     pub(crate) loose: Vec<Pending>,
     /// Groups of copies, the oldest first, with their lanes.
     pub(crate) copies: VecDeque<(u32, Vec<Pending>)>,
-    /// The vector clock: the time that this warp knows of each warp.
+    /// The vector clock: for each warp, the latest time that this warp has synchronised with.
     pub(crate) clock: Vec<u32>,
 }
 

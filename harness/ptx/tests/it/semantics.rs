@@ -308,7 +308,7 @@ fn a_race_in_global_memory_counts_if_the_result_depends_on_it() {
             .starts_with("a data race: a read of bytes in global memory that another warp wrote"),
         "{raced}"
     );
-    // With a barrier between them, in one warp, or without use of what was read, there is none.
+    // There is no race with a barrier between them, in one warp, or if the value that was read is unused.
     assert_eq!(run_body("", &format!("{NEIGHBOUR} bar.sync 0;"), 64), [1; 64]);
     assert_eq!(
         run_body("", &NEIGHBOUR.replace("%own, 32", "%own, 1"), 32),

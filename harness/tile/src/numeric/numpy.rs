@@ -11,7 +11,7 @@
 //! NumPy begins a sum with 0, so the sum of negative zeros is a positive zero. No conforming implementation does, so
 //! this module doesn't either; it is a known bug of the interpreter (`sum-begins-with-zero`).
 //!
-//! Not modelled: arrays in another order than row-major, which NumPy adds in memory order; matrix products, whose order
+//! Not modelled: arrays that are not in row-major order, which NumPy adds in memory order; matrix products, whose order
 //! depends on a BLAS library; functions that call the C library on every CPU.
 
 use std::ops::Add;
