@@ -1,7 +1,7 @@
 //! The foundation of Cerith: the types that all other crates use.
 //!
 //! The crate contains Triton's dtypes and their exact arithmetic ([`numeric`]), source positions and diagnostics
-//! ([`source`], [`diagnostic`]), the language rules that changed between Triton versions ([`rules`]), known bugs of
+//! ([`source`], [`diagnostic`]), the releases of Triton and torch ([`releases`]), the language rules that changed between Triton versions ([`rules`]), known bugs of
 //! engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
 //!
 //! ```
@@ -10,7 +10,7 @@
 //! use cerith_tile::numeric::{self, Computed};
 //! use cerith_tile::rules::{Rule, Rules, Version};
 //!
-//! // Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
+//! Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
 //! let dtype: DType = "float16".parse().unwrap();
 //! let one = numeric::encode(dtype, 1.0, Rounding::NearestEven);
 //! let half_a_step = numeric::parse(dtype, "0.00048828125").unwrap();
@@ -34,6 +34,7 @@ pub mod ir;
 pub mod numeric;
 pub mod printable;
 pub mod quirk;
+pub mod releases;
 pub mod rules;
 pub mod source;
 
