@@ -1,8 +1,9 @@
 //! The foundation of Cerith: the types that all other crates use.
 //!
 //! The crate contains Triton's dtypes and their exact arithmetic ([`numeric`]), source positions and diagnostics
-//! ([`source`], [`diagnostic`]), the releases of Triton and torch ([`releases`]), the language rules that changed between Triton versions ([`rules`]), known bugs of
-//! engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
+//! ([`source`], [`diagnostic`]), the releases of Triton and torch ([`releases`]), the language rules that changed
+//! between Triton versions ([`rules`]), known bugs of engines ([`quirk`]), and the typed IR between the frontend and
+//! the interpreter ([`ir`]).
 //!
 //! ```
 //! use cerith_tile::DType;
