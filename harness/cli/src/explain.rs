@@ -16,6 +16,7 @@ use cerith_tile::rules::Rules;
 use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
 use crate::args::{ExplainArgs, Masked};
+use crate::check::code;
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
@@ -29,10 +30,20 @@ const MAX_CASES: usize = 5;
 /// Explains, and answers with the exit code.
 pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
+    if let [code] = args.case.as_slice()
+        && args.cases.is_none()
+        && let Some(page) = code::find_page(code)
+    {
+        terminal.print(&format!("{code}\n\n{page}\n"));
+        return Exit::AsExpected;
+    }
     let selected = match Selected::open(args.cases.as_deref(), &args.case) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
+            if let Some(help) = args.case.first().and_then(|word| code::suggest(word)) {
+                terminal.note(&format!("  = help: for the code of a finding, {help}"));
+            }
             return Exit::Wrong;
         }
     };
