@@ -195,9 +195,7 @@ fn says_divisible(expr: &Expr, divisor: &str) -> bool {
             };
             let is_divisor = match (&*left.right, divisor.parse::<i64>()) {
                 (Expr::Name(name), _) => name.id.as_str() == divisor,
-                (by, Ok(divisor)) => {
-                    read_integer(by).is_some_and(|by| by.checked_rem(divisor) == Some(0))
-                }
+                (by, Ok(divisor)) => read_integer(by).is_some_and(|by| by.checked_rem(divisor) == Some(0)),
                 _ => false,
             };
             left.op == Operator::Mod && read_integer(right) == Some(0) && is_divisor
@@ -373,7 +371,10 @@ impl Reader<'_> {
             return;
         };
         let rest = rest.trim();
-        let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let word = rest
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
         let after = rest.get(word.len()..).unwrap_or_default();
         match word {
             "requires" => self.read_requirement(comment, after.trim(), &statement),
@@ -392,13 +393,22 @@ impl Reader<'_> {
     /// The innermost function around a place, or which begins there.
     fn find_function(&self, comment: &Range<usize>, statement: &Range<usize>) -> Option<&FunctionRange> {
         let holds = |function: &&FunctionRange, byte: usize| function.bytes.contains(&byte);
-        let begins = |function: &&FunctionRange| holds(function, statement.start) && !function.body.contains(&statement.start);
+        let begins = |function: &&FunctionRange| {
+            holds(function, statement.start) && !function.body.contains(&statement.start)
+        };
         let at_head = self.functions.iter().rfind(begins);
-        at_head.or_else(|| self.functions.iter().rfind(|function| holds(function, comment.start)))
+        at_head.or_else(|| {
+            self.functions
+                .iter()
+                .rfind(|function| holds(function, comment.start))
+        })
     }
 
     fn read_requirement(&mut self, comment: Range<usize>, text: &str, statement: &Range<usize>) {
-        let Some(function) = self.find_function(&comment, statement).filter(|one| one.is_kernel) else {
+        let Some(function) = self
+            .find_function(&comment, statement)
+            .filter(|one| one.is_kernel)
+        else {
             return self.add_problem(
                 &comment,
                 "`requires` belongs to no kernel",
@@ -422,7 +432,8 @@ impl Reader<'_> {
     }
 
     fn read_ignore(&mut self, comment: Range<usize>, after: &str, statement: &Range<usize>) {
-        let help = "write `# cerith: ignore[CODE] REASON`, such as `# cerith: ignore[race] the caller locks x`";
+        let help =
+            "write `# cerith: ignore[CODE] REASON`, such as `# cerith: ignore[race] the caller locks x`";
         let Some((codes, reason)) = after.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
             return self.add_problem(&comment, "`ignore` needs the code of a finding in brackets", help);
         };

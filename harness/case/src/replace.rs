@@ -27,7 +27,11 @@ pub fn rename(text: &str, kernel: &str, old: &str, new: &str) -> Option<String> 
         let count = parts.len() * 2 - 1;
         let is_name = |window: &[(TokenKind, Range<usize>)]| {
             window.iter().enumerate().all(|(nth, (kind, range))| {
-                let expected = if nth % 2 == 1 { Some(&".") } else { parts.get(nth / 2) };
+                let expected = if nth % 2 == 1 {
+                    Some(&".")
+                } else {
+                    parts.get(nth / 2)
+                };
                 let is_kind = if nth % 2 == 1 {
                     *kind == TokenKind::Dot
                 } else {
@@ -40,7 +44,10 @@ pub fn rename(text: &str, kernel: &str, old: &str, new: &str) -> Option<String> 
         let mut done = 0;
         let mut nth = 0;
         while let Some(window) = tokens.get(nth..nth + count) {
-            let is_attribute = nth > 0 && tokens.get(nth - 1).is_some_and(|(kind, _)| *kind == TokenKind::Dot);
+            let is_attribute = nth > 0
+                && tokens
+                    .get(nth - 1)
+                    .is_some_and(|(kind, _)| *kind == TokenKind::Dot);
             // The keyword of a call is another name.
             let is_keyword = matches!(tokens.get(nth + count), Some((TokenKind::Equal, _)));
             if is_name(window) && !is_attribute && !is_keyword {

@@ -209,7 +209,10 @@ impl Draft {
 
     /// The names of its parameters.
     pub fn parameters(&self) -> impl Iterator<Item = &str> + Clone {
-        self.function.parameters.iter().map(|parameter| parameter.name.as_str())
+        self.function
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
     }
 
     /// The launches to try the kernel with, as this reading has them.

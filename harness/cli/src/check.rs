@@ -190,7 +190,10 @@ fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("error: failed to edit {}: {error}", file.display());
     let present = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64).map_err(failed)?;
     if present != before {
-        return Err(format!("error: failed to edit {}: it has changed", file.display()));
+        return Err(format!(
+            "error: failed to edit {}: it has changed",
+            file.display()
+        ));
     }
     cerith_files::write(file, after).map_err(failed)
 }
@@ -213,6 +216,8 @@ struct Count {
     not_tried: usize,
     hidden: BTreeMap<HiddenBy, usize>,
     without_reason: usize,
+    /// Kernels for which no time was left.
+    unfinished: usize,
     excluded: usize,
 }
 
@@ -240,15 +245,13 @@ impl Count {
             "{} kernels: {} with findings, {} with nothing found, {} not judged, {} not tried",
             self.kernels, self.with_findings, self.clean, self.not_judged, self.not_tried
         );
-        let hidden = HiddenBy::ALL
-            .into_iter()
-            .filter_map(|by| {
-                let count = self.hidden.get(&by)?;
-                Some(match by {
-                    HiddenBy::Config => format!("{count} by {config}"),
-                    HiddenBy::Comment | HiddenBy::Baseline => format!("{count} by {by}"),
-                })
-            });
+        let hidden = HiddenBy::ALL.into_iter().filter_map(|by| {
+            let count = self.hidden.get(&by)?;
+            Some(match by {
+                HiddenBy::Config => format!("{count} by {config}"),
+                HiddenBy::Comment | HiddenBy::Baseline => format!("{count} by {by}"),
+            })
+        });
         let hidden: Vec<String> = hidden.collect();
         // Writing to a string does not fail.
         if !hidden.is_empty() {
@@ -258,7 +261,7 @@ impl Count {
             let _ = write!(text, " ({} without a reason)", self.without_reason);
         }
         if self.excluded > 0 {
-            let _ = write!(text, "\nexcluded by {config}: {} files", self.excluded);
+            let _ = write!(text, "\nexcluded by {config}: {} of the files", self.excluded);
         }
         text
     }
@@ -324,7 +327,7 @@ impl Checking<'_> {
             ));
             return Exit::Wrong;
         }
-        if self.settings.is_strict && count.not_judged + count.not_tried > 0 {
+        if self.settings.is_strict && count.not_judged + count.not_tried + count.unfinished > 0 {
             exit = pick_worse(exit, Exit::Unexpected);
         }
         exit
@@ -355,7 +358,8 @@ impl Checking<'_> {
         } else if let Some(code) = self.first_code.take()
             && self.args.format == CheckFormat::Human
         {
-            self.terminal.note(&format!("help: `cerith explain {code}` explains this finding"));
+            self.terminal
+                .note(&format!("help: `cerith explain {code}` explains this finding"));
         }
         Ok(())
     }
@@ -365,7 +369,10 @@ impl Checking<'_> {
             return Ok(Exit::Nothing);
         };
         let filter = Filter::new(std::mem::take(&mut subject.comments));
-        let before = subject.find_text(&subject.display_name).unwrap_or_default().to_owned();
+        let before = subject
+            .find_text(&subject.display_name)
+            .unwrap_or_default()
+            .to_owned();
         let mut after = before.clone();
         let mut exit = Exit::Nothing;
         let mut judged = true;
@@ -395,7 +402,8 @@ impl Checking<'_> {
         }
         if self.args.fix && before != after {
             write_edits(&asked.file, &before, &after)?;
-            self.terminal.note(&format!("edited {}: check it again", subject.display_name));
+            self.terminal
+                .note(&format!("edited {}: check it again", subject.display_name));
         }
         Ok(exit)
     }
@@ -419,7 +427,7 @@ impl Checking<'_> {
         let mut coverage = self.judge(subject, survey, &panel, &mut findings);
         let mut untried = self.remove_untried(subject, nth, &coverage);
         if untried.is_empty()
-            && let Some(other) = self.find_preconditions(subject, nth, &mut findings, &panel)
+            && let Some(other) = self.find_preconditions(subject, nth, &coverage, &mut findings, &panel)
         {
             coverage = other;
             untried = self.remove_untried(subject, nth, &coverage);
@@ -481,6 +489,7 @@ impl Checking<'_> {
         &mut self,
         subject: &mut Subject,
         nth: usize,
+        honest: &Coverage,
         findings: &mut Findings,
         panel: &Arc<Panel>,
     ) -> Option<Coverage> {
@@ -500,7 +509,16 @@ impl Checking<'_> {
         if let Some(finding) = trap {
             let is_new = |word: &&String| !survey.changed.contains(*word);
             let unless = other.changed.iter().filter(is_new).cloned().collect();
-            findings.add_precondition(survey, Precondition { unless, finding });
+            let plain = honest.launches.first().and_then(Option::as_ref);
+            let launch = plain.map_or_else(Vec::new, |facts| facts.render("  = launch: "));
+            findings.add_precondition(
+                survey,
+                Precondition {
+                    unless,
+                    finding,
+                    launch,
+                },
+            );
         }
         *subject.surveys.get_mut(nth)? = other;
         Some(coverage)
@@ -523,7 +541,7 @@ impl Checking<'_> {
                 ..Config::default()
             });
             let reference = limited.with_threads(pipeline::count_threads(jobs, total));
-            
+
             set_up(
                 reference,
                 &add_reference(&self.settings.engines),
@@ -555,7 +573,11 @@ impl Checking<'_> {
                 self.terminal.print(&report.render(self.terminal.palette));
                 self.print_hidden(&report.hidden);
                 if !report.edits.is_empty() {
-                    let help = if self.args.fix { "edit" } else { "suggested edit, applied with `--fix`" };
+                    let help = if self.args.fix {
+                        "edit"
+                    } else {
+                        "suggested edit, applied with `--fix`"
+                    };
                     self.terminal.print(&format!("  = {help}:\n{}", report.edits));
                 }
             }
@@ -565,8 +587,10 @@ impl Checking<'_> {
         let standing = report.standing();
         self.count.add(standing);
         self.count.add_hidden(&report.hidden);
+        self.count.unfinished += usize::from(!report.untried.is_empty());
         if matches!(standing, Standing::Clean | Standing::Found(_)) {
-            self.judged.insert((subject.module_path.clone(), report.kernel.to_owned()));
+            let name = (subject.stable_path().to_owned(), report.kernel.to_owned());
+            self.judged.insert(name);
         }
         let first = report.list_wrong().map(|one| one.finding);
         let conditions = report.preconditions.iter().map(|one| &one.precondition.finding);

@@ -171,7 +171,8 @@ impl Remarks {
     }
 
     /// Notes that nothing is missing, if the remarks are not those of a stream with a summary.
-    pub const fn end(&mut self) {
+    pub fn end(&mut self) {
+        env!("CARGO_PKG_VERSION").clone_into(&mut self.cerith);
         self.ended = true;
     }
 

@@ -112,7 +112,8 @@ impl Baseline {
 /// # Errors
 /// The message for the user.
 pub fn write_baseline(path: &Path, mut entries: Vec<Entry>) -> Result<(), String> {
-    let is_missing = matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
+    let is_missing =
+        matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
     if !is_missing {
         // A file that is not a baseline is not replaced.
         let known = Baseline::read(path)?;
@@ -129,7 +130,8 @@ pub fn write_baseline(path: &Path, mut entries: Vec<Entry>) -> Result<(), String
         finding,
         precondition,
     };
-    let failed = |error: &dyn std::fmt::Display| format!("error: failed to write {}: {error}", path.display());
+    let failed =
+        |error: &dyn std::fmt::Display| format!("error: failed to write {}: {error}", path.display());
     let text = toml::to_string(&file).map_err(|error| failed(&error))?;
     cerith_files::write(path, format!("{HEAD}{text}")).map_err(|error| failed(&error))
 }

@@ -30,7 +30,9 @@ pub fn is_known(code: &str) -> bool {
 
 /// The page of a code.
 pub fn find_page(code: &str) -> Option<&'static str> {
-    list_pages().find(|(known, _)| *known == code).map(|(_, text)| text)
+    list_pages()
+        .find(|(known, _)| *known == code)
+        .map(|(_, text)| text)
 }
 
 /// All codes, in the order of the document.

@@ -23,6 +23,9 @@ use super::code;
 /// The most bytes of a configuration.
 const MAX_CONFIG: u64 = 1 << 20;
 
+/// The most entries of a list.
+const MAX_ENTRIES: usize = 1000;
+
 /// Names of the file, the preferred one first.
 const NAMES: [&str; 2] = ["cerith.toml", "pyproject.toml"];
 
@@ -162,12 +165,19 @@ impl Config {
                 let shown = shown.strip_prefix(".").unwrap_or(&shown).display().to_string();
                 let failed = |error: std::io::Error| format!("error: failed to read {shown}: {error}");
                 let opened = Folder::open(&folder).map_err(failed)?;
-                if !opened.has_file(name).map_err(failed)? {
-                    continue;
+                let is_project = name == NAMES[1];
+                match opened.has_file(name) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    // A project's own file may be anything, as long as it has nothing for Cerith.
+                    Err(_) if is_project => continue,
+                    Err(error) => return Err(failed(error)),
                 }
                 // The folder was opened without following links.
                 let text = cerith_files::read_text(folder.join(name), MAX_CONFIG).map_err(failed)?;
-                let is_project = name == NAMES[1];
+                if is_project && !text.contains("cerith") {
+                    continue;
+                }
                 if let Some(config) = parse(&shown, &text, folder.clone(), Trust::Found, is_project)? {
                     return Ok(config);
                 }
@@ -230,7 +240,13 @@ fn list_folders() -> Vec<PathBuf> {
 }
 
 /// Reads the text of a configuration. `None` if it is a project's file that has nothing for Cerith.
-fn parse(name: &str, text: &str, root: PathBuf, trust: Trust, is_project: bool) -> Result<Option<Config>, String> {
+fn parse(
+    name: &str,
+    text: &str,
+    root: PathBuf,
+    trust: Trust,
+    is_project: bool,
+) -> Result<Option<Config>, String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceFile::new(name, text));
     let reader = Reader {
@@ -299,6 +315,16 @@ impl Reader<'_> {
         } else {
             toml::from_str(self.text).map_err(|error| self.syntax(&error))?
         };
+        let lengths = [
+            file.paths.len(),
+            file.exclude.len(),
+            file.kernel.iter().map(|entry| entry.requires.len() + 1).sum(),
+            file.ignore.len(),
+        ];
+        if lengths.iter().any(|&length| length > MAX_ENTRIES) {
+            let message = format!("a list of a configuration has at most {MAX_ENTRIES} entries");
+            return Err(vec![self.error(0..0, message)]);
+        }
         self.build(file).map(Some)
     }
 
@@ -315,7 +341,11 @@ impl Reader<'_> {
             }
         });
         let problems: Problems = unknown.collect();
-        if problems.is_empty() { Ok(()) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems)
+        }
     }
 
     fn build(&self, file: ConfigFile) -> Result<Config, Problems> {
@@ -334,7 +364,10 @@ impl Reader<'_> {
                 exclude.add(glob);
             }));
             // A folder stands for its files.
-            let inside = Spanned::new(pattern.span(), format!("{}/**", pattern.get_ref().trim_end_matches('/')));
+            let inside = Spanned::new(
+                pattern.span(),
+                format!("{}/**", pattern.get_ref().trim_end_matches('/')),
+            );
             accept(self.read_glob(&inside).map(|glob| {
                 exclude.add(glob);
             }));
@@ -348,7 +381,9 @@ impl Reader<'_> {
             accept(self.read_ignore(entry).map(|entry| ignores.push(entry)));
         }
         if let Some(timeout) = file.timeout.as_ref().filter(|timeout| *timeout.get_ref() == 0) {
-            accept(Err(self.error(timeout.span(), "`timeout` needs at least 1 second")));
+            accept(Err(
+                self.error(timeout.span(), "`timeout` needs at least 1 second")
+            ));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -361,7 +396,9 @@ impl Reader<'_> {
             paths: file.paths.into_iter().map(Spanned::into_inner).collect(),
             exclude: (!exclude.is_empty()).then_some(exclude),
             engines,
-            timeout: file.timeout.map(|seconds| Duration::from_secs(seconds.into_inner())),
+            timeout: file
+                .timeout
+                .map(|seconds| Duration::from_secs(seconds.into_inner())),
             is_strict: file.strict,
             baseline: file.baseline.map(|path| self.root.join(path.into_inner())),
             kernels,
@@ -376,7 +413,9 @@ impl Reader<'_> {
         let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         let bad = |message: &str| {
             let help = "write a path inside of the folder of this file";
-            Err(self.error(path.span(), format!("`{}` {message}", path.get_ref())).help(help))
+            Err(self
+                .error(path.span(), format!("`{}` {message}", path.get_ref()))
+                .help(help))
         };
         if !text.components().all(is_inside) || path.get_ref().is_empty() {
             return bad("is not a path inside of this folder");
@@ -392,13 +431,16 @@ impl Reader<'_> {
     }
 
     fn read_engine(&self, engine: &Spanned<String>) -> Result<EngineId, Diagnostic> {
-        let id: EngineId = engine.get_ref().parse().map_err(|error: cerith_engine::BadEngineId| {
-            let problem = self.error(engine.span(), error.reason);
-            match error.suggestion {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem,
-            }
-        })?;
+        let id: EngineId = engine
+            .get_ref()
+            .parse()
+            .map_err(|error: cerith_engine::BadEngineId| {
+                let problem = self.error(engine.span(), error.reason);
+                match error.suggestion {
+                    Some(near) => problem.help(format!("did you mean `{near}`?")),
+                    None => problem,
+                }
+            })?;
         if self.trust == Trust::Found && id != EngineId::Reference {
             let message = format!("the configuration of a checkout can't start `{id}`, only `reference`");
             let help = format!("use `--engine {id}`, or name this file with `--config`");

@@ -23,7 +23,9 @@ pub fn find_reading(subject: &Subject, draft: &Draft) -> Reading {
     if all.is_empty() {
         return reading;
     }
-    let mut kept = count(subject, draft, std::slice::from_ref(&reading)).pop().unwrap_or_default();
+    let mut kept = count(subject, draft, std::slice::from_ref(&reading))
+        .pop()
+        .unwrap_or_default();
     for _ in 0..MAX_ROUNDS {
         if kept == all.len() || subject.is_late() {
             break;
@@ -51,7 +53,12 @@ fn list_candidates(all: &[&Requirement], reading: &Reading) -> Vec<Reading> {
     for requirement in all {
         let numbers = requirement.numbers();
         let near = numbers.iter().flat_map(|&number| {
-            [number, number.saturating_mul(2), number.saturating_add(1), number.saturating_sub(1)]
+            [
+                number,
+                number.saturating_mul(2),
+                number.saturating_add(1),
+                number.saturating_sub(1),
+            ]
         });
         let mut values: Vec<String> = Vec::new();
         for number in near.filter(|number| *number >= 0).chain(SIZES) {
@@ -93,7 +100,9 @@ fn count(subject: &Subject, draft: &Draft, readings: &[Reading]) -> Vec<usize> {
         let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
         Some(subject.count_kept(draft.kernel(), &case))
     };
-    (0..readings.len()).map(|nth| kept(nth).unwrap_or_default()).collect()
+    (0..readings.len())
+        .map(|nth| kept(nth).unwrap_or_default())
+        .collect()
 }
 
 /// Removes choices from a survey's guesses that follow from declared preconditions.
@@ -109,7 +118,11 @@ pub fn forget_choices(subject: &Subject, base: &Reading, survey: &mut Survey) {
         let mut all = subject.requirements(&survey.kernel);
         all.any(|requirement| requirement.is_divisible_by(block))
     };
-    if survey.unmasked.as_ref().is_some_and(|unmasked| declared(&unmasked.block)) {
+    if survey
+        .unmasked
+        .as_ref()
+        .is_some_and(|unmasked| declared(&unmasked.block))
+    {
         survey.unmasked = None;
     }
 }

@@ -33,7 +33,10 @@ pub fn suggest_edit(report: &KernelReport<'_>, text: &str) -> Option<String> {
 fn build_edit(finding: &Finding, kernel: &str, text: &str) -> Option<String> {
     let quoted = |part: &str| -> Option<String> { Some(part.split('`').nth(1)?.to_owned()) };
     let near = || {
-        let help = finding.text.lines().find_map(|line| line.split_once("help: did you mean `"));
+        let help = finding
+            .text
+            .lines()
+            .find_map(|line| line.split_once("help: did you mean `"));
         help.and_then(|(_, rest)| rest.split('`').next())
     };
     match find_code(&finding.key) {

@@ -112,6 +112,8 @@ pub struct Precondition {
     pub unless: Vec<String>,
     /// The failure of the honest launch.
     pub finding: Finding,
+    /// The honest launch on some lines, if it is known.
+    pub launch: Vec<String>,
 }
 
 /// What came of a kernel.
@@ -302,7 +304,15 @@ impl Findings {
             "`{}` divides the number of their elements",
             unmasked.block
         )];
-        self.add_precondition(survey, Precondition { unless, finding });
+        let launch = Vec::new();
+        self.add_precondition(
+            survey,
+            Precondition {
+                unless,
+                finding,
+                launch,
+            },
+        );
     }
 
     /// Notes that a kernel finishes only if something holds.
@@ -366,7 +376,7 @@ pub struct KernelReport<'a> {
     /// The launches that were not made, because there was no time left.
     pub untried: Vec<String>,
     /// The lines that describe what was covered.
-    covered: Vec<String>,
+    pub covered: Vec<String>,
     /// Each launch on some lines, and what it showed.
     listed: Vec<String>,
     /// Suggested edits, as a diff.
@@ -499,7 +509,12 @@ impl<'a> KernelReport<'a> {
         self.untried = context.untried.to_vec();
         let mut retain = |finding: &Finding, id: &mut String| {
             let place = Place::new(context.subject, self.kernel, finding);
-            *id = ids.next(&context.subject.module_path, self.kernel, find_code(&finding.key), &place.text);
+            *id = ids.next(
+                context.subject.stable_path(),
+                self.kernel,
+                find_code(&finding.key),
+                &place.text,
+            );
             let found = context.filter.find(
                 &hidden::Subject {
                     file: self.file,
@@ -559,7 +574,11 @@ impl<'a> KernelReport<'a> {
             } else {
                 codes.join(", ")
             };
-            lines.push(format!("  {:>3} {}: {result}", nth + 1, describe_variant(&attempt.variant)));
+            lines.push(format!(
+                "  {:>3} {}: {result}",
+                nth + 1,
+                describe_variant(&attempt.variant)
+            ));
             let facts = context.coverage.launches.get(nth).and_then(Option::as_ref);
             lines.extend(facts.into_iter().flat_map(|facts| facts.render("      ")));
         }
@@ -570,7 +589,7 @@ impl<'a> KernelReport<'a> {
     pub fn list_entries(&self, subject: &Subject) -> Vec<Entry> {
         let entry = |finding: &Finding, id: &str, unless: &[String]| Entry {
             id: id.to_owned(),
-            file: subject.module_path.clone(),
+            file: subject.stable_path().to_owned(),
             kernel: self.kernel.to_owned(),
             code: find_code(&finding.key).to_owned(),
             line: finding.summary.position.as_ref().map_or(0, |at| at.line),
@@ -579,12 +598,14 @@ impl<'a> KernelReport<'a> {
             reason: String::new(),
         };
         let wrong = self.list_wrong();
-        let findings = wrong.chain(&self.warned).map(|one| entry(one.finding, &one.id, &[]));
+        let findings = wrong
+            .chain(&self.warned)
+            .map(|one| entry(one.finding, &one.id, &[]));
         let preconditions = self.preconditions.iter();
         findings
-            .chain(preconditions.map(|one| {
-                entry(&one.precondition.finding, &one.id, &one.precondition.unless)
-            }))
+            .chain(
+                preconditions.map(|one| entry(&one.precondition.finding, &one.id, &one.precondition.unless)),
+            )
             .collect()
     }
 
@@ -643,13 +664,17 @@ impl<'a> KernelReport<'a> {
                 let first = other.finding.text.lines().next().unwrap_or_default();
                 let launched = describe_launches(&other.launches);
                 let count = other.launches.len();
-                let _ = writeln!(text, "  = also here: {first}\n    in {count} of {launches}: {launched}");
+                let _ = writeln!(
+                    text,
+                    "  = also here: {first}\n    in {count} of {launches}: {launched}"
+                );
             }
         }
         for one in &self.preconditions {
             add_text(&mut text, &one.precondition.finding.text);
             let unless = one.precondition.unless.join(", ");
             let _ = writeln!(text, "  = precondition: unless {unless}");
+            add_lines(&mut text, &one.precondition.launch);
         }
         if !self.untried.is_empty() {
             let names: Vec<&str> = self.untried.iter().map(String::as_str).collect();
@@ -660,7 +685,8 @@ impl<'a> KernelReport<'a> {
                 describe_launches(&names)
             );
         }
-        if self.standing() == Standing::Clean {
+        // If nothing compiles, nothing is covered.
+        if self.standing() == Standing::Clean && self.passed > 0 {
             add_lines(&mut text, &self.covered);
         }
         add_lines(&mut text, &self.listed);
@@ -808,7 +834,10 @@ fn parse_storages(text: &str) -> impl Iterator<Item = &str> {
 /// The launches that show something, in words.
 fn describe_launches(shown: &[&str]) -> String {
     const MAX_LAUNCHES: usize = 4;
-    let named = shown.iter().take(MAX_LAUNCHES).map(|variant| describe_variant(variant));
+    let named = shown
+        .iter()
+        .take(MAX_LAUNCHES)
+        .map(|variant| describe_variant(variant));
     let mut words: Vec<&str> = named.collect();
     if shown.len() > MAX_LAUNCHES {
         words.push("…");
@@ -817,7 +846,11 @@ fn describe_launches(shown: &[&str]) -> String {
 }
 
 fn describe_variant(variant: &str) -> &str {
-    if variant.is_empty() { "the plain launch" } else { variant }
+    if variant.is_empty() {
+        "the plain launch"
+    } else {
+        variant
+    }
 }
 
 fn add_lines(text: &mut String, lines: &[String]) {
@@ -833,7 +866,11 @@ fn add_text(text: &mut String, diagnostic: &str) {
     for line in diagnostic.trim_end().lines() {
         length += line.len() + 3;
         if length > MAX_TEXT {
-            let end = line.char_indices().map(|(at, _)| at).take_while(|at| *at <= 160).last();
+            let end = line
+                .char_indices()
+                .map(|(at, _)| at)
+                .take_while(|at| *at <= 160)
+                .last();
             let start = line.get(..end.unwrap_or_default()).unwrap_or_default();
             let _ = writeln!(text, "  {start}…");
             return;
@@ -847,9 +884,9 @@ fn join_lines(findings: Vec<KernelFinding<'_>>) -> Vec<KernelFinding<'_>> {
     let mut joined: Vec<KernelFinding<'_>> = Vec::new();
     for one in findings {
         let place = &one.finding.key.place;
-        let same = joined.iter_mut().find(|first| {
-            first.wrong && one.wrong && !place.is_empty() && first.finding.key.place == *place
-        });
+        let same = joined
+            .iter_mut()
+            .find(|first| first.wrong && one.wrong && !place.is_empty() && first.finding.key.place == *place);
         match same {
             Some(first) => first.others.push(one),
             None => joined.push(one),

@@ -114,8 +114,14 @@ impl Filter {
     /// The comments that hid nothing, with their files.
     pub fn list_unused(&self) -> Vec<(&str, &Ignore)> {
         let used = self.used.borrow();
-        let unused = self.comments.iter().enumerate().filter(|(at, _)| !used.contains(at));
-        unused.map(|(_, (file, ignore))| (file.as_str(), ignore)).collect()
+        let unused = self
+            .comments
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !used.contains(at));
+        unused
+            .map(|(_, (file, ignore))| (file.as_str(), ignore))
+            .collect()
     }
 }
 

@@ -101,7 +101,10 @@ impl LaunchFacts {
     }
 
     fn shares(&self, tensor: &TensorFacts) -> bool {
-        let same = self.tensors.iter().filter(|(_, other)| other.storage == tensor.storage);
+        let same = self
+            .tensors
+            .iter()
+            .filter(|(_, other)| other.storage == tensor.storage);
         same.count() > 1
     }
 
@@ -150,7 +153,9 @@ fn render_value(value: &ArgValue) -> String {
         ArgValue::Float(value) => value.to_string(),
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => dtype.to_string(),
-        ArgValue::Tensor { name, .. } | ArgValue::Address { name, .. } | ArgValue::Global(name) => name.clone(),
+        ArgValue::Tensor { name, .. } | ArgValue::Address { name, .. } | ArgValue::Global(name) => {
+            name.clone()
+        }
         ArgValue::Descriptor(_) => "a descriptor".to_owned(),
         ArgValue::Tuple(items) | ArgValue::NamedTuple { items, .. } => {
             let items: Vec<String> = items.iter().map(render_value).collect();
@@ -203,12 +208,18 @@ impl Coverage {
             _ => None,
         };
         let layouts: BTreeSet<&str> = known().flat_map(LaunchFacts::layouts).collect();
-        let words = shorten(ranges).into_iter().chain(dtypes.into_iter().map(str::to_owned));
-        let words = words.chain(layouts.into_iter().map(str::to_owned)).chain(grid);
-        lines.extend(wrap("  = covered: ", words));
-        let unknown = known().flat_map(|facts| &facts.tensors).filter_map(|(name, tensor)| {
-            (!survey.certain.contains(&tensor.storage)).then(|| format!("`{name}`"))
-        });
+        let groups = vec![
+            shorten(ranges),
+            dtypes.into_iter().map(str::to_owned).collect(),
+            layouts.into_iter().map(str::to_owned).collect(),
+            grid.into_iter().collect(),
+        ];
+        lines.extend(wrap_groups("  = covered: ", groups));
+        let unknown = known()
+            .flat_map(|facts| &facts.tensors)
+            .filter_map(|(name, tensor)| {
+                (!survey.certain.contains(&tensor.storage)).then(|| format!("`{name}`"))
+            });
         let unknown: BTreeSet<String> = unknown.collect();
         if !unknown.is_empty() {
             let mut names = shorten(unknown.into_iter().collect());
@@ -246,12 +257,21 @@ fn shorten(mut names: Vec<String>) -> Vec<String> {
 
 /// Words with commas between them, on lines of 80 columns.
 pub fn wrap(head: &str, words: impl Iterator<Item = String>) -> Vec<String> {
+    wrap_groups(head, vec![words.collect()])
+}
+
+/// As [`wrap`], with semicolons between groups of words.
+fn wrap_groups(head: &str, groups: Vec<Vec<String>>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = head.to_owned();
     let mut is_empty = true;
-    for word in words {
+    let words = groups.into_iter().flat_map(|group| {
+        let words = group.into_iter().enumerate();
+        words.map(|(nth, word)| (if nth == 0 { ';' } else { ',' }, word))
+    });
+    for (separator, word) in words {
         if !is_empty {
-            line.push(',');
+            line.push(separator);
             if line.chars().count() + 2 + word.chars().count() > COLUMNS {
                 lines.push(std::mem::replace(&mut line, "      ".to_owned()));
             } else {

@@ -94,8 +94,18 @@ struct FindingLine<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
     text: &'a str,
+    /// The arguments of the first launch that shows it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    launch: String,
     /// What is special about the launches that show it.
     launches: Vec<&'a str>,
+}
+
+/// Lines of a report as one line.
+fn join(lines: &[String]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    let text = lines.join(" ");
+    text.strip_prefix("= launch: ").unwrap_or(&text).to_owned()
 }
 
 fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
@@ -106,6 +116,7 @@ fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
         kind: &one.finding.key.kind,
         place: &one.finding.key.place,
         text: &one.finding.text,
+        launch: join(&one.launch),
         launches: one.launches.clone(),
     }
 }
@@ -127,11 +138,7 @@ impl<'a> Line<'a> {
             why,
             findings: told.list_wrong().map(build_finding).collect(),
             warnings: told.warned.iter().map(build_finding).collect(),
-            preconditions: told
-                .preconditions
-                .iter()
-                .map(describe_condition)
-                .collect(),
+            preconditions: told.preconditions.iter().map(describe_condition).collect(),
             host: told.host,
             triton: told.version.map(|version| version.to_string()),
             changed: told.changed,

@@ -1,8 +1,8 @@
 //! A file whose kernels are checked: taken out of their package, with the launches to try.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ pub struct Subject {
     /// The kernels that were drafted so far, in the order of the file.
     pub surveys: Vec<Survey>,
     /// The file's path from the folder that imports start from.
-    pub module_path: String,
+    module_path: String,
     /// The file's path from the configuration's folder, if it is inside.
     pub relative: Option<String>,
     /// Comments that hide findings, with the files that they are in.
@@ -218,6 +218,11 @@ impl Subject {
         Ok(())
     }
 
+    /// The path that ids of findings are made from.
+    pub fn stable_path(&self) -> &str {
+        self.relative.as_deref().unwrap_or(&self.module_path)
+    }
+
     /// How many kernels it has.
     pub fn count_kernels(&self) -> usize {
         self.drafts.len()
@@ -237,7 +242,9 @@ impl Subject {
         if self.requirements(&survey.kernel).next().is_some() {
             let corpus = self.build_launch_corpus(std::iter::once(&survey));
             let ids = (0..count).map(|nth| format_case_id(&survey, nth));
-            let keeps: Vec<bool> = ids.map(|id| self.keeps_declared(&survey.kernel, &corpus, &id)).collect();
+            let keeps: Vec<bool> = ids
+                .map(|id| self.keeps_declared(&survey.kernel, &corpus, &id))
+                .collect();
             let mut keeps = keeps.into_iter();
             survey.attempts.retain(|_| keeps.next().unwrap_or(true));
         }
