@@ -19,9 +19,9 @@ use ruff_text_size::Ranged as _;
 
 use crate::argument::ArgValue;
 use crate::case::Launch;
-use crate::excerpt::{is_kernel, visit_bodies};
 use crate::expr::{Expression, Names, Value};
-use crate::module;
+use cerith_module::excerpt::{is_kernel, visit_bodies};
+use cerith_module::module;
 
 /// Begins a comment for Cerith, after its `#`.
 const MARK: &str = "cerith:";

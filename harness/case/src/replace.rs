@@ -8,7 +8,7 @@ use ruff_python_ast::{PySourceType, Stmt};
 use ruff_text_size::Ranged as _;
 
 use crate::declared::find_kernel_bytes;
-use crate::module;
+use cerith_module::module;
 
 /// Replaces a name (`tl.tanh`, `offsets`) by another one wherever a kernel uses it. `None` if the text has a syntax error, or the
 /// kernel doesn't use it.

@@ -21,11 +21,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cerith_case::{Shard, Survey};
+use cerith_case::Shard;
 use cerith_engine::{EngineId, Reference, catch_panic};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::{Event, Verdict};
+use cerith_runner::Exit;
+use cerith_runner::corpus::Selected;
+use cerith_runner::engines::{Setup, set_up};
+use cerith_runner::judge;
+use cerith_runner::pipeline;
+use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
@@ -40,12 +46,7 @@ use self::reports::Reports;
 use self::subject::Subject;
 use self::target::{CheckTarget, find_targets};
 use crate::args::{CheckArgs, CheckFormat};
-use crate::corpus::Selected;
-use crate::engines::{Setup, set_up};
-use crate::exit::Exit;
-use crate::interrupt;
-use crate::judge;
-use crate::pipeline;
+use crate::interrupt::{self, host};
 use crate::terminal::Terminal;
 
 /// Operations and lanes of a launch. Sizes are those of few blocks: a launch that takes longer waits for something that never comes.
@@ -84,6 +85,21 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
             Exit::Wrong
         }
     }
+}
+
+/// Prints the page of a finding's code. `None` if the words are something else.
+pub fn explain_code(words: &[String], terminal: &Terminal) -> Option<Exit> {
+    let [word] = words else { return None };
+    if let Some(page) = code::find_page(word) {
+        terminal.print(&format!("{word}\n\n{page}\n"));
+        return Some(Exit::AsExpected);
+    }
+    // Cases have an area, which is a folder.
+    let help = code::suggest(word).filter(|_| word.contains('-') && !Path::new(word).exists())?;
+    terminal.note(&format!(
+        "error: no finding has the code `{word}`\n  = help: {help}"
+    ));
+    Some(Exit::Wrong)
 }
 
 /// Everything that the configuration and the command line decide together.
@@ -548,7 +564,7 @@ impl Checking<'_> {
                 self.args.engines.offline,
                 jobs,
                 selected,
-                self.stop,
+                host(&self.terminal),
             )
         };
         for silent in setup.left_out.iter().chain(&setup.failed) {
@@ -637,7 +653,7 @@ impl Checking<'_> {
         let panel = &in_language(panel, survey.version);
         let sources = selected.corpus.sources();
         let stop = self.stop;
-        let terminal = &mut self.terminal;
+        let terminal = &self.terminal;
         for problem in selected.corpus.problems() {
             findings.add("", &Event::Problem(describe::to_problem(problem, sources)));
         }

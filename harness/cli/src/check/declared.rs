@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cerith_case::{Draft, Reading, Requirement, Survey};
+use cerith_case::Requirement;
 use cerith_engine::catch_panic;
+use cerith_survey::{Draft, Reading, Survey};
 
 use super::subject::Subject;
 

@@ -5,13 +5,14 @@
 //! is honestly launched all the same. Only then does [`find_passing`] look for arguments with which it passes, and what they have in
 //! common is a precondition of the kernel, not an excuse.
 //!
-//! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_case::Draft`] for the
+//! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_survey::Draft`] for the
 //! changes that there are.
 
-use cerith_case::{Case, Corpus, Draft, Reading, Survey};
+use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
 use cerith_memory::ByteState;
+use cerith_survey::{Draft, Reading, Survey};
 use cerith_tile::rules::{Rules, Version};
 
 use super::declared;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cerith_case::{ArgValue, Case, Survey};
+use cerith_case::{ArgValue, Case};
+use cerith_survey::Survey;
 
 /// The most bytes of a launch in words.
 const MAX_TEXT: usize = 600;

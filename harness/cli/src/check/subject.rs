@@ -6,14 +6,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cerith_case::excerpt::{Part, extract_functions};
-use cerith_case::{
-    Case, Corpus, Draft, Ignore, Input, MAX_TEXT, NotTried, Requirement, Survey, build_drafts, list_kernels,
-    read_declarations,
-};
+use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
 use cerith_engine::catch_panic;
+use cerith_module::excerpt::{Part, extract_functions};
 use cerith_python::nearest::suggestion;
 use cerith_report::describe;
+use cerith_runner::corpus::is_python;
+use cerith_runner::mistyped::describe_read_error;
+use cerith_survey::{Draft, NotTried, Survey, build_drafts, list_kernels};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, Sources};
 
@@ -21,8 +21,6 @@ use super::code;
 use super::config::Config;
 use super::fitting::{self, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
-use crate::corpus::is_python;
-use crate::mistyped::describe_read_error;
 
 /// A file with kernels.
 pub struct Subject {
