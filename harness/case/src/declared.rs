@@ -340,7 +340,7 @@ impl Lines {
     }
 
     /// The line of a byte, from 1.
-    fn line(&self, byte: usize) -> u32 {
+    fn find_line(&self, byte: usize) -> u32 {
         self.0.partition_point(|&start| start <= byte) as u32
     }
 }
@@ -355,12 +355,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn span(&self, range: &Range<usize>) -> Span {
+    fn to_span(&self, range: &Range<usize>) -> Span {
         Span::new(self.source, range.start as u32, range.end as u32)
     }
 
     fn add_problem(&mut self, range: &Range<usize>, message: impl Into<String>, help: impl Into<String>) {
-        let problem = Diagnostic::error("bad-declaration", self.span(range), message);
+        let problem = Diagnostic::error("bad-declaration", self.to_span(range), message);
         self.problems.push(problem.help(help));
     }
 
@@ -449,11 +449,11 @@ impl Reader<'_> {
         });
         let bytes = head.map_or(statement, |function| &function.bytes);
         let ignore = Ignore {
-            lines: self.lines.line(bytes.start)..=self.lines.line(bytes.end),
+            lines: self.lines.find_line(bytes.start)..=self.lines.find_line(bytes.end),
             codes,
             reason: reason.trim().to_owned(),
-            span: self.span(&comment),
-            line: self.lines.line(comment.start),
+            span: self.to_span(&comment),
+            line: self.lines.find_line(comment.start),
         };
         self.declarations.ignores.push(ignore);
     }

@@ -77,7 +77,7 @@ pub fn check(args: &CheckArgs, stop: &'static AtomicBool) -> Exit {
     if exit == Exit::Interrupted {
         return exit;
     }
-    match checking.end() {
+    match checking.end(exit) {
         Ok(()) if args.write_baseline.is_some() && exit == Exit::Unexpected => Exit::AsExpected,
         Ok(()) => exit,
         Err(message) => {
@@ -191,17 +191,17 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
 }
 
 /// Whether a kernel compiles with another text of its file.
-fn compiles(asked: &CheckTarget, config: &Configuration, kernel: &str, text: &str) -> bool {
+fn can_compile(asked: &CheckTarget, config: &Configuration, kernel: &str, text: &str) -> bool {
     let one = CheckTarget {
         file: asked.file.clone(),
         kernels: vec![kernel.to_owned()],
         explicit: true,
     };
     let subject = Subject::open(&one, config, Some(text));
-    subject.is_ok_and(|subject| subject.is_some_and(|subject| subject.compiles(kernel)))
+    subject.is_ok_and(|subject| subject.is_some_and(|subject| subject.can_compile(kernel)))
 }
 
-/// Writes the edits of a file, unless somebody else edited it.
+/// Writes the edits of a file, unless the file has changed.
 fn write_edits(file: &Path, before: &str, after: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("error: failed to edit {}: {error}", file.display());
     let present = cerith_files::read_text(file, cerith_case::MAX_TEXT as u64).map_err(failed)?;
@@ -318,7 +318,7 @@ impl Checking<'_> {
         let mut exit = Exit::Nothing;
         let is_folder = files.iter().any(|asked| !asked.explicit);
         for asked in &files {
-            if !asked.explicit && self.settings.config.excludes(&asked.file) {
+            if !asked.explicit && self.settings.config.is_excluded(&asked.file) {
                 self.count.excluded += 1;
                 continue;
             }
@@ -350,7 +350,7 @@ impl Checking<'_> {
     }
 
     /// Writes and prints everything that needs all kernels.
-    fn end(&mut self) -> Result<(), String> {
+    fn end(&mut self, exit: Exit) -> Result<(), String> {
         let (text, has_commands) = std::mem::take(&mut self.reports).write(self.args)?;
         if has_commands {
             self.terminal.print_commands(&text);
@@ -364,9 +364,19 @@ impl Checking<'_> {
             ));
         }
         if let Some(path) = &self.args.write_baseline {
+            if exit == Exit::Wrong {
+                return Err(format!(
+                    "error: did not write {}: not every file was checked",
+                    path.display()
+                ));
+            }
             let entries = std::mem::take(&mut self.entries);
-            let count = entries.len();
-            write_baseline(path, entries)?;
+            let root = &self.settings.config.root;
+            let stays = |entry: &Entry| {
+                let is_judged = self.judged.contains(&(entry.file.clone(), entry.kernel.clone()));
+                !is_judged && root.join(&entry.file).exists()
+            };
+            let count = write_baseline(path, entries, stays)?;
             self.terminal.note(&format!(
                 "wrote {count} findings to {}: write a reason for each",
                 path.display()
@@ -464,7 +474,7 @@ impl Checking<'_> {
             survey,
         );
         if let Some(after) = edit::suggest_edit(&report, edited)
-            && compiles(asked, &self.settings.config, &survey.kernel, &after)
+            && can_compile(asked, &self.settings.config, &survey.kernel, &after)
         {
             report.edits = edit::render_diff(&subject.display_name, edited, &after);
             *edited = after;

@@ -36,9 +36,9 @@ pub struct Entry {
     /// The line when it was written. The id doesn't depend on it.
     #[serde(default)]
     pub line: u32,
-    /// What was found.
+    /// The message.
     pub text: String,
-    /// What must hold, if this is a precondition.
+    /// The conditions of a precondition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unless: Vec<String>,
     /// Why it is accepted.
@@ -107,11 +107,16 @@ impl Baseline {
     }
 }
 
-/// Writes findings. Reasons of a file that is there stay.
+/// Writes findings. The reasons of an existing file stay, and so do its entries that `stays` accepts: those of kernels that were not
+/// judged now.
 ///
 /// # Errors
 /// The message for the user.
-pub fn write_baseline(path: &Path, mut entries: Vec<Entry>) -> Result<(), String> {
+pub fn write_baseline(
+    path: &Path,
+    mut entries: Vec<Entry>,
+    stays: impl Fn(&Entry) -> bool,
+) -> Result<usize, String> {
     let is_missing =
         matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound);
     if !is_missing {
@@ -122,8 +127,11 @@ pub fn write_baseline(path: &Path, mut entries: Vec<Entry>) -> Result<(), String
                 entry.reason.clone_from(&old.reason);
             }
         }
+        let mut others = known.entries.into_values().filter(stays).collect();
+        entries.append(&mut others);
     }
     entries.sort_by(|a, b| (&a.file, &a.kernel, a.line, &a.id).cmp(&(&b.file, &b.kernel, b.line, &b.id)));
+    let count = entries.len();
     let (precondition, finding) = entries.into_iter().partition(|entry| !entry.unless.is_empty());
     let file = BaselineFile {
         format: FORMAT,
@@ -133,7 +141,8 @@ pub fn write_baseline(path: &Path, mut entries: Vec<Entry>) -> Result<(), String
     let failed =
         |error: &dyn std::fmt::Display| format!("error: failed to write {}: {error}", path.display());
     let text = toml::to_string(&file).map_err(|error| failed(&error))?;
-    cerith_files::write(path, format!("{HEAD}{text}")).map_err(|error| failed(&error))
+    cerith_files::write(path, format!("{HEAD}{text}")).map_err(|error| failed(&error))?;
+    Ok(count)
 }
 
 /// Numbers equal findings of a kernel, so that each has an id of its own.

@@ -201,7 +201,7 @@ impl Config {
     }
 
     /// A file's path from the configuration's folder, with `/` between folders. `None` if the file is elsewhere.
-    pub fn relative(&self, file: &Path) -> Option<String> {
+    pub fn find_relative(&self, file: &Path) -> Option<String> {
         let root = self.root.canonicalize().ok()?;
         let folder = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
@@ -212,11 +212,12 @@ impl Config {
     }
 
     /// Whether a file of a folder is not checked.
-    pub fn excludes(&self, file: &Path) -> bool {
+    pub fn is_excluded(&self, file: &Path) -> bool {
         let Some(exclude) = &self.exclude else {
             return false;
         };
-        self.relative(file).is_some_and(|path| exclude.is_match(path))
+        self.find_relative(file)
+            .is_some_and(|path| exclude.is_match(path))
     }
 }
 
@@ -275,14 +276,14 @@ struct Reader<'a> {
 type Problems = Vec<Diagnostic>;
 
 impl Reader<'_> {
-    fn error(&self, range: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
+    fn build_error(&self, range: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
         let span = Span::new(self.source, range.start as u32, range.end as u32);
         Diagnostic::error("bad-configuration", span, message)
     }
 
-    fn syntax(&self, error: &toml::de::Error) -> Problems {
+    fn describe_syntax_error(&self, error: &toml::de::Error) -> Problems {
         let message = error.message().lines().next().unwrap_or_default().to_owned();
-        vec![self.error(error.span().unwrap_or(0..0), message)]
+        vec![self.build_error(error.span().unwrap_or(0..0), message)]
     }
 
     fn place(&self, byte: usize) -> String {
@@ -291,7 +292,7 @@ impl Reader<'_> {
     }
 
     fn read(self, is_project: bool) -> Result<Option<Config>, Problems> {
-        let document = DeTable::parse(self.text).map_err(|error| self.syntax(&error))?;
+        let document = DeTable::parse(self.text).map_err(|error| self.describe_syntax_error(&error))?;
         let mut table = Some(document.get_ref());
         if is_project {
             for part in ["tool", "cerith"] {
@@ -310,10 +311,11 @@ impl Reader<'_> {
             }
         }
         let file = if is_project {
-            let project: Project = toml::from_str(self.text).map_err(|error| self.syntax(&error))?;
+            let project: Project =
+                toml::from_str(self.text).map_err(|error| self.describe_syntax_error(&error))?;
             project.tool.and_then(|tools| tools.cerith).unwrap_or_default()
         } else {
-            toml::from_str(self.text).map_err(|error| self.syntax(&error))?
+            toml::from_str(self.text).map_err(|error| self.describe_syntax_error(&error))?
         };
         let lengths = [
             file.paths.len(),
@@ -323,7 +325,7 @@ impl Reader<'_> {
         ];
         if lengths.iter().any(|&length| length > MAX_ENTRIES) {
             let message = format!("a list of a configuration has at most {MAX_ENTRIES} entries");
-            return Err(vec![self.error(0..0, message)]);
+            return Err(vec![self.build_error(0..0, message)]);
         }
         self.build(file).map(Some)
     }
@@ -334,7 +336,7 @@ impl Reader<'_> {
             !known.contains(&&**key)
         };
         let unknown = table.keys().filter(is_unknown).map(|key| {
-            let problem = self.error(key.span(), format!("unknown key `{}`", key.get_ref()));
+            let problem = self.build_error(key.span(), format!("unknown key `{}`", key.get_ref()));
             match suggestion(key.get_ref(), known.iter().copied()) {
                 Some(help) => problem.help(help),
                 None => problem,
@@ -382,7 +384,7 @@ impl Reader<'_> {
         }
         if let Some(timeout) = file.timeout.as_ref().filter(|timeout| *timeout.get_ref() == 0) {
             accept(Err(
-                self.error(timeout.span(), "`timeout` needs at least 1 second")
+                self.build_error(timeout.span(), "`timeout` needs at least 1 second")
             ));
         }
         if !problems.is_empty() {
@@ -390,7 +392,7 @@ impl Reader<'_> {
         }
         let exclude = exclude
             .build()
-            .map_err(|error| vec![self.error(0..0, format!("`exclude` is too large: {error}"))])?;
+            .map_err(|error| vec![self.build_error(0..0, format!("`exclude` is too large: {error}"))])?;
         Ok(Config {
             name: self.name.to_owned(),
             paths: file.paths.into_iter().map(Spanned::into_inner).collect(),
@@ -414,7 +416,7 @@ impl Reader<'_> {
         let bad = |message: &str| {
             let help = "write a path inside of the folder of this file";
             Err(self
-                .error(path.span(), format!("`{}` {message}", path.get_ref()))
+                .build_error(path.span(), format!("`{}` {message}", path.get_ref()))
                 .help(help))
         };
         if !text.components().all(is_inside) || path.get_ref().is_empty() {
@@ -435,7 +437,7 @@ impl Reader<'_> {
             .get_ref()
             .parse()
             .map_err(|error: cerith_engine::BadEngineId| {
-                let problem = self.error(engine.span(), error.reason);
+                let problem = self.build_error(engine.span(), error.reason);
                 match error.suggestion {
                     Some(near) => problem.help(format!("did you mean `{near}`?")),
                     None => problem,
@@ -444,7 +446,7 @@ impl Reader<'_> {
         if self.trust == Trust::Found && id != EngineId::Reference {
             let message = format!("the configuration of a checkout can't start `{id}`, only `reference`");
             let help = format!("use `--engine {id}`, or name this file with `--config`");
-            return Err(self.error(engine.span(), message).help(help));
+            return Err(self.build_error(engine.span(), message).help(help));
         }
         Ok(id)
     }
@@ -453,7 +455,7 @@ impl Reader<'_> {
         let built = GlobBuilder::new(pattern.get_ref().trim_end_matches('/'))
             .literal_separator(true)
             .build();
-        built.map_err(|error| self.error(pattern.span(), format!("bad pattern: {}", error.kind())))
+        built.map_err(|error| self.build_error(pattern.span(), format!("bad pattern: {}", error.kind())))
     }
 
     fn read_kernel(&self, entry: &KernelTable) -> Result<KernelEntry, Diagnostic> {
@@ -463,7 +465,7 @@ impl Reader<'_> {
             .filter(|(file, kernel)| !file.is_empty() && !kernel.is_empty())
             .ok_or_else(|| {
                 let message = format!("`{name}` is not the name of a kernel");
-                self.error(entry.name.span(), message)
+                self.build_error(entry.name.span(), message)
                     .help("write the file and the kernel: `kernels/matmul.py:matmul_kernel`")
             })?;
         Ok(KernelEntry {
@@ -476,19 +478,19 @@ impl Reader<'_> {
 
     fn read_ignore(&self, entry: &IgnoreTable) -> Result<IgnoreEntry, Diagnostic> {
         if entry.reason.get_ref().trim().is_empty() {
-            let problem = self.error(entry.reason.span(), "`reason` is empty");
+            let problem = self.build_error(entry.reason.span(), "`reason` is empty");
             return Err(problem.help("say why this finding is ignored"));
         }
         let name = entry.code.get_ref();
         if !code::is_known(name) {
-            let problem = self.error(entry.code.span(), format!("no finding has the code `{name}`"));
+            let problem = self.build_error(entry.code.span(), format!("no finding has the code `{name}`"));
             return Err(match code::suggest(name) {
                 Some(help) => problem.help(help),
                 None => problem,
             });
         }
         let files = GlobSet::builder().add(self.read_glob(&entry.file)?).build();
-        let files = files.map_err(|error| self.error(entry.file.span(), error.to_string()))?;
+        let files = files.map_err(|error| self.build_error(entry.file.span(), error.to_string()))?;
         Ok(IgnoreEntry {
             files,
             kernel: entry.kernel.clone(),

@@ -20,7 +20,7 @@ const MAX_DOUBLINGS: u32 = 6;
 /// Finds what a plain launch passes to keep as many declared preconditions as possible. Without any, it is the usual reading.
 pub fn find_reading(subject: &Subject, draft: &Draft) -> Reading {
     let mut reading = Reading::ALL[0].clone();
-    let all: Vec<&Requirement> = subject.requirements(draft.kernel()).collect();
+    let all: Vec<&Requirement> = subject.list_requirements(draft.kernel()).collect();
     if all.is_empty() {
         return reading;
     }
@@ -109,14 +109,14 @@ fn count(subject: &Subject, draft: &Draft, readings: &[Reading]) -> Vec<usize> {
 /// Removes choices from a survey's guesses that follow from declared preconditions.
 pub fn forget_choices(subject: &Subject, base: &Reading, survey: &mut Survey) {
     let names: BTreeSet<String> = subject
-        .requirements(&survey.kernel)
+        .list_requirements(&survey.kernel)
         .flat_map(Requirement::parameters)
         .collect();
     survey.guessed.retain(|name| !names.contains(name));
     let words = base.words();
     survey.changed.retain(|word| !words.contains(word));
     let declared = |block: &str| {
-        let mut all = subject.requirements(&survey.kernel);
+        let mut all = subject.list_requirements(&survey.kernel);
         all.any(|requirement| requirement.is_divisible_by(block))
     };
     if survey

@@ -371,7 +371,7 @@ pub struct KernelReport<'a> {
     pub version: Option<Version>,
     /// How many launches showed nothing.
     passed: usize,
-    /// The findings that somebody has decided not to see.
+    /// Findings that comments, the configuration or the baseline hide.
     pub hidden: Vec<Hidden>,
     /// The launches that were not made, because there was no time left.
     pub untried: Vec<String>,
@@ -551,7 +551,7 @@ impl<'a> KernelReport<'a> {
         self.covered = context.coverage.render(survey);
         let requirements: Vec<String> = context
             .subject
-            .requirements(self.kernel)
+            .list_requirements(self.kernel)
             .map(|one| format!("`{}`", one.text()))
             .collect();
         self.covered

@@ -100,7 +100,7 @@ pub fn find_honest(subject: &Subject, draft: &Draft) -> Survey {
 }
 
 /// Whether a kernel compiles with its plain launch, or with an honest one.
-pub fn compiles(subject: &Subject, draft: &Draft) -> bool {
+pub fn can_compile(subject: &Subject, draft: &Draft) -> bool {
     let survey = find_honest(subject, draft);
     let fitter = Fitter::new(subject, draft, survey.version);
     let plain = survey.attempts.first();
@@ -312,7 +312,7 @@ impl<'a> Fitter<'a> {
         let entry = corpus.entries().find(|entry| entry.id == id)?;
         let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
         let kernel = self.draft.kernel();
-        if self.subject.count_kept(kernel, &case) < self.subject.requirements(kernel).count() {
+        if self.subject.count_kept(kernel, &case) < self.subject.list_requirements(kernel).count() {
             return None;
         }
         let run = catch_panic(|| self.reference.run(&case, self.rules)).ok()?.ok()?;

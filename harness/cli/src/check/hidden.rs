@@ -1,4 +1,4 @@
-//! Findings that somebody has decided not to see: comments, the configuration, and the baseline. Each is counted.
+//! Findings that comments, the configuration or the baseline hide. Each is counted.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

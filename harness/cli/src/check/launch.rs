@@ -11,7 +11,7 @@ const MAX_TEXT: usize = 600;
 /// Columns of a line.
 const COLUMNS: usize = 80;
 
-/// The most names in a list of what was covered.
+/// The most names in a list.
 const MAX_NAMES: usize = 12;
 
 /// A tensor that is passed.
@@ -80,7 +80,7 @@ impl LaunchFacts {
             if tensor.offset != 0 {
                 text.push_str(&format!(" offset {}", tensor.offset));
             }
-            if *name != tensor.storage && self.shares(tensor) {
+            if *name != tensor.storage && self.is_shared(tensor) {
                 text.push_str(&format!(" of `{}`", tensor.storage));
             }
             text
@@ -101,7 +101,7 @@ impl LaunchFacts {
         wrap(head, words.into_iter().chain(grid))
     }
 
-    fn shares(&self, tensor: &TensorFacts) -> bool {
+    fn is_shared(&self, tensor: &TensorFacts) -> bool {
         let same = self
             .tensors
             .iter()
@@ -131,7 +131,9 @@ impl LaunchFacts {
         };
         let tensors = || self.tensors.iter().map(|(_, tensor)| tensor);
         let offset = tensors().any(|tensor| tensor.offset > 0).then_some("offset");
-        let alias = tensors().any(|tensor| self.shares(tensor)).then_some("aliased");
+        let alias = tensors()
+            .any(|tensor| self.is_shared(tensor))
+            .then_some("aliased");
         let all: BTreeSet<&'static str> = tensors().map(of_tensor).chain(offset).chain(alias).collect();
         all.into_iter()
     }
@@ -210,7 +212,7 @@ impl Coverage {
         };
         let layouts: BTreeSet<&str> = known().flat_map(LaunchFacts::layouts).collect();
         let groups = vec![
-            shorten(ranges),
+            limit_names(ranges),
             dtypes.into_iter().map(str::to_owned).collect(),
             layouts.into_iter().map(str::to_owned).collect(),
             grid.into_iter().collect(),
@@ -223,7 +225,7 @@ impl Coverage {
             });
         let unknown: BTreeSet<String> = unknown.collect();
         if !unknown.is_empty() {
-            let mut names = shorten(unknown.into_iter().collect());
+            let mut names = limit_names(unknown.into_iter().collect());
             if let Some(last) = names.last_mut() {
                 last.push_str(" (unknown size)");
             }
@@ -231,7 +233,7 @@ impl Coverage {
         }
         if !survey.guessed.is_empty() {
             let names = survey.guessed.iter().map(|name| format!("`{name}`")).collect();
-            lines.extend(wrap("  = guessed: ", shorten(names).into_iter()));
+            lines.extend(wrap("  = guessed: ", limit_names(names).into_iter()));
         }
         let others = self.engines.iter().filter(|(engine, _)| *engine != "reference");
         let others: Vec<String> = others
@@ -247,7 +249,7 @@ impl Coverage {
 }
 
 /// The first names, and how many others there are.
-fn shorten(mut names: Vec<String>) -> Vec<String> {
+fn limit_names(mut names: Vec<String>) -> Vec<String> {
     let others = names.len().saturating_sub(MAX_NAMES);
     names.truncate(MAX_NAMES);
     if others > 0 {

@@ -130,7 +130,7 @@ impl Subject {
             parts,
             surveys: Vec::new(),
             module_path: path,
-            relative: config.relative(&asked.file),
+            relative: config.find_relative(&asked.file),
             comments: Vec::new(),
             deadline: None,
             requirements: Vec::new(),
@@ -237,7 +237,7 @@ impl Subject {
         self.unanswered.take();
         let mut survey = fitting::find_honest(self, draft);
         let count = survey.attempts.len();
-        if self.requirements(&survey.kernel).next().is_some() {
+        if self.list_requirements(&survey.kernel).next().is_some() {
             let corpus = self.build_launch_corpus(std::iter::once(&survey));
             let ids = (0..count).map(|nth| format_case_id(&survey, nth));
             let keeps: Vec<bool> = ids
@@ -260,16 +260,16 @@ impl Subject {
     }
 
     /// The declared preconditions of a kernel.
-    pub fn requirements(&self, kernel: &str) -> impl Iterator<Item = &Requirement> {
+    pub fn list_requirements(&self, kernel: &str) -> impl Iterator<Item = &Requirement> {
         let own = self.requirements.iter().filter(move |(of, _)| of == kernel);
         own.map(|(_, requirement)| requirement)
     }
 
     fn keeps_declared(&self, kernel: &str, corpus: &Corpus, id: &str) -> bool {
         let entry = corpus.entries().find(|entry| entry.id == id);
-        // What is wrong with a case file is reported when it is judged.
+        // The errors of a case file are reported when it is judged.
         let case = entry.and_then(|entry| catch_panic(|| entry.resolve()).ok()?.ok());
-        case.is_none_or(|case| self.count_kept(kernel, &case) == self.requirements(kernel).count())
+        case.is_none_or(|case| self.count_kept(kernel, &case) == self.list_requirements(kernel).count())
     }
 
     /// How many declared preconditions the launches of a case keep.
@@ -283,13 +283,13 @@ impl Subject {
                 })
             })
         };
-        self.requirements(kernel).filter(keeps).count()
+        self.list_requirements(kernel).filter(keeps).count()
     }
 
     /// Whether a kernel compiles with one of its launches.
-    pub fn compiles(&self, kernel: &str) -> bool {
+    pub fn can_compile(&self, kernel: &str) -> bool {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == kernel);
-        draft.is_some_and(|draft| fitting::compiles(self, draft))
+        draft.is_some_and(|draft| fitting::can_compile(self, draft))
     }
 
     /// Whether the current kernel has no time left.
