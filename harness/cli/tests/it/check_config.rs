@@ -105,9 +105,9 @@ fn launches_keep_declared_preconditions() {
         .collect();
     assert!(sizes.iter().any(|size| *size > 0), "{}", done.out);
     assert!(sizes.iter().all(|size| size % 16 == 0), "{}", done.out);
-    let wrong = declared.replace("row * stride", "(row + 1) * stride");
+    let wrong = declared.replace("out_ptr + row", "out_ptr");
     let folder = place(&[("k.py", &wrong)]);
-    check(&folder, &["k.py"]).assert_ends(1, &["error[out-of-bounds]", "= launch: x_ptr: f32["], &[]);
+    check(&folder, &["k.py"]).assert_ends(1, &["error[race]: store", "= launch: x_ptr: f32["], &[]);
 }
 
 #[test]
