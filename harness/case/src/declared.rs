@@ -15,7 +15,7 @@ use cerith_tile::source::{SourceId, Span};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{BoolOp, CmpOp, Expr, Number, Operator, PySourceType, Stmt, StmtFunctionDef};
-use ruff_text_size::Ranged as _;
+use ruff_text_size::Ranged;
 
 use crate::argument::ArgValue;
 use crate::case::Launch;
@@ -301,7 +301,7 @@ fn collect_functions(body: &[Stmt], prefix: &str, all: &mut Vec<FunctionRange>) 
                 let first = def.body.first();
                 all.push(FunctionRange {
                     bytes: def.start().to_usize()..def.end().to_usize(),
-                    body: first.map_or(def.end(), |stmt| stmt.start()).to_usize()..def.end().to_usize(),
+                    body: first.map_or(def.end(), Ranged::start).to_usize()..def.end().to_usize(),
                     is_kernel: is_kernel(def),
                     parameters: list_parameters(def),
                     name: name.clone(),

@@ -190,6 +190,16 @@ fn add_contracts(subject: &Subject, nth: usize, findings: &mut Findings) {
     }
 }
 
+/// Removes the launches of a kernel for which no time was left, and returns what was special about them.
+fn remove_untried(subject: &mut Subject, nth: usize, coverage: &Coverage) -> Vec<String> {
+    let Some(survey) = subject.surveys.get_mut(nth) else {
+        return Vec::new();
+    };
+    let judged = coverage.launches.len().min(survey.attempts.len());
+    let untried = survey.attempts.split_off(judged);
+    untried.into_iter().map(|attempt| attempt.variant).collect()
+}
+
 /// Whether a kernel compiles with another text of its file.
 fn can_compile(asked: &CheckTarget, config: &Configuration, kernel: &str, text: &str) -> bool {
     let one = CheckTarget {
@@ -451,12 +461,12 @@ impl Checking<'_> {
         let panel = self.open_panel(&selected)?;
         let mut findings = Findings::default();
         let mut coverage = self.judge(subject, survey, &panel, &mut findings);
-        let mut untried = self.remove_untried(subject, nth, &coverage);
+        let mut untried = remove_untried(subject, nth, &coverage);
         if untried.is_empty()
             && let Some(other) = self.find_preconditions(subject, nth, &coverage, &mut findings, &panel)
         {
             coverage = other;
-            untried = self.remove_untried(subject, nth, &coverage);
+            untried = remove_untried(subject, nth, &coverage);
         }
         add_contracts(subject, nth, &mut findings);
         let survey = subject.surveys.get(nth)?;
@@ -481,16 +491,6 @@ impl Checking<'_> {
         }
         self.entries.extend(report.list_entries(subject));
         Some(self.report_kernel(subject, &report))
-    }
-
-    /// Removes the launches of a kernel for which no time was left, and returns what was special about them.
-    fn remove_untried(&self, subject: &mut Subject, nth: usize, coverage: &Coverage) -> Vec<String> {
-        let Some(survey) = subject.surveys.get_mut(nth) else {
-            return Vec::new();
-        };
-        let judged = coverage.launches.len().min(survey.attempts.len());
-        let untried = survey.attempts.split_off(judged);
-        untried.into_iter().map(|attempt| attempt.variant).collect()
     }
 
     /// Keeps the launches, if that is wished.

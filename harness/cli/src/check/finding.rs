@@ -543,7 +543,7 @@ impl<'a> KernelReport<'a> {
             one.launch = facts.map_or_else(Vec::new, |facts| facts.render("  = launch: "));
         }
         if context.is_verbose {
-            self.listed = self.list_launches(context, survey, &findings);
+            self.listed = list_launches(context, survey, &findings);
         }
         self.findings = join_lines(findings);
         self.warned = warned;
@@ -556,33 +556,6 @@ impl<'a> KernelReport<'a> {
             .collect();
         self.covered
             .extend(wrap("  = declared: ", requirements.into_iter()));
-    }
-
-    fn list_launches(
-        &self,
-        context: &Context<'_>,
-        survey: &Survey,
-        findings: &[KernelFinding<'_>],
-    ) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (nth, attempt) in survey.attempts.iter().enumerate() {
-            let id = format_case_id(survey, nth);
-            let shown = findings.iter().filter(|one| one.finding.is_of(&id));
-            let codes: Vec<&str> = shown.map(|one| find_code(&one.finding.key)).collect();
-            let result = if codes.is_empty() {
-                "nothing found".to_owned()
-            } else {
-                codes.join(", ")
-            };
-            lines.push(format!(
-                "  {:>3} {}: {result}",
-                nth + 1,
-                describe_variant(&attempt.variant)
-            ));
-            let facts = context.coverage.launches.get(nth).and_then(Option::as_ref);
-            lines.extend(facts.into_iter().flat_map(|facts| facts.render("      ")));
-        }
-        lines
     }
 
     /// Its findings and preconditions as entries of a baseline.
@@ -743,6 +716,29 @@ impl<'a> KernelReport<'a> {
         }
         text
     }
+}
+
+/// Each launch on some lines, and the codes of its findings.
+fn list_launches(context: &Context<'_>, survey: &Survey, findings: &[KernelFinding<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (nth, attempt) in survey.attempts.iter().enumerate() {
+        let id = format_case_id(survey, nth);
+        let shown = findings.iter().filter(|one| one.finding.is_of(&id));
+        let codes: Vec<&str> = shown.map(|one| find_code(&one.finding.key)).collect();
+        let result = if codes.is_empty() {
+            "nothing found".to_owned()
+        } else {
+            codes.join(", ")
+        };
+        lines.push(format!(
+            "  {:>3} {}: {result}",
+            nth + 1,
+            describe_variant(&attempt.variant)
+        ));
+        let facts = context.coverage.launches.get(nth).and_then(Option::as_ref);
+        lines.extend(facts.into_iter().flat_map(|facts| facts.render("      ")));
+    }
+    lines
 }
 
 /// Traps that no tensor of another size avoids.

@@ -1,6 +1,7 @@
 //! The launches of a kernel in words: what each passes, and what all of them cover.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use cerith_case::{ArgValue, Case};
 use cerith_survey::Survey;
@@ -74,14 +75,15 @@ impl LaunchFacts {
         let tensors = self.tensors.iter().map(|(name, tensor)| {
             let (dtype, shape) = (&tensor.dtype, &tensor.shape);
             let mut text = format!("{name}: {dtype}{shape:?}");
+            // Writing to a string does not fail.
             if !tensor.is_dense {
-                text.push_str(&format!(" strides {:?}", tensor.strides));
+                let _ = write!(text, " strides {:?}", tensor.strides);
             }
             if tensor.offset != 0 {
-                text.push_str(&format!(" offset {}", tensor.offset));
+                let _ = write!(text, " offset {}", tensor.offset);
             }
             if *name != tensor.storage && self.is_shared(tensor) {
-                text.push_str(&format!(" of `{}`", tensor.storage));
+                let _ = write!(text, " of `{}`", tensor.storage);
             }
             text
         });
@@ -220,9 +222,8 @@ impl Coverage {
         lines.extend(wrap_groups("  = covered: ", groups));
         let unknown = known()
             .flat_map(|facts| &facts.tensors)
-            .filter_map(|(name, tensor)| {
-                (!survey.certain.contains(&tensor.storage)).then(|| format!("`{name}`"))
-            });
+            .filter(|(_, tensor)| !survey.certain.contains(&tensor.storage))
+            .map(|(name, _)| format!("`{name}`"));
         let unknown: BTreeSet<String> = unknown.collect();
         if !unknown.is_empty() {
             let mut names = limit_names(unknown.into_iter().collect());
