@@ -22,21 +22,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_case::Shard;
-use cerith_engine::{EngineId, Reference, catch_panic};
+use cerith_engine::{EngineId, Reference};
 use cerith_interp::{Config, Leaving};
 use cerith_report::describe;
 use cerith_report::event::{Event, Verdict};
 use cerith_runner::Exit;
 use cerith_runner::corpus::Selected;
 use cerith_runner::engines::{Setup, set_up};
-use cerith_runner::judge;
+use cerith_runner::judge::{CaseResult, Judge};
 use cerith_runner::pipeline;
 use cerith_survey::Survey;
 use cerith_tile::rules::Version;
 use cerith_verdict::Panel;
 
 use self::baseline::{Baseline, Entry, write_baseline};
-use self::code::find_code;
 use self::config::Config as Configuration;
 use self::finding::{Context, Findings, KernelReport, Precondition, Standing};
 use self::hidden::{Filter, Hidden, HiddenBy};
@@ -621,7 +620,7 @@ impl Checking<'_> {
         let first = report.list_wrong().map(|one| one.finding);
         let conditions = report.preconditions.iter().map(|one| &one.precondition.finding);
         if let Some(finding) = first.chain(conditions).next() {
-            let code = || find_code(&finding.key).to_owned();
+            let code = || finding.key.code().to_owned();
             self.first_code.get_or_insert_with(code);
         }
         match standing {
@@ -671,6 +670,11 @@ impl Checking<'_> {
         let deadline = subject.deadline;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         terminal.begin(selected.entries(Shard::ALL).count() as u64);
+        let judge = Judge {
+            panel,
+            sources,
+            blaming: None,
+        };
         pipeline::in_order(
             selected.entries(Shard::ALL),
             pipeline::count_jobs(self.args.jobs),
@@ -678,29 +682,28 @@ impl Checking<'_> {
                 if stop.load(Ordering::Relaxed) || is_late() {
                     return None;
                 }
-                let id = entry.id.clone();
-                let began = Instant::now();
-                match catch_panic(|| entry.resolve()) {
-                    Ok(Ok(case)) => judge::judge_case(&case, began.elapsed(), panel, sources, None)
-                        .ok()
-                        .map(|events| (id, events, LaunchFacts::from_case(&case))),
-                    Ok(Err(problems)) => {
-                        let problems = problems
-                            .iter()
-                            .map(|problem| Event::Problem(describe::to_problem(problem, sources)));
-                        Some((id, problems.collect(), None))
-                    }
-                    Err(panic) => Some((id, vec![finding::build_internal_error(panic)], None)),
-                }
+                let mut facts = None;
+                let result = judge.judge_entry_with(&entry, |case, _| {
+                    facts = LaunchFacts::from_case(case);
+                    Some(())
+                })?;
+                Some((entry, result, facts))
             },
-            |(id, events, facts)| {
+            |(entry, result, facts)| {
+                let events = match result {
+                    CaseResult::Events(events) => events,
+                    CaseResult::Wrong(_, problems) => problems
+                        .iter()
+                        .map(|problem| Event::Problem(describe::to_problem(problem, sources)))
+                        .collect(),
+                };
                 for event in &events {
                     if let Event::Verdict(verdict) = event {
                         for engine in list_finished(verdict) {
                             *coverage.engines.entry(engine.clone()).or_default() += 1;
                         }
                     }
-                    findings.add(&id, event);
+                    findings.add(&entry.id, event);
                 }
                 coverage.launches.push(facts);
                 terminal.advance(findings.len() as u64);

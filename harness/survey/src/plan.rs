@@ -7,8 +7,8 @@ use super::amount::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
 use super::{Attempt, ELEMENTS_MOST};
-use cerith_launcher::is_same_launch;
 use cerith_launcher::skeleton::{guess_of, required_parameters};
+use cerith_launcher::{Change, is_same_launch};
 use cerith_module::excerpt::tuning::Config;
 use cerith_module::kernel::{Function, Parameter};
 use cerith_module::usage::polynomial::Extent;
@@ -61,6 +61,7 @@ pub(super) fn list_settings(usage: &Usage) -> Vec<Flags> {
 )]
 pub(super) struct Plan {
     pub variant: String,
+    pub change: Change,
     pub sizes: BTreeMap<String, i64>,
     pub layouts: BTreeMap<String, Layout>,
     pub dtype: &'static str,
@@ -114,6 +115,7 @@ impl Planner<'_> {
         let text = self.render_case(&plan)?;
         Some(Attempt {
             variant: plan.variant,
+            change: plan.change,
             text,
         })
     }
@@ -175,6 +177,7 @@ impl Planner<'_> {
         {
             tried.push(Attempt {
                 variant: plan.variant,
+                change: plan.change,
                 text,
             });
         }
@@ -267,6 +270,7 @@ impl Planner<'_> {
         });
         Plan {
             variant: String::new(),
+            change: Change::Other,
             sizes: sizes.collect(),
             layouts: BTreeMap::new(),
             dtype: self.reading.dtype,
@@ -295,6 +299,7 @@ impl Planner<'_> {
             for dtype in ["f16", "bf16"] {
                 plans.push(Plan {
                     variant: format!("tensors of {dtype}"),
+                    change: Change::Dtype,
                     dtype,
                     ..base.clone()
                 });
@@ -304,6 +309,7 @@ impl Planner<'_> {
         if !self.usage.flags.is_empty() {
             plans.push(Plan {
                 variant: format!("flags {word}"),
+                change: Change::Flag,
                 flags: !base.flags,
                 ..base.clone()
             });
@@ -311,6 +317,7 @@ impl Planner<'_> {
         if (2..=FLAGS_MOST).contains(&self.usage.flags.len()) {
             plans.extend(self.usage.flags.iter().map(|flag| Plan {
                 variant: format!("{flag} {word}"),
+                change: Change::Flag,
                 turned: Some(flag.clone()),
                 ..base.clone()
             }));
@@ -344,6 +351,9 @@ impl Planner<'_> {
             for value in values {
                 let mut plan = base.clone();
                 plan.variant = format!("{size}={value}");
+                if value == 0 {
+                    plan.change = Change::EmptySize;
+                }
                 plan.sizes.insert(size.clone(), value);
                 plans.push(plan);
             }

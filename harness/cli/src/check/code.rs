@@ -2,16 +2,11 @@
 
 use cerith_python::nearest::nearest_within;
 
-use super::finding::Key;
-
 /// A section for each code.
 const PAGES: &str = include_str!("../../../../docs/findings.md");
 
 /// The most wrong letters of a misspelt code.
 const MAX_WRONG: usize = 3;
-
-/// Engines other than the reference differ from it.
-pub const ENGINE_DIFFERS: &str = "engine-differs";
 
 /// The codes with their pages, in the order of the document.
 fn list_pages() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -44,13 +39,4 @@ pub fn list_codes() -> impl Iterator<Item = &'static str> {
 pub fn suggest(word: &str) -> Option<String> {
     let near = nearest_within(word, list_codes(), MAX_WRONG);
     near.map(|near| format!("did you mean `{near}`?"))
-}
-
-/// The code of a finding.
-pub fn find_code(key: &Key) -> &str {
-    match key.engine.as_str() {
-        "" => &key.kind,
-        "reference" => key.kind.split_whitespace().last().unwrap_or_default(),
-        _ => ENGINE_DIFFERS,
-    }
 }

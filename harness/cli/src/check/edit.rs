@@ -5,7 +5,6 @@
 use cerith_case::replace::{add_import, imports_name, rename};
 use similar::TextDiff;
 
-use super::code::find_code;
 use super::finding::{Finding, KernelReport};
 
 /// Functions that Triton has in `libdevice` and not in `tl`.
@@ -39,7 +38,7 @@ fn build_edit(finding: &Finding, kernel: &str, text: &str) -> Option<String> {
             .find_map(|line| line.split_once("help: did you mean `"));
         help.and_then(|(_, rest)| rest.split('`').next())
     };
-    match find_code(&finding.key) {
+    match finding.key.code() {
         "undefined-name" => {
             let name = quoted(&finding.summary.message)?;
             if let Some((_, import)) = MODULES.iter().find(|(module, _)| *module == name) {

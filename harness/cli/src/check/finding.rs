@@ -6,15 +6,12 @@
 
 use std::fmt::Write as _;
 
-use cerith_report::event::{
-    Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
-};
+use cerith_report::event::{Difference, EngineOutcome, Event, OutcomeKind, Position, Verdict, VerdictKind};
 use cerith_report::{Palette, Tone};
-use cerith_survey::{NotTried, Survey, Unmasked};
+use cerith_survey::{Change, NotTried, Survey, Unmasked};
 use cerith_tile::rules::Version;
 
 use super::baseline::{Baseline, Entry, Ids};
-use super::code::find_code;
 use super::config::Config;
 use super::fitting::Unwritten;
 use super::hidden::{self, Filter, Hidden};
@@ -24,15 +21,42 @@ use super::subject::{Subject, format_case_id};
 /// The most bytes of a finding's text.
 const MAX_TEXT: usize = 1400;
 
+/// The code of a finding of another engine than the reference.
+const ENGINE_DIFFERS: &str = "engine-differs";
+
 /// What two launches have in common if they show the same thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The engine that shows it.
     pub engine: String,
-    /// The kind of outcome and of error, or in what way engines differ.
-    pub kind: String,
+    /// The kind of outcome, if an outcome shows it.
+    pub outcome: Option<OutcomeKind>,
+    /// The kind of error, or in what way engines differ.
+    pub code: String,
     /// The file and the line, where they are known.
     pub place: String,
+}
+
+impl Key {
+    /// The kind of outcome and of error, or in what way engines differ.
+    pub fn kind(&self) -> String {
+        self.outcome
+            .map_or_else(|| self.code.clone(), |outcome| format!("{outcome} {}", self.code))
+    }
+
+    /// The code that has a page.
+    pub fn code(&self) -> &str {
+        match self.engine.as_str() {
+            "" | "reference" if self.code.is_empty() => self.outcome.map_or("", OutcomeKind::name),
+            "" | "reference" => &self.code,
+            _ => ENGINE_DIFFERS,
+        }
+    }
+
+    fn is_one_of(&self, all: &[(OutcomeKind, &str)]) -> bool {
+        all.iter()
+            .any(|&(outcome, code)| self.outcome == Some(outcome) && self.code == code)
+    }
 }
 
 /// Something that launches show.
@@ -57,6 +81,8 @@ pub struct Summary {
     pub message: String,
     /// The kernel's line.
     pub position: Option<Position>,
+    /// The storages that it is about.
+    pub storages: Vec<String>,
 }
 
 impl Summary {
@@ -70,13 +96,14 @@ impl Summary {
         Self {
             message: format!("{engine}: {kind}: {message}"),
             position: outcome.position.clone(),
+            storages: outcome.storages.clone(),
         }
     }
 
     fn of_text(text: &str) -> Self {
         Self {
             message: text.lines().next().unwrap_or_default().to_owned(),
-            position: None,
+            ..Self::default()
         }
     }
 }
@@ -129,15 +156,6 @@ pub enum Standing {
     NotTried(NotTried),
 }
 
-/// What Cerith itself failed at.
-pub fn build_internal_error(message: String) -> Event {
-    Event::Internal(Internal {
-        case: None,
-        engine: None,
-        message,
-    })
-}
-
 impl Findings {
     /// How many there are so far.
     pub fn len(&self) -> usize {
@@ -162,7 +180,8 @@ impl Findings {
         };
         let key = Key {
             engine: String::new(),
-            kind: what,
+            outcome: None,
+            code: what,
             place: String::new(),
         };
         let summary = Summary {
@@ -208,7 +227,8 @@ impl Findings {
             } else {
                 let key = Key {
                     engine: difference.engine.clone(),
-                    kind: difference.kind.to_string(),
+                    outcome: None,
+                    code: difference.kind.to_string(),
                     place: String::new(),
                 };
                 let text = describe_difference(difference);
@@ -257,13 +277,14 @@ impl Findings {
         );
         let key = Key {
             engine: "reference".to_owned(),
-            kind: "finished never-written".to_owned(),
+            outcome: Some(OutcomeKind::Finished),
+            code: "never-written".to_owned(),
             place: storage.clone(),
         };
         let text = format!("warning[never-written]: {message}\n");
         let summary = Summary {
             message: format!("reference: never-written: {message}"),
-            position: None,
+            ..Summary::default()
         };
         note(
             &mut self.warned,
@@ -285,7 +306,8 @@ impl Findings {
             text: format!("precondition[unmasked]: {message}\n --> {place}\n"),
             key: Key {
                 engine: "reference".to_owned(),
-                kind: "unmasked".to_owned(),
+                outcome: None,
+                code: "unmasked".to_owned(),
                 place,
             },
             summary: Summary {
@@ -296,6 +318,7 @@ impl Findings {
                     column: 0,
                     text: String::new(),
                 }),
+                storages: Vec::new(),
             },
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
@@ -447,9 +470,9 @@ impl<'a> KernelReport<'a> {
         };
         let warned = of_kernel(&findings.warned).into_iter();
         // A number that was guessed may not fit the tensors.
-        let warned = warned.filter(|(finding, launches)| is_certain(finding, survey, launches));
+        let warned = warned.filter(|(finding, _)| is_certain(finding, survey));
         let warned = warned.map(|(finding, launches)| KernelFinding {
-            wrong: survey.host.is_some() && BROKEN_BY_HOSTS.contains(&finding.key.kind.as_str()),
+            wrong: survey.host.is_some() && finding.key.is_one_of(&BROKEN_BY_HOSTS),
             first: first_of(finding).unwrap_or_default(),
             finding,
             launches,
@@ -512,7 +535,7 @@ impl<'a> KernelReport<'a> {
             *id = ids.next(
                 context.subject.stable_path(),
                 self.kernel,
-                find_code(&finding.key),
+                finding.key.code(),
                 &place.text,
             );
             let found = context.filter.find(
@@ -520,7 +543,7 @@ impl<'a> KernelReport<'a> {
                     file: self.file,
                     relative: context.subject.relative.as_deref(),
                     kernel: self.kernel,
-                    code: find_code(&finding.key),
+                    code: finding.key.code(),
                     line: place.line.map(|line| (place.file, line)),
                     id,
                 },
@@ -564,7 +587,7 @@ impl<'a> KernelReport<'a> {
             id: id.to_owned(),
             file: subject.stable_path().to_owned(),
             kernel: self.kernel.to_owned(),
-            code: find_code(&finding.key).to_owned(),
+            code: finding.key.code().to_owned(),
             line: finding.summary.position.as_ref().map_or(0, |at| at.line),
             text: finding.summary.message.clone(),
             unless: unless.to_vec(),
@@ -724,7 +747,7 @@ fn list_launches(context: &Context<'_>, survey: &Survey, findings: &[KernelFindi
     for (nth, attempt) in survey.attempts.iter().enumerate() {
         let id = format_case_id(survey, nth);
         let shown = findings.iter().filter(|one| one.finding.is_of(&id));
-        let codes: Vec<&str> = shown.map(|one| find_code(&one.finding.key)).collect();
+        let codes: Vec<&str> = shown.map(|one| one.finding.key.code()).collect();
         let result = if codes.is_empty() {
             "nothing found".to_owned()
         } else {
@@ -742,59 +765,65 @@ fn list_launches(context: &Context<'_>, survey: &Survey, findings: &[KernelFindi
 }
 
 /// Traps that no tensor of another size avoids.
-const SIZELESS: [&str; 5] = [
-    "trapped race",
-    "trapped conflicting-lanes",
-    "trapped unordered-read",
-    "trapped unordered-write",
-    "finished undefined-value",
+const SIZELESS: [(OutcomeKind, &str); 5] = [
+    (OutcomeKind::Trapped, "race"),
+    (OutcomeKind::Trapped, "conflicting-lanes"),
+    (OutcomeKind::Trapped, "unordered-read"),
+    (OutcomeKind::Trapped, "unordered-write"),
+    (OutcomeKind::Finished, "undefined-value"),
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-const BROKEN_BY_HOSTS: [&str; 2] = ["finished false-promise", "finished outside-tensor"];
+const BROKEN_BY_HOSTS: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Finished, "false-promise"),
+    (OutcomeKind::Finished, "outside-tensor"),
+];
 
 /// Rejections that do not depend on arguments.
-const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
+const DEFINITE: [(OutcomeKind, &str); 2] = [
+    (OutcomeKind::Rejected, "unknown-attribute"),
+    (OutcomeKind::Rejected, "undefined-name"),
+];
 
 /// Whether it is the kernel's mistake. `passed` launches showed nothing. Nobody launches a kernel on nothing, and a kernel may be
 /// meant for some flags and sizes only: that it does not compile with others is not a mistake. If it compiles with nothing that was
 /// tried, it is one.
 fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize) -> bool {
-    let all_of = |what: fn(&str) -> bool| launches.iter().all(|variant| what(variant));
-    if all_of(|variant| variant.ends_with("=0")) {
+    let is_all = |change: Change| list_changes(finding, survey).all(|one| one == change);
+    if is_all(Change::EmptySize) {
         return false;
     }
     // Kernels that take the last stride for 1 are many, and their callers know it.
-    if survey.host.is_some() && all_of(|variant| variant.starts_with("transposed")) {
+    if survey.host.is_some() && is_all(Change::TransposedInput) {
         return false;
     }
     // Sizes of two inputs that the launcher does not relate may have to be equal, as its callers know.
-    if survey.host.is_some()
-        && launches.len() * 4 < survey.attempts.len()
-        && all_of(|variant| variant.contains('['))
-    {
+    if survey.host.is_some() && launches.len() * 4 < survey.attempts.len() && is_all(Change::InputSize) {
         return false;
     }
     match finding.outcome {
         Some(OutcomeKind::Trapped) => {
-            is_certain(finding, survey, launches)
-                && !finding.key.kind.ends_with("descriptor-demand")
+            is_certain(finding, survey)
+                && finding.key.code != "descriptor-demand"
                 // How many times one size goes into another: each is chosen alone.
-                && !finding.key.kind.ends_with("division-by-zero")
+                && finding.key.code != "division-by-zero"
         }
         Some(OutcomeKind::Rejected) => {
             // Flags may exclude each other, and which of them belongs to which dtype is not told.
-            let flags = survey.attempts.iter().filter(|tried| is_of_flags(&tried.variant));
+            let flags = survey
+                .attempts
+                .iter()
+                .filter(|tried| tried.change == Change::Flag);
             if launches.len() == survey.attempts.len() {
                 let is_searched =
                     survey.is_searched && survey.guessed.is_empty() && survey.changed.is_empty();
-                return is_searched || DEFINITE.contains(&finding.key.kind.as_str());
+                return is_searched || finding.key.is_one_of(&DEFINITE);
             }
             passed > 0
                 && survey.changed.is_empty()
                 && flags.count() < 2
-                && finding.key.kind.ends_with("type-mismatch")
-                && all_of(|variant| variant.starts_with("tensors of "))
+                && finding.key.code == "type-mismatch"
+                && is_all(Change::Dtype)
         }
         Some(_) => false,
         None => passed > 0 && !finding.key.engine.is_empty(),
@@ -802,29 +831,24 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
 }
 
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
-fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
-    let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
+fn is_certain(finding: &Finding, survey: &Survey) -> bool {
+    let known = if finding.key.is_one_of(&SIZELESS) {
         &survey.distinct
     } else {
         &survey.certain
     };
-    let certain = |storage| known.iter().any(|one| one == storage);
+    let certain = |storage: &String| known.contains(storage);
     survey.guessed.is_empty()
         && survey.changed.is_empty()
-        && parse_storages(&finding.text).all(certain)
-        && !launches.iter().all(|variant| is_of_flags(variant))
+        && finding.summary.storages.iter().all(certain)
+        && !list_changes(finding, survey).all(|change| change == Change::Flag)
 }
 
-/// Whether a launch is special by its flags.
-fn is_of_flags(variant: &str) -> bool {
-    variant.ends_with(" on") || variant.ends_with(" off")
-}
-
-/// The storages that a diagnostic names.
-fn parse_storages(text: &str) -> impl Iterator<Item = &str> {
-    text.split("storage `")
-        .skip(1)
-        .filter_map(|rest| rest.split('`').next())
+/// The differences of the launches that show something.
+fn list_changes(finding: &Finding, survey: &Survey) -> impl Iterator<Item = Change> {
+    let attempts = survey.attempts.iter().enumerate();
+    let shown = attempts.filter(|&(nth, _)| finding.is_of(&format_case_id(survey, nth)));
+    shown.map(|(_, attempt)| attempt.change)
 }
 
 /// The launches that show something, in words.
@@ -920,7 +944,8 @@ impl<'a> Place<'a> {
 fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {
     Key {
         engine: engine.to_owned(),
-        kind: format!("{} {}", outcome.outcome, outcome.error),
+        outcome: Some(outcome.outcome),
+        code: outcome.error.clone(),
         place: outcome.position.as_ref().map_or_else(String::new, |position| {
             format!("{}:{}", position.file, position.line)
         }),

@@ -8,6 +8,8 @@
 //! The search changes one thing at a time, and keeps a change if the kernel gets further with it. See [`cerith_survey::Draft`] for the
 //! changes that there are.
 
+use std::collections::BTreeSet;
+
 use cerith_case::{Case, Corpus};
 use cerith_engine::{Complaint, Engine, Outcome, Reference, catch_panic};
 use cerith_interp::Config;
@@ -56,8 +58,8 @@ struct Fit {
     stage: Stage,
     /// The last line of the kernel that the failure is about.
     line: u32,
-    /// The failure.
-    message: String,
+    /// The names that the failure is about: those in the lines that it shows, and storages.
+    names: BTreeSet<String>,
 }
 
 impl Fit {
@@ -65,11 +67,11 @@ impl Fit {
         (self.stage, self.line)
     }
 
-    const fn nothing() -> Self {
+    fn new_failed() -> Self {
         Self {
             stage: Stage::Rejected,
             line: 0,
-            message: String::new(),
+            names: BTreeSet::new(),
         }
     }
 
@@ -251,7 +253,7 @@ impl<'a> Fitter<'a> {
                 break;
             }
         }
-        best.unwrap_or_else(|| (Fit::nothing(), base.clone()))
+        best.unwrap_or_else(|| (Fit::new_failed(), base.clone()))
     }
 
     /// Goes from a reading to better ones until one is good enough, or nothing is left to try.
@@ -263,7 +265,7 @@ impl<'a> Fitter<'a> {
     ) -> (Fit, Reading) {
         while !is_enough(&fit) && self.trials < MAX_TRIALS && !self.subject.is_late() {
             let is_rejected = fit.stage == Stage::Rejected;
-            let changes = self.draft.list_changes(&reading, &fit.message, is_rejected);
+            let changes = self.draft.list_changes(&reading, &fit.names, is_rejected);
             let mut further = None;
             for some in changes.chunks(CHUNK) {
                 let better =
@@ -321,24 +323,20 @@ impl<'a> Fitter<'a> {
 
     /// How far a run gets; nowhere without an outcome.
     fn rate(&self, run: Option<(Case, Outcome)>) -> Fit {
-        let failed = |stage, complaint: &Complaint| {
-            let detail = complaint.detail.clone();
-            let message = detail.unwrap_or_else(|| complaint.message.clone());
-            Fit {
-                stage,
-                line: self.subject.last_line(self.draft.kernel(), &message),
-                message,
-            }
+        let failed = |stage, complaint: &Complaint| Fit {
+            stage,
+            line: self.subject.last_line(self.draft.kernel(), &complaint.lines),
+            names: collect_names(complaint),
         };
         let Some((_, outcome)) = run else {
-            return Fit::nothing();
+            return Fit::new_failed();
         };
         match outcome {
             Outcome::Finished(finished) => {
                 let stores = finished.tracked.is_none_or(|tracked| tracked.stored > 0);
                 Fit {
                     stage: if stores { Stage::Finished } else { Stage::Idle },
-                    ..Fit::nothing()
+                    ..Fit::new_failed()
                 }
             }
             Outcome::Rejected(complaint) => failed(Stage::Rejected, &complaint),
@@ -349,4 +347,14 @@ impl<'a> Fitter<'a> {
             Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
         }
     }
+}
+
+/// The names that a failure is about. A storage is named after its parameter.
+fn collect_names(complaint: &Complaint) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let lines = complaint.lines.iter();
+    let in_lines = lines.flat_map(|lines| lines.text.split(move |c| !is_name(c)));
+    let storages = complaint.storages.iter().map(String::as_str);
+    let names = in_lines.chain(storages).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }

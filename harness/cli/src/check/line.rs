@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::code::find_code;
 use super::finding::{KernelFinding, KernelPrecondition, KernelReport, Standing};
 
 /// One kernel. Fields that have nothing to say are left out.
@@ -64,7 +63,7 @@ struct Condition<'a> {
     id: &'a str,
     code: &'a str,
     unless: &'a [String],
-    kind: &'a str,
+    kind: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
     text: &'a str,
@@ -74,9 +73,9 @@ fn describe_condition<'a>(one: &'a KernelPrecondition<'_>) -> Condition<'a> {
     let finding = &one.precondition.finding;
     Condition {
         id: &one.id,
-        code: find_code(&finding.key),
+        code: finding.key.code(),
         unless: &one.precondition.unless,
-        kind: &finding.key.kind,
+        kind: finding.key.kind(),
         place: &finding.key.place,
         text: &finding.text,
     }
@@ -89,7 +88,7 @@ struct FindingLine<'a> {
     code: &'a str,
     engine: &'a str,
     /// The kind of outcome and of error.
-    kind: &'a str,
+    kind: String,
     /// `softmax.py:26`.
     #[serde(skip_serializing_if = "str::is_empty")]
     place: &'a str,
@@ -111,9 +110,9 @@ fn join(lines: &[String]) -> String {
 fn build_finding<'a>(one: &'a KernelFinding<'_>) -> FindingLine<'a> {
     FindingLine {
         id: &one.id,
-        code: find_code(&one.finding.key),
+        code: one.finding.key.code(),
         engine: &one.finding.key.engine,
-        kind: &one.finding.key.kind,
+        kind: one.finding.key.kind(),
         place: &one.finding.key.place,
         text: &one.finding.text,
         launch: join(&one.launch),

@@ -5,7 +5,6 @@ use std::path::Path;
 use cerith_report::event::VerdictKind;
 use cerith_report::{Junit, Palette, Remarks};
 
-use super::code::find_code;
 use super::finding::{Finding, KernelReport, Standing, Summary};
 use crate::args::{CheckArgs, CheckFormat};
 
@@ -21,8 +20,10 @@ impl Reports {
     pub fn add(&mut self, told: &KernelReport<'_>) {
         let name = format!("{}:{}", told.file, told.kernel);
         let mut add = |verdict: Option<VerdictKind>, finding: &Finding, id: &str| {
-            let rule = format!("check/{}", find_code(&finding.key));
-            let Summary { message, position } = &finding.summary;
+            let rule = format!("check/{}", finding.key.code());
+            let Summary {
+                message, position, ..
+            } = &finding.summary;
             self.remarks
                 .add_finding(&name, verdict, &rule, id, message, position.clone());
         };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cerith_case::{Case, Corpus, Ignore, Input, MAX_TEXT, Requirement, read_declarations};
+use cerith_engine::SourceLines;
 use cerith_engine::catch_panic;
 use cerith_module::excerpt::{Part, extract_functions};
 use cerith_python::nearest::suggestion;
@@ -321,28 +322,13 @@ impl Subject {
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
     }
 
-    /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the
-    /// kernel calls.
-    pub fn last_line(&self, kernel: &str, rendered: &str) -> u32 {
+    /// The last line of a kernel that a failure is about; 0 if it is about none. Its primary span may be in a function that the kernel
+    /// calls.
+    pub fn last_line(&self, kernel: &str, lines: &[SourceLines]) -> u32 {
         let first = self.find_kernel_line(kernel).unwrap_or(0);
-        let mut of_kernel = false;
-        let mut last = 0;
-        for line in rendered.lines() {
-            let trimmed = line.trim_start();
-            if let Some(place) = trimmed
-                .strip_prefix("--> ")
-                .or_else(|| trimmed.strip_prefix("::: "))
-            {
-                of_kernel = place.starts_with(&self.display_name);
-            } else if let Some((number, _)) = trimmed.split_once(" |")
-                && let Ok(number) = number.parse::<u32>()
-                && of_kernel
-                && number >= first
-            {
-                last = last.max(number);
-            }
-        }
-        last
+        let own = lines.iter().filter(|lines| lines.file == self.display_name);
+        let last = own.map(|lines| lines.last).filter(|last| *last >= first);
+        last.max().unwrap_or(0)
     }
 
     /// The line of a kernel's `def`.

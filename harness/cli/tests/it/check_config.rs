@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::done::CommandOutput;
+use crate::command_output::CommandOutput;
 use tempfile::TempDir;
 
 const HEAD: &str = "import triton\nimport triton.language as tl\n\n\n";
