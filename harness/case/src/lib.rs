@@ -126,7 +126,9 @@ pub use read::ReadError;
 pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::write_skeleton;
-pub use survey::{Attempt, Draft, NotTried, Reading, Survey, Unmasked, build_drafts, list_kernels};
+pub use survey::{
+    Attempt, Condition, Draft, NotTried, Reading, Survey, Unmasked, build_drafts, list_kernels,
+};
 pub use usage::usage_of;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

@@ -11,7 +11,7 @@ mod reading;
 mod varied;
 mod written;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Version;
@@ -56,6 +56,12 @@ pub struct Survey {
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
     /// says nothing about the kernel.
     pub certain: BTreeSet<String>,
+    /// The storages of tensors of which other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
+    pub stated: BTreeSet<String>,
+    /// The conditions that the kernel's text states.
+    pub contracts: Vec<Condition>,
+    /// The lines of the first stores to tensors, from 1, by their parameters.
+    pub stores: BTreeMap<String, usize>,
     /// The storages whose elements cannot meet by a guess of ours: the text tells the extent of every dimension except the outermost,
     /// or the kernel computes addresses from no stride that a launch passes.
     pub distinct: BTreeSet<String>,
@@ -77,6 +83,19 @@ pub struct Survey {
     pub host: Option<String>,
     /// The parts of the kernel's autotuner that the launches omit.
     pub omitted: Vec<&'static str>,
+}
+
+/// A condition on the launches of a kernel that its text states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its kind, as reports have it.
+    pub kind: &'static str,
+    /// The reason for it.
+    pub message: String,
+    /// The condition.
+    pub unless: String,
+    /// The line, from 1.
+    pub line: usize,
 }
 
 /// Accesses that nothing but the grid and a block bounds: the block must divide the number of elements.
@@ -234,6 +253,9 @@ impl Draft {
             attempts: tried,
             not_tried,
             certain: self.find_certain_storages(&usage),
+            stated: find_stated_storages(&usage),
+            contracts: self.find_conditions(&usage),
+            stores: self.find_stores(&usage),
             distinct: find_distinct(&usage),
             outputs: find_outputs(&usage, &self.function),
             unmasked: self.find_unmasked(&usage),
@@ -277,6 +299,9 @@ impl Draft {
                 .collect(),
             not_tried: None,
             certain: storages.clone(),
+            stated: BTreeSet::new(),
+            contracts: Vec::new(),
+            stores: self.find_stores(&self.usage),
             distinct: storages,
             outputs,
             unmasked: None,
@@ -297,6 +322,19 @@ impl Draft {
         configs.sort_by_key(tuning::compute_volume);
         let config = configs.into_iter().next().unwrap_or_default();
         self.build_planner(&usage, reading, config).first()
+    }
+
+    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. None if the size of a tensor depends on a
+    /// block, or may.
+    pub fn list_block_attempts(&self, reading: &Reading) -> Vec<Attempt> {
+        let usage = self.usage_by(reading);
+        let mut configs = self.metadata.configs.clone();
+        configs.sort_by_key(tuning::compute_volume);
+        let config = configs.into_iter().next().unwrap_or_default();
+        if self.not_tried().is_some() {
+            return Vec::new();
+        }
+        self.build_planner(&usage, reading, config).list_block_attempts()
     }
 
     /// A case file that varies sizes, dtypes and rows in its matrix; none if no launch can be written of what the text tells.
@@ -342,12 +380,15 @@ impl Draft {
                     is_whole: false,
                     mirrors: BTreeSet::new(),
                     certain: false,
+                    stated: false,
+                    stored_at: None,
                     unmasked: None,
                 });
             }
         }
         for tensor in &mut usage.tensors {
             tensor.certain &= !reading.rooms.contains_key(&tensor.name);
+            tensor.stated &= !reading.rooms.contains_key(&tensor.name);
         }
         usage
     }
@@ -373,6 +414,29 @@ impl Draft {
         }
     }
 
+    /// The line of a byte of the module, from 1.
+    fn line_of(&self, at: u32) -> usize {
+        let before = self.text.get(..at as usize).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
+    fn find_conditions(&self, usage: &Usage) -> Vec<Condition> {
+        let stated = usage.contracts.iter();
+        let conditions = stated.map(|one| Condition {
+            kind: one.kind,
+            message: one.message.clone(),
+            unless: one.unless.clone(),
+            line: self.line_of(one.at),
+        });
+        conditions.collect()
+    }
+
+    fn find_stores(&self, usage: &Usage) -> BTreeMap<String, usize> {
+        let stored = usage.tensors.iter();
+        let lines = stored.filter_map(|one| Some((one.name.clone(), self.line_of(one.stored_at?))));
+        lines.collect()
+    }
+
     /// Finds the tensors that nothing but the grid and one block bounds.
     fn find_unmasked(&self, usage: &Usage) -> Option<Unmasked> {
         let all = || {
@@ -386,11 +450,10 @@ impl Draft {
             Extent::Text(_) => return None,
         };
         let tensors = all().filter(|(_, (other, _))| other == block);
-        let before = self.text.get(..*at as usize).unwrap_or_default();
         Some(Unmasked {
             tensors: tensors.map(|(name, _)| name.clone()).collect(),
             block: text,
-            line: before.matches('\n').count() + 1,
+            line: self.line_of(*at),
         })
     }
 
@@ -411,6 +474,15 @@ impl Draft {
         let certain = usage.tensors.iter().filter(is_told);
         certain.map(|tensor| storage_name(&tensor.name)).collect()
     }
+}
+
+/// Finds the storages of tensors of which only other accesses tell the size.
+fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
+    let stated = usage
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.stated && !tensor.certain);
+    stated.map(|tensor| storage_name(&tensor.name)).collect()
 }
 
 /// Finds the storages of tensors that are only written, and of which the text tells the size. A grid that decorators compute may

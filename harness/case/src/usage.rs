@@ -6,6 +6,7 @@
 //! dimension, and a comparison says how large an index may get, whether it stands in a mask, in a condition or in the end of a
 //! loop. A bound that is off by one is still the bound of its parameter.
 
+mod contract;
 mod control;
 pub(crate) mod library;
 pub mod polynomial;
@@ -16,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
+pub use self::contract::Contract;
+use self::contract::{find_repeated_axes, find_stated};
 use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divide_product};
 use self::reader::Reader;
@@ -60,6 +63,8 @@ pub struct Usage {
     pub descriptors: BTreeSet<String>,
     /// How many accesses are through addresses whose tensor the text does not tell.
     pub lost: usize,
+    /// Conditions on its launches that the text states.
+    pub contracts: Vec<Contract>,
 }
 
 /// A tensor.
@@ -85,6 +90,10 @@ pub struct TensorUse {
     pub mirrors: BTreeSet<String>,
     /// Whether the text tells how many elements it has: then an access outside of them is the kernel's mistake.
     pub certain: bool,
+    /// Whether other accesses tell how many elements it has, and one that is moved or bounded in another way does not fit them.
+    pub stated: bool,
+    /// The first store to it in the module, in bytes.
+    pub stored_at: Option<u32>,
     /// The first access that nothing but the grid and this block bounds, and where it is in the module, in bytes: the block must
     /// divide the number of elements.
     pub unmasked: Option<(Extent, u32)>,
@@ -201,6 +210,7 @@ pub(crate) fn read_usage(library: &Library<'_>, module: &str, function: &Functio
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
     usage.control = control::find_control(body);
+    usage.contracts = find_repeated_axes(body, &usage.control);
     usage.unused = parameters
         .into_iter()
         .filter(|name| !named.0.contains(name))
@@ -261,6 +271,11 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
                 bound: Bound::Size(size),
             }];
         }
+        let mut stated = certain;
+        if !certain && let Some(other) = find_stated(&accesses, reader, parameters) {
+            stated = true;
+            dimensions = other;
+        }
         let is_flat = matches!(dimensions.as_slice(), [one] if matches!(one.bound, Bound::Size(_)));
         let unmasked = if certain && !is_flat {
             find_unmasked(&accesses, reader)
@@ -270,6 +285,11 @@ fn build_usage(reader: &Reader<'_>, parameters: &[String]) -> Usage {
         usage.tensors.push(TensorUse {
             name: name.clone(),
             certain,
+            stated,
+            stored_at: accesses
+                .iter()
+                .filter(|access| access.stores)
+                .find_map(|access| access.at),
             unmasked,
             mirrors: find_mirrors(name, &reader.accesses),
             dimensions,
@@ -461,13 +481,18 @@ fn strides_that_bound_nothing(usage: &mut Usage, reader: &Reader<'_>) {
             match &dimension.stride {
                 Stride::Sizes(names, 1) if names.len() == 1 && free.contains(&names[0]) => {
                     dimension.stride = Stride::Param(names[0].clone());
-                    tensor.certain = false;
+                    (tensor.certain, tensor.stated) = (false, false);
                 }
                 Stride::Param(name) if is_compared(name) => {
                     tensor.certain &= bounds.contains(name);
+                    tensor.stated &= bounds.contains(name);
                     dimension.stride = Stride::Sizes(vec![name.clone()], 1);
                 }
-                Stride::Sizes(names, _) => tensor.certain &= !names.iter().any(|name| free.contains(name)),
+                Stride::Sizes(names, _) => {
+                    let is_bound = !names.iter().any(|name| free.contains(name));
+                    tensor.certain &= is_bound;
+                    tensor.stated &= is_bound;
+                }
                 _ => {}
             }
         }

@@ -3,6 +3,7 @@
 mod finding;
 mod fitting;
 mod line;
+mod relations;
 mod reports;
 mod subject;
 mod target;
@@ -106,9 +107,19 @@ fn add_reference(named: &[EngineId]) -> Vec<EngineId> {
     reference.into_iter().chain(named.iter().cloned()).collect()
 }
 
-/// Adds what the launches of judged kernels leave open: elements that nothing writes, and sizes that only blocks bound.
+/// Adds what the launches of judged kernels leave open: elements that nothing writes, sizes that only blocks bound, conditions that the
+/// text states, and values that layouts and blocks change.
 fn add_contracts(subject: &Subject, findings: &mut Findings) {
     for survey in &subject.surveys {
+        if survey.not_tried.is_some() {
+            continue;
+        }
+        for condition in &survey.contracts {
+            findings.add_condition(&subject.display_name, survey, condition);
+        }
+        for dependent in subject.find_dependent(survey) {
+            findings.add_dependent(&subject.display_name, survey, &dependent);
+        }
         let standing = KernelReport::new(findings, &subject.display_name, survey).standing();
         if !matches!(standing, Standing::Clean | Standing::Found(_)) {
             continue;
@@ -119,6 +130,7 @@ fn add_contracts(subject: &Subject, findings: &mut Findings) {
         if let Some(unmasked) = &survey.unmasked {
             findings.add_unmasked(&subject.display_name, survey, unmasked);
         }
+        findings.add_doubtful(&subject.display_name, survey);
     }
 }
 

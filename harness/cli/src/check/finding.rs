@@ -6,14 +6,14 @@
 
 use std::fmt::Write as _;
 
-use cerith_case::{NotTried, Survey, Unmasked};
+use cerith_case::{Condition, NotTried, Survey, Unmasked};
 use cerith_report::event::{
     Difference, EngineOutcome, Event, Internal, OutcomeKind, Position, Verdict, VerdictKind,
 };
 use cerith_report::{Palette, Tone};
 use cerith_tile::rules::Version;
 
-use super::fitting::Unwritten;
+use super::fitting::{Dependent, Unwritten};
 use super::subject::format_case_id;
 
 /// What two launches have in common if they show the same thing.
@@ -241,6 +241,7 @@ impl Findings {
             storage,
             elements: (missing, all),
             first,
+            launch,
         } = unwritten;
         let message = format!(
             "{missing} of the {all} elements of `{storage}` are never written, the first is number {first}"
@@ -257,12 +258,90 @@ impl Findings {
         };
         note(
             &mut self.warned,
-            &format_case_id(survey, 0),
+            &format_case_id(survey, *launch),
             key,
             None,
             text,
             summary,
         );
+    }
+
+    /// Notes a value that two launches on the same data don't leave alike.
+    pub fn add_dependent(&mut self, file: &str, survey: &Survey, dependent: &Dependent) {
+        let code = dependent.relation.code();
+        let message = &dependent.difference.text;
+        let line = survey.stores.get(&dependent.difference.parameter);
+        let place = line.map_or_else(String::new, |line| format!("{file}:{line}"));
+        let arrow = if place.is_empty() {
+            String::new()
+        } else {
+            format!(" --> {place}\n")
+        };
+        let key = Key {
+            engine: "reference".to_owned(),
+            kind: format!("finished {code}"),
+            place,
+        };
+        let summary = Summary {
+            message: format!("reference: {code}: {message}"),
+            position: line.map(|line| to_position(file, *line)),
+        };
+        let text = format!(
+            "error[{code}]: {message}\n{arrow}  = note: both launches have the same elements in all tensors\n"
+        );
+        let case = format_case_id(survey, dependent.launch);
+        self.note(&case, key, Some(OutcomeKind::Trapped), text, summary);
+    }
+
+    /// Notes a condition that the kernel's text states.
+    pub fn add_condition(&mut self, file: &str, survey: &Survey, condition: &Condition) {
+        let Condition { kind, message, .. } = condition;
+        let place = format!("{file}:{}", condition.line);
+        let finding = Finding {
+            text: format!("precondition[{kind}]: {message}\n --> {place}\n"),
+            key: Key {
+                engine: "reference".to_owned(),
+                kind: (*kind).to_owned(),
+                place,
+            },
+            summary: Summary {
+                message: format!("reference: {kind}: {message}"),
+                position: Some(to_position(file, condition.line)),
+            },
+            outcome: Some(OutcomeKind::Trapped),
+            cases: Vec::new(),
+        };
+        let unless = vec![condition.unless.clone()];
+        self.add_precondition(survey, Precondition { unless, finding });
+    }
+
+    /// Notes traps of some launches of a judged kernel that a guess may cause: the guess is the condition.
+    pub fn add_doubtful(&mut self, file: &str, survey: &Survey) {
+        if survey.host.is_some() {
+            return;
+        }
+        let report = KernelReport::new(self, file, survey);
+        if !matches!(report.standing(), Standing::Clean | Standing::Found(_)) {
+            return;
+        }
+        let known: Vec<Key> = report
+            .preconditions
+            .iter()
+            .map(|one| one.finding.key.clone())
+            .collect();
+        let doubtful = report
+            .findings
+            .iter()
+            .filter(|one| is_conditional(one) && !known.contains(&one.finding.key));
+        let conditions: Vec<Precondition> = doubtful
+            .map(|one| Precondition {
+                unless: vec![describe_guess(one.finding, survey)],
+                finding: one.finding.clone(),
+            })
+            .collect();
+        for precondition in conditions {
+            self.add_precondition(survey, precondition);
+        }
     }
 
     /// Notes that nothing but a block bounds accesses of a kernel: the block must divide the number of elements.
@@ -280,12 +359,7 @@ impl Findings {
             },
             summary: Summary {
                 message: format!("reference: unmasked: {message}"),
-                position: Some(Position {
-                    file: file.to_owned(),
-                    line: u32::try_from(line).unwrap_or(u32::MAX),
-                    column: 0,
-                    text: String::new(),
-                }),
+                position: Some(to_position(file, line)),
             },
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
@@ -404,13 +478,20 @@ impl<'a> KernelReport<'a> {
         });
         let preconditions = findings.preconditions.iter();
         let preconditions = preconditions.filter(|(kernel, _)| *kernel == survey.kernel);
+        let preconditions: Vec<&Precondition> = preconditions.map(|(_, one)| one).collect();
+        // A precondition has the failure.
+        let is_conditional = |one: &KernelFinding<'_>| {
+            let mut conditions = preconditions.iter();
+            !one.wrong && conditions.any(|condition| condition.finding.key == one.finding.key)
+        };
+        let shown = shown.filter(|one| !is_conditional(one));
         Self {
             file,
             kernel: &survey.kernel,
             launches: variants.len(),
             findings: shown.chain(broken).collect(),
             warned,
-            preconditions: preconditions.map(|(_, one)| one).collect(),
+            preconditions: preconditions.clone(),
             not_tried: survey.not_tried,
             guessed: &survey.guessed,
             changed: &survey.changed,
@@ -536,7 +617,11 @@ const SIZELESS: [&str; 5] = [
 ];
 
 /// Warnings that are mistakes if the kernel's own launcher passes the arguments.
-const BROKEN_BY_HOSTS: [&str; 2] = ["finished false-promise", "finished outside-tensor"];
+const BROKEN_BY_HOSTS: [&str; 3] = [
+    "finished false-promise",
+    "finished never-written",
+    "finished outside-tensor",
+];
 
 /// Rejections that do not depend on arguments.
 const DEFINITE: [&str; 2] = ["rejected unknown-attribute", "rejected undefined-name"];
@@ -586,6 +671,33 @@ fn is_wrong(finding: &Finding, survey: &Survey, launches: &[&str], passed: usize
     }
 }
 
+/// Whether a failure depends on arguments that are guessed, or on the size or layout of a tensor that the text does not tell.
+fn is_conditional(one: &KernelFinding<'_>) -> bool {
+    let kind = one.finding.key.kind.as_str();
+    let is_excused = |variant: &&str| variant.ends_with("=0") || is_of_flags(variant);
+    !one.wrong
+        && one.finding.outcome == Some(OutcomeKind::Trapped)
+        && !kind.ends_with("descriptor-demand")
+        && !kind.ends_with("division-by-zero")
+        && !one.launches.iter().all(is_excused)
+}
+
+/// The guess that a failure depends on.
+fn describe_guess(finding: &Finding, survey: &Survey) -> String {
+    if !survey.guessed.is_empty() {
+        let names = survey.guessed.join("`, `");
+        return format!("`{names}` are passed with other values");
+    }
+    let is_open = |storage: &&str| !survey.certain.contains(*storage);
+    match parse_storages(&finding.text).find(is_open) {
+        Some(storage) if finding.key.kind.ends_with("out-of-bounds") => {
+            format!("`{storage}` has more elements than its other accesses tell")
+        }
+        Some(storage) => format!("`{storage}` has another layout"),
+        None => "other arguments are passed".to_owned(),
+    }
+}
+
 /// Whether no guess can be the reason: a guessed number, or a flag that promises something, may not fit the sizes.
 fn is_certain(finding: &Finding, survey: &Survey, launches: &[&str]) -> bool {
     let known = if SIZELESS.contains(&finding.key.kind.as_str()) {
@@ -627,6 +739,15 @@ fn describe_launches(shown: &[&str]) -> String {
         words.push("…".to_owned());
     }
     words.join(", ")
+}
+
+fn to_position(file: &str, line: usize) -> Position {
+    Position {
+        file: file.to_owned(),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: 0,
+        text: String::new(),
+    }
 }
 
 fn build_key(engine: &str, outcome: &EngineOutcome) -> Key {

@@ -14,6 +14,7 @@ use cerith_interp::Config;
 use cerith_memory::ByteState;
 use cerith_tile::rules::{Rules, Version};
 
+use super::relations::{Difference, MAX_RELATED, Relation, relate};
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -162,39 +163,123 @@ pub struct Unwritten {
     pub elements: (usize, usize),
     /// The first that is not.
     pub first: usize,
+    /// The launch.
+    pub launch: usize,
 }
 
-/// Finds the elements of outputs that the plain launch does not write, if it finishes.
+/// Finds the elements of outputs that a launch does not write, if it finishes: the plain one, and those with other sizes of the kernel's
+/// launcher.
 pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Unwritten> {
-    let Some(plain) = survey.attempts.first().filter(|_| !survey.outputs.is_empty()) else {
-        return Vec::new();
-    };
     let fitter = Fitter::new(subject, draft, survey.version);
-    let Some((case, outcome)) = fitter.run_text(&plain.text) else {
-        return Vec::new();
-    };
-    let Outcome::Finished(finished) = &outcome else {
-        return Vec::new();
-    };
-    let memory = &finished.memory;
-    let outputs = case.declared.iter().zip(memory.ids());
-    outputs
-        .filter(|(_, id)| survey.outputs.contains(memory.name(*id)))
-        .filter_map(|(declared, id)| {
+    let is_hosted = survey.host.is_some();
+    let mut found: Vec<Unwritten> = Vec::new();
+    for (nth, attempt) in survey.attempts.iter().enumerate() {
+        let is_all_known = survey
+            .outputs
+            .iter()
+            .all(|one| found.iter().any(|known| known.storage == *one));
+        if is_all_known || nth > 0 && !(is_hosted && attempt.variant.contains('[')) {
+            continue;
+        }
+        let Some((case, Outcome::Finished(finished))) = fitter.run_text(&attempt.text) else {
+            continue;
+        };
+        // A launcher that launches no program leaves everything as it was.
+        let is_idle = is_hosted && case.launches.iter().any(|launch| launch.grid.contains(&0));
+        let memory = &finished.memory;
+        let outputs = case.declared.iter().zip(memory.ids());
+        for (declared, id) in outputs {
+            let storage = memory.name(id);
+            if !survey.outputs.contains(storage) || found.iter().any(|known| known.storage == storage) {
+                continue;
+            }
             let elements = memory.states(id).chunks(declared.dtype.size().max(1));
             let is_missing = |element: &[ByteState]| element.contains(&ByteState::Uninit);
-            let first = elements.clone().position(is_missing)?;
+            let Some(first) = elements.clone().position(is_missing) else {
+                continue;
+            };
             let all = elements.len();
             let missing = elements.filter(|element| is_missing(element)).count();
             // A branch that this launch does not take may write it.
-            let is_partly = missing < all;
-            is_partly.then(|| Unwritten {
-                storage: memory.name(id).to_owned(),
-                elements: (missing, all),
-                first,
-            })
-        })
-        .collect()
+            if missing < all || is_idle {
+                found.push(Unwritten {
+                    storage: storage.to_owned(),
+                    elements: (missing, all),
+                    first,
+                    launch: nth,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// A value that depends on the layout of tensors or on the blocks of a launch.
+pub struct Dependent {
+    /// What must not change it.
+    pub relation: Relation,
+    /// The difference.
+    pub difference: Difference,
+    /// The launch, if it is one of the kernel's.
+    pub launch: usize,
+}
+
+/// Compares the plain launch with others on the same data. Returns the first difference of each kind.
+pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<Dependent> {
+    let mut found: Vec<Dependent> = Vec::new();
+    let fitter = Fitter::new(subject, draft, survey.version);
+    let Some(first) = survey.attempts.first() else {
+        return found;
+    };
+    let Some((plain, Outcome::Finished(finished))) = fitter.run_text(&first.text) else {
+        return found;
+    };
+    if finished.tracked.is_some_and(|tracked| tracked.order_dependent) {
+        return found;
+    }
+    let blocks = match survey.host {
+        Some(_) => Vec::new(),
+        None => draft.list_block_attempts(&survey.reading),
+    };
+    let attempts = survey.attempts.iter().enumerate().skip(1);
+    let candidates = attempts
+        .map(|(nth, attempt)| (nth, find_relation(&attempt.variant), attempt))
+        .chain(blocks.iter().map(|attempt| (0, Relation::Blocks, attempt)));
+    let mut compared = 0;
+    for (launch, relation, attempt) in candidates {
+        if compared == MAX_RELATED || found.iter().any(|known| known.relation == relation) {
+            continue;
+        }
+        let other = fitter.resolve(&attempt.text);
+        let Some(related) = other.and_then(|other| relate(&plain, other, relation)) else {
+            continue;
+        };
+        compared += 1;
+        let Some(Outcome::Finished(other)) = fitter.run(&related.case) else {
+            continue;
+        };
+        if other.tracked.is_some_and(|tracked| tracked.order_dependent) {
+            continue;
+        }
+        let names = ("the plain launch", attempt.variant.as_str());
+        let launches = ((&plain, &finished.memory), &other.memory);
+        let difference = related.compare(launches, names, &fitter.reference, fitter.rules);
+        found.extend(difference.map(|difference| Dependent {
+            relation,
+            difference,
+            launch,
+        }));
+    }
+    found
+}
+
+/// What must be the same in a launch that differs in this way.
+fn find_relation(variant: &str) -> Relation {
+    if variant.ends_with(" programs") || variant.starts_with("configuration ") {
+        Relation::Blocks
+    } else {
+        Relation::Layout
+    }
 }
 
 impl<'a> Fitter<'a> {
@@ -279,17 +364,28 @@ impl<'a> Fitter<'a> {
 
     /// Runs a case file. `None` if it has no good case.
     fn run_text(&self, text: &str) -> Option<(Case, Outcome)> {
+        let case = self.resolve(text)?;
+        let outcome = self.run(&case)?;
+        Some((case, outcome))
+    }
+
+    /// The case of a case file.
+    fn resolve(&self, text: &str) -> Option<Case> {
         let corpus = self
             .subject
             .build_corpus(std::iter::once(("plain".to_owned(), text.to_owned())));
-        self.run_case(&corpus, "plain")
+        resolve_case(&corpus, "plain")
+    }
+
+    fn run(&self, case: &Case) -> Option<Outcome> {
+        let run = catch_panic(|| self.reference.run(case, self.rules)).ok()?.ok()?;
+        Some(run.outcome)
     }
 
     fn run_case(&self, corpus: &Corpus, id: &str) -> Option<(Case, Outcome)> {
-        let entry = corpus.entries().find(|entry| entry.id == id)?;
-        let case = catch_panic(|| entry.resolve()).ok()?.ok()?;
-        let run = catch_panic(|| self.reference.run(&case, self.rules)).ok()?.ok()?;
-        Some((case, run.outcome))
+        let case = resolve_case(corpus, id)?;
+        let outcome = self.run(&case)?;
+        Some((case, outcome))
     }
 
     /// How far a run gets; nowhere without an outcome.
@@ -322,4 +418,9 @@ impl<'a> Fitter<'a> {
             Outcome::Trapped(_, complaint) => failed(Stage::Trapped, &complaint),
         }
     }
+}
+
+fn resolve_case(corpus: &Corpus, id: &str) -> Option<Case> {
+    let entry = corpus.entries().find(|entry| entry.id == id)?;
+    catch_panic(|| entry.resolve()).ok()?.ok()
 }

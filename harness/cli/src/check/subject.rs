@@ -9,7 +9,7 @@ use cerith_case::{Corpus, Draft, Input, MAX_TEXT, Survey, build_drafts, list_ker
 use cerith_report::describe;
 use cerith_tile::source::{SourceFile, Sources};
 
-use super::fitting::{self, Unwritten};
+use super::fitting::{self, Dependent, Unwritten};
 use super::target::{CheckTarget, display_path, home_of};
 use crate::corpus::is_python;
 use crate::mistyped::describe_read_error;
@@ -117,6 +117,12 @@ impl Subject {
     pub fn find_unwritten(&self, survey: &Survey) -> Vec<Unwritten> {
         let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
         draft.map_or_else(Vec::new, |draft| fitting::find_unwritten(self, draft, survey))
+    }
+
+    /// Values that launches of a kernel on the same data don't leave alike.
+    pub fn find_dependent(&self, survey: &Survey) -> Vec<Dependent> {
+        let draft = self.drafts.iter().find(|draft| draft.kernel() == survey.kernel);
+        draft.map_or_else(Vec::new, |draft| fitting::find_dependent(self, draft, survey))
     }
 
     /// The last line of a kernel that a rendered diagnostic shows; 0 if it shows none. Its first place may be in a function that the

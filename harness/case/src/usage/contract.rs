@@ -1,0 +1,234 @@
+//! Contracts of a kernel that its text states without a launch: how many elements a tensor has by its other accesses, and axes of the
+//! grid that no address depends on. An access never says by itself how large its tensor is.
+
+use std::collections::BTreeSet;
+
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{Expr, Stmt};
+use ruff_text_size::Ranged as _;
+
+use super::polynomial::{Atom, Polynomial};
+use super::reader::Reader;
+use super::{Access, Bound, Dimension, find_bound, place, to_stride};
+
+/// A condition on the launch that the kernel's text states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// Its kind, as reports have it.
+    pub kind: &'static str,
+    /// The reason for it.
+    pub message: String,
+    /// The condition.
+    pub unless: String,
+    /// The location in the kernel's module, in bytes.
+    pub at: u32,
+}
+
+/// Functions of Python that kernels call by their bare names.
+const BUILTINS: [&str; 8] = [
+    "range",
+    "min",
+    "max",
+    "len",
+    "print",
+    "int",
+    "float",
+    "isinstance",
+];
+
+/// The dimensions of a tensor by the accesses that nothing moves, if others are moved by a number of elements. `None` if these don't tell
+/// the size, or several parts of the tensor are accessed on purpose.
+pub(super) fn find_stated(
+    accesses: &[&Access],
+    reader: &Reader<'_>,
+    parameters: &[String],
+) -> Option<Vec<Dimension>> {
+    let is_shifted = |access: &&&Access| access.offset.number_term() > 0;
+    if accesses.iter().any(|access| is_moved_by_size(access)) {
+        return None;
+    }
+    let (shifted, plain): (Vec<&Access>, Vec<&Access>) =
+        accesses.iter().copied().partition(|access| is_shifted(&access));
+    if shifted.is_empty() && plain.len() < 2 {
+        return None;
+    }
+    // Neighbours of scalars are one table, such as the offsets of sequences.
+    if !shifted.is_empty() && !plain.is_empty() && !shifted.iter().any(|access| has_lanes(access)) {
+        return None;
+    }
+    let unshifted: Vec<Access>;
+    let stating: Vec<&Access> = if plain.is_empty() {
+        unshifted = shifted.iter().map(|access| without_number(access)).collect();
+        unshifted.iter().collect()
+    } else {
+        plain
+    };
+    let complete: Vec<&&Access> = stating
+        .iter()
+        .filter(|access| !super::counts_twice(access) && is_bounded(access, reader))
+        .collect();
+    let widest = complete.iter().max_by_key(|access| access.dimensions.len())?;
+    // Accesses in other strides are of another layout.
+    let strides = |access: &Access| -> BTreeSet<(Vec<Atom>, i64)> {
+        let dimensions = access.dimensions.iter();
+        dimensions
+            .map(|(product, factor, _)| (product.clone(), *factor))
+            .collect()
+    };
+    let known = strides(widest);
+    if stating.iter().any(|access| !strides(access).is_subset(&known)) {
+        return None;
+    }
+    let mut dimensions: Vec<(usize, Dimension)> = widest
+        .dimensions
+        .iter()
+        .map(|(product, factor, index)| {
+            let stride = to_stride(product, *factor);
+            let bound = find_bound(index, reader);
+            (place(&stride, parameters), Dimension { stride, bound })
+        })
+        .collect();
+    dimensions.sort_by_key(|&(place, _)| place);
+    Some(dimensions.into_iter().map(|(_, dimension)| dimension).collect())
+}
+
+fn is_moved_by_size(access: &Access) -> bool {
+    let mut terms = access.offset.terms();
+    terms.any(|(product, _)| !product.is_empty() && product.iter().all(|atom| matches!(atom, Atom::Param(_))))
+}
+
+fn has_lanes(access: &Access) -> bool {
+    access.offset.atoms().any(|atom| matches!(atom, Atom::Lane(_)))
+}
+
+/// The access without the number of elements that moves it.
+fn without_number(access: &Access) -> Access {
+    let offset = access.offset.without_number();
+    Access {
+        moved: false,
+        dimensions: access
+            .dimensions
+            .iter()
+            .map(|(product, factor, index)| (product.clone(), *factor, index.without_number()))
+            .collect(),
+        offset,
+        ..access.clone()
+    }
+}
+
+/// Whether the text bounds every index of an access by a size, or by the grid.
+fn is_bounded(access: &Access, reader: &Reader<'_>) -> bool {
+    access
+        .dimensions
+        .iter()
+        .all(|(_, _, index): &(_, _, Polynomial)| {
+            index.number_term() <= 0
+                && matches!(
+                    find_bound(index, reader),
+                    Bound::Size(_) | Bound::Programs(_) | Bound::Lanes(_) | Bound::Blocks(..)
+                )
+        })
+}
+
+/// Finds axes of the grid that no address, mask, condition or loop depends on: their programs all do the same. An axis that the kernel
+/// does not name is one if it names a higher one.
+pub(super) fn find_repeated_axes(body: &[Stmt], control: &BTreeSet<String>) -> Vec<Contract> {
+    let mut finder = AxisFinder::default();
+    finder.visit_body(body);
+    if finder.is_computed {
+        return Vec::new();
+    }
+    let calls_others = finder.calls_others;
+    let highest = finder.uses.iter().map(|one| one.axis).max();
+    let axes = 0..=highest.unwrap_or_default();
+    let repeated = axes.filter_map(|axis| {
+        let mut uses = finder.uses.iter().filter(|one| one.axis == axis);
+        let Some(first) = uses.clone().next() else {
+            // A function that the kernel calls may read it.
+            let other = finder.uses.iter().find(|one| one.axis > axis && !calls_others)?;
+            return Some(build_repeated(
+                axis,
+                other.at,
+                "the kernel does not read its number",
+            ));
+        };
+        let is_lost = |one: &AxisRead| {
+            let target = one.target.as_ref();
+            target.is_some_and(|target| !control.contains(target))
+        };
+        uses.all(is_lost)
+            .then(|| build_repeated(axis, first.at, "no address depends on its number"))
+    });
+    repeated.collect()
+}
+
+fn build_repeated(axis: i64, at: u32, reason: &str) -> Contract {
+    Contract {
+        kind: "repeated-axis",
+        message: format!("all programs on axis {axis} of the grid access the same elements: {reason}"),
+        unless: format!("axis {axis} of the grid has one program"),
+        at,
+    }
+}
+
+/// A `tl.program_id` of a text.
+struct AxisRead {
+    axis: i64,
+    at: u32,
+    /// The variable that it is assigned to, if that is all.
+    target: Option<String>,
+}
+
+#[derive(Default)]
+struct AxisFinder {
+    uses: Vec<AxisRead>,
+    target: Option<String>,
+    /// Whether an axis is not a literal.
+    is_computed: bool,
+    /// Whether it calls functions of its own file.
+    calls_others: bool,
+}
+
+impl<'a> Visitor<'a> for AxisFinder {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        self.target = match stmt {
+            Stmt::Assign(assign) => match assign.targets.as_slice() {
+                [Expr::Name(name)] => Some(name.id.to_string()),
+                _ => None,
+            },
+            _ => None,
+        };
+        visitor::walk_stmt(self, stmt);
+        self.target = None;
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(call) = expr {
+            let name = match &*call.func {
+                Expr::Name(name) => name.id.as_str(),
+                Expr::Attribute(attribute) => attribute.attr.as_str(),
+                _ => "",
+            };
+            self.calls_others |= call.func.is_name_expr() && !BUILTINS.contains(&name);
+            if name == "program_id" {
+                let axis = call.arguments.find_argument_value("axis", 0);
+                match axis.and_then(read_number) {
+                    Some(axis @ 0..=2) => self.uses.push(AxisRead {
+                        axis,
+                        at: call.start().to_u32(),
+                        target: self.target.clone(),
+                    }),
+                    _ => self.is_computed = true,
+                }
+            }
+        }
+        visitor::walk_expr(self, expr);
+    }
+}
+
+fn read_number(expr: &Expr) -> Option<i64> {
+    let Expr::NumberLiteral(literal) = expr else {
+        return None;
+    };
+    literal.value.as_int()?.as_i64()
+}
