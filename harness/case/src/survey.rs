@@ -8,6 +8,7 @@ mod amount;
 mod place;
 mod plan;
 mod reading;
+mod scaled;
 mod varied;
 mod written;
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::amount::Amount;
 use super::place::{self, Layout, ROW_PADDING};
 use super::reading::Reading;
+use super::scaled::{SCALES, depends_on_blocks, scale_block};
 use super::{Attempt, ELEMENTS_MOST};
 use crate::excerpt::tuning::Config;
 use crate::kernel::{Function, Parameter};
@@ -18,10 +19,10 @@ use crate::usage::{Bound, Flags, Stride, TensorUse, Usage};
 pub(super) const BLOCK: i64 = 32;
 
 /// Lanes of a block of a kernel with products of matrices.
-const DOT_BLOCK: i64 = 16;
+pub(super) const DOT_BLOCK: i64 = 16;
 
 /// The most lanes of a block that is larger than another.
-const MAX_BLOCK: i64 = 4096;
+pub(super) const MAX_BLOCK: i64 = 4096;
 
 /// Programs of an axis that any number will do for.
 const PERSISTENT: i64 = 2;
@@ -125,49 +126,19 @@ impl Planner<'_> {
     /// how large they are.
     pub fn list_block_attempts(&self) -> Vec<Attempt> {
         let usage = self.usage;
-        let is_of_block = |extent: &Extent| !matches!(extent, Extent::Number(_));
-        let has_blocks = |axis: u8| {
-            let counted = usage.axes.get(usize::from(axis));
-            counted.is_none_or(|axis| !axis.blocks.is_empty() || axis.persistent)
-        };
-        let depends = |tensor: &TensorUse| {
-            tensor.dimensions.iter().any(|dimension| {
-                let by_bound = match &dimension.bound {
-                    Bound::Size(_) => false,
-                    Bound::Programs(axis) | Bound::Quotient(axis) => has_blocks(*axis),
-                    Bound::Lanes(extent) => is_of_block(extent),
-                    Bound::Blocks(..) => true,
-                    Bound::Unknown => tensor.written,
-                };
-                let by_stride = match &dimension.stride {
-                    Stride::Sizes(names, _) => names.iter().any(|name| usage.blocks.contains(name)),
-                    _ => false,
-                };
-                by_bound || by_stride
-            })
-        };
-        if usage.blocks.is_empty() || usage.lost > 0 || usage.tensors.iter().any(depends) {
+        if depends_on_blocks(usage) {
             return Vec::new();
         }
         let base = self.base();
-        let least = if usage.has_dots { DOT_BLOCK } else { 2 };
-        let covers = |name: &String| {
-            let mut covered = usage.covered_sizes.iter();
-            covered.any(|(_, extent)| *extent == Extent::Param(name.clone()))
-        };
-        let scaled = [("twice", 2, 1), ("half", 1, 2)];
-        let attempts = scaled.into_iter().filter_map(|(words, times, by)| {
+        let attempts = SCALES.into_iter().filter_map(|(words, times, by)| {
             let mut config = self.config.clone();
             let mut is_changed = false;
             let blocks = required_parameters(self.function).filter(|one| usage.blocks.contains(&one.name));
             for parameter in blocks {
                 let name = &parameter.name;
                 let lanes = self.count_lanes(&Extent::Param(name.clone()))?;
-                let other = lanes * times / by;
-                // A block that covers a size cannot be smaller.
-                let fits = times > by || !covers(name) && other >= least;
-                if fits && other <= MAX_BLOCK {
-                    config.insert(name.clone(), Some(other.to_string()));
+                if let Some(lanes) = scale_block(usage, name, lanes, (times, by)) {
+                    config.insert(name.clone(), Some(lanes.to_string()));
                     is_changed = true;
                 }
             }
