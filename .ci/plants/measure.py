@@ -246,7 +246,7 @@ def lines_of(finding: Row) -> set[int]:
     return shown | {key_of(finding)[1]}
 
 
-def told(row: Row, kernel: str) -> list[Row]:
+def list_failures(row: Row, kernel: str) -> list[Row]:
     """Everything that makes a kernel fail: its findings, and its preconditions under a kind that names the condition."""
     conditions = [
         f | {"kind": f"{f['kind']} unless {', '.join(f['unless'])}"} for f in findings(row, kernel, "preconditions")
@@ -255,8 +255,8 @@ def told(row: Row, kernel: str) -> list[Row]:
 
 
 def judge(base: Row, now: Row, kernel: str, first: int, last: int) -> Row:
-    known = {key_of(f) for f in told(base, kernel)}
-    new = [f for f in told(now, kernel) if key_of(f) not in known]
+    known = {key_of(f) for f in list_failures(base, kernel)}
+    new = [f for f in list_failures(now, kernel) if key_of(f) not in known]
     here = set(range(first, last + 1))
     said: Row = {"rc": now["rc"]}
     if new:

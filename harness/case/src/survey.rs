@@ -57,7 +57,7 @@ pub struct Survey {
     /// The storages of tensors of which the text tells how many elements they have. Of others there are more than enough, which
     /// says nothing about the kernel.
     pub certain: BTreeSet<String>,
-    /// The storages of tensors of which other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
+    /// The storages of tensors whose other accesses tell how many elements they have: one does not fit them, or the tensor is larger.
     pub stated: BTreeSet<String>,
     /// The conditions that the kernel's text states.
     pub contracts: Vec<Condition>,
@@ -89,12 +89,12 @@ pub struct Survey {
 /// A condition on the launches of a kernel that its text states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Its kind, as reports have it.
+    /// Its kind, for reports.
     pub kind: &'static str,
     /// The reason for it.
     pub message: String,
     /// The condition.
-    pub unless: String,
+    pub demand: String,
     /// The line, from 1.
     pub line: usize,
 }
@@ -325,8 +325,8 @@ impl Draft {
         self.build_planner(&usage, reading, config).first()
     }
 
-    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. None if the size of a tensor depends on a
-    /// block, or may.
+    /// The plain launch with blocks of other sizes, and the sizes and tensors of the plain one. Empty if the size of a tensor depends
+    /// on a block, or may.
     pub fn list_block_attempts(&self, reading: &Reading) -> Vec<Attempt> {
         let usage = self.usage_by(reading);
         let mut configs = self.metadata.configs.clone();
@@ -426,8 +426,8 @@ impl Draft {
         let conditions = stated.map(|one| Condition {
             kind: one.kind,
             message: one.message.clone(),
-            unless: one.unless.clone(),
-            line: self.line_of(one.at),
+            demand: one.demand.clone(),
+            line: self.line_of(one.offset),
         });
         conditions.collect()
     }
@@ -477,7 +477,7 @@ impl Draft {
     }
 }
 
-/// Finds the storages of tensors of which only other accesses tell the size.
+/// Finds the storages of tensors whose sizes only other accesses tell.
 fn find_stated_storages(usage: &Usage) -> BTreeSet<String> {
     let stated = usage
         .tensors

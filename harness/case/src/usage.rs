@@ -18,7 +18,7 @@ use ruff_python_ast::Expr;
 use ruff_python_ast::visitor::{self, Visitor};
 
 pub use self::contract::Contract;
-use self::contract::{find_repeated_axes, find_stated};
+use self::contract::{find_overlaps, find_repeated_axes, find_stated, find_unused_stride};
 use self::library::{Library, Texts};
 use self::polynomial::{Atom, Extent, Polynomial, Product, divide_product};
 use self::reader::Reader;
@@ -210,11 +210,15 @@ pub(crate) fn read_usage(library: &Library<'_>, module: &str, function: &Functio
     let mut named = Names::default();
     stacker::maybe_grow(READING_STACK, READING_STACK, || named.visit_body(body));
     usage.control = control::find_control(body);
-    usage.contracts = find_repeated_axes(body, &usage.control);
     usage.unused = parameters
-        .into_iter()
-        .filter(|name| !named.0.contains(name))
+        .iter()
+        .filter(|name| !named.0.contains(*name))
+        .cloned()
         .collect();
+    usage.contracts = find_repeated_axes(body, &usage.control);
+    usage.contracts.extend(find_overlaps(&reader.accesses));
+    let stride = find_unused_stride(&parameters, &usage.unused, body);
+    usage.contracts.extend(stride);
     usage
 }
 

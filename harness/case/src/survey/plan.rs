@@ -122,8 +122,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The plain launch with blocks of other sizes, and otherwise the same sizes. None if tensors are cut into blocks, or a block may say
-    /// how large they are.
+    /// The plain launch with blocks of other sizes, and otherwise the same sizes. Empty if the size of a tensor depends on a
+    /// block.
     pub fn list_block_attempts(&self) -> Vec<Attempt> {
         let usage = self.usage;
         if depends_on_blocks(usage) {

@@ -1,4 +1,4 @@
-//! Launches with blocks of other sizes, on the same tensors. Where the size of a tensor depends on a block, there are none.
+//! Launches with blocks of other sizes, on the same tensors. There are none if the size of a tensor depends on a block.
 
 use super::Draft;
 use super::plan::{DOT_BLOCK, MAX_BLOCK};
@@ -7,7 +7,7 @@ use crate::case::Launch;
 use crate::usage::polynomial::Extent;
 use crate::usage::{Bound, Stride, TensorUse, Usage};
 
-/// The factors by which blocks are scaled: the words for one, and the fraction.
+/// The factors by which blocks are scaled: a description, and the fraction.
 pub(super) const SCALES: [(&str, i64, i64); 2] = [("twice", 2, 1), ("half", 1, 2)];
 
 /// Whether the size of a tensor depends on a block, or may.
@@ -47,7 +47,7 @@ pub(super) fn scale_block(usage: &Usage, name: &str, lanes: i64, (times, by): (i
 }
 
 impl Draft {
-    /// A launch with blocks that are twice and half as large, with words for each. Its grid follows, and its tensors stay the same.
+    /// A launch with blocks that are twice and half as large, with descriptions. Its grid follows, and its tensors stay the same.
     pub fn scale_blocks(&self, launch: &Launch) -> Vec<(String, Launch)> {
         let usage = &self.usage;
         if depends_on_blocks(usage) {

@@ -7,21 +7,21 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged as _;
 
-use super::polynomial::{Atom, Polynomial};
+use super::polynomial::{Atom, Extent, Polynomial, Product};
 use super::reader::Reader;
 use super::{Access, Bound, Dimension, find_bound, place, to_stride};
 
 /// A condition on the launch that the kernel's text states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
-    /// Its kind, as reports have it.
+    /// Its kind, for reports.
     pub kind: &'static str,
     /// The reason for it.
     pub message: String,
     /// The condition.
-    pub unless: String,
+    pub demand: String,
     /// The location in the kernel's module, in bytes.
-    pub at: u32,
+    pub offset: u32,
 }
 
 /// Functions of Python that kernels call by their bare names.
@@ -148,7 +148,7 @@ pub(super) fn find_repeated_axes(body: &[Stmt], control: &BTreeSet<String>) -> V
             let other = finder.uses.iter().find(|one| one.axis > axis && !calls_others)?;
             return Some(build_repeated(
                 axis,
-                other.at,
+                other.offset,
                 "the kernel does not read its number",
             ));
         };
@@ -157,24 +157,24 @@ pub(super) fn find_repeated_axes(body: &[Stmt], control: &BTreeSet<String>) -> V
             target.is_some_and(|target| !control.contains(target))
         };
         uses.all(is_lost)
-            .then(|| build_repeated(axis, first.at, "no address depends on its number"))
+            .then(|| build_repeated(axis, first.offset, "no address depends on its number"))
     });
     repeated.collect()
 }
 
-fn build_repeated(axis: i64, at: u32, reason: &str) -> Contract {
+fn build_repeated(axis: i64, offset: u32, reason: &str) -> Contract {
     Contract {
         kind: "repeated-axis",
         message: format!("all programs on axis {axis} of the grid access the same elements: {reason}"),
-        unless: format!("axis {axis} of the grid has one program"),
-        at,
+        demand: format!("axis {axis} of the grid has one program"),
+        offset,
     }
 }
 
 /// A `tl.program_id` of a text.
 struct AxisRead {
     axis: i64,
-    at: u32,
+    offset: u32,
     /// The variable that it is assigned to, if that is all.
     target: Option<String>,
 }
@@ -215,7 +215,7 @@ impl<'a> Visitor<'a> for AxisFinder {
                 match axis.and_then(read_number) {
                     Some(axis @ 0..=2) => self.uses.push(AxisRead {
                         axis,
-                        at: call.start().to_u32(),
+                        offset: call.start().to_u32(),
                         target: self.target.clone(),
                     }),
                     _ => self.is_computed = true,
@@ -231,4 +231,119 @@ fn read_number(expr: &Expr) -> Option<i64> {
         return None;
     };
     literal.value.as_int()?.as_i64()
+}
+
+/// Finds stores at which the blocks of two programs overlap: the number of the program and a lane are added, and neither is multiplied.
+pub(super) fn find_overlaps(accesses: &[Access]) -> Vec<Contract> {
+    let overlap = accesses.iter().filter(|access| access.stores).find_map(|access| {
+        let lanes = access.offset.terms().filter_map(|(product, factor)| {
+            let at = product.iter().position(|atom| match atom {
+                Atom::Lane(Extent::Number(number)) => *number > 1,
+                Atom::Lane(_) => true,
+                _ => false,
+            })?;
+            Some((without_atom(product, at), factor))
+        });
+        let lanes: Vec<(Product, i64)> = lanes.collect();
+        let axis = access.offset.terms().find_map(|(product, factor)| {
+            let (at, axis) = product.iter().enumerate().find_map(|(at, atom)| match atom {
+                Atom::Program(axis) => Some((at, *axis)),
+                _ => None,
+            })?;
+            lanes
+                .contains(&(without_atom(product, at), factor))
+                .then_some(axis)
+        })?;
+        // Another term may keep the programs apart.
+        let times = access.offset.terms().filter(|(product, _)| {
+            product
+                .iter()
+                .any(|atom| matches!(atom, Atom::Program(other) if *other == axis))
+        });
+        (times.count() == 1).then_some((axis, access.at?))
+    });
+    let build = |(axis, offset)| Contract {
+        kind: "overlapping-blocks",
+        message: format!(
+            "a program on axis {axis} of the grid begins one element after the one before, and each stores a block"
+        ),
+        demand: format!("axis {axis} of the grid has one program"),
+        offset,
+    };
+    overlap.map(build).into_iter().collect()
+}
+
+fn without_atom(product: &[Atom], at: usize) -> Product {
+    let others = product.iter().enumerate().filter(|(nth, _)| *nth != at);
+    others.map(|(_, atom)| atom.clone()).collect()
+}
+
+/// Finds a stride that nothing is multiplied with, although a later stride of the same tensor is used: `stride_am` beside `stride_ak`.
+pub(super) fn find_unused_stride(
+    parameters: &[String],
+    unused: &BTreeSet<String>,
+    body: &[Stmt],
+) -> Vec<Contract> {
+    let is_stride = |name: &str| name.to_lowercase().contains("stride");
+    let found = parameters.iter().enumerate().find_map(|(nth, name)| {
+        if !is_stride(name) || !unused.contains(name) {
+            return None;
+        }
+        let later = parameters
+            .get(nth + 1..)?
+            .iter()
+            .take_while(|other| is_stride(other));
+        let mut later =
+            later.filter(|other| find_owner(other) == find_owner(name) && !unused.contains(*other));
+        Some((name, later.next()?))
+    });
+    let Some((name, other)) = found else {
+        return Vec::new();
+    };
+    let mut finder = NameFinder {
+        name: other.clone(),
+        offset: None,
+    };
+    finder.visit_body(body);
+    let build = |offset| Contract {
+        kind: "unused-stride",
+        message: format!("no address depends on `{name}`, and some depend on `{other}`"),
+        demand: format!("the dimension of `{name}` has one element, or another stride stands for it"),
+        offset,
+    };
+    finder.offset.map(build).into_iter().collect()
+}
+
+/// The part of a stride's name that its tensor's other strides share: `stride_a` of `stride_ak`, `x_stride` of `x_stride_row`.
+fn find_owner(name: &str) -> &str {
+    let lower = name.to_lowercase();
+    let by_word = name.rsplit_once('_').filter(|(head, tail)| {
+        let is_last = lower.ends_with("stride") || head.eq_ignore_ascii_case("stride");
+        !is_last && !tail.is_empty() && head.to_lowercase().contains("stride")
+    });
+    match by_word {
+        Some((head, _)) => head,
+        None => {
+            let last = name.char_indices().next_back().map_or(0, |(at, _)| at);
+            name.get(..last).unwrap_or_default()
+        }
+    }
+}
+
+/// The first use of a name.
+struct NameFinder {
+    name: String,
+    offset: Option<u32>,
+}
+
+impl<'a> Visitor<'a> for NameFinder {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && self.offset.is_none()
+            && name.id.as_str() == self.name
+        {
+            self.offset = Some(name.start().to_u32());
+        }
+        visitor::walk_expr(self, expr);
+    }
 }

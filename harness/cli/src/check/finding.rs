@@ -311,7 +311,7 @@ impl Findings {
             outcome: Some(OutcomeKind::Trapped),
             cases: Vec::new(),
         };
-        let unless = vec![condition.unless.clone()];
+        let unless = vec![condition.demand.clone()];
         self.add_precondition(survey, Precondition { unless, finding });
     }
 

@@ -14,7 +14,7 @@ use cerith_interp::Config;
 use cerith_memory::ByteState;
 use cerith_tile::rules::{Rules, Version};
 
-use super::relations::{Difference, MAX_RELATED, Relation, relate};
+use super::relations::{Difference, MAX_RELATED, Relation, build_related};
 use super::subject::Subject;
 
 /// Steps of a launch that is only to see how far it gets.
@@ -216,7 +216,7 @@ pub fn find_unwritten(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
 
 /// A value that depends on the layout of tensors or on the blocks of a launch.
 pub struct Dependent {
-    /// What must not change it.
+    /// The change that must not matter.
     pub relation: Relation,
     /// The difference.
     pub difference: Difference,
@@ -275,7 +275,7 @@ pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
         if compared == MAX_RELATED || found.iter().any(|known| known.relation == relation) {
             continue;
         }
-        let Some(related) = relate(&plain, other, relation) else {
+        let Some(related) = build_related(&plain, other, relation) else {
             continue;
         };
         compared += 1;
@@ -297,7 +297,7 @@ pub fn find_dependent(subject: &Subject, draft: &Draft, survey: &Survey) -> Vec<
     found
 }
 
-/// What must be the same in a launch that differs in this way.
+/// The relation of a launch with this difference to the plain one.
 fn find_relation(variant: &str) -> Relation {
     if variant.ends_with(" programs") || variant.starts_with("configuration ") {
         Relation::Blocks

@@ -15,7 +15,7 @@ use cerith_tile::{DType, numeric};
 /// The most launches that are compared with the plain one.
 pub const MAX_RELATED: usize = 24;
 
-/// What two launches must have in common.
+/// A difference between two launches that must not change values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Tensors with other strides and offsets.
@@ -39,14 +39,14 @@ impl Relation {
 struct Pair {
     name: String,
     plain: Tensor,
-    other: Tensor,
+    varied: Tensor,
 }
 
 /// A variant of a launch, with the plain launch's data.
 pub struct Related {
     /// The variant.
     pub case: Case,
-    /// What must be the same.
+    /// The difference.
     pub relation: Relation,
     pairs: Vec<Pair>,
 }
@@ -69,8 +69,8 @@ enum Element {
     Undefined,
 }
 
-/// Makes a variant that has the plain launch's data. None if the two don't launch the same on the same tensors.
-pub fn relate(plain: &Case, other: Case, relation: Relation) -> Option<Related> {
+/// Makes a variant that has the plain launch's data. `None` if the two launches differ in another way.
+pub fn build_related(plain: &Case, other: Case, relation: Relation) -> Option<Related> {
     let ([from], [to]) = (plain.launches.as_slice(), other.launches.as_slice()) else {
         return None;
     };
@@ -95,7 +95,7 @@ pub fn relate(plain: &Case, other: Case, relation: Relation) -> Option<Related> 
             .eq(to.arguments().map(|(_, arg)| &arg.value));
     if is_equal
         || !is_alone(|pair| &pair.plain)
-        || !is_alone(|pair| &pair.other)
+        || !is_alone(|pair| &pair.varied)
         || has_pointers(plain)
         || has_pointers(&other)
     {
@@ -110,7 +110,7 @@ pub fn relate(plain: &Case, other: Case, relation: Relation) -> Option<Related> 
     })
 }
 
-/// The tensors of two launches, by parameter. None if they have other shapes or dtypes.
+/// The tensors of two launches, by parameter. `None` if they have other shapes or dtypes.
 fn pair_tensors(from: &Launch, to: &Launch) -> Option<Vec<Pair>> {
     let mut pairs = Vec::new();
     let mut others = to.arguments();
@@ -127,7 +127,7 @@ fn pair_tensors(from: &Launch, to: &Launch) -> Option<Vec<Pair>> {
                 pairs.push(Pair {
                     name: name.unwrap_or_default().to_owned(),
                     plain: plain.clone(),
-                    other: other.clone(),
+                    varied: other.clone(),
                 });
             }
             (ArgValue::Tensor { .. }, _) | (_, ArgValue::Tensor { .. }) => return None,
@@ -146,7 +146,7 @@ fn has_same_scalars(from: &Launch, to: &Launch, pairs: &[Pair], relation: Relati
     };
     let is_stride = |a: i128, b: i128| {
         pairs.iter().any(|pair| {
-            let mut strides = pair.plain.strides.iter().zip(&pair.other.strides);
+            let mut strides = pair.plain.strides.iter().zip(&pair.varied.strides);
             strides.any(|(&from, &to)| (i128::from(from), i128::from(to)) == (a, b))
         })
     };
@@ -171,11 +171,11 @@ fn move_elements(plain: &Case, other: &Case, pairs: &[Pair]) -> Option<Storages>
     for pair in pairs {
         let from = plain.storages.get(pair.plain.storage)?;
         let size = pair.plain.element_size();
-        for (at, to) in pair.plain.element_starts().zip(pair.other.element_starts()) {
+        for (at, to) in pair.plain.element_starts().zip(pair.varied.element_starts()) {
             let states = from.states().get(at..at.checked_add(size)?)?;
             let bytes = from.bytes().get(at..at.checked_add(size)?)?;
             if states.iter().all(|state| *state == ByteState::Init) {
-                storages.write(pair.other.storage, to, bytes);
+                storages.write(pair.varied.storage, to, bytes);
             }
         }
     }
@@ -199,7 +199,7 @@ impl Related {
         let mut accepted = None;
         for pair in &self.pairs {
             let size = pair.plain.element_size();
-            let starts = || pair.plain.element_starts().zip(pair.other.element_starts());
+            let starts = || pair.plain.element_starts().zip(pair.varied.element_starts());
             let value = |bits: u64| numeric::decode(pair.plain.dtype, bits);
             let scale = || {
                 let plain = starts().filter_map(|(at, _)| match read(plain.1, &pair.plain, at, size)? {
@@ -211,7 +211,7 @@ impl Related {
             let mut slack = None;
             for (nth, (at, to)) in starts().enumerate() {
                 let a = read(plain.1, &pair.plain, at, size)?;
-                let b = read(other, &pair.other, to, size)?;
+                let b = read(other, &pair.varied, to, size)?;
                 let words = match (a, b) {
                     (Element::Unwritten, Element::Unwritten) | (Element::Undefined, Element::Undefined) => {
                         continue;
@@ -242,7 +242,7 @@ impl Related {
                             });
                             let Some((one, two)) = maps else { return None };
                             let one = one.accepted_at(pair.plain.storage, at).1;
-                            let two = two.accepted_at(pair.other.storage, to).1;
+                            let two = two.accepted_at(pair.varied.storage, to).1;
                             if may_meet((one, x), (two, y)) {
                                 continue;
                             }

@@ -58,7 +58,7 @@ def masked_variance(x_ptr, out_ptr, n, stride, BLOCK: tl.constexpr):
     tl.store(out_ptr + row, tl.sum(apart * apart, axis=0) / n)
 
 
-def variance(x):
+def compute_variance(x):
     rows, n = x.shape
     out = torch.empty((rows,), dtype=torch.float32, device=x.device)
     masked_variance[(rows,)](x, out, n, x.stride(0), BLOCK=128)

@@ -342,7 +342,7 @@ fn launches_and_accesses_are_compared() {
             "masked_variance",
             &[
                 "error[block-dependent]: `out_ptr[0]` is ",
-                "launched as `variance` launches it",
+                "launched as `compute_variance` launches it",
             ],
             "tl.sum(apart * apart, axis=0) / n)",
         ),
